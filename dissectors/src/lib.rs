@@ -1,1 +1,12 @@
-//! x
+//! Dissectors for game-server query and master-server protocols.
+//!
+//! Bytes and times go in, annotated fields and judgements come out: this crate opens no file and no
+//! socket, reads no clock, starts no thread and prints nothing.
+//!
+//! - [`kit`] is what every dissector is written with.
+//! - One folder per protocol holds its messages, its conversation and its rules.
+//! - The list below is the only place that names all protocols.
+#![forbid(unsafe_code)]
+
+pub mod kit;
+mod registry;

@@ -1,0 +1,159 @@
+//! What a field is: told once, in a `static`, for every output.
+
+use std::borrow::Cow;
+
+/// A range of bytes in the payload that was decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One behind the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// A range from two places; the end is never before the start.
+    pub const fn new(start: usize, end: usize) -> Span {
+        let (start, end) = (clamp(start), clamp(end));
+        Span { start, end: if end < start { start } else { end } }
+    }
+
+    /// Number of bytes.
+    pub const fn len(self) -> u32 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether the range holds no byte.
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+}
+
+/// Payloads are far shorter than 2^31 bytes; a longer one is not told apart behind that.
+const fn clamp(at: usize) -> u32 {
+    if at > 0x7FFF_FFFF { 0x7FFF_FFFF } else { at as u32 }
+}
+
+/// What the reader returns: the value, and where it stood, so that a rule can point at it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Read<T> {
+    /// The value.
+    pub value: T,
+    /// Its bytes.
+    pub at: Span,
+}
+
+/// How the 64 bits of a node read, and so how the value is written in every output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Unsigned integer.
+    Unsigned,
+    /// Signed integer, sign-extended to 64 bits.
+    Signed,
+    /// The bits of a 32-bit float.
+    Float,
+    /// A 64-bit id: a decimal string in JSON, where numbers lose precision.
+    Id,
+    /// One character.
+    Char,
+    /// True or false.
+    Flag,
+    /// A value that is written by its meaning alone.
+    Name,
+    /// Text; the value is its place, see [`Text`](crate::kit::Text).
+    Text,
+    /// Opaque bytes, written in hex.
+    Bytes,
+    /// 4 bytes of address and a port, both in network order: `ip:port`.
+    Endpoint,
+    /// 16 bytes of address and a port, both in network order: `[ip]:port`.
+    Endpoint6,
+    /// Fields that belong together: an object.
+    Group,
+    /// The same thing several times: an array.
+    List,
+    /// Pairs: an object whose keys come from the wire.
+    Map,
+    /// A key and its value, the first two texts below it.
+    Pair,
+}
+
+/// Where a field shows in JSON; the tree shows it always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In `fields`.
+    Fields,
+    /// In `tree` only: headers, terminators, counts of bytes.
+    Framing,
+    /// Beside `fields`, under its own name.
+    Beside,
+}
+
+/// What a value means to people. Asked for only when somebody looks.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// Nothing beyond itself.
+    None,
+    /// A number's meaning.
+    Number(fn(u64) -> Option<&'static str>),
+    /// A text's meaning.
+    Text(fn(&[u8]) -> Option<Cow<'static, str>>),
+    /// A pair's meaning, from its key and its value.
+    Pair(fn(&[u8], &[u8]) -> Option<Cow<'static, str>>),
+}
+
+/// One field of a message.
+pub struct Field {
+    /// The name scripts use.
+    pub name: &'static str,
+    /// The name people read: the document's.
+    pub label: &'static str,
+    /// How the value reads.
+    pub kind: Kind,
+    /// Where it shows in JSON.
+    pub place: Place,
+    /// What a value means.
+    pub meaning: Meaning,
+}
+
+impl Field {
+    /// A field that shows in `fields`.
+    pub const fn new(name: &'static str, label: &'static str, kind: Kind) -> Field {
+        Field { name, label, kind, place: Place::Fields, meaning: Meaning::None }
+    }
+
+    /// The same field, in `tree` only.
+    pub const fn framing(mut self) -> Field {
+        self.place = Place::Framing;
+        self
+    }
+
+    /// The same field, beside `fields`.
+    pub const fn beside(mut self) -> Field {
+        self.place = Place::Beside;
+        self
+    }
+
+    /// The same field, its numbers explained.
+    pub const fn number(mut self, meaning: fn(u64) -> Option<&'static str>) -> Field {
+        self.meaning = Meaning::Number(meaning);
+        self
+    }
+
+    /// The same field, its texts explained.
+    pub const fn text(mut self, meaning: fn(&[u8]) -> Option<Cow<'static, str>>) -> Field {
+        self.meaning = Meaning::Text(meaning);
+        self
+    }
+
+    /// The same field, its pairs explained.
+    pub const fn pair(mut self, meaning: fn(&[u8], &[u8]) -> Option<Cow<'static, str>>) -> Field {
+        self.meaning = Meaning::Pair(meaning);
+        self
+    }
+
+    /// Bytes that no field of the message accounts for.
+    pub const UNPARSED: &'static Field = &UNPARSED;
+}
+
+static UNPARSED: Field = Field::new("unparsed", "Unparsed", Kind::Bytes).framing();

@@ -1,0 +1,192 @@
+//! Verdicts: what was judged, how often, and when what is missing is a proof.
+
+use crate::kit::{CODES, Field, Mark, Message, Needs, Payload, Rule, Severity, Sink, Span};
+
+/// What is known of the recording round a message. See [`Evidence::suffices`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The user vouches that the capture is complete.
+    pub vouched: bool,
+    /// The flow's first packet opens a conversation.
+    pub began: bool,
+    /// The recording itself lost something that touches the message.
+    pub lost: bool,
+    /// A packet of the asked party is in the capture, on this flow.
+    pub asked_party_seen: bool,
+    /// The capture goes on for at least the answer timeout behind the question.
+    pub waited: bool,
+}
+
+impl Evidence {
+    /// The one place that says when a breach is a proof.
+    pub const fn suffices(self, needs: Needs) -> bool {
+        if self.lost {
+            return false;
+        }
+        match needs {
+            Needs::Message | Needs::Interval => true,
+            Needs::Beginning => self.began || self.vouched,
+            Needs::Answer => self.vouched || self.waited && self.asked_party_seen,
+        }
+    }
+}
+
+/// What came of judging a rule once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Broken, and proven.
+    Fail,
+    /// Broken, or not: what is missing from the capture could explain it.
+    Inconclusive,
+    /// A known form that deviates; the rule passes.
+    Note,
+}
+
+impl Verdict {
+    /// As scripts read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Fail => "fail",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Note => "note",
+        }
+    }
+}
+
+/// A rule that was not simply kept.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// How much it weighs here: the rule's severity, or a note for a known form.
+    pub severity: Severity,
+    /// The bytes in question.
+    pub span: Span,
+    /// What is wrong, in this message's own numbers.
+    pub detail: String,
+    /// The message it is about, if that is not the one at hand.
+    pub mark: Option<Mark>,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.code, self.slug)
+    }
+}
+
+/// How often a rule was judged, and with what result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Kept.
+    pub passed: u64,
+    /// Broken.
+    pub failed: u64,
+    /// Not to be told from this capture.
+    pub inconclusive: u64,
+}
+
+/// Counts what passes, and keeps a finding where something does not.
+pub struct Judge {
+    counts: Box<[Counts; CODES]>,
+    /// What was found since the last message ended.
+    pub findings: Vec<Finding>,
+    evidence: Evidence,
+}
+
+impl Default for Judge {
+    fn default() -> Judge {
+        Judge {
+            counts: Box::new([Counts::default(); CODES]),
+            findings: Vec::new(),
+            evidence: Evidence::default(),
+        }
+    }
+}
+
+impl Judge {
+    /// How a rule fared so far.
+    pub fn counts(&self, rule: &Rule) -> Counts {
+        self.counts.get(rule.code.index()).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn count(&mut self, rule: &Rule) -> &mut Counts {
+        &mut self.counts[rule.code.index() % CODES]
+    }
+
+    fn broken(
+        &mut self,
+        rule: &'static Rule,
+        proven: bool,
+        span: Span,
+        mark: Option<Mark>,
+        detail: String,
+    ) {
+        let counts = self.count(rule);
+        let verdict = if proven {
+            counts.failed += 1;
+            Verdict::Fail
+        } else {
+            counts.inconclusive += 1;
+            Verdict::Inconclusive
+        };
+        self.findings.push(Finding { rule, verdict, severity: rule.severity, span, detail, mark });
+    }
+}
+
+impl Sink for Judge {
+    #[inline(always)]
+    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
+    #[inline(always)]
+    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
+    #[inline(always)]
+    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
+    #[inline(always)]
+    fn close(&mut self, _: u32) {}
+
+    #[inline]
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        if ok {
+            self.count(rule).passed += 1;
+        } else {
+            self.broken(rule, self.evidence.suffices(rule.needs), at, None, detail());
+        }
+    }
+
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.count(rule).passed += 1;
+        self.findings.push(Finding {
+            rule,
+            verdict: Verdict::Note,
+            severity: Severity::Note,
+            span: at,
+            detail: detail(),
+            mark: None,
+        });
+    }
+
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        if ok {
+            self.count(rule).passed += 1;
+            return;
+        }
+        let evidence = Evidence { vouched: evidence.vouched || self.evidence.vouched, ..evidence };
+        let span = Span { start: 0, end: mark.length };
+        self.broken(rule, evidence.suffices(rule.needs), span, Some(*mark), detail());
+    }
+
+    fn evidence(&mut self, evidence: Evidence) {
+        self.evidence = evidence;
+    }
+
+    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
+}

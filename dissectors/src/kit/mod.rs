@@ -1,0 +1,27 @@
+//! The kit every dissector is written with: fields, the reader, sinks, rules, and the shape of a protocol.
+//!
+//! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
+//! threads, terminals and output formats.
+
+mod field;
+mod judge;
+mod parts;
+mod protocol;
+mod reader;
+mod recent;
+mod rule;
+mod sink;
+mod tree;
+
+pub use field::{Field, Kind, Meaning, Place, Read, Span};
+pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
+pub use parts::{Buffer, PartSpan};
+pub use protocol::{
+    Budget, Claim, Context, FlowFacts, Framed, Hint, Info, Limits, Mark, Message, Payload, Piece,
+    Protocol, Settings, Side, StreamView, Time, Transport,
+};
+pub use reader::{Cut, Endings, Reader, decode};
+pub use recent::Recent;
+pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
+pub use sink::{Blind, Show, Sink};
+pub use tree::{Node, Text, Tree};

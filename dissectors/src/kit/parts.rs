@@ -1,0 +1,103 @@
+//! Datagrams kept until the rest of their answer has come, and the payload joined from them.
+
+use crate::kit::{Budget, Payload, Piece, Time};
+
+/// One kept datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct PartSpan {
+    start: u32,
+    end: u32,
+    pieces_start: u32,
+    pieces_end: u32,
+    /// The packet that completed the datagram.
+    pub frame: u64,
+    /// That packet's time.
+    pub time: Time,
+    /// The recording lost something of it.
+    pub lost: bool,
+}
+
+/// Bytes put together from several places, and where each was recorded.
+#[derive(Default, Debug)]
+pub struct Buffer {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Where they were recorded.
+    pub pieces: Vec<Piece>,
+    parts: Vec<PartSpan>,
+}
+
+impl Buffer {
+    /// What one kept part costs beside its bytes.
+    const PART_COST: usize = size_of::<PartSpan>() + size_of::<Piece>();
+
+    /// Keeps a whole datagram as the next part. `false`, and nothing kept, where the budget or
+    /// `most` bytes would be passed.
+    #[must_use]
+    pub fn keep(&mut self, payload: &Payload<'_>, most: usize, budget: &mut Budget) -> bool {
+        let cost = payload.bytes.len() + Buffer::PART_COST;
+        if self.cost().saturating_add(cost) > most || !budget.take(cost) {
+            return false;
+        }
+        let (start, pieces_start) = (self.bytes.len() as u32, self.pieces.len() as u32);
+        self.append(payload.bytes, 0, payload.pieces);
+        self.parts.push(PartSpan {
+            start,
+            end: self.bytes.len() as u32,
+            pieces_start,
+            pieces_end: self.pieces.len() as u32,
+            frame: payload.frame,
+            time: payload.time,
+            lost: payload.lost,
+        });
+        true
+    }
+
+    /// Appends `bytes`, which stand `skip` bytes into what `pieces` describes.
+    pub fn append(&mut self, bytes: &[u8], skip: usize, pieces: &[Piece]) {
+        let base = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let (from, to) = (skip as u64, (skip + bytes.len()) as u64);
+        for piece in pieces {
+            let start = u64::from(piece.at).max(from);
+            let end = (u64::from(piece.at) + u64::from(piece.length)).min(to);
+            if start < end {
+                let into = (start - u64::from(piece.at)) as u32;
+                self.pieces.push(Piece {
+                    at: (base as u64 + start - from) as u32,
+                    length: (end - start) as u32,
+                    frame: piece.frame,
+                    offset: piece.offset.saturating_add(into),
+                });
+            }
+        }
+    }
+
+    /// The kept parts, in the order they came.
+    pub fn parts(&self) -> &[PartSpan] {
+        &self.parts
+    }
+
+    /// A part's bytes.
+    pub fn bytes_of(&self, part: &PartSpan) -> &[u8] {
+        self.bytes.get(part.start as usize..part.end as usize).unwrap_or_default()
+    }
+
+    /// A part's pieces; their `at` counts from the start of the part.
+    pub fn pieces_of(&self, part: &PartSpan) -> Vec<Piece> {
+        let pieces = self.pieces.get(part.pieces_start as usize..part.pieces_end as usize);
+        let pieces = pieces.unwrap_or_default().iter();
+        pieces.map(|piece| Piece { at: piece.at.saturating_sub(part.start), ..*piece }).collect()
+    }
+
+    /// Forgets everything and gives the memory back to the budget.
+    pub fn release(&mut self, budget: &mut Budget) {
+        budget.give(self.cost());
+        *self = Buffer::default();
+    }
+
+    /// What the kept parts cost.
+    pub fn cost(&self) -> usize {
+        self.bytes.len() + self.parts.len() * Buffer::PART_COST
+    }
+}

@@ -1,0 +1,339 @@
+//! The shape of a protocol: what a folder beside this one provides.
+
+use std::net::SocketAddr;
+
+use crate::kit::{Rule, Sink, Who};
+
+/// A time of the capture, in nanoseconds since 1970. There is no other clock here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// Nanoseconds from `earlier` to this; 0 where the capture's clock went backwards.
+    pub fn since(self, earlier: Time) -> i64 {
+        self.0.saturating_sub(earlier.0).max(0)
+    }
+}
+
+/// One end of a flow, named by who sent the first packet that was recorded of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The sender of the flow's first packet.
+    First,
+    /// The other.
+    Second,
+}
+
+impl Side {
+    /// The other end.
+    pub const fn other(self) -> Side {
+        match self {
+            Side::First => Side::Second,
+            Side::Second => Side::First,
+        }
+    }
+
+    /// 0 for the first, 1 for the second.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What carries a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// A stream.
+    Tcp,
+}
+
+/// Where a run of a payload's bytes was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// The run's first byte in the payload.
+    pub at: u32,
+    /// Its length.
+    pub length: u32,
+    /// The packet, counted from 1.
+    pub frame: u64,
+    /// The run's first byte in that packet's recorded bytes.
+    pub offset: u32,
+}
+
+/// A datagram, a framed part of a stream, or what was joined from several of them.
+#[derive(Clone, Copy)]
+pub struct Payload<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Where they were recorded, by rising `at`. For decompressed bytes: the compressed ones.
+    pub pieces: &'a [Piece],
+    /// The bytes were decompressed: `pieces` does not map them one to one.
+    pub inflated: bool,
+    /// The packet that completed it.
+    pub frame: u64,
+    /// That packet's time.
+    pub time: Time,
+    /// Who sent it.
+    pub side: Side,
+    /// The sender.
+    pub from: SocketAddr,
+    /// The receiver.
+    pub to: SocketAddr,
+    /// The flow's number in this run.
+    pub flow: u32,
+    /// What carried it.
+    pub transport: Transport,
+    /// The recording lost something of it: cut by the snap length, missing fragments, a gap.
+    pub lost: bool,
+}
+
+/// What can be said of one side's message later, when its answer fails to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The packet.
+    pub frame: u64,
+    /// Its time.
+    pub time: Time,
+    /// The message's length in bytes.
+    pub length: u32,
+    /// Who sent it.
+    pub side: Side,
+}
+
+impl Payload<'_> {
+    /// A note of this message for later.
+    pub fn mark(&self) -> Mark {
+        let length = self.bytes.len().min(u32::MAX as usize) as u32;
+        Mark { frame: self.frame, time: self.time, length, side: self.side }
+    }
+}
+
+/// One kind of message.
+pub struct Message {
+    /// The name scripts use.
+    pub name: &'static str,
+    /// The document's name.
+    pub label: &'static str,
+    /// Who speaks it.
+    pub speaker: Who,
+    /// The one-line summary: `{field}` is a field's value, `{field#}` how many are in a list; what
+    /// stands in `[ ]` is left out where a field in it is absent.
+    pub gist: &'static str,
+}
+
+/// How sure a protocol is that bytes are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    /// They are not.
+    No,
+    /// They may be, if the port, or what the flow said before, says so too.
+    Weak,
+    /// A stream's first bytes do not tell yet.
+    Undecided,
+    /// They are.
+    Sure,
+}
+
+/// What is known of a payload besides its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// It comes from a port that is usual for this protocol's servers.
+    pub from_port: bool,
+    /// It goes to such a port.
+    pub to_port: bool,
+    /// The flow has spoken this protocol before.
+    pub known: bool,
+    /// The user says that the flow speaks this protocol.
+    pub forced: bool,
+}
+
+impl Hint {
+    /// Whether anything but the bytes speaks for the protocol.
+    pub const fn any(self) -> bool {
+        self.from_port || self.to_port || self.known || self.forced
+    }
+}
+
+/// The unread beginnings of a stream's two directions.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamView<'a> {
+    /// Unread bytes, by [`Side::index`].
+    pub bytes: [&'a [u8]; 2],
+    /// Whether the direction's very first byte is among them.
+    pub began: [bool; 2],
+    /// Whether the direction has ended.
+    pub ended: [bool; 2],
+}
+
+/// What comes next in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framed {
+    /// A message of this many bytes, more than 0.
+    Message(usize),
+    /// The message is not whole yet.
+    More,
+    /// This many bytes, more than 0, belong to no message.
+    Junk(usize),
+}
+
+/// What is fixed about a protocol.
+pub struct Info {
+    /// The name scripts use.
+    pub id: &'static str,
+    /// The name people use.
+    pub title: &'static str,
+    /// Ports its servers usually listen on, first the most usual: a hint, never a proof.
+    pub ports: &'static [u16],
+    /// Its messages.
+    pub messages: &'static [&'static Message],
+    /// Its rules, by code.
+    pub rules: &'static [&'static Rule],
+}
+
+/// Bounds on what one run keeps, whatever the capture says.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes a decompressed answer may have.
+    pub inflated: usize,
+    /// Bytes the parts of one unfinished answer may have.
+    pub parts_bytes: usize,
+    /// Unfinished answers a flow may have.
+    pub unfinished: usize,
+    /// Remembered facts (challenges issued, say) of a kind.
+    pub remembered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { inflated: 1 << 20, parts_bytes: 512 << 10, unfinished: 8, remembered: 1 << 20 }
+    }
+}
+
+/// What the user can set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long an answer, or the rest of one, may take, in nanoseconds.
+    pub answer_timeout: i64,
+    /// GameSpy games' secret keys: game name, key.
+    pub gamespy_keys: Vec<(String, String)>,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            answer_timeout: 3_000_000_000,
+            gamespy_keys: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Bytes that unfinished answers hold, over all flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    held: usize,
+    most: usize,
+}
+
+impl Budget {
+    /// At most `most` bytes.
+    pub const fn new(most: usize) -> Budget {
+        Budget { held: 0, most }
+    }
+
+    /// Takes `bytes` more, unless that is too much.
+    #[must_use]
+    pub fn take(&mut self, bytes: usize) -> bool {
+        let held = self.held.saturating_add(bytes);
+        if held > self.most {
+            return false;
+        }
+        self.held = held;
+        true
+    }
+
+    /// Gives `bytes` back.
+    pub fn give(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+    }
+
+    /// Bytes taken and not given back.
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+}
+
+/// What the flow tracker knows of the flow a message belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowFacts {
+    /// The flow's ends, by [`Side::index`].
+    pub ends: [SocketAddr; 2],
+    /// Its first packet opens a conversation.
+    pub began: bool,
+    /// A packet of this side is in the capture, by [`Side::index`].
+    pub seen: [bool; 2],
+    /// The flow's number in this run.
+    pub number: u32,
+    /// What carries it.
+    pub transport: Transport,
+}
+
+/// What a protocol may look at and change when it is handed a message.
+pub struct Context<'c, P: Protocol> {
+    /// What the flow has said so far.
+    pub talk: &'c mut P::Talk,
+    /// What spans the flows between two hosts.
+    pub book: &'c mut P::Book,
+    /// The flow.
+    pub flow: FlowFacts,
+    /// The user's settings.
+    pub settings: &'c Settings,
+    /// Memory for unfinished answers.
+    pub budget: &'c mut Budget,
+}
+
+/// One protocol. Bytes and times come in, a sink is told; nothing waits, prints or opens.
+pub trait Protocol: Sized {
+    /// What is fixed.
+    const INFO: Info;
+    /// The state of one flow. The state of a flow that has said one thing only should be small.
+    type Talk: Default + Send;
+    /// What spans flows. Its entries must be keyed so that the traffic of one pair of hosts never
+    /// changes what is said of another's.
+    type Book: Default + Send;
+
+    /// Whether a datagram is this protocol's.
+    fn claim(bytes: &[u8], hint: Hint) -> Claim;
+
+    /// Whether a stream is this protocol's, by its first bytes.
+    fn claim_stream(_: &StreamView<'_>, _: Hint) -> Claim {
+        Claim::No
+    }
+
+    /// Whether a datagram that no content tells is one that was announced: `book` says so.
+    fn expects(_: &Self::Book, _: &Payload<'_>) -> bool {
+        false
+    }
+
+    /// Whether a datagram opens a conversation, so that nothing need have come before it.
+    fn opens(bytes: &[u8]) -> bool;
+
+    /// What comes next in the unread bytes of one direction of a stream; `ended`: no more come.
+    fn frame(_: &Self::Talk, _: Side, unread: &[u8], _ended: bool) -> Framed {
+        Framed::Junk(unread.len())
+    }
+
+    /// Decodes and judges one datagram or framed message, and moves the talk on.
+    fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
+
+    /// When `elapse` wants to be called, at the latest: something unfinished is then given up.
+    fn deadline(_: &Self::Talk) -> Option<Time> {
+        None
+    }
+
+    /// The capture has reached `now`; with `end`, the flow has ended, and what is open is judged.
+    fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S);
+}

@@ -1,0 +1,316 @@
+//! Reads a payload once, from front to back. Every read names its field, so that offset, label and
+//! value cannot drift apart.
+
+use crate::kit::{Field, Read, Rule, Sink, Span, Text};
+
+/// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// A field runs past the end.
+    Short,
+    /// What is wrong has been judged by a rule of its own.
+    Told,
+}
+
+/// The rules that only the reader can judge. `None` where a protocol's document asks no such thing.
+pub struct Endings {
+    /// No field runs past the end.
+    pub whole: Option<&'static Rule>,
+    /// Every text ends in a zero.
+    pub terminated: Option<&'static Rule>,
+    /// Every text is UTF-8.
+    pub utf8: Option<&'static Rule>,
+    /// Nothing stands behind the last field.
+    pub behind: Option<&'static Rule>,
+}
+
+/// A place in a payload, and the sink that is told of what is read there.
+pub struct Reader<'a, S: Sink> {
+    bytes: &'a [u8],
+    at: usize,
+    open: u32,
+    endings: &'static Endings,
+    /// Where fields and judgements go.
+    pub sink: &'a mut S,
+}
+
+/// Decodes a whole payload: what a cut leaves over, and what stands behind the last field, becomes
+/// one leaf `unparsed`, and the rules of `endings` are judged. Says whether the payload was whole.
+pub fn decode<S: Sink>(
+    bytes: &[u8],
+    endings: &'static Endings,
+    sink: &mut S,
+    body: impl FnOnce(&mut Reader<'_, S>) -> Result<(), Cut>,
+) -> bool {
+    let mut r = Reader { bytes, at: 0, open: 0, endings, sink };
+    let read = body(&mut r);
+    while r.open > 0 {
+        r.close();
+    }
+    let rest = Span::new(r.at, bytes.len());
+    if let Some(rule) = endings.whole
+        && read != Err(Cut::Told)
+    {
+        r.sink.judged(rule, read.is_ok(), rest, || {
+            format!("a field runs past the end, {} bytes before it", rest.len())
+        });
+    }
+    if let Some(rule) = endings.behind
+        && read.is_ok()
+    {
+        r.sink.judged(rule, rest.is_empty(), rest, || {
+            let s = if rest.len() == 1 { "byte stands" } else { "bytes stand" };
+            format!("{} {s} behind the last field", rest.len())
+        });
+    }
+    if !rest.is_empty() {
+        r.sink.leaf(Field::UNPARSED, rest, 0);
+    }
+    read.is_ok()
+}
+
+impl<'a, S: Sink> Reader<'a, S> {
+    /// Where the next field begins.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many bytes are left.
+    pub fn rest(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest() == 0
+    }
+
+    /// The bytes that are left, not yet read.
+    pub fn peek(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// The empty place between the last field and the next, to point at what is missing.
+    pub fn here(&self) -> Span {
+        Span::new(self.at, self.at)
+    }
+
+    /// From a place before up to here.
+    pub fn since(&self, start: usize) -> Span {
+        Span::new(start, self.at)
+    }
+
+    #[inline(always)]
+    fn array<const N: usize>(&mut self) -> Result<([u8; N], Span), Cut> {
+        let bytes = *self.peek().first_chunk().ok_or(Cut::Short)?;
+        let start = self.at;
+        self.at += N;
+        Ok((bytes, Span::new(start, self.at)))
+    }
+
+    #[inline(always)]
+    fn number<T: Copy, const N: usize>(
+        &mut self,
+        field: &'static Field,
+        read: fn([u8; N]) -> T,
+        bits: fn(T) -> u64,
+    ) -> Result<Read<T>, Cut> {
+        let (bytes, at) = self.array()?;
+        let value = read(bytes);
+        self.sink.leaf(field, at, bits(value));
+        Ok(Read { value, at })
+    }
+
+    /// A byte.
+    #[inline(always)]
+    pub fn u8(&mut self, field: &'static Field) -> Result<Read<u8>, Cut> {
+        self.number(field, u8::from_le_bytes, u64::from)
+    }
+
+    /// Two bytes, little-endian, unsigned.
+    #[inline(always)]
+    pub fn u16_le(&mut self, field: &'static Field) -> Result<Read<u16>, Cut> {
+        self.number(field, u16::from_le_bytes, u64::from)
+    }
+
+    /// Two bytes, big-endian, unsigned.
+    #[inline(always)]
+    pub fn u16_be(&mut self, field: &'static Field) -> Result<Read<u16>, Cut> {
+        self.number(field, u16::from_be_bytes, u64::from)
+    }
+
+    /// Four bytes, little-endian, unsigned.
+    #[inline(always)]
+    pub fn u32_le(&mut self, field: &'static Field) -> Result<Read<u32>, Cut> {
+        self.number(field, u32::from_le_bytes, u64::from)
+    }
+
+    /// Four bytes, big-endian, unsigned.
+    #[inline(always)]
+    pub fn u32_be(&mut self, field: &'static Field) -> Result<Read<u32>, Cut> {
+        self.number(field, u32::from_be_bytes, u64::from)
+    }
+
+    /// Four bytes, little-endian, signed.
+    #[inline(always)]
+    pub fn i32_le(&mut self, field: &'static Field) -> Result<Read<i32>, Cut> {
+        self.number(field, i32::from_le_bytes, |v| i64::from(v) as u64)
+    }
+
+    /// Four bytes, big-endian, signed.
+    #[inline(always)]
+    pub fn i32_be(&mut self, field: &'static Field) -> Result<Read<i32>, Cut> {
+        self.number(field, i32::from_be_bytes, |v| i64::from(v) as u64)
+    }
+
+    /// Eight bytes, little-endian, unsigned.
+    #[inline(always)]
+    pub fn u64_le(&mut self, field: &'static Field) -> Result<Read<u64>, Cut> {
+        self.number(field, u64::from_le_bytes, |v| v)
+    }
+
+    /// A 32-bit float, little-endian.
+    #[inline(always)]
+    pub fn f32_le(&mut self, field: &'static Field) -> Result<Read<f32>, Cut> {
+        self.number(field, f32::from_le_bytes, |v| u64::from(v.to_bits()))
+    }
+
+    /// An IPv4 address and a port, in network order. The value holds both in its low 48 bits.
+    #[inline(always)]
+    pub fn endpoint(&mut self, field: &'static Field) -> Result<Read<[u8; 6]>, Cut> {
+        self.number(
+            field,
+            |v: [u8; 6]| v,
+            |[a, b, c, d, e, f]| u64::from_be_bytes([0, 0, a, b, c, d, e, f]),
+        )
+    }
+
+    /// A text up to and with its zero. Without one it is all that is left, which a rule judges.
+    #[inline(always)]
+    pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
+        let left = self.peek();
+        let length = left.iter().position(|&byte| byte == 0);
+        let value = left.get(..length.unwrap_or(left.len())).unwrap_or_default();
+        let start = self.at;
+        self.at += length.map_or(left.len(), |length| length + 1);
+        let at = Span::new(start, self.at);
+        let place = Span::new(start, start + value.len());
+        self.sink.leaf(field, at, Text::at(place).value());
+        if let Some(rule) = self.endings.terminated {
+            self.sink.judged(rule, length.is_some(), at, || {
+                format!("{} has no terminating zero", field.label)
+            });
+        }
+        if let Some(rule) = self.endings.utf8 {
+            self.sink
+                .judged(rule, is_utf8(value), place, || format!("{} is not UTF-8", field.label));
+        }
+        match (length, self.endings.terminated) {
+            (Some(_), _) => Ok(Read { value, at }),
+            (None, Some(_)) => Err(Cut::Told),
+            (None, None) => Err(Cut::Short),
+        }
+    }
+
+    /// A text of `length` bytes that nothing terminates, `length` at most what is left.
+    pub fn text_of(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
+        let value = self.peek();
+        let value = value.get(..length).unwrap_or(value);
+        let start = self.at;
+        self.at += value.len();
+        let at = Span::new(start, self.at);
+        self.sink.leaf(field, at, Text::at(at).value());
+        Read { value, at }
+    }
+
+    /// `length` bytes that mean nothing further, `length` at most what is left.
+    pub fn bytes(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
+        let value = self.peek();
+        let value = value.get(..length).unwrap_or(value);
+        let start = self.at;
+        self.at += value.len();
+        let at = Span::new(start, self.at);
+        self.sink.leaf(field, at, 0);
+        Read { value, at }
+    }
+
+    /// A group of fields begins here.
+    #[inline(always)]
+    pub fn open(&mut self, field: &'static Field) {
+        self.open += 1;
+        self.sink.open(field, self.at as u32, 0);
+    }
+
+    /// A text begins here that has fields of its own: the text is the next `length` bytes.
+    pub fn open_text(&mut self, field: &'static Field, length: usize) {
+        self.open += 1;
+        let place = Span::new(self.at, self.at.saturating_add(length).min(self.bytes.len()));
+        self.sink.open(field, self.at as u32, Text::at(place).value());
+    }
+
+    /// The innermost group ends here.
+    #[inline(always)]
+    pub fn close(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        self.sink.close(self.at as u32);
+    }
+}
+
+/// Plain ASCII, the ordinary case, is told by words of eight bytes.
+#[inline]
+fn is_utf8(text: &[u8]) -> bool {
+    text.is_ascii() || std::str::from_utf8(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::{Kind, Tree};
+
+    use super::*;
+
+    static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
+    static NAME: Field = Field::new("name", "Name", Kind::Text);
+    static GROUP: Field = Field::new("group", "Group", Kind::Group);
+    static NOTHING: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+
+    fn tree(
+        bytes: &[u8],
+        body: impl FnOnce(&mut Reader<'_, Tree>) -> Result<(), Cut>,
+    ) -> (bool, Vec<(&'static str, u32, u32)>) {
+        let mut tree = Tree::default();
+        let whole = decode(bytes, &NOTHING, &mut tree, body);
+        let nodes = tree.nodes().iter();
+        (whole, nodes.map(|n| (n.field.name, n.span.start, n.span.end)).collect())
+    }
+
+    #[test]
+    fn reads_in_order_and_leaves_the_rest_unparsed() {
+        let (whole, nodes) = tree(b"\x05ab\0xyz", |r| {
+            assert_eq!(r.u8(&NUMBER)?.value, 5);
+            assert_eq!(r.text(&NAME)?.value, b"ab");
+            Ok(())
+        });
+        assert!(whole);
+        assert_eq!(nodes, [("number", 0, 1), ("name", 1, 4), ("unparsed", 4, 7)]);
+    }
+
+    #[test]
+    fn a_cut_closes_the_groups_and_keeps_what_was_read() {
+        let (whole, nodes) = tree(b"\x05\x06\x07", |r| {
+            r.open(&GROUP);
+            r.u8(&NUMBER)?;
+            r.u32_le(&NUMBER)?;
+            r.close();
+            Ok(())
+        });
+        assert!(!whole);
+        assert_eq!(nodes, [("group", 0, 1), ("number", 0, 1), ("unparsed", 1, 3)]);
+    }
+
+    #[test]
+    fn a_text_without_a_zero_is_shown_and_is_a_cut() {
+        let (whole, nodes) = tree(b"abc", |r| r.text(&NAME).map(|_| ()));
+        assert!(!whole);
+        assert_eq!(nodes, [("name", 0, 3)]);
+    }
+}

@@ -1,0 +1,129 @@
+//! Where what a decoder finds goes. Nothing comes back, so a sink cannot alter what is decoded.
+
+use crate::kit::{
+    Evidence, Field, Finding, Judge, Mark, Message, Payload, Rule, Span, Tree, Verdict,
+};
+
+/// Receives fields, judgements and whole messages in the order of the bytes.
+pub trait Sink {
+    /// A field. A text that stands in the payload as it is has its place as value.
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64);
+    /// A text that differs from the payload's bytes: percent-decoded, joined.
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]);
+    /// A group begins. `value` is 0, or the place of its text for [`Kind::Text`](crate::kit::Kind::Text).
+    fn open(&mut self, field: &'static Field, start: u32, value: u64);
+    /// The innermost group ends.
+    fn close(&mut self, end: u32);
+    /// A rule was exercised: by the message that is being decoded.
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String);
+    /// A known form that deviates: a note under the rule's code; the rule passes.
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String);
+    /// A rule was exercised by a message of the past, which `mark` names.
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    );
+    /// What is known of the recording round the messages that follow.
+    fn evidence(&mut self, evidence: Evidence);
+    /// The message is complete: everything since the last `end` belongs to it.
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>);
+}
+
+/// Looks at nothing: what remains is the decoding itself, and the state it moves.
+pub struct Blind;
+
+impl Sink for Blind {
+    #[inline(always)]
+    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
+    #[inline(always)]
+    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
+    #[inline(always)]
+    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
+    #[inline(always)]
+    fn close(&mut self, _: u32) {}
+    #[inline(always)]
+    fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
+    #[inline(always)]
+    fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {}
+    #[inline(always)]
+    fn recalled(
+        &mut self,
+        _: &'static Rule,
+        _: bool,
+        _: Evidence,
+        _: &Mark,
+        _: impl FnOnce() -> String,
+    ) {
+    }
+    #[inline(always)]
+    fn evidence(&mut self, _: Evidence) {}
+    #[inline(always)]
+    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
+}
+
+/// The tree and the judgement of a message, in one pass, handed to `out` when the message is whole.
+pub struct Show<F> {
+    /// The fields of the message.
+    pub tree: Tree,
+    /// The rules it was judged by.
+    pub judge: Judge,
+    /// Takes each whole message.
+    pub out: F,
+}
+
+impl<F: FnMut(&'static Message, &Payload<'_>, &Tree, &[Finding])> Show<F> {
+    /// Shows each message to `out`.
+    pub fn new(out: F) -> Show<F> {
+        Show { tree: Tree::default(), judge: Judge::default(), out }
+    }
+}
+
+impl<F: FnMut(&'static Message, &Payload<'_>, &Tree, &[Finding])> Sink for Show<F> {
+    #[inline]
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.tree.leaf(field, span, value);
+    }
+    #[inline]
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.tree.leaf_text(field, span, text);
+    }
+    #[inline]
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.tree.open(field, start, value);
+    }
+    #[inline]
+    fn close(&mut self, end: u32) {
+        self.tree.close(end);
+    }
+    #[inline]
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.judged(rule, ok, at, detail);
+    }
+    #[inline]
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.noted(rule, at, detail);
+    }
+    /// What a past message broke is not told with the message at hand.
+    fn recalled(
+        &mut self,
+        _: &'static Rule,
+        _: bool,
+        _: Evidence,
+        _: &Mark,
+        _: impl FnOnce() -> String,
+    ) {
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        self.judge.findings.retain(|finding| finding.verdict != Verdict::Inconclusive);
+        (self.out)(message, payload, &self.tree, &self.judge.findings);
+        self.tree.clear();
+        self.judge.findings.clear();
+    }
+}

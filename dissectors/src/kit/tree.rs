@@ -1,0 +1,212 @@
+//! The annotated fields of one message: flat, reused, and without a reference into the payload.
+
+use std::borrow::Cow;
+
+use crate::kit::{Evidence, Field, Kind, Mark, Meaning, Message, Payload, Rule, Sink, Span};
+
+/// One field with its bytes. The nodes below it follow it directly.
+#[derive(Clone, Copy)]
+pub struct Node {
+    /// What it is.
+    pub field: &'static Field,
+    /// Its bytes in the payload.
+    pub span: Span,
+    /// Its value: read as the field's kind says.
+    pub value: u64,
+    /// How many nodes stand below it, at all depths.
+    pub kids: u32,
+    /// How many groups it stands in.
+    pub depth: u32,
+}
+
+/// The place of a text: in the payload, or in the tree's own store when it had to be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    stored: bool,
+    start: u32,
+    length: u32,
+}
+
+impl Text {
+    /// The text that stands in the payload at this place.
+    pub const fn at(span: Span) -> Text {
+        Text { stored: false, start: span.start, length: span.len() }
+    }
+
+    /// As the value of a node.
+    pub const fn value(self) -> u64 {
+        (self.stored as u64) << 63 | (self.start as u64 & 0x7FFF_FFFF) << 32 | self.length as u64
+    }
+
+    /// From the value of a node.
+    pub const fn of(value: u64) -> Text {
+        Text {
+            stored: value >> 63 == 1,
+            start: (value >> 32) as u32 & 0x7FFF_FFFF,
+            length: value as u32,
+        }
+    }
+}
+
+/// All fields of one message. `clear` keeps the memory for the next.
+#[derive(Default)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    open: Vec<u32>,
+    store: Vec<u8>,
+    /// Fields that were left out because the message has more than [`Tree::MOST`].
+    left_out: u32,
+    /// How many groups were opened behind that limit.
+    shut: u32,
+}
+
+impl Tree {
+    /// A message of more fields is shown up to here; its last bytes are one leaf.
+    pub const MOST: usize = 100_000;
+
+    /// The nodes, each followed by those below it.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many fields did not fit.
+    pub fn left_out(&self) -> u32 {
+        self.left_out
+    }
+
+    /// Forgets the fields and keeps the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.open.clear();
+        self.store.clear();
+        self.left_out = 0;
+        self.shut = 0;
+    }
+
+    /// The bytes of a text, without its terminator.
+    pub fn bytes<'a>(&'a self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
+        let text = Text::of(node.value);
+        let from = if text.stored { self.store.as_slice() } else { payload };
+        let (start, length) = (text.start as usize, text.length as usize);
+        from.get(start..start.saturating_add(length)).unwrap_or_default()
+    }
+
+    /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.
+    pub fn children(&self, at: Option<usize>) -> impl Iterator<Item = (usize, &Node)> {
+        let (mut next, end) = match at {
+            None => (0, self.nodes.len()),
+            Some(at) => match self.nodes.get(at) {
+                Some(node) => (at + 1, (at + 1 + node.kids as usize).min(self.nodes.len())),
+                None => (0, 0),
+            },
+        };
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let (at, node) = (next, self.nodes.get(next)?);
+            next = at + 1 + node.kids as usize;
+            Some((at, node))
+        })
+    }
+
+    /// What the value of `nodes[at]` means to people, if it means more than itself.
+    pub fn meaning(&self, at: usize, payload: &[u8]) -> Option<Cow<'static, str>> {
+        let node = self.nodes.get(at)?;
+        match node.field.meaning {
+            Meaning::None => None,
+            Meaning::Number(meaning) => meaning(node.value).map(Cow::Borrowed),
+            Meaning::Text(meaning) => meaning(self.bytes(node, payload)),
+            Meaning::Pair(meaning) => {
+                let (key, value) = self.pair(at, payload)?;
+                meaning(key, value)
+            }
+        }
+    }
+
+    /// The key and the value of a pair.
+    pub fn pair<'a>(&'a self, at: usize, payload: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        let mut texts = self.children(Some(at)).filter(|(_, node)| node.field.kind == Kind::Text);
+        let (_, key) = texts.next()?;
+        let value = texts.next().map(|(_, value)| self.bytes(value, payload)).unwrap_or_default();
+        Some((self.bytes(key, payload), value))
+    }
+
+    fn push(&mut self, field: &'static Field, span: Span, value: u64) {
+        let depth = self.open.len() as u32;
+        self.nodes.push(Node { field, span, value, kids: 0, depth });
+    }
+
+    /// Whether one more field fits; the bytes of one that does not go to the last leaf.
+    fn full(&mut self, span: Span) -> bool {
+        if self.nodes.len() < Tree::MOST {
+            return false;
+        }
+        if self.left_out == 0 {
+            self.push(Field::UNPARSED, span, 0);
+        }
+        self.left_out = self.left_out.saturating_add(1);
+        if let Some(last) = self.nodes.last_mut() {
+            last.span.end = last.span.end.max(span.end);
+        }
+        true
+    }
+}
+
+impl Sink for Tree {
+    #[inline]
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        if !self.full(span) {
+            self.push(field, span, value);
+        }
+    }
+
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        if self.full(span) {
+            return;
+        }
+        let start = self.store.len().min(0x7FFF_FFFF) as u32;
+        self.store.extend_from_slice(text);
+        let value = Text { stored: true, start, length: text.len() as u32 }.value();
+        self.push(field, span, value);
+    }
+
+    #[inline]
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        if self.full(Span { start, end: start }) {
+            self.shut += 1;
+            return;
+        }
+        self.push(field, Span { start, end: start }, value);
+        self.open.push(self.nodes.len() as u32 - 1);
+    }
+
+    #[inline]
+    fn close(&mut self, end: u32) {
+        if self.shut > 0 {
+            self.shut -= 1;
+            return;
+        }
+        let nodes = self.nodes.len() as u32;
+        if let Some(at) = self.open.pop()
+            && let Some(node) = self.nodes.get_mut(at as usize)
+        {
+            node.span.end = end.max(node.span.start);
+            node.kids = nodes - 1 - at;
+        }
+    }
+
+    fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
+    fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {}
+    fn recalled(
+        &mut self,
+        _: &'static Rule,
+        _: bool,
+        _: Evidence,
+        _: &Mark,
+        _: impl FnOnce() -> String,
+    ) {
+    }
+    fn evidence(&mut self, _: Evidence) {}
+    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
+}

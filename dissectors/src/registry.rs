@@ -1,0 +1,138 @@
+//! From the one list of protocols to everything that must know them all.
+
+/// Generates `Id`, `Talk`, `Books` and every dispatch over them.
+macro_rules! protocols {
+    ($($name:ident => $module:ident :: $protocol:ident),+ $(,)?) => {
+        mod listed {
+            use $crate::kit::*;
+            $(use $crate::$module::$protocol;)+
+
+            /// A protocol, by its place in the list.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub enum Id {
+                $(
+                    #[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                    $name
+                ),+
+            }
+
+            /// The state of one flow, in the protocol it speaks.
+            pub enum Talk {
+                $(
+                    #[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                    $name(<$protocol as Protocol>::Talk)
+                ),+
+            }
+
+            /// What spans flows, for all protocols.
+            #[derive(Default)]
+            #[allow(non_snake_case, reason = "one field per protocol, by its name in the list")]
+            pub struct Books {
+                $($name: <$protocol as Protocol>::Book),+
+            }
+
+            impl Id {
+                /// All protocols, in the list's order.
+                pub const ALL: &'static [Id] = &[$(Id::$name),+];
+
+                /// What is fixed about it.
+                pub fn info(self) -> &'static Info {
+                    match self { $(Id::$name => const { &<$protocol as Protocol>::INFO }),+ }
+                }
+
+                /// The protocol with this name.
+                pub fn named(name: &str) -> Option<Id> {
+                    Id::ALL.iter().copied().find(|id| id.info().id == name)
+                }
+
+                /// See [`Protocol::claim`].
+                #[inline]
+                pub fn claim(self, bytes: &[u8], hint: Hint) -> Claim {
+                    match self { $(Id::$name => $protocol::claim(bytes, hint)),+ }
+                }
+
+                /// See [`Protocol::claim_stream`].
+                pub fn claim_stream(self, view: &StreamView<'_>, hint: Hint) -> Claim {
+                    match self { $(Id::$name => $protocol::claim_stream(view, hint)),+ }
+                }
+
+                /// See [`Protocol::opens`].
+                pub fn opens(self, bytes: &[u8]) -> bool {
+                    match self { $(Id::$name => $protocol::opens(bytes)),+ }
+                }
+
+                /// The state of a flow that has said nothing yet.
+                pub fn talk(self) -> Talk {
+                    match self { $(Id::$name => Talk::$name(Default::default())),+ }
+                }
+            }
+
+            impl Talk {
+                /// Which protocol.
+                pub fn id(&self) -> Id {
+                    match self { $(Talk::$name(_) => Id::$name),+ }
+                }
+
+                /// See [`Protocol::frame`].
+                pub fn frame(&self, side: Side, unread: &[u8], ended: bool) -> Framed {
+                    match self { $(Talk::$name(talk) => $protocol::frame(talk, side, unread, ended)),+ }
+                }
+
+                /// See [`Protocol::message`].
+                pub fn message<S: Sink>(
+                    &mut self,
+                    books: &mut Books,
+                    flow: FlowFacts,
+                    settings: &Settings,
+                    budget: &mut Budget,
+                    payload: &Payload<'_>,
+                    sink: &mut S,
+                ) {
+                    match self {
+                        $(Talk::$name(talk) => {
+                            let book = &mut books.$name;
+                            let mut cx = Context { talk, book, flow, settings, budget };
+                            $protocol::message(&mut cx, payload, sink);
+                        }),+
+                    }
+                }
+
+                /// See [`Protocol::deadline`].
+                pub fn deadline(&self) -> Option<Time> {
+                    match self { $(Talk::$name(talk) => $protocol::deadline(talk)),+ }
+                }
+
+                /// See [`Protocol::elapse`].
+                #[allow(clippy::too_many_arguments, reason = "the context's parts, and the time")]
+                pub fn elapse<S: Sink>(
+                    &mut self,
+                    books: &mut Books,
+                    flow: FlowFacts,
+                    settings: &Settings,
+                    budget: &mut Budget,
+                    now: Time,
+                    end: bool,
+                    sink: &mut S,
+                ) {
+                    match self {
+                        $(Talk::$name(talk) => {
+                            let book = &mut books.$name;
+                            let mut cx = Context { talk, book, flow, settings, budget };
+                            $protocol::elapse(&mut cx, now, end, sink);
+                        }),+
+                    }
+                }
+            }
+
+            impl Books {
+                /// The protocol that waits for this datagram. See [`Protocol::expects`].
+                pub fn expects(&self, payload: &Payload<'_>) -> Option<Id> {
+                    $(if $protocol::expects(&self.$name, payload) { return Some(Id::$name) })+
+                    None
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use protocols;
