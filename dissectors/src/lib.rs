@@ -9,4 +9,5 @@
 #![forbid(unsafe_code)]
 
 pub mod kit;
+pub mod net_rules;
 mod registry;

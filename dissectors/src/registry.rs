@@ -74,8 +74,29 @@ macro_rules! protocols {
                 }
 
                 /// See [`Protocol::frame`].
-                pub fn frame(&self, side: Side, unread: &[u8], ended: bool) -> Framed {
-                    match self { $(Talk::$name(talk) => $protocol::frame(talk, side, unread, ended)),+ }
+                pub fn frame(&mut self, side: Side, unread: &Unread<'_>) -> Framed {
+                    match self { $(Talk::$name(talk) => $protocol::frame(talk, side, unread)),+ }
+                }
+
+                /// See [`Protocol::closed`].
+                #[allow(clippy::too_many_arguments, reason = "the context's parts, and the end")]
+                pub fn closed<S: Sink>(
+                    &mut self,
+                    books: &mut Books,
+                    flow: FlowFacts,
+                    settings: &Settings,
+                    budget: &mut Budget,
+                    how: Closed,
+                    payload: &Payload<'_>,
+                    sink: &mut S,
+                ) {
+                    match self {
+                        $(Talk::$name(talk) => {
+                            let book = &mut books.$name;
+                            let mut cx = Context { talk, book, flow, settings, budget };
+                            $protocol::closed(&mut cx, how, payload, sink);
+                        }),+
+                    }
                 }
 
                 /// See [`Protocol::message`].

@@ -11,6 +11,8 @@ pub struct Evidence {
     pub began: bool,
     /// The recording itself lost something that touches the message.
     pub lost: bool,
+    /// The recording lost packets of the flow, so that what came before or after may be missing.
+    pub lossy: bool,
     /// A packet of the asked party is in the capture, on this flow.
     pub asked_party_seen: bool,
     /// The capture goes on for at least the answer timeout behind the question.
@@ -24,9 +26,10 @@ impl Evidence {
             return false;
         }
         match needs {
-            Needs::Message | Needs::Interval => true,
-            Needs::Beginning => self.began || self.vouched,
-            Needs::Answer => self.vouched || self.waited && self.asked_party_seen,
+            Needs::Message => true,
+            Needs::Interval => !self.lossy,
+            Needs::Beginning => !self.lossy && (self.began || self.vouched),
+            Needs::Answer => !self.lossy && (self.vouched || self.waited && self.asked_party_seen),
         }
     }
 }
@@ -179,7 +182,11 @@ impl Sink for Judge {
             self.count(rule).passed += 1;
             return;
         }
-        let evidence = Evidence { vouched: evidence.vouched || self.evidence.vouched, ..evidence };
+        let evidence = Evidence {
+            vouched: evidence.vouched || self.evidence.vouched,
+            lossy: evidence.lossy || self.evidence.lossy,
+            ..evidence
+        };
         let span = Span { start: 0, end: mark.length };
         self.broken(rule, evidence.suffices(rule.needs), span, Some(*mark), detail());
     }

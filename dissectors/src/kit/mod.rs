@@ -17,11 +17,11 @@ pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
-    Budget, Claim, Context, FlowFacts, Framed, Hint, Info, Limits, Mark, Message, Payload, Piece,
-    Protocol, Settings, Side, StreamView, Time, Transport,
+    Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limits, Mark, Message, Payload,
+    Piece, Protocol, Settings, Side, StreamView, Time, Transport, Unread,
 };
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::Recent;
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
-pub use sink::{Blind, Show, Sink};
+pub use sink::{Audience, Blind, Show, Sink};
 pub use tree::{Node, Text, Tree};

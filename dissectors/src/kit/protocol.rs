@@ -166,6 +166,28 @@ pub struct StreamView<'a> {
     pub ended: [bool; 2],
 }
 
+/// The bytes of one direction of a stream that no message has used yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// How many of them were there the last time: a search may go on from here.
+    pub seen: usize,
+    /// No more will come: the sender has closed, or the recording has lost what follows.
+    pub ended: bool,
+    /// Bytes are missing before the first one.
+    pub after_gap: bool,
+}
+
+/// How one direction of a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The sender has said all.
+    Orderly,
+    /// The connection was reset.
+    Reset,
+}
+
 /// What comes next in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framed {
@@ -321,10 +343,14 @@ pub trait Protocol: Sized {
     /// Whether a datagram opens a conversation, so that nothing need have come before it.
     fn opens(bytes: &[u8]) -> bool;
 
-    /// What comes next in the unread bytes of one direction of a stream; `ended`: no more come.
-    fn frame(_: &Self::Talk, _: Side, unread: &[u8], _ended: bool) -> Framed {
-        Framed::Junk(unread.len())
+    /// What comes next in the unread bytes of one direction of a stream. Asked again whenever more
+    /// have come; `unread` holds at least one byte.
+    fn frame(_: &mut Self::Talk, _: Side, unread: &Unread<'_>) -> Framed {
+        Framed::Junk(unread.bytes.len())
     }
+
+    /// One direction of a stream has ended: an empty payload says who, when and in which packet.
+    fn closed<S: Sink>(_: &mut Context<'_, Self>, _: Closed, _: &Payload<'_>, _: &mut S) {}
 
     /// Decodes and judges one datagram or framed message, and moves the talk on.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);

@@ -65,24 +65,43 @@ impl Sink for Blind {
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
 }
 
-/// The tree and the judgement of a message, in one pass, handed to `out` when the message is whole.
-pub struct Show<F> {
+/// Takes each whole message, with its fields and what was found in it.
+pub trait Audience {
+    /// The message is whole.
+    fn message(
+        &mut self,
+        message: &'static Message,
+        payload: &Payload<'_>,
+        tree: &Tree,
+        findings: &[Finding],
+    );
+}
+
+/// The tree and the judgement of a message, in one pass, shown to `audience` when it is whole.
+#[derive(Default)]
+pub struct Show<A> {
     /// The fields of the message.
     pub tree: Tree,
     /// The rules it was judged by.
     pub judge: Judge,
     /// Takes each whole message.
-    pub out: F,
+    pub audience: A,
 }
 
-impl<F: FnMut(&'static Message, &Payload<'_>, &Tree, &[Finding])> Show<F> {
-    /// Shows each message to `out`.
-    pub fn new(out: F) -> Show<F> {
-        Show { tree: Tree::default(), judge: Judge::default(), out }
+impl<A: Audience> Show<A> {
+    /// Shows each message to `audience`.
+    pub fn new(audience: A) -> Show<A> {
+        Show { tree: Tree::default(), judge: Judge::default(), audience }
+    }
+
+    /// Forgets what belongs to no whole message.
+    pub fn clear(&mut self) {
+        self.tree.clear();
+        self.judge.findings.clear();
     }
 }
 
-impl<F: FnMut(&'static Message, &Payload<'_>, &Tree, &[Finding])> Sink for Show<F> {
+impl<A: Audience> Sink for Show<A> {
     #[inline]
     fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
         self.tree.leaf(field, span, value);
@@ -122,8 +141,7 @@ impl<F: FnMut(&'static Message, &Payload<'_>, &Tree, &[Finding])> Sink for Show<
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.judge.findings.retain(|finding| finding.verdict != Verdict::Inconclusive);
-        (self.out)(message, payload, &self.tree, &self.judge.findings);
-        self.tree.clear();
-        self.judge.findings.clear();
+        self.audience.message(message, payload, &self.tree, &self.judge.findings);
+        self.clear();
     }
 }

@@ -1,0 +1,90 @@
+//! What the recording itself shows. No document asks for these: they say how far a capture can be
+//! trusted. The layers that read packets judge them; here they are told.
+
+use crate::kit::Rule;
+use crate::rule;
+
+rule! {
+    /// Bytes behind the snap length were never recorded: what they said cannot be judged. Record with -s 0.
+    pub NET001 "snapped" { severity: Note, who: Capture, needs: Interval,
+        asks: "no packet was cut by the snap length",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=46 FFFFFFFF 41 4BA1D522" }
+}
+rule! {
+    /// Routers drop such packets; if one is in the capture it was damaged, forged, or recorded before the network card filled the sum in.
+    pub NET002 "ip-checksum" { severity: Note, who: Any, needs: Message,
+        asks: "the IPv4 header checksum is right",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF",
+        wrong: "0.00 c > s  ipsum=bad FFFFFFFF 55 FFFFFFFF" }
+}
+rule! {
+    /// The receiver drops such packets. Off by default: network cards fill the sum in behind the place where captures are made.
+    pub NET003 "transport-checksum" { severity: Note, who: Any, needs: Message,
+        asks: "the UDP or TCP checksum is right",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF",
+        wrong: "0.00 c > s  udpsum=bad FFFFFFFF 55 FFFFFFFF" }
+}
+rule! {
+    /// Overlapping fragments are how bytes are slipped past filters: which copy counts differs from system to system. Here the first one does.
+    pub NET004 "fragment-overlap" { severity: Warning, who: Any, needs: Message,
+        asks: "the IP fragments of one datagram do not overlap",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00",
+        wrong: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 overlap FFFFFFFF 45 0100 'motd' 00 'x'*1000 00" }
+}
+rule! {
+    /// The datagram is not in the capture: what it said, and whether an answer came, cannot be told.
+    pub NET005 "fragment-missing" { severity: Note, who: Capture, needs: Interval,
+        asks: "the IP fragments of every datagram become whole",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00",
+        wrong: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  frag=512 lastlost FFFFFFFF 45 0100 'motd' 00 'x'*1000 00" }
+}
+rule! {
+    /// Bytes of a stream were never recorded; what stands behind the gap is read, and marked.
+    pub NET006 "tcp-gap" { severity: Note, who: Capture, needs: Interval,
+        asks: "every byte of a stream is in the capture",
+        cite: [],
+        right: "",
+        wrong: "" }
+}
+rule! {
+    /// One of the two copies is not what the sender sent: a broken middlebox, or somebody who injects bytes.
+    pub NET007 "tcp-overlap-differs" { severity: Warning, who: Any, needs: Message,
+        asks: "a retransmission carries the same bytes as the original",
+        cite: [],
+        right: "",
+        wrong: "" }
+}
+rule! {
+    /// The bytes are none of what their header says.
+    pub NET008 "malformed-packet" { severity: Note, who: Any, needs: Message,
+        asks: "link, IP, UDP and TCP headers parse",
+        cite: [],
+        right: "",
+        wrong: "" }
+}
+rule! {
+    /// The recorder was stopped, or the disk was full, in the middle of a packet. All before it is judged.
+    pub NET009 "file-cut" { severity: Note, who: Capture, needs: Interval,
+        asks: "the capture file ends behind a whole record",
+        cite: [],
+        right: "",
+        wrong: "" }
+}
+rule! {
+    /// The recorder could not keep up: what it dropped may be what seems to be missing. Record with a filter, or a larger buffer.
+    pub NET010 "capture-drops" { severity: Note, who: Capture, needs: Interval,
+        asks: "the recorder dropped no packet",
+        cite: [],
+        right: "",
+        wrong: "" }
+}
+
+/// All of them, by code.
+pub static ALL: &[&Rule] =
+    &[&NET001, &NET002, &NET003, &NET004, &NET005, &NET006, &NET007, &NET008, &NET009, &NET010];
