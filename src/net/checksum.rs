@@ -1,0 +1,181 @@
+//! IPv4, UDP and TCP checksums, for those who ask.
+//!
+//! Not part of decoding: summing costs more than all the rest, and on a host that sends, checksums
+//! are left to the network card and are wrong in its own captures. Only complete bytes are judged.
+
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
+
+use std::net::IpAddr;
+
+use etherparse::checksum::Sum16BitWords;
+
+use super::ip::protocol;
+use super::packet::{Headers, Ip, Malformed, Outcome, Payload};
+
+/// What is to be said about the checksums of a packet's innermost headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checksums {
+    /// The IPv4 header's.
+    pub ipv4: Verdict,
+    /// The UDP or TCP checksum.
+    pub transport: Verdict,
+}
+
+/// What is to be said about one checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is none, or not all of what it covers is there.
+    NotJudged,
+    /// It is right.
+    Right,
+    /// It is wrong.
+    Wrong {
+        /// What the packet says.
+        found: u16,
+        /// What its bytes add up to.
+        expected: u16,
+    },
+}
+
+/// Verifies the checksums of a decoded packet or reassembled datagram.
+pub fn verify(outcome: &Outcome<'_>) -> Checksums {
+    match outcome {
+        Outcome::Udp(datagram) => Checksums {
+            ipv4: ipv4(datagram.headers.ipv4),
+            transport: udp(&datagram.ip, &datagram.headers, &datagram.payload, datagram.note),
+        },
+        Outcome::Tcp(segment) => Checksums {
+            ipv4: ipv4(segment.headers.ipv4),
+            transport: tcp(&segment.ip, &segment.headers, &segment.payload, segment.note),
+        },
+        Outcome::Fragment(fragment) => {
+            Checksums { ipv4: ipv4(fragment.headers.ipv4), transport: Verdict::NotJudged }
+        }
+        _ => Checksums { ipv4: Verdict::NotJudged, transport: Verdict::NotJudged },
+    }
+}
+
+fn ipv4(header: &[u8]) -> Verdict {
+    judge(Sum16BitWords::new(), header, 10).unwrap_or(Verdict::NotJudged)
+}
+
+fn udp(ip: &Ip, headers: &Headers<'_>, payload: &Payload<'_>, note: Option<Malformed>) -> Verdict {
+    // Over IPv4, zero says that the sender computed none.
+    let absent = matches!(headers.transport, [_, _, _, _, _, _, 0, 0, ..]) && ip.source.is_ipv4();
+    if absent || !payload.is_whole() || note.is_some() {
+        return Verdict::NotJudged;
+    }
+    let sum = pseudo_header(ip, protocol::UDP, headers.transport.len());
+    judge(sum, headers.transport, 6).unwrap_or(Verdict::NotJudged)
+}
+
+fn tcp(ip: &Ip, headers: &Headers<'_>, payload: &Payload<'_>, note: Option<Malformed>) -> Verdict {
+    if !payload.is_whole() || note.is_some() {
+        return Verdict::NotJudged;
+    }
+    let sum = pseudo_header(ip, protocol::TCP, headers.transport.len());
+    judge(sum, headers.transport, 16).unwrap_or(Verdict::NotJudged)
+}
+
+/// Addresses, protocol and length, which transport checksums cover too.
+fn pseudo_header(ip: &Ip, protocol: u8, length: usize) -> Sum16BitWords {
+    let length = u32::try_from(length).unwrap_or(u32::MAX);
+    let mut sum = Sum16BitWords::new();
+    for address in [ip.source, ip.destination] {
+        sum = match address {
+            IpAddr::V4(address) => sum.add_4bytes(address.octets()),
+            IpAddr::V6(address) => sum.add_16bytes(address.octets()),
+        };
+    }
+    sum.add_2bytes([0, protocol]).add_4bytes(length.to_be_bytes())
+}
+
+/// Sums `bytes` without the checksum that stands `at` an even place in them.
+fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<Verdict> {
+    let (before, rest) = bytes.split_at_checked(at)?;
+    let (found, after) = rest.split_first_chunk()?;
+    let found = u16::from_be_bytes(*found);
+    // etherparse sums in native order and turns the result round.
+    let expected = sum.add_slice(before).add_slice(after).ones_complement().to_be();
+    // Both are zero in ones' complement; UDP always writes the second.
+    let zero = |checksum: u16| matches!(checksum, 0x0000 | 0xffff);
+    if found == expected || (zero(found) && zero(expected)) {
+        return Some(Verdict::Right);
+    }
+    Some(Verdict::Wrong { found, expected })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verdict, verify};
+    use crate::net::test_packets::*;
+    use crate::net::{LinkType, decode};
+
+    fn verdicts(packet: &[u8], original_length: usize) -> (Verdict, Verdict) {
+        let checksums = verify(&decode(LinkType::RAW, packet, original_length as u32));
+        (checksums.ipv4, checksums.transport)
+    }
+
+    fn flip(packet: &[u8], at: usize) -> Vec<u8> {
+        let mut packet = packet.to_vec();
+        packet[at] ^= 0x40;
+        packet
+    }
+
+    #[test]
+    fn right_and_wrong_over_ipv4() {
+        // Odd and even lengths, and one that is no multiple of four.
+        for payload in [QUERY, &QUERY[..22], b"", b"x"] {
+            for packet in [ipv4(17, &udp(7, 9, payload)), ipv4(6, &tcp(7, 9, 0x18, payload))] {
+                let length = packet.len();
+                assert_eq!(verdicts(&packet, length), (Verdict::Right, Verdict::Right));
+                let (ipv4, transport) = verdicts(&flip(&packet, 8), length);
+                assert!(matches!(ipv4, Verdict::Wrong { .. }));
+                assert_eq!(transport, Verdict::Right, "the time to live is not covered");
+                let (ipv4, transport) = verdicts(&flip(&packet, 21), length);
+                assert_eq!(ipv4, Verdict::Right);
+                assert!(matches!(transport, Verdict::Wrong { .. }));
+            }
+        }
+    }
+
+    #[test]
+    fn expected_is_what_should_have_been_sent() {
+        let packet = ipv4(17, &query());
+        let sent = u16::from_be_bytes([packet[26], packet[27]]);
+        let mut wrong = packet.clone();
+        wrong[26..28].copy_from_slice(&[0xab, 0xcd]);
+        let (_, transport) = verdicts(&wrong, wrong.len());
+        assert_eq!(transport, Verdict::Wrong { found: 0xabcd, expected: sent });
+    }
+
+    #[test]
+    fn right_and_wrong_over_ipv6() {
+        let mut datagram = query();
+        datagram[6..8].fill(0);
+        let length = (datagram.len() as u32).to_be_bytes();
+        let sum =
+            checksum(&[&CLIENT6.octets(), &SERVER6.octets(), &length, &[0, 0, 0, 17], &datagram]);
+        let missing = ipv6(17, &datagram);
+        assert!(matches!(verdicts(&missing, 0).1, Verdict::Wrong { found: 0, .. }));
+        datagram[6..8].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(verdicts(&ipv6(17, &datagram), 0), (Verdict::NotJudged, Verdict::Right));
+    }
+
+    #[test]
+    fn no_checksum_over_ipv4_is_allowed() {
+        let mut packet = ipv4(17, &query());
+        packet[26..28].fill(0);
+        assert_eq!(verdicts(&packet, 0), (Verdict::Right, Verdict::NotJudged));
+    }
+
+    #[test]
+    fn incomplete_payloads_are_not_judged() {
+        let packet = ipv4(17, &query());
+        let cut = &packet[..packet.len() - 1];
+        assert_eq!(verdicts(cut, packet.len()), (Verdict::Right, Verdict::NotJudged));
+        assert_eq!(verdicts(cut, cut.len()), (Verdict::Right, Verdict::NotJudged));
+        let fragment = ipv4_with(17, &[], 1, 0x2000, &[0; 8]);
+        assert_eq!(verdicts(&fragment, 28), (Verdict::Right, Verdict::NotJudged));
+    }
+}

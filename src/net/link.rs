@@ -1,0 +1,500 @@
+//! What lies below IP: link types and their headers, VLAN tags, MPLS labels, PPP.
+//!
+//! Knows where each of them ends and what it announces; what is announced belongs to the next
+//! layer. Bytes that announce nothing known are other people's traffic, not errors.
+
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
+
+use etherparse::{Ethernet2Slice, SingleVlanSlice};
+
+use super::decode::{Walk, malformed, u16_be, u32_be};
+use super::limits;
+use super::packet::{Layer, Outcome, Tunnel};
+use super::tunnel::{looks_like_ethernet, looks_like_ip};
+
+/// The kind of header a capture's packets begin with, as capture files number it (the `LINKTYPE_`
+/// registry of tcpdump.org).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// BSD loopback: the address family in the byte order of the recording host.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// PPP, with or without address and control bytes.
+    pub const PPP: Self = Self(9);
+    /// Raw IP as most systems number it in old files.
+    pub const RAW_12: Self = Self(12);
+    /// Raw IP as OpenBSD numbers it in old files.
+    pub const RAW_14: Self = Self(14);
+    /// PPP in HDLC-like framing, or Cisco HDLC.
+    pub const PPP_HDLC: Self = Self(50);
+    /// PPP over Ethernet, from the PPPoE header on.
+    pub const PPP_ETHER: Self = Self(51);
+    /// Raw IP, either version.
+    pub const RAW: Self = Self(101);
+    /// Cisco HDLC.
+    pub const CISCO_HDLC: Self = Self(104);
+    /// OpenBSD loopback: the address family in network byte order.
+    pub const LOOP: Self = Self(108);
+    /// Linux cooked capture.
+    pub const LINUX_SLL: Self = Self(113);
+    /// Raw IPv4.
+    pub const IPV4: Self = Self(228);
+    /// Raw IPv6.
+    pub const IPV6: Self = Self(229);
+    /// Linux cooked capture, version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+}
+
+mod ether_type {
+    pub(super) const IPV4: u16 = 0x0800;
+    pub(super) const VLAN: u16 = 0x8100;
+    pub(super) const IPV6: u16 = 0x86dd;
+    pub(super) const MPLS: u16 = 0x8847;
+    pub(super) const MPLS_UPSTREAM: u16 = 0x8848;
+    pub(super) const PPPOE_SESSION: u16 = 0x8864;
+    pub(super) const PROVIDER_VLAN: u16 = 0x88a8;
+    pub(super) const OLD_QINQ: u16 = 0x9100;
+    /// Values up to this one are lengths: IEEE 802.3 with an LLC header.
+    pub(super) const LONGEST_FRAME: u16 = 1500;
+}
+
+/// ARP hardware types of interfaces whose cooked packets carry something else than an EtherType.
+mod hardware {
+    pub(super) const FRAD: u16 = 770;
+    pub(super) const IEEE80211: u16 = 801;
+    pub(super) const IEEE80211_RADIOTAP: u16 = 803;
+    pub(super) const NETLINK: u16 = 824;
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn link(&mut self, link: LinkType) -> Outcome<'a> {
+        let data = self.whole();
+        match link {
+            LinkType::ETHERNET => self.ethernet(data),
+            LinkType::NULL | LinkType::LOOP => self.loopback(data),
+            LinkType::RAW | LinkType::RAW_12 | LinkType::RAW_14 => self.ip(data),
+            LinkType::IPV4 => self.ipv4(data),
+            LinkType::IPV6 => self.ipv6(data),
+            LinkType::LINUX_SLL => self.cooked(data),
+            LinkType::LINUX_SLL2 => self.cooked2(data),
+            LinkType::PPP => self.ppp(data),
+            LinkType::PPP_HDLC => self.serial(data),
+            LinkType::CISCO_HDLC => self.cisco_hdlc(data),
+            LinkType::PPP_ETHER => self.pppoe(data),
+            _ => Outcome::UnknownLink,
+        }
+    }
+
+    pub(super) fn ethernet(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        match Ethernet2Slice::from_slice_without_fcs(bytes) {
+            Ok(frame) => self.ether_type(frame.ether_type().0, frame.payload_slice()),
+            Err(_) => self.short(Layer::Link),
+        }
+    }
+
+    /// What an EtherType announces.
+    pub(super) fn ether_type(&mut self, ether_type: u16, bytes: &'a [u8]) -> Outcome<'a> {
+        if let Err(malformed) = self.deeper(Layer::Link) {
+            return Outcome::Malformed(malformed);
+        }
+        match ether_type {
+            ether_type::IPV4 => self.ipv4(bytes),
+            ether_type::IPV6 => self.ipv6(bytes),
+            ether_type::VLAN | ether_type::PROVIDER_VLAN | ether_type::OLD_QINQ => self.vlan(bytes),
+            ether_type::MPLS | ether_type::MPLS_UPSTREAM => self.mpls(bytes),
+            ether_type::PPPOE_SESSION => self.pppoe(bytes),
+            ..=ether_type::LONGEST_FRAME => self.logical_link_control(bytes),
+            _ => Outcome::Other,
+        }
+    }
+
+    fn vlan(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let Ok(tag) = SingleVlanSlice::from_slice(bytes) else {
+            return self.short(Layer::Vlan);
+        };
+        self.vlan = Some(tag.vlan_identifier().value());
+        self.ether_type(tag.ether_type().0, tag.payload_slice())
+    }
+
+    /// IEEE 802.2 LLC; of interest only if IP follows, directly or behind a SNAP header.
+    fn logical_link_control(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        match bytes {
+            // SNAP: organization 0 (or bridged, 0x0000f8), then an EtherType.
+            [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00 | 0xf8, high, low, rest @ ..] => {
+                self.ether_type(u16::from_be_bytes([*high, *low]), rest)
+            }
+            [0xaa, 0xaa, 0x03, rest @ ..] if rest.len() < 5 => self.short(Layer::Link),
+            [0x06, 0x06, 0x03, rest @ ..] => self.ipv4(rest),
+            [_, _, _, ..] => Outcome::Other,
+            _ => self.short(Layer::Link),
+        }
+    }
+
+    /// The address family of the recording system, in either byte order: files travel.
+    fn loopback(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let Some((family, rest)) = u32_be(bytes) else {
+            return self.short(Layer::Link);
+        };
+        let family = if family > 0xffff { family.swap_bytes() } else { family };
+        match family {
+            2 => self.ipv4(rest),
+            // Linux, NetBSD and OpenBSD, FreeBSD, macOS.
+            10 | 24 | 28 | 30 => self.ipv6(rest),
+            _ => Outcome::Other,
+        }
+    }
+
+    fn cooked(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let Some((header, rest)) = bytes.split_first_chunk::<16>() else {
+            return self.short(Layer::Link);
+        };
+        let [_, _, hardware_high, hardware_low, .., high, low] = *header;
+        let hardware = u16::from_be_bytes([hardware_high, hardware_low]);
+        self.cooked_protocol(hardware, u16::from_be_bytes([high, low]), rest)
+    }
+
+    fn cooked2(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let Some((header, rest)) = bytes.split_first_chunk::<20>() else {
+            return self.short(Layer::Link);
+        };
+        let [high, low, _, _, _, _, _, _, hardware_high, hardware_low, ..] = *header;
+        let hardware = u16::from_be_bytes([hardware_high, hardware_low]);
+        self.cooked_protocol(hardware, u16::from_be_bytes([high, low]), rest)
+    }
+
+    fn cooked_protocol(&mut self, hardware: u16, protocol: u16, rest: &'a [u8]) -> Outcome<'a> {
+        match (hardware, protocol) {
+            (hardware::FRAD | hardware::NETLINK, _) => Outcome::Other,
+            (hardware::IEEE80211..=hardware::IEEE80211_RADIOTAP, _) => Outcome::Other,
+            (_, 0x0004) => self.logical_link_control(rest),
+            (_, ..=ether_type::LONGEST_FRAME) => Outcome::Other,
+            _ => self.ether_type(protocol, rest),
+        }
+    }
+
+    /// PPP in HDLC-like framing and Cisco HDLC share a link type and differ in the first byte.
+    fn serial(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        match bytes {
+            [0x0f | 0x8f, ..] => self.cisco_hdlc(bytes),
+            _ => self.ppp(bytes),
+        }
+    }
+
+    fn cisco_hdlc(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        match bytes {
+            [0x0f | 0x8f, _, high, low, rest @ ..] => {
+                self.ether_type(u16::from_be_bytes([*high, *low]), rest)
+            }
+            [_, _, _, _, ..] => Outcome::Other,
+            _ => self.short(Layer::Link),
+        }
+    }
+
+    fn pppoe(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let Some((&[version_type, code, high, low, _, _], rest)) = bytes.split_first_chunk() else {
+            return self.short(Layer::Ppp);
+        };
+        if version_type != 0x11 {
+            return malformed(Layer::Ppp, "the PPPoE version and type are not 1");
+        }
+        if code != 0 {
+            return Outcome::Other;
+        }
+        let session = u32::from(u16::from_be_bytes([high, low]));
+        if let Err(malformed) = self.enter(Tunnel::PppOverEthernet, Some(session)) {
+            return Outcome::Malformed(malformed);
+        }
+        self.ppp(rest)
+    }
+
+    /// PPP: address and control bytes may be left out, and so may the protocol's zero high byte.
+    pub(super) fn ppp(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let bytes = bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes);
+        let (protocol, rest) = match bytes {
+            // The first half of address and control.
+            [0xff] => return self.short(Layer::Ppp),
+            [low, rest @ ..] if low & 1 == 1 => (u16::from(*low), rest),
+            [high, low, rest @ ..] => (u16::from_be_bytes([*high, *low]), rest),
+            _ => return self.short(Layer::Ppp),
+        };
+        match protocol {
+            0x0021 => self.ipv4(rest),
+            0x0057 => self.ipv6(rest),
+            0x0281 | 0x0283 => self.mpls(rest),
+            _ => Outcome::Other,
+        }
+    }
+
+    /// A label stack. It does not say what follows: the first nibble of the payload has to.
+    pub(super) fn mpls(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        if let Err(malformed) = self.deeper(Layer::Mpls) {
+            return Outcome::Malformed(malformed);
+        }
+        let mut rest = bytes;
+        for _ in 0..limits::LABELS {
+            let Some((entry, behind)) = u32_be(rest) else {
+                return self.short(Layer::Mpls);
+            };
+            rest = behind;
+            if entry & 0x0100 != 0 {
+                if let Err(malformed) = self.enter(Tunnel::Mpls, Some(entry >> 12)) {
+                    return Outcome::Malformed(malformed);
+                }
+                return self.labelled(rest);
+            }
+        }
+        malformed(Layer::Mpls, "too many labels are stacked")
+    }
+
+    /// IP, or Ethernet with (RFC 4385) or without a control word in front.
+    fn labelled(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        if looks_like_ip(bytes, self.cut > 0) {
+            return self.ip(bytes);
+        }
+        if let [0x00..=0x0f, _, _, _, frame @ ..] = bytes
+            && looks_like_ethernet(frame, self.cut > 0)
+        {
+            return self.ethernet(frame);
+        }
+        if looks_like_ethernet(bytes, self.cut > 0) {
+            return self.ethernet(bytes);
+        }
+        match bytes.first() {
+            // Whatever is wrong with it is said where IP is read.
+            Some(0x40..=0x4f | 0x60..=0x6f) => self.ip(bytes),
+            Some(_) => Outcome::Other,
+            None => self.short(Layer::Mpls),
+        }
+    }
+}
+
+/// The EtherType of an Ethernet frame and what follows it, past VLAN tags.
+pub(super) fn ethernet_payload(frame: &[u8]) -> Option<(u16, &[u8])> {
+    let (mut ether_type, mut rest) = u16_be(frame.get(12..)?)?;
+    for _ in 0..limits::LAYERS {
+        match ether_type {
+            ether_type::VLAN | ether_type::PROVIDER_VLAN | ether_type::OLD_QINQ => {
+                (ether_type, rest) = u16_be(rest.get(2..)?)?;
+            }
+            _ => break,
+        }
+    }
+    Some((ether_type, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::decode;
+    use crate::net::test_packets::*;
+
+    const UDP: u8 = 17;
+
+    #[track_caller]
+    fn query_over(link: LinkType, packet: &[u8]) {
+        is_query(packet, decode(link, packet, packet.len() as u32));
+        survives_cuts(link, packet);
+    }
+
+    #[track_caller]
+    fn query6_over(link: LinkType, packet: &[u8]) {
+        is_query6(packet, decode(link, packet, packet.len() as u32));
+        survives_cuts(link, packet);
+    }
+
+    fn ipv4_query() -> Vec<u8> {
+        ipv4(UDP, &query())
+    }
+
+    fn ipv6_query() -> Vec<u8> {
+        ipv6(UDP, &query())
+    }
+
+    #[test]
+    fn ethernet_carries_both_versions() {
+        query_over(LinkType::ETHERNET, &ethernet(0x0800, &ipv4_query()));
+        query6_over(LinkType::ETHERNET, &ethernet(0x86dd, &ipv6_query()));
+    }
+
+    #[test]
+    fn padding_and_frame_check_sequence_are_no_payload() {
+        let packet = cat(&[&ethernet(0x0800, &ipv4_query()), &[0xee; 17]]);
+        query_over(LinkType::ETHERNET, &packet);
+        let packet = cat(&[&ethernet(0x86dd, &ipv6_query()), &[0xee; 4]]);
+        query6_over(LinkType::ETHERNET, &packet);
+    }
+
+    #[test]
+    fn other_ether_types_are_other_traffic() {
+        for ether_type in [0x0806, 0x88cc, 0x888e, 0x8863, 0xffff, 0x05dd] {
+            let packet = ethernet(ether_type, &[0; 46]);
+            assert_eq!(decode(LinkType::ETHERNET, &packet, 60), Outcome::Other);
+        }
+    }
+
+    #[test]
+    fn vlan_tags_of_any_kind_and_depth() {
+        for outer in [0x8100, 0x88a8, 0x9100] {
+            let packet = ethernet(outer, &vlan(7, 0x0800, &ipv4_query()));
+            query_over(LinkType::ETHERNET, &packet);
+            assert_eq!(datagram(decode(LinkType::ETHERNET, &packet, 0)).ip.vlan, Some(7));
+        }
+        let inner = vlan(0xf123, 0x86dd, &ipv6_query());
+        let packet = ethernet(0x88a8, &vlan(100, 0x8100, &vlan(200, 0x8100, &inner)));
+        query6_over(LinkType::ETHERNET, &packet);
+        let vlan = datagram(decode(LinkType::ETHERNET, &packet, 0)).ip.vlan;
+        assert_eq!(vlan, Some(0x123), "priority bits are no part of the identifier");
+    }
+
+    #[test]
+    fn endless_tags_are_malformed() {
+        let packet = ethernet(0x8100, &vlan(1, 0x8100, &[]).repeat(400));
+        let outcome = decode(LinkType::ETHERNET, &packet, packet.len() as u32);
+        assert!(matches!(outcome, Outcome::Malformed(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn llc_and_snap() {
+        let snap = cat(&[b"\xaa\xaa\x03\x00\x00\x00\x08\x00", &ipv4_query()]);
+        query_over(LinkType::ETHERNET, &ethernet(snap.len() as u16, &snap));
+        let direct = cat(&[b"\x06\x06\x03", &ipv4_query()]);
+        query_over(LinkType::ETHERNET, &ethernet(direct.len() as u16, &direct));
+        let tagged = vlan(3, snap.len() as u16, &snap);
+        query_over(LinkType::ETHERNET, &ethernet(0x8100, &tagged));
+        let spanning_tree = ethernet(38, &cat(&[b"\x42\x42\x03", &[0; 43]]));
+        assert_eq!(decode(LinkType::ETHERNET, &spanning_tree, 60), Outcome::Other);
+    }
+
+    #[test]
+    fn raw_ip_of_every_number() {
+        for link in [LinkType::RAW, LinkType::RAW_12, LinkType::RAW_14] {
+            query_over(link, &ipv4_query());
+            query6_over(link, &ipv6_query());
+        }
+        query_over(LinkType::IPV4, &ipv4_query());
+        query6_over(LinkType::IPV6, &ipv6_query());
+        assert!(matches!(decode(LinkType::IPV4, &ipv6_query(), 0), Outcome::Malformed(_)));
+    }
+
+    #[test]
+    fn loopback_families_in_both_byte_orders() {
+        for link in [LinkType::NULL, LinkType::LOOP] {
+            for family in [2u32.to_be_bytes(), 2u32.to_le_bytes()] {
+                query_over(link, &cat(&[&family, &ipv4_query()]));
+            }
+            for family in [10u32, 24, 28, 30] {
+                query6_over(link, &cat(&[&family.to_be_bytes(), &ipv6_query()]));
+                query6_over(link, &cat(&[&family.to_le_bytes(), &ipv6_query()]));
+            }
+            let appletalk = cat(&[&16u32.to_le_bytes(), &ipv4_query()]);
+            assert_eq!(decode(link, &appletalk, 0), Outcome::Other);
+        }
+    }
+
+    fn cooked(hardware: u16, protocol: u16, payload: &[u8]) -> Vec<u8> {
+        let address = b"\x00\x06\x02\x00\x00\x00\x00\x01\x00\x00";
+        cat(&[b"\x00\x00", &hardware.to_be_bytes(), address, &protocol.to_be_bytes(), payload])
+    }
+
+    fn cooked2(hardware: u16, protocol: u16, payload: &[u8]) -> Vec<u8> {
+        let (interface, hardware) = ([0, 0, 0, 0, 0, 2], hardware.to_be_bytes());
+        let address = b"\x00\x06\x02\x00\x00\x00\x00\x01\x00\x00";
+        cat(&[&protocol.to_be_bytes(), &interface, &hardware, address, payload])
+    }
+
+    #[test]
+    fn linux_cooked_captures() {
+        let snap = cat(&[b"\xaa\xaa\x03\x00\x00\x00\x08\x00", &ipv4_query()]);
+        type Header = fn(u16, u16, &[u8]) -> Vec<u8>;
+        let kinds: [(LinkType, Header); 2] =
+            [(LinkType::LINUX_SLL, cooked), (LinkType::LINUX_SLL2, cooked2)];
+        for (link, header) in kinds {
+            query_over(link, &header(1, 0x0800, &ipv4_query()));
+            // An interface without a link layer (tun).
+            query6_over(link, &header(0xfffe, 0x86dd, &ipv6_query()));
+            query_over(link, &header(1, 0x8100, &vlan(5, 0x0800, &ipv4_query())));
+            query_over(link, &header(1, 0x0004, &snap));
+            assert_eq!(decode(link, &header(824, 0x0800, &ipv4_query()), 0), Outcome::Other);
+            assert_eq!(decode(link, &header(1, 0x000c, &ipv4_query()), 0), Outcome::Other);
+        }
+    }
+
+    #[test]
+    fn ppp_with_and_without_what_may_be_left_out() {
+        for prefix in [&b"\xff\x03\x00\x21"[..], b"\xff\x03\x21", b"\x00\x21", b"\x21"] {
+            for link in [LinkType::PPP, LinkType::PPP_HDLC] {
+                query_over(link, &cat(&[prefix, &ipv4_query()]));
+            }
+        }
+        query6_over(LinkType::PPP, &cat(&[b"\xff\x03\x00\x57", &ipv6_query()]));
+        assert_eq!(decode(LinkType::PPP, b"\xff\x03\xc0\x21\x01\x01", 0), Outcome::Other);
+    }
+
+    #[test]
+    fn cisco_hdlc() {
+        for link in [LinkType::CISCO_HDLC, LinkType::PPP_HDLC] {
+            query_over(link, &cat(&[b"\x0f\x00\x08\x00", &ipv4_query()]));
+            query6_over(link, &cat(&[b"\x8f\x00\x86\xdd", &ipv6_query()]));
+        }
+    }
+
+    #[test]
+    fn pppoe_sessions() {
+        let session = cat(&[b"\x11\x00\x12\x34\x00\x00\x00\x21", &ipv4_query()]);
+        query_over(LinkType::PPP_ETHER, &session);
+        let packet = ethernet(0x8864, &session);
+        query_over(LinkType::ETHERNET, &packet);
+        let tunnels = datagram(decode(LinkType::ETHERNET, &packet, 0)).ip.tunnels;
+        assert_eq!(tunnels.iter().collect::<Vec<_>>(), [Tunnel::PppOverEthernet]);
+        assert_eq!(tunnels.identifier(), Some(0x1234));
+        let wrong = ethernet(0x8864, &cat(&[b"\x21", session.get(1..).unwrap()]));
+        assert!(matches!(decode(LinkType::ETHERNET, &wrong, 0), Outcome::Malformed(_)));
+    }
+
+    fn label(label: u32, bottom: bool) -> [u8; 4] {
+        (label << 12 | u32::from(bottom) << 8 | 64).to_be_bytes()
+    }
+
+    #[test]
+    fn label_stacks() {
+        let stack = cat(&[&label(100, false), &label(0x12345, true)]);
+        for ether_type in [0x8847, 0x8848] {
+            let packet = ethernet(ether_type, &cat(&[&stack, &ipv4_query()]));
+            query_over(LinkType::ETHERNET, &packet);
+            let tunnels = datagram(decode(LinkType::ETHERNET, &packet, 0)).ip.tunnels;
+            assert_eq!(tunnels.iter().collect::<Vec<_>>(), [Tunnel::Mpls]);
+            assert_eq!(tunnels.identifier(), Some(0x12345));
+        }
+        let packet = ethernet(0x8847, &cat(&[&label(2, true), &ipv6_query()]));
+        query6_over(LinkType::ETHERNET, &packet);
+        let endless = ethernet(0x8847, &label(7, false).repeat(300));
+        let outcome = decode(LinkType::ETHERNET, &endless, endless.len() as u32);
+        assert!(matches!(outcome, Outcome::Malformed(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn pseudowires_with_and_without_control_word() {
+        let frame = ethernet(0x0800, &ipv4_query());
+        // A destination that could be taken for the first byte of an IPv4 header.
+        let ambiguous = cat(&[b"\x45", frame.get(1..).unwrap()]);
+        for frame in [frame, ambiguous] {
+            let plain = ethernet(0x8847, &cat(&[&label(30, true), &frame]));
+            is_query(&plain, decode(LinkType::ETHERNET, &plain, 0));
+            let controlled = cat(&[&label(30, true), b"\x00\x00\x00\x09", &frame]);
+            let controlled = ethernet(0x8847, &controlled);
+            is_query(&controlled, decode(LinkType::ETHERNET, &controlled, 0));
+        }
+        let channel = ethernet(0x8847, &cat(&[&label(30, true), b"\x10\x00\x00\x21", &[0; 40]]));
+        assert_eq!(decode(LinkType::ETHERNET, &channel, 0), Outcome::Other);
+    }
+
+    #[test]
+    fn unknown_link_types_are_said_to_be_unknown() {
+        for number in [2, 105, 127, 147, 195, 277, 0xffff] {
+            assert_eq!(decode(LinkType(number), &ipv4_query(), 0), Outcome::UnknownLink);
+        }
+    }
+}

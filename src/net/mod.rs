@@ -1,0 +1,36 @@
+//! From the bytes of one recorded packet to addresses, ports and payload.
+//!
+//! [`decode`] walks link, network and transport headers, and through tunnels, to the innermost
+//! datagram or segment; [`decode_ip_payload`] goes on
+//! with what it joined. Everything here borrows from the packet and is `Copy`: an ordinary packet
+//! costs no allocation.
+//!
+//! This module knows packets. It refuses to know files, flows, protocols of the application, rules
+//! and clocks: time is what the capture says, and what looks wrong is handed up as a value.
+//!
+//! ```text
+//! bytes --link--> --ip--> Fragment --ip_defrag--> Whole --+
+//!                   |                                     |  decode_ip_payload
+//!                   +--transport--> Udp | Tcp <-----------+
+//!                   +--tunnel--> back to link or ip, a bounded number of times
+//! ```
+
+pub mod checksum;
+pub mod limits;
+pub mod link;
+pub mod packet;
+
+mod decode;
+mod ip;
+mod transport;
+mod tunnel;
+
+#[cfg(test)]
+mod test_packets;
+
+pub use decode::{decode, decode_ip_payload};
+pub use link::LinkType;
+pub use packet::{
+    Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
+    Tunnels,
+};

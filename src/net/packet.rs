@@ -1,0 +1,291 @@
+//! What decoding a packet yields: small `Copy` values that borrow from the packet.
+//!
+//! Knows the shape of the result, not how it is come by.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::limits;
+
+/// What a packet turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// A UDP datagram.
+    Udp(Datagram<'a>),
+    /// A TCP segment.
+    Tcp(Segment<'a>),
+    /// A part of an IP datagram, for the [`Defragmenter`](super::Defragmenter).
+    Fragment(Fragment<'a>),
+    /// Anything else that is in order: ARP, ICMP (also the errors, which quote other packets),
+    /// routing protocols, encrypted payloads.
+    Other,
+    /// The snap length cut the packet before its ports.
+    Snapped,
+    /// The link type is none that this program reads.
+    UnknownLink,
+    /// A header does not parse.
+    Malformed(Malformed),
+}
+
+/// Who sent a packet to whom, as the innermost IP header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ip {
+    /// The sender.
+    pub source: IpAddr,
+    /// The receiver; with an IPv6 routing header, the final one.
+    pub destination: IpAddr,
+    /// IPv4 time to live or IPv6 hop limit.
+    pub hop_limit: u8,
+    /// The innermost 802.1Q VLAN identifier.
+    pub vlan: Option<u16>,
+    /// The tunnels that this packet was found in.
+    pub tunnels: Tunnels,
+}
+
+/// The bytes that a transport header announces, as far as the capture holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload<'a> {
+    /// What is there.
+    pub bytes: &'a [u8],
+    /// Where it begins in the bytes that were decoded: the packet, or the reassembled datagram.
+    pub offset: u32,
+    /// How many bytes the headers announce; more than `bytes` holds if some are not there.
+    pub announced: u32,
+    /// Announced bytes are not there because the capture cut the packet.
+    pub snapped: bool,
+}
+
+impl Payload<'_> {
+    /// All that was announced is there.
+    pub fn is_whole(&self) -> bool {
+        usize::try_from(self.announced).is_ok_and(|announced| announced <= self.bytes.len())
+    }
+}
+
+/// The header bytes that checksums are computed over; see [`checksum`](super::checksum).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers<'a> {
+    /// The innermost IPv4 header with its options; empty for IPv6 and for reassembled datagrams.
+    pub ipv4: &'a [u8],
+    /// The transport header and its payload; empty for fragments.
+    pub transport: &'a [u8],
+}
+
+/// A UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// Addresses.
+    pub ip: Ip,
+    /// UDP source port.
+    pub source_port: u16,
+    /// UDP destination port.
+    pub destination_port: u16,
+    /// What the datagram carries.
+    pub payload: Payload<'a>,
+    /// A length that contradicts the packet; the payload is what could be kept.
+    pub note: Option<Malformed>,
+    /// For checksums.
+    pub headers: Headers<'a>,
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// Addresses.
+    pub ip: Ip,
+    /// TCP source port.
+    pub source_port: u16,
+    /// TCP destination port.
+    pub destination_port: u16,
+    /// Sequence number of the first byte of payload (of the SYN, if there is one).
+    pub sequence: u32,
+    /// The next sequence number expected from the other side; means something with ACK only.
+    pub acknowledgment: u32,
+    /// The eight flags.
+    pub flags: TcpFlags,
+    /// The window as it stands in the header, unscaled.
+    pub window: u16,
+    /// The stream's bytes in this segment.
+    pub payload: Payload<'a>,
+    /// A length that contradicts the packet; the payload is what could be kept.
+    pub note: Option<Malformed>,
+    /// For checksums.
+    pub headers: Headers<'a>,
+}
+
+/// The flag byte of a TCP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// The sender has no more to send.
+    pub fn fin(self) -> bool {
+        self.0 & 0x01 != 0
+    }
+
+    /// Opens a connection.
+    pub fn syn(self) -> bool {
+        self.0 & 0x02 != 0
+    }
+
+    /// Aborts a connection.
+    pub fn rst(self) -> bool {
+        self.0 & 0x04 != 0
+    }
+
+    /// The acknowledgment number is valid.
+    pub fn ack(self) -> bool {
+        self.0 & 0x10 != 0
+    }
+}
+
+/// A part of an IP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment<'a> {
+    /// Addresses.
+    pub ip: Ip,
+    /// The datagram's number: 16 bits in IPv4, 32 in IPv6.
+    pub identification: u32,
+    /// The protocol of the datagram's payload; in IPv6 the header that follows the fragment
+    /// header, of which only the first fragment's counts.
+    pub protocol: u8,
+    /// Where the payload stands in the datagram, in bytes; a multiple of 8.
+    pub at: u32,
+    /// Another fragment follows this one.
+    pub more: bool,
+    /// This part of the datagram.
+    pub payload: Payload<'a>,
+    /// A length that contradicts the packet.
+    pub note: Option<Malformed>,
+    /// For checksums.
+    pub headers: Headers<'a>,
+}
+
+/// A header that does not parse, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Malformed {
+    /// The header.
+    pub layer: Layer,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.layer.name(), self.what)
+    }
+}
+
+/// The kinds of header that can be malformed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layer {
+    /// Ethernet, Linux cooked, null/loopback, HDLC.
+    Link,
+    /// 802.1Q tag.
+    Vlan,
+    /// MPLS label stack.
+    Mpls,
+    /// PPP or PPPoE.
+    Ppp,
+    /// A header between two packets: GRE and the like.
+    Tunnel,
+    /// IPv4.
+    Ipv4,
+    /// IPv6 and its extension headers.
+    Ipv6,
+    /// UDP.
+    Udp,
+    /// TCP.
+    Tcp,
+}
+
+impl Layer {
+    /// The usual name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link header",
+            Self::Vlan => "VLAN tag",
+            Self::Mpls => "MPLS",
+            Self::Ppp => "PPP",
+            Self::Tunnel => "tunnel header",
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+            Self::Udp => "UDP",
+            Self::Tcp => "TCP",
+        }
+    }
+}
+
+/// A way to carry packets inside packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tunnel {
+    /// MPLS label stack; the identifier is the last label.
+    Mpls,
+    /// PPP over Ethernet; the identifier is the session.
+    PppOverEthernet,
+    /// IPv4 inside IP (protocol 4).
+    Ipv4InIp,
+    /// IPv6 inside IP (protocol 41).
+    Ipv6InIp,
+    /// Generic Routing Encapsulation; the identifier is the key (of PPTP, the call).
+    Gre,
+    /// Mirrored Ethernet frames inside GRE; the identifier is the session.
+    Erspan,
+    /// VXLAN; the identifier is the network (VNI).
+    Vxlan,
+    /// Geneve; the identifier is the network (VNI).
+    Geneve,
+    /// GTP user plane; the identifier is the endpoint (TEID).
+    GtpU,
+}
+
+impl Tunnel {
+    /// A short name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpls => "mpls",
+            Self::PppOverEthernet => "pppoe",
+            Self::Ipv4InIp => "ipip",
+            Self::Ipv6InIp => "6in4",
+            Self::Gre => "gre",
+            Self::Erspan => "erspan",
+            Self::Vxlan => "vxlan",
+            Self::Geneve => "geneve",
+            Self::GtpU => "gtp-u",
+        }
+    }
+}
+
+/// The tunnels that a packet was found in, outermost first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tunnels {
+    kinds: [Option<Tunnel>; limits::TUNNELS],
+    identifier: Option<u32>,
+}
+
+impl Tunnels {
+    /// The tunnels, outermost first.
+    pub fn iter(&self) -> impl Iterator<Item = Tunnel> + '_ {
+        self.kinds.iter().map_while(|kind| *kind)
+    }
+
+    /// The packet was in no tunnel.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// The number of the innermost tunnel that has one: network, endpoint, key, session or label.
+    pub fn identifier(&self) -> Option<u32> {
+        self.identifier
+    }
+
+    /// Goes one tunnel deeper; `false` if the packet is in too many already.
+    pub(super) fn enter(&mut self, kind: Tunnel, identifier: Option<u32>) -> bool {
+        let Some(slot) = self.kinds.iter_mut().find(|slot| slot.is_none()) else {
+            return false;
+        };
+        *slot = Some(kind);
+        self.identifier = identifier.or(self.identifier);
+        true
+    }
+}
