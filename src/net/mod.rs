@@ -1,7 +1,7 @@
 //! From the bytes of one recorded packet to addresses, ports and payload.
 //!
 //! [`decode`] walks link, network and transport headers, and through tunnels, to the innermost
-//! datagram or segment; [`decode_ip_payload`] goes on
+//! datagram or segment; [`Defragmenter`] joins IP fragments, and [`decode_ip_payload`] goes on
 //! with what it joined. Everything here borrows from the packet and is `Copy`: an ordinary packet
 //! costs no allocation.
 //!
@@ -16,6 +16,7 @@
 //! ```
 
 pub mod checksum;
+pub mod ip_defrag;
 pub mod limits;
 pub mod link;
 pub mod packet;
@@ -29,6 +30,7 @@ mod tunnel;
 mod test_packets;
 
 pub use decode::{decode, decode_ip_payload};
+pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use link::LinkType;
 pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,

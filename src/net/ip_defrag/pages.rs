@@ -1,0 +1,237 @@
+//! The bytes of unfinished datagrams, in pages that are allocated as bytes arrive and used again.
+//!
+//! A fragment far into a datagram costs the page it lies in, not all that may come before it. Each
+//! page knows which of its units of eight bytes are held, and at which units fragments began;
+//! runs of units are found by counting bits, so placing a fragment costs what copying it costs.
+//!
+//! Knows places and bytes; refuses to know datagrams, times and limits.
+
+#![allow(
+    clippy::indexing_slicing,
+    reason = "places are below 65,536 (checked by Extent), and page numbers are made here"
+)]
+
+use std::mem;
+
+const UNIT: u32 = 8;
+const PAGE_UNITS: u32 = 256;
+const PAGE_BYTES: u32 = PAGE_UNITS * UNIT;
+const PAGES: usize = 32;
+const WORDS: usize = (PAGE_UNITS / 64) as usize;
+
+/// Free pages that are kept; more are given back to the allocator.
+const SPARE: usize = 1024;
+
+type Bits = [u64; WORDS];
+
+#[derive(Debug)]
+struct Page {
+    bytes: [u8; PAGE_BYTES as usize],
+    held: Bits,
+    /// Units where a run of some fragment's bytes begins.
+    starts: Bits,
+}
+
+/// The pages of all datagrams.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    #[allow(clippy::vec_box, reason = "pages move to datagrams and back, their bytes stay put")]
+    spare: Vec<Box<Page>>,
+}
+
+/// The pages of one datagram; those that no fragment touched are not there.
+#[derive(Debug, Default)]
+pub(super) struct Coverage {
+    pages: [Option<Box<Page>>; PAGES],
+    count: usize,
+}
+
+impl Coverage {
+    /// Bytes of memory; an empty one counts as a page, so that many of them are not free.
+    pub(super) fn cost(&self) -> usize {
+        self.count.max(1) * mem::size_of::<Page>()
+    }
+
+    /// The most memory that `length` more bytes may take.
+    pub(super) fn most(length: usize) -> usize {
+        (length / PAGE_BYTES as usize + 2) * mem::size_of::<Page>()
+    }
+
+    fn starts_at(&self, unit: u32) -> bool {
+        self.page(unit).is_some_and(|page| bit(&page.starts, unit % PAGE_UNITS))
+    }
+
+    fn holds(&self, unit: u32) -> bool {
+        self.page(unit).is_some_and(|page| bit(&page.held, unit % PAGE_UNITS))
+    }
+
+    fn page(&self, unit: u32) -> Option<&Page> {
+        self.pages.get((unit / PAGE_UNITS) as usize)?.as_deref()
+    }
+}
+
+/// How a fragment's bytes met those already held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placement {
+    /// They did not.
+    New,
+    /// The very same fragment was held already.
+    Copy,
+    /// They met others, or the same fragment with other bytes.
+    Overlap {
+        /// Some byte was held with another value.
+        differs: bool,
+    },
+}
+
+impl Pages {
+    /// Places those of `bytes`, which belong to `at` of the datagram, that are not held yet, and
+    /// says where: `placed(at, length)` for each run.
+    pub(super) fn place(
+        &mut self,
+        coverage: &mut Coverage,
+        at: u32,
+        bytes: &[u8],
+        mut placed: impl FnMut(u32, u32),
+    ) -> Placement {
+        let end = at + bytes.len() as u32;
+        let (first, last) = (at / UNIT, end.div_ceil(UNIT));
+        let mut met = Met::default();
+        let mut unit = first;
+        while unit < last {
+            let page = self.page(coverage, unit);
+            let base = unit - unit % PAGE_UNITS;
+            let limit = PAGE_UNITS.min(last - base);
+            let (held, run_end) = run(&page.held, unit - base, limit);
+            let (from, to) = (unit * UNIT, ((base + run_end) * UNIT).min(end));
+            let source = &bytes[(from - at) as usize..(to - at) as usize];
+            let within = (from - base * UNIT) as usize;
+            let target = &mut page.bytes[within..within + source.len()];
+            if held {
+                met.held = true;
+                met.differs |= target != source;
+                // The fragment's own first unit may begin a run; any other is a boundary within.
+                let inner = if unit == first { unit + 1 } else { unit } - base;
+                met.boundary |= inner < run_end && any(&page.starts, inner, run_end);
+            } else {
+                target.copy_from_slice(source);
+                set(&mut page.held, unit - base, run_end);
+                // A run that comes over from the page before began there.
+                if met.placed_to != Some(from) {
+                    set(&mut page.starts, unit - base, unit - base + 1);
+                }
+                met.placed_to = Some(to);
+                placed(from, to - from);
+            }
+            unit = base + run_end;
+        }
+        met.judge(coverage, first, last)
+    }
+
+    /// Copies the first `length` bytes, all of which are held, into `bytes`.
+    pub(super) fn copy(&self, coverage: &Coverage, length: u32, bytes: &mut Vec<u8>) {
+        bytes.clear();
+        let mut rest = length as usize;
+        for page in coverage.pages.iter().flatten() {
+            let take = rest.min(page.bytes.len());
+            bytes.extend_from_slice(&page.bytes[..take]);
+            rest -= take;
+        }
+    }
+
+    /// Takes the pages back.
+    pub(super) fn free(&mut self, coverage: &mut Coverage) {
+        let pages = coverage.pages.iter_mut().filter_map(Option::take);
+        for page in pages {
+            if self.spare.len() < SPARE {
+                self.spare.push(page);
+            }
+        }
+        coverage.count = 0;
+    }
+
+    /// The page that a unit lies in.
+    fn page<'a>(&mut self, coverage: &'a mut Coverage, unit: u32) -> &'a mut Page {
+        let slot = &mut coverage.pages[(unit / PAGE_UNITS) as usize];
+        if slot.is_none() {
+            coverage.count += 1;
+        }
+        slot.get_or_insert_with(|| self.blank())
+    }
+
+    fn blank(&mut self) -> Box<Page> {
+        match self.spare.pop() {
+            // Its bytes are those of an earlier datagram: only what `held` says may be read.
+            Some(mut page) => {
+                page.held = [0; WORDS];
+                page.starts = [0; WORDS];
+                page
+            }
+            None => Box::new(Page {
+                bytes: [0; PAGE_BYTES as usize],
+                held: [0; WORDS],
+                starts: [0; WORDS],
+            }),
+        }
+    }
+}
+
+/// What a fragment met on its way through the pages.
+#[derive(Default)]
+struct Met {
+    placed_to: Option<u32>,
+    held: bool,
+    differs: bool,
+    boundary: bool,
+}
+
+impl Met {
+    /// A copy adds nothing, is held as one run from its first unit to its last, and is the same.
+    fn judge(&self, coverage: &Coverage, first: u32, last: u32) -> Placement {
+        if !self.held {
+            return Placement::New;
+        }
+        let same_run = coverage.starts_at(first)
+            && (coverage.starts_at(last) || !coverage.holds(last))
+            && !self.boundary;
+        if self.placed_to.is_none() && same_run && !self.differs {
+            return Placement::Copy;
+        }
+        Placement::Overlap { differs: self.differs }
+    }
+}
+
+fn bit(bits: &Bits, at: u32) -> bool {
+    bits[(at / 64) as usize] >> (at % 64) & 1 == 1
+}
+
+/// Whether the bit at `from` is set, and up to where (at most `limit`) bits are like it.
+fn run(bits: &Bits, from: u32, limit: u32) -> (bool, u32) {
+    let value = bit(bits, from);
+    let mut at = from;
+    while at < limit {
+        let word = bits[(at / 64) as usize];
+        let unlike = (if value { !word } else { word }) >> (at % 64);
+        if unlike != 0 {
+            return (value, (at + unlike.trailing_zeros()).min(limit));
+        }
+        at += 64 - at % 64;
+    }
+    (value, limit)
+}
+
+/// Whether any bit from `from` up to `to` is set.
+fn any(bits: &Bits, from: u32, to: u32) -> bool {
+    let (value, end) = run(bits, from, to);
+    value || end < to
+}
+
+fn set(bits: &mut Bits, from: u32, to: u32) {
+    for (word, mask) in bits.iter_mut().zip((0u32..).step_by(64)) {
+        let low = from.clamp(mask, mask + 64) - mask;
+        let high = to.clamp(mask, mask + 64) - mask;
+        if low < high {
+            *word |= (u64::MAX >> (64 - (high - low))) << low;
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What defragmentation yields: whole datagrams, and events about those that did not go well.
+
+use crate::net::packet::{Ip, Malformed};
+
+/// The packet that a fragment came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRef {
+    /// Its number in the capture.
+    pub frame: u64,
+    /// Its capture time in nanoseconds.
+    pub time: i64,
+}
+
+/// A datagram whose fragments have all arrived.
+///
+/// Give it back with [`Defragmenter::recycle`](super::Defragmenter::recycle) when done, and its memory serves the next one.
+#[derive(Debug)]
+pub struct Whole {
+    /// Addresses, of the first fragment.
+    pub ip: Ip,
+    /// What the first fragment says that the bytes are.
+    pub protocol: u8,
+    /// The datagram's payload: what stood behind the IP header (or the IPv6 fragment header).
+    pub bytes: Vec<u8>,
+    /// Where each byte comes from: in order, without holes or overlaps.
+    pub pieces: Vec<Piece>,
+    /// Some fragments overlapped; `bytes` holds what arrived first.
+    pub overlapped: bool,
+}
+
+impl Whole {
+    /// The frame, and the offset in its packet, that the byte at `at` comes from.
+    pub fn locate(&self, at: u32) -> Option<(u64, u32)> {
+        let index = self.pieces.partition_point(|piece| piece.at <= at).checked_sub(1)?;
+        let piece = self.pieces.get(index)?;
+        let within = at.checked_sub(piece.at).filter(|within| *within < piece.length)?;
+        Some((piece.frame, piece.offset.saturating_add(within)))
+    }
+}
+
+/// A run of a datagram's bytes that came in one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it stands in the datagram.
+    pub at: u32,
+    /// Its length.
+    pub length: u32,
+    /// Where it stands in the packet's recorded bytes.
+    pub offset: u32,
+    /// The packet's number in the capture.
+    pub frame: u64,
+}
+
+/// Something about a datagram that whoever judges the capture has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Addresses of the datagram.
+    pub ip: Ip,
+    /// Its identification.
+    pub identification: u32,
+    /// The packet that it is about; of a datagram given up, the first one.
+    pub at: FrameRef,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What can happen to a fragmented datagram.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// Fragments overlap (NET004). Reported once per datagram, when it is whole or given up; `at`
+    /// is the first fragment that overlapped. Copies of a fragment do not overlap it.
+    Overlap {
+        /// Some byte was sent with two different values.
+        differs: bool,
+    },
+    /// The datagram was given up (NET005).
+    Missing {
+        /// Why.
+        cause: Cause,
+        /// Packets that carried what there was, at most [`limits::NAMED_FRAMES`](crate::net::limits::NAMED_FRAMES).
+        frames: Vec<u64>,
+        /// How many bytes there were.
+        held: u32,
+        /// How many there should have been, if the last fragment said so.
+        length: Option<u32>,
+        /// The capture had cut some of its packets.
+        snapped: bool,
+    },
+    /// A fragment cannot be part of a datagram, or not of the one it belongs to, and was left out
+    /// (NET008).
+    Malformed(Malformed),
+}
+
+/// Why a datagram was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Its fragments did not arrive in time.
+    Timeout,
+    /// Memory was needed for newer ones.
+    Limit,
+    /// The capture ended.
+    End,
+}
