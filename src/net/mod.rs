@@ -20,6 +20,7 @@ pub mod ip_defrag;
 pub mod limits;
 pub mod link;
 pub mod packet;
+pub mod tcp;
 
 mod decode;
 mod ip;

@@ -1,0 +1,177 @@
+//! Out-of-order bytes of one direction: ranges that never overlap, by position.
+//!
+//! Ranges that touch are joined while they are small, so that tiny segments do not cost a range
+//! each; large ones stay apart, so that joining never moves much.
+
+use std::collections::BTreeMap;
+
+use super::kept::{Chunk, Kept};
+
+/// A range this long takes no more bytes at its end.
+const FULL: usize = 64 << 10;
+/// A range takes bytes at its beginning, which moves all of it, up to this many bytes and pieces.
+const SMALL: usize = 512;
+const FEW: usize = 32;
+/// Memory for the entry itself; the nodes of the map are half empty at worst.
+const RANGE_COST: usize = 2 * size_of::<(u64, Range)>() + 16;
+
+/// Bytes that wait behind a hole.
+#[derive(Debug, Default)]
+pub(super) struct Range {
+    pub(super) kept: Kept,
+    /// How many bytes behind the last one were sent with it, but cut off by the snap length.
+    pub(super) cut: u64,
+}
+
+impl Range {
+    fn cost(&self) -> usize {
+        RANGE_COST + self.kept.cost()
+    }
+}
+
+/// How a chunk was received among those already there.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    /// Bytes that were there already, and compared.
+    pub(super) repeated: usize,
+    /// The first byte that differs from the copy already there, and that copy's frame.
+    pub(super) differs: Option<(u64, u64)>,
+    /// Where storing stopped for want of room. What lies before is stored.
+    pub(super) full_at: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    ranges: BTreeMap<u64, Range>,
+    cost: usize,
+}
+
+impl Ahead {
+    /// What [`put_back`](Self::put_back) takes beside the bytes.
+    pub(super) const PUT_BACK_COST: usize = RANGE_COST;
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    pub(super) fn cost(&self) -> usize {
+        self.cost
+    }
+
+    /// Position and frame of the first byte.
+    pub(super) fn first(&self) -> Option<(u64, u64)> {
+        let (&start, range) = self.ranges.first_key_value()?;
+        Some((start, range.kept.chunk(start).frame_at(start)))
+    }
+
+    /// Whether the first byte was captured at or before a time.
+    pub(super) fn waits_since(&self, time: i64) -> bool {
+        self.ranges.first_key_value().is_some_and(|(&start, range)| {
+            range.kept.chunk(start).origins.first().is_some_and(|origin| origin.time <= time)
+        })
+    }
+
+    /// Takes out the first range if it begins at or before a position.
+    pub(super) fn take_first(&mut self, position: u64) -> Option<(u64, Range)> {
+        let entry = self.ranges.first_entry()?;
+        if *entry.key() > position {
+            return None;
+        }
+        let (start, range) = entry.remove_entry();
+        self.cost = self.cost.saturating_sub(range.cost());
+        Some((start, range))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.ranges.clear();
+        self.cost = 0;
+    }
+
+    /// Puts back what was in order until the stream turned out to begin earlier. It lies before all
+    /// ranges.
+    pub(super) fn put_back(&mut self, start: u64, kept: Kept) {
+        let range = Range { kept, cut: 0 };
+        self.cost += range.cost();
+        self.ranges.insert(start, range);
+    }
+
+    /// Stores those bytes of a chunk that are not there yet.
+    pub(super) fn store(&mut self, chunk: Chunk<'_>, cut: u64, room: usize, most: usize) -> Stored {
+        let before = self.cost;
+        let mut stored = Stored::default();
+        let mut at = chunk.start;
+        while at < chunk.end() {
+            if let Some((&start, range)) = self.ranges.range(..=at).next_back() {
+                let there = range.kept.chunk(start);
+                if there.end() > at {
+                    let (len, differs) = chunk.from(at).compare(&there);
+                    stored.repeated += len;
+                    let differs = differs.map(|position| (position, there.frame_at(position)));
+                    stored.differs = stored.differs.or(differs);
+                    at = there.end();
+                    continue;
+                }
+            }
+            let next = self.ranges.range(at..).next().map(|(&start, _)| start);
+            let part = chunk.from(at).until(next.unwrap_or(u64::MAX));
+            let room = room.saturating_sub(self.cost.saturating_sub(before));
+            if !self.add(part, room, most) {
+                stored.full_at = Some(at);
+                return stored;
+            }
+            at = part.end();
+        }
+        self.mark_cut(&chunk, cut);
+        stored
+    }
+
+    /// Adds bytes that no range holds.
+    fn add(&mut self, part: Chunk<'_>, room: usize, most: usize) -> bool {
+        if let Some((&start, range)) = self.ranges.range_mut(..part.start).next_back() {
+            let touches = range.kept.chunk(start).end() == part.start;
+            if touches && range.cut == 0 && range.kept.len() + part.bytes.len() <= FULL {
+                let before = range.cost();
+                let added = range.kept.append(part, room);
+                self.cost = self.cost - before + range.cost();
+                return added;
+            }
+        }
+        let small = |range: &Range| range.kept.len() <= SMALL && range.kept.pieces() <= FEW;
+        if part.bytes.len() <= SMALL && self.ranges.get(&part.end()).is_some_and(small) {
+            return self.add_before(part, room);
+        }
+        let Some(room) = room.checked_sub(RANGE_COST) else { return false };
+        let mut range = Range::default();
+        if self.ranges.len() >= most || !range.kept.append(part, room) {
+            return false;
+        }
+        self.cost += range.cost();
+        self.ranges.insert(part.start, range);
+        true
+    }
+
+    /// Adds bytes at the beginning of the range that follows them.
+    fn add_before(&mut self, part: Chunk<'_>, room: usize) -> bool {
+        let Some(mut range) = self.ranges.remove(&part.end()) else { return false };
+        self.cost -= range.cost();
+        let added = range.kept.prepend(part, room);
+        self.cost += range.cost();
+        self.ranges.insert(if added { part.start } else { part.end() }, range);
+        added
+    }
+
+    fn mark_cut(&mut self, chunk: &Chunk<'_>, cut: u64) {
+        if cut == 0 || chunk.bytes.is_empty() {
+            return;
+        }
+        if let Some((&start, range)) = self.ranges.range_mut(..chunk.end()).next_back()
+            && range.kept.chunk(start).end() == chunk.end()
+        {
+            range.cut = range.cut.max(cut);
+        }
+    }
+}

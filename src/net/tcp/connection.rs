@@ -1,0 +1,237 @@
+//! Both directions of a connection, and what the flags do to them.
+
+use super::budget::Budget;
+use super::stream::{Context, Stream};
+use super::{End, Event, Kind, Reader, Segment, Way};
+
+/// A TCP connection as a capture shows it. 48 bytes, until bytes must be kept.
+///
+/// Hand it to [`finish`](Self::finish) at last: to drop it leaves what it keeps charged to the
+/// budget, and its last bytes unread.
+#[derive(Debug, Default)]
+pub struct Connection {
+    streams: [Stream; 2],
+}
+
+impl Connection {
+    /// Takes the next segment of the capture that bears this connection's addresses and ports.
+    pub fn segment<R: Reader>(
+        &mut self,
+        way: Way,
+        segment: &Segment<'_>,
+        budget: &mut Budget,
+        reader: &mut R,
+    ) {
+        let flags = segment.flags;
+        if flags.rst {
+            self.reset(way, segment, budget, reader);
+            return;
+        }
+        if flags.syn {
+            self.opened(way, segment, budget, reader);
+        }
+        if self.is_ignored() {
+            if flags.fin {
+                self.stream_mut(way).close();
+            }
+            return;
+        }
+        self.carried(way, segment, budget, reader);
+        if self.is_ignored() {
+            self.ignore(budget);
+        } else if self.is_over() {
+            self.release(budget);
+        }
+    }
+
+    /// Stops buffering for good: neither direction is of interest. SYN, FIN and RST are followed
+    /// still, and a new connection on the same ports is read again.
+    pub fn ignore(&mut self, budget: &mut Budget) {
+        self.streams.iter_mut().for_each(|stream| stream.ignore(budget));
+    }
+
+    /// Gives up all holes, as if no missing byte could come any more: for a connection that has
+    /// been silent for long. What lies behind them is handed on.
+    pub fn give_up_gaps<R: Reader>(&mut self, budget: &mut Budget, reader: &mut R) {
+        for way in [Way::AToB, Way::BToA] {
+            let (own, other) = self.pair(way);
+            let other_has_hole = other.has_hole();
+            own.give_up_all(&mut Context { way, budget, reader, other_has_hole });
+        }
+        if self.is_ignored() {
+            self.ignore(budget);
+        }
+    }
+
+    /// Ends it: gives up all holes, shows the reader what is unread for the last time, and gives
+    /// all memory back to the budget.
+    pub fn finish<R: Reader>(mut self, budget: &mut Budget, reader: &mut R) {
+        self.end(End::Abandoned, budget, reader);
+    }
+
+    /// Whether both directions have ended. What comes now is a repeat, or a new connection.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.streams.iter().all(Stream::is_ended)
+    }
+
+    /// Whether it is not read any more.
+    #[must_use]
+    pub fn is_ignored(&self) -> bool {
+        self.streams.iter().any(Stream::is_ignored)
+    }
+
+    /// Whether the SYN of a direction is in the capture.
+    #[must_use]
+    pub fn began(&self, way: Way) -> bool {
+        self.stream(way).has_begun()
+    }
+
+    /// Whether bytes of a direction are known to be missing, though they may still come.
+    #[must_use]
+    pub fn has_hole(&self, way: Way) -> bool {
+        self.stream(way).has_hole()
+    }
+
+    fn carried<R: Reader>(
+        &mut self,
+        way: Way,
+        segment: &Segment<'_>,
+        budget: &mut Budget,
+        reader: &mut R,
+    ) {
+        let (own, other) = self.pair(way);
+        if segment.flags.ack && own.is_near(segment.sequence) {
+            let patience = budget.limits().patience;
+            other.reaches(segment.acknowledgment, segment.frame, patience);
+        }
+        let other_has_hole = other.has_hole();
+        own.data(segment, &mut Context { way, budget, reader, other_has_hole });
+        for way in [way, way.other()] {
+            if self.is_ignored() {
+                return;
+            }
+            let (own, other) = self.pair(way);
+            let other_has_hole = other.has_hole();
+            let mut cx = Context { way, budget, reader, other_has_hole };
+            own.tick(segment.time, other.is_seen(), &mut cx);
+        }
+    }
+
+    fn opened<R: Reader>(
+        &mut self,
+        way: Way,
+        segment: &Segment<'_>,
+        budget: &mut Budget,
+        reader: &mut R,
+    ) {
+        if self.is_anew(way, segment) {
+            self.restart(way, segment, budget, reader);
+        }
+        let own = self.stream_mut(way);
+        if !own.is_known() {
+            own.open(segment.sequence);
+        } else if own.is_late_syn(segment.sequence) {
+            own.open_late(segment.sequence, budget);
+        }
+    }
+
+    /// Whether a SYN begins another connection than the one there is.
+    fn is_anew(&self, way: Way, segment: &Segment<'_>) -> bool {
+        let (own, other) = (self.stream(way), self.stream(way.other()));
+        if !own.is_known() {
+            return other.is_ended() && !answers(segment, other);
+        }
+        let same = own.initial() == segment.sequence && own.has_begun();
+        self.is_over() || !(same || own.is_late_syn(segment.sequence))
+    }
+
+    /// Ends the old connection and begins a new one with a SYN.
+    fn restart<R: Reader>(
+        &mut self,
+        way: Way,
+        segment: &Segment<'_>,
+        budget: &mut Budget,
+        reader: &mut R,
+    ) {
+        // The other side's SYN may be there already, taken for the old connection's.
+        let (_, other) = self.pair(way);
+        let kept = other.is_fresh() && answers(segment, other);
+        let kept = kept.then(|| std::mem::take(other));
+        self.end(End::Abandoned, budget, reader);
+        *self = Self::default();
+        if let Some(mut stream) = kept {
+            stream.heed();
+            *self.stream_mut(way.other()) = stream;
+        }
+        reader.event(Event { way, frame: segment.frame, kind: Kind::NewConnection });
+    }
+
+    fn reset<R: Reader>(
+        &mut self,
+        way: Way,
+        segment: &Segment<'_>,
+        budget: &mut Budget,
+        reader: &mut R,
+    ) {
+        let ignored = self.is_ignored();
+        let (own, other) = self.pair(way);
+        let believed = if own.is_known() {
+            own.accepts_reset(segment.sequence)
+        } else {
+            !segment.flags.ack || other.is_near(segment.acknowledgment)
+        };
+        if !believed && !ignored {
+            budget.counts.out_of_window += 1;
+            return;
+        }
+        if !ignored {
+            own.reaches(segment.sequence, segment.frame, 0);
+        }
+        self.end(End::Reset, budget, reader);
+    }
+
+    fn end<R: Reader>(&mut self, end: End, budget: &mut Budget, reader: &mut R) {
+        for way in [Way::AToB, Way::BToA] {
+            if self.is_ignored() {
+                self.ignore(budget);
+            }
+            let (own, other) = self.pair(way);
+            let other_has_hole = other.has_hole();
+            own.end(end, &mut Context { way, budget, reader, other_has_hole });
+        }
+        if self.is_ignored() {
+            self.ignore(budget);
+        }
+    }
+
+    fn release(&mut self, budget: &mut Budget) {
+        self.streams.iter_mut().for_each(|stream| stream.release(budget));
+    }
+
+    fn stream(&self, way: Way) -> &Stream {
+        let [a, b] = &self.streams;
+        match way {
+            Way::AToB => a,
+            Way::BToA => b,
+        }
+    }
+
+    fn stream_mut(&mut self, way: Way) -> &mut Stream {
+        self.pair(way).0
+    }
+
+    /// The stream of a direction, and the other one.
+    fn pair(&mut self, way: Way) -> (&mut Stream, &mut Stream) {
+        let [a, b] = &mut self.streams;
+        match way {
+            Way::AToB => (a, b),
+            Way::BToA => (b, a),
+        }
+    }
+}
+
+/// Whether a SYN acknowledges the SYN of the other direction.
+fn answers(segment: &Segment<'_>, other: &Stream) -> bool {
+    segment.flags.ack && segment.acknowledgment == other.initial().wrapping_add(1)
+}

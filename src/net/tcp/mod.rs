@@ -1,0 +1,260 @@
+//! TCP reassembly: segments in the order of the capture go in, the bytes of each direction come out
+//! in the order of the stream.
+//!
+//! This module knows sequence numbers, flags and payloads. It knows nothing of addresses (a table
+//! above maps them to a [`Connection`]), of protocols (a [`Reader`] decides where a message ends)
+//! or of rules: what it notices it says as an [`Event`], and somebody else judges it.
+//!
+//! # How bytes are handed on
+//!
+//! [`Connection::segment`] calls the reader with a [`Run`]: all unread bytes of one direction, in
+//! order and without a hole. The reader returns how many it has used up, and is called again while
+//! it uses some and some are left; the rest is kept and comes back in front of what follows. There
+//! is nothing to remember to store. While nothing is waiting, a run borrows the segment's own
+//! payload; bytes are copied only when they must wait for others.
+//!
+//! ```
+//! use gamewire::net::tcp::{
+//!     Budget, Connection, Event, Flags, Limits, Next, Reader, Run, Segment, Way,
+//! };
+//!
+//! /// Messages that begin with their length in one byte.
+//! #[derive(Default)]
+//! struct Messages(Vec<Vec<u8>>);
+//!
+//! impl Reader for Messages {
+//!     fn read(&mut self, _way: Way, run: &Run<'_>) -> Next {
+//!         let Some((&len, rest)) = run.bytes().split_first() else {
+//!             return Next::Consumed(0);
+//!         };
+//!         let Some(message) = rest.get(..usize::from(len)) else {
+//!             return Next::Consumed(0); // wait for more
+//!         };
+//!         self.0.push(message.to_vec());
+//!         Next::Consumed(1 + message.len())
+//!     }
+//!
+//!     fn event(&mut self, event: Event) {
+//!         panic!("this capture is whole: {event:?}");
+//!     }
+//! }
+//!
+//! let mut budget = Budget::new(Limits::default());
+//! let mut reader = Messages::default();
+//! let mut connection = Connection::default();
+//! for (frame, payload) in [b"\x02hi\x03o".as_slice(), b"ne"].into_iter().enumerate() {
+//!     let segment = Segment {
+//!         sequence: if frame == 0 { 1000 } else { 1005 },
+//!         acknowledgment: 0,
+//!         flags: Flags::default(),
+//!         payload,
+//!         announced: payload.len(),
+//!         frame: frame as u64,
+//!         time: 0,
+//!         offset: 54,
+//!     };
+//!     connection.segment(Way::AToB, &segment, &mut budget, &mut reader);
+//! }
+//! connection.finish(&mut budget, &mut reader);
+//! assert_eq!(reader.0, [b"hi".to_vec(), b"one".to_vec()]);
+//! assert_eq!(budget.used(), 0);
+//! ```
+//!
+//! # What is decided here
+//!
+//! - **First copy wins.** A repeat that carries other bytes is reported ([`Kind::OverlapDiffers`]).
+//!   It is compared with all bytes that wait (unread or out of order) and with the last 2 KiB that
+//!   were used up in that direction (less if they came in more than 64 segments). What cannot be compared: bytes used up earlier, bytes
+//!   before a hole that was given up, bytes dropped at a limit, anything after both directions have
+//!   ended, used-up bytes while more than half of the whole budget is taken, and a single byte right
+//!   before the next one expected, which is how a keep-alive looks. [`Counts::uncompared`] has the
+//!   number.
+//! - **Holes** are waited for until the other side has acknowledged the missing bytes (it has them,
+//!   the capture does not) and [`Limits::patience`] further segments did not bring them; until a
+//!   memory limit is hit; until the connection ends; or, if the capture has never shown the other
+//!   side, for three seconds of capture time. Bytes that the snap length cut off are not waited for.
+//!   What lies behind a hole is handed on with [`Run::missing_before`] set. A lost FIN looks like a
+//!   hole of one byte at the end.
+//! - **A capture that begins in the middle**: the first segment with data sets the position. One up
+//!   to 64 KiB before it that comes later is taken while the reader has used nothing.
+//! - **A SYN** with another initial number than before, or after the end, begins a new connection on
+//!   the same ports; the old one is ended first.
+//! - **Far away**: a segment more than 1 GiB off what is expected is counted and ignored, and so is
+//!   a RST that is not within 1 MiB ahead.
+
+mod ahead;
+mod budget;
+mod connection;
+mod kept;
+mod run;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use budget::{Budget, Counts, Limits};
+pub use connection::Connection;
+pub use run::{Piece, Run};
+
+/// One direction of a connection. Which host is A is up to the caller, and stays so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// From A to B.
+    AToB,
+    /// From B to A.
+    BToA,
+}
+
+impl Way {
+    /// The opposite direction.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::AToB => Self::BToA,
+            Self::BToA => Self::AToB,
+        }
+    }
+}
+
+/// The flags of a TCP header that reassembly looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// The sender opens its direction; the sequence number is one before the first byte's.
+    pub syn: bool,
+    /// The sender closes its direction behind this payload.
+    pub fin: bool,
+    /// The connection is void.
+    pub rst: bool,
+    /// The acknowledgment number counts.
+    pub ack: bool,
+}
+
+/// One TCP segment as recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'p> {
+    /// The header's sequence number.
+    pub sequence: u32,
+    /// The header's acknowledgment number; read only with [`Flags::ack`].
+    pub acknowledgment: u32,
+    /// The header's flags.
+    pub flags: Flags,
+    /// The payload as far as it was recorded.
+    pub payload: &'p [u8],
+    /// The payload's length in bytes as the IP header has it; more than `payload` holds if the
+    /// snap length cut the packet. Less than `payload` holds is read as equal.
+    pub announced: usize,
+    /// The packet's number in the capture.
+    pub frame: u64,
+    /// The packet's capture time in nanoseconds.
+    pub time: i64,
+    /// Where the payload begins in the packet's data, in bytes.
+    pub offset: u32,
+}
+
+/// What stands above a connection: it finds the messages in the bytes.
+///
+/// Both methods are called in the order in which things happened.
+pub trait Reader {
+    /// Takes what it can use from the front of a run.
+    ///
+    /// Called for every new unread byte, again while something was consumed and something is left,
+    /// and once for every [`End`], then perhaps with no bytes at all.
+    fn read(&mut self, way: Way, run: &Run<'_>) -> Next;
+
+    /// Hears of something noticed on the way. A [`Kind::Gap`] comes before the bytes behind it.
+    fn event(&mut self, event: Event);
+}
+
+/// A reader's answer to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// So many bytes from the front are used up (more than there are means all); keep the rest.
+    Consumed(usize),
+    /// The connection is of no interest: keep nothing, and do not call again before ports are
+    /// reused.
+    Ignore,
+}
+
+/// Why nothing will ever be added to the bytes of a run. What the reader leaves is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The sender closed its direction.
+    Fin,
+    /// One of both sides reset the connection.
+    Reset,
+    /// The bytes that follow are not in the capture; the next run begins behind them.
+    Gap,
+    /// A memory limit does not let more bytes wait; the next run begins behind these.
+    Limit,
+    /// The capture ended, the caller gave the connection up, or its ports were reused.
+    Abandoned,
+}
+
+/// Something noticed that is not bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The direction whose bytes are concerned.
+    pub way: Way,
+    /// The frame to look at; see [`Kind`] for which one it is.
+    pub frame: u64,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an [`Event`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes are not in the capture. The frame is that of the first byte behind them or, if nothing
+    /// is known behind them, the one whose acknowledgment, FIN, RST or announced length tells.
+    Gap {
+        /// The sequence number of the first missing byte.
+        sequence: u32,
+        /// How many bytes are missing.
+        missing: u64,
+        /// Why they are not waited for any longer.
+        cause: Cause,
+    },
+    /// A repeat carries other bytes than the first copy, which was kept. The frame is the repeat's.
+    OverlapDiffers {
+        /// The sequence number of the first byte that differs.
+        sequence: u32,
+        /// The frame of the first copy.
+        original: u64,
+    },
+    /// A limit was hit. The frame is that of the bytes for which there was no room.
+    Limit {
+        /// Which one.
+        limit: Limit,
+        /// How many unread bytes were dropped for it; the reader saw them last with [`End::Limit`].
+        /// None if a hole was given up instead: a gap of that cause follows.
+        dropped: u64,
+    },
+    /// The ports are reused: what follows belongs to another connection than what came before. The
+    /// frame is the SYN's.
+    NewConnection,
+}
+
+/// Why missing bytes are not waited for any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The other side acknowledged them.
+    Acknowledged,
+    /// The other side is not in the capture, and they did not come in time.
+    Late,
+    /// A [`Limit`] was hit.
+    Limit,
+    /// The snap length cut them off.
+    Snapped,
+    /// The connection or the capture ended, or the caller gave them up.
+    End,
+}
+
+/// Which of the [`Limits`] was hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// [`Limits::stream`].
+    Stream,
+    /// [`Limits::ranges`].
+    Ranges,
+    /// [`Limits::total`].
+    Total,
+}

@@ -1,0 +1,442 @@
+//! One direction of a connection: puts its bytes in order, compares repeats, gives up holes.
+
+mod deliver;
+mod held;
+
+use self::held::Held;
+use super::ahead::Ahead;
+use super::budget::Budget;
+use super::kept::{Chunk, Origin};
+use super::{Cause, End, Kind, Limit, Reader, Segment};
+
+pub(super) use self::deliver::Context;
+
+/// How far from the expected position a segment may be.
+const FAR: u64 = 1 << 30;
+/// How far off a segment may be whose acknowledgment or reset is believed.
+const NEAR: u64 = 1 << 20;
+/// How far before the first segment of a capture the stream may turn out to begin, and how often.
+const START_REACH: u64 = 64 << 10;
+const REWINDS: u8 = 16;
+/// How long a hole is waited for if nobody is there to acknowledge, in nanoseconds.
+const LONE_WAIT: i64 = 3_000_000_000;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Unseen,
+    /// Segments were seen, but none that tells the position.
+    Silent,
+    Open,
+    Ended,
+}
+
+/// One direction. 24 bytes, until something must be kept.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    held: Option<Box<Held>>,
+    /// The position of the byte expected next. Its lower 32 bits are the sequence number.
+    next: u64,
+    /// The sequence number before the first byte's: the SYN's own, if it was seen.
+    initial: u32,
+    phase: Phase,
+    began: bool,
+    /// Something was consumed or lost: the beginning cannot be moved any more.
+    touched: bool,
+    ignored: bool,
+}
+
+impl Stream {
+    pub(super) fn is_known(&self) -> bool {
+        matches!(self.phase, Phase::Open | Phase::Ended)
+    }
+
+    pub(super) fn is_seen(&self) -> bool {
+        self.phase != Phase::Unseen
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    pub(super) fn is_ignored(&self) -> bool {
+        self.ignored
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.began
+    }
+
+    pub(super) fn initial(&self) -> u32 {
+        self.initial
+    }
+
+    /// Whether its SYN is all there was of it.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.began && self.phase == Phase::Open && self.next as u32 == self.initial.wrapping_add(1)
+    }
+
+    /// Whether bytes are known to be missing before others, or before the end.
+    pub(super) fn has_hole(&self) -> bool {
+        self.phase == Phase::Open
+            && self.held.as_ref().is_some_and(|held| {
+                self.next < held.acked.0 || !held.ahead.is_empty() || held.fin.is_some()
+            })
+    }
+
+    /// Whether a sequence number could belong to what is going on.
+    pub(super) fn is_near(&self, sequence: u32) -> bool {
+        !self.is_known() || self.position(sequence).is_some_and(|p| p.abs_diff(self.next) <= NEAR)
+    }
+
+    /// Whether a RST with this number is believed.
+    pub(super) fn accepts_reset(&self, sequence: u32) -> bool {
+        self.position(sequence).is_some_and(|p| p >= self.next && p - self.next <= NEAR)
+    }
+
+    /// Unwraps a sequence number near the expected one (serial number arithmetic, RFC 1982).
+    fn position(&self, sequence: u32) -> Option<u64> {
+        let distance = sequence.wrapping_sub(self.next as u32) as i32;
+        let position = self.next.checked_add_signed(i64::from(distance))?;
+        (position.abs_diff(self.next) <= FAR).then_some(position)
+    }
+
+    /// Sets the position by a SYN.
+    pub(super) fn open(&mut self, sequence: u32) {
+        self.begin_at(sequence.wrapping_add(1));
+        self.began = true;
+    }
+
+    fn begin_at(&mut self, sequence: u32) {
+        // One round ahead of zero, so that the beginning can be moved back.
+        self.next = 1 << 32 | u64::from(sequence);
+        self.initial = sequence.wrapping_sub(1);
+        self.phase = Phase::Open;
+    }
+
+    /// Whether a SYN is the one that was captured behind what it opened.
+    pub(super) fn is_late_syn(&self, sequence: u32) -> bool {
+        !self.began && u64::from(self.initial.wrapping_sub(sequence)) <= START_REACH
+    }
+
+    /// Takes a SYN that [`is_late_syn`](Self::is_late_syn).
+    pub(super) fn open_late(&mut self, sequence: u32, budget: &mut Budget) {
+        if let Some(start) = self.position(sequence.wrapping_add(1)) {
+            self.rewind(start, budget);
+        }
+        self.began = self.initial == sequence;
+    }
+
+    /// Ends it without a word, as an ignored connection does.
+    pub(super) fn close(&mut self) {
+        self.phase = Phase::Ended;
+    }
+
+    /// Keeps nothing from now on.
+    pub(super) fn ignore(&mut self, budget: &mut Budget) {
+        self.ignored = true;
+        self.release(budget);
+    }
+
+    pub(super) fn heed(&mut self) {
+        self.ignored = false;
+    }
+
+    /// Gives back all memory.
+    pub(super) fn release(&mut self, budget: &mut Budget) {
+        if let Some(held) = self.held.take() {
+            budget.exchange(held.charged, 0);
+        }
+    }
+
+    /// The stream is known to reach up to a sequence number.
+    pub(super) fn reaches(&mut self, sequence: u32, frame: u64, patience: u8) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        let Some(position) = self.position(sequence).filter(|p| *p > self.next) else { return };
+        let held = self.held.get_or_insert_default();
+        if position > held.acked.0 {
+            if held.acked.0 <= self.next {
+                held.patience = patience;
+            }
+            held.acked = (position, frame);
+        }
+    }
+
+    /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
+    pub(super) fn data<R: Reader>(&mut self, segment: &Segment<'_>, cx: &mut Context<'_, R>) {
+        let flags = segment.flags;
+        let sequence = segment.sequence.wrapping_add(u32::from(flags.syn));
+        let announced = (segment.announced.max(segment.payload.len()) as u64).min(FAR);
+        if !self.is_known() {
+            if announced == 0 && !flags.fin {
+                self.phase = Phase::Silent;
+                return;
+            }
+            self.begin_at(sequence);
+        }
+        let Some(start) = self.position(sequence) else {
+            cx.budget.counts.out_of_window += 1;
+            return;
+        };
+        let origin =
+            Origin { start, frame: segment.frame, time: segment.time, offset: segment.offset };
+        let origins = std::slice::from_ref(&origin);
+        let chunk = Chunk { start, bytes: segment.payload, origins };
+        if self.phase == Phase::Ended {
+            self.after_end(chunk, cx);
+            return;
+        }
+        if announced == 0 && !flags.fin {
+            let probes = !flags.syn && start.saturating_add(1) == self.next;
+            cx.budget.counts.keep_alives += u64::from(probes);
+            return;
+        }
+        self.rewind(start, cx.budget);
+        let sent_end = start.saturating_add(announced);
+        if sent_end == chunk.end() && self.awaits_only(start) {
+            self.fresh(chunk, flags.fin.then_some(End::Fin), cx);
+            return;
+        }
+        if flags.fin && sent_end >= self.next {
+            let held = self.held.get_or_insert_default();
+            held.fin = held.fin.or(Some((sent_end, segment.frame)));
+        }
+        self.place(chunk, sent_end, cx);
+    }
+
+    /// Counts a segment of the connection for the patience with the hole, if there is one.
+    pub(super) fn tick<R: Reader>(&mut self, now: i64, other_seen: bool, cx: &mut Context<'_, R>) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        let Some(held) = &mut self.held else { return };
+        if self.next < held.acked.0 {
+            if held.patience > 0 {
+                held.patience -= 1;
+                return;
+            }
+            held.patience = cx.budget.limits().patience;
+            self.give_up(Cause::Acknowledged, cx);
+        } else if !other_seen && held.ahead.waits_since(now.saturating_sub(LONE_WAIT)) {
+            self.give_up(Cause::Late, cx);
+        }
+    }
+
+    /// Gives up all holes there are.
+    pub(super) fn give_up_all<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        while !self.ignored && self.has_hole() {
+            self.give_up(Cause::End, cx);
+        }
+    }
+
+    /// Ends it, after all holes were given up, and keeps nothing.
+    pub(super) fn end<R: Reader>(&mut self, end: End, cx: &mut Context<'_, R>) {
+        self.give_up_all(cx);
+        if self.phase == Phase::Open && !self.ignored {
+            self.show(Some(end), cx);
+        }
+        self.phase = Phase::Ended;
+        self.release(cx.budget);
+    }
+
+    /// Whether nothing waits, and this position is next.
+    fn awaits_only(&self, start: u64) -> bool {
+        start == self.next
+            && self.held.as_ref().is_none_or(|held| {
+                held.unread() == 0 && held.ahead.is_empty() && held.fin.is_none()
+            })
+    }
+
+    /// Puts a segment where it belongs. The payload was sent up to `sent_end`.
+    fn place<R: Reader>(&mut self, chunk: Chunk<'_>, sent_end: u64, cx: &mut Context<'_, R>) {
+        let recorded_end = chunk.end();
+        let frame = chunk.frame_at(chunk.start);
+        let cut = sent_end.saturating_sub(recorded_end);
+        let mut chunk = chunk.until(self.fin().unwrap_or(u64::MAX));
+        let mut differed = false;
+        loop {
+            chunk = self.skip_repeated(chunk, &mut differed, cx);
+            if chunk.bytes.is_empty() {
+                break;
+            }
+            if chunk.start == self.next {
+                let head = chunk.until(self.first_ahead().unwrap_or(u64::MAX));
+                self.take(head, cx);
+                self.absorb(cx);
+                chunk = chunk.from(head.end());
+            } else {
+                let cut = if chunk.end() == recorded_end { cut } else { 0 };
+                let Some(at) = self.store(chunk, cut, &mut differed, cx) else { break };
+                chunk = chunk.from(at);
+                self.make_way(chunk, cx);
+            }
+            if self.ignored {
+                return;
+            }
+        }
+        if cut > 0 && recorded_end <= self.next && self.next < sent_end {
+            let to = self.hole_end().map_or(sent_end, |(end, _)| end.min(sent_end));
+            self.jump(to, Cause::Snapped, frame, cx);
+            self.absorb(cx);
+        }
+        self.show_or_end(cx);
+    }
+
+    /// Compares and drops what lies before the expected position.
+    fn skip_repeated<'a, R: Reader>(
+        &mut self,
+        chunk: Chunk<'a>,
+        differed: &mut bool,
+        cx: &mut Context<'_, R>,
+    ) -> Chunk<'a> {
+        if chunk.start >= self.next {
+            return chunk;
+        }
+        let old = chunk.until(self.next);
+        if chunk.bytes.len() == 1 && chunk.end() == self.next {
+            cx.budget.counts.keep_alives += 1;
+            return chunk.from(self.next);
+        }
+        let mut compared = 0;
+        if let Some(held) = &self.held {
+            let there = held.buffer.chunk(self.next.saturating_sub(held.buffer.len() as u64));
+            let (len, differs) = old.compare(&there);
+            let differs = differs.map(|position| (position, there.frame_at(position)));
+            compared = len;
+            report_difference(differs, &chunk, differed, cx);
+        }
+        cx.budget.counts.repeated += compared as u64;
+        cx.budget.counts.uncompared += old.bytes.len().saturating_sub(compared) as u64;
+        chunk.from(self.next)
+    }
+
+    /// Takes payload behind the end: a repeat, or nothing that counts.
+    fn after_end<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
+        if !self.skip_repeated(chunk, &mut false, cx).bytes.is_empty() {
+            cx.budget.counts.after_end += 1;
+        }
+    }
+
+    /// Stores a chunk behind a hole; where it stopped, if there is no room.
+    fn store<R: Reader>(
+        &mut self,
+        chunk: Chunk<'_>,
+        cut: u64,
+        differed: &mut bool,
+        cx: &mut Context<'_, R>,
+    ) -> Option<u64> {
+        let held = self.held.get_or_insert_default();
+        let room = cx.budget.room(held.charged);
+        let stored = held.ahead.store(chunk, cut, room, cx.budget.limits().ranges);
+        held.settle(cx.budget);
+        cx.budget.counts.repeated += stored.repeated as u64;
+        report_difference(stored.differs, &chunk, differed, cx);
+        stored.full_at
+    }
+
+    /// Gives up a hole because there is no room for a chunk behind it.
+    fn make_way<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
+        let frame = chunk.frame_at(chunk.start);
+        let (ranges, charged) =
+            self.held.as_ref().map_or((0, 0), |held| (held.ahead.len(), held.charged));
+        let limit = if ranges >= cx.budget.limits().ranges {
+            Limit::Ranges
+        } else {
+            cx.budget.tighter(charged)
+        };
+        cx.event(frame, Kind::Limit { limit, dropped: 0 });
+        let (to, witness) =
+            self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, frame));
+        self.jump(to, Cause::Limit, witness, cx);
+        self.absorb(cx);
+        if !self.ignored {
+            self.show(None, cx);
+        }
+    }
+
+    /// Moves what has come in order from behind the hole to the unread bytes.
+    fn absorb<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        while let Some(held) = &mut self.held {
+            let Some((start, range)) = held.ahead.take_first(self.next) else { return };
+            held.settle(cx.budget);
+            let chunk = range.kept.chunk(start).until(self.fin().unwrap_or(u64::MAX));
+            self.take(chunk.from(self.next), cx);
+            if range.cut > 0 && !self.ignored && self.next == chunk.end() {
+                let cut_end = self.next.saturating_add(range.cut);
+                let to = self.hole_end().map_or(cut_end, |(end, _)| end.min(cut_end));
+                let frame = chunk.frame_at(chunk.end().saturating_sub(1));
+                self.jump(to, Cause::Snapped, frame, cx);
+            }
+        }
+    }
+
+    /// Gives up the hole at the expected position.
+    fn give_up<R: Reader>(&mut self, cause: Cause, cx: &mut Context<'_, R>) {
+        let acked = self.held.as_ref().map_or((0, 0), |held| held.acked);
+        let (to, witness) = self
+            .hole_end()
+            .filter(|(end, _)| cause != Cause::Acknowledged || *end <= acked.0)
+            .unwrap_or(acked);
+        self.jump(to, cause, witness, cx);
+        self.absorb(cx);
+        if !self.ignored {
+            self.show_or_end(cx);
+        }
+    }
+
+    /// Moves the beginning back, if the capture began in the middle and nothing was consumed.
+    fn rewind(&mut self, start: u64, budget: &mut Budget) {
+        let len = self.held.as_ref().map_or(0, |held| held.buffer.len());
+        let first = self.next.saturating_sub(len as u64);
+        if self.began || self.touched || start >= first || first - start > START_REACH {
+            return;
+        }
+        let held = self.held.get_or_insert_default();
+        if held.rewinds >= REWINDS || budget.room(held.charged) < Ahead::PUT_BACK_COST {
+            return;
+        }
+        held.rewinds += 1;
+        let (buffer, ..) = held.take_buffer();
+        if buffer.len() > 0 {
+            held.ahead.put_back(first, buffer);
+        }
+        held.settle(budget);
+        self.next = start;
+        self.initial = (start as u32).wrapping_sub(1);
+    }
+
+    fn first_ahead(&self) -> Option<u64> {
+        self.held.as_ref()?.ahead.first().map(|(start, _)| start)
+    }
+
+    fn fin(&self) -> Option<u64> {
+        self.held.as_ref()?.fin.map(|(position, _)| position)
+    }
+
+    /// Where the hole at the expected position ends as far as this direction tells: position and
+    /// frame of what comes next.
+    fn hole_end(&self) -> Option<(u64, u64)> {
+        let held = self.held.as_ref()?;
+        match (held.ahead.first(), held.fin) {
+            (Some(range), Some(fin)) => Some(if range.0 < fin.0 { range } else { fin }),
+            (range, fin) => range.or(fin),
+        }
+    }
+}
+
+/// Says once for a segment that it differs from what came before.
+fn report_difference<R: Reader>(
+    differs: Option<(u64, u64)>,
+    repeat: &Chunk<'_>,
+    differed: &mut bool,
+    cx: &mut Context<'_, R>,
+) {
+    if let Some((position, original)) = differs
+        && !std::mem::replace(differed, true)
+    {
+        let kind = Kind::OverlapDiffers { sequence: position as u32, original };
+        cx.event(repeat.frame_at(position), kind);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a direction keeps, and how it forgets.
+
+use crate::net::tcp::Cause;
+use crate::net::tcp::ahead::Ahead;
+use crate::net::tcp::budget::Budget;
+use crate::net::tcp::kept::Kept;
+
+/// How much of what was used up is remembered to compare repeats with, in bytes and pieces.
+pub(super) const HISTORY: usize = 2048;
+const HISTORY_PIECES: usize = 64;
+
+/// What a direction keeps.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// Consumed bytes (for comparison), then unread ones, up to `Stream::next`.
+    pub(super) buffer: Kept,
+    /// How many bytes of the buffer are consumed.
+    pub(super) read: usize,
+    /// How many of the unread bytes the reader has been shown.
+    pub(super) shown: usize,
+    /// How many bytes are missing before the first unread one.
+    pub(super) missing: u64,
+    /// A gap that only grew since it was reported; said when there is more to say.
+    pub(super) growth: Option<Growth>,
+    pub(super) ahead: Ahead,
+    /// Position and frame of a FIN that is not reached yet.
+    pub(super) fin: Option<(u64, u64)>,
+    /// Position up to which the stream is known to exist, and the frame that says so.
+    pub(super) acked: (u64, u64),
+    pub(super) patience: u8,
+    pub(super) rewinds: u8,
+    /// What the budget believes that this takes.
+    pub(super) charged: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    pub(super) sequence: u32,
+    pub(super) missing: u64,
+    pub(super) cause: Cause,
+    pub(super) witness: u64,
+}
+
+impl Held {
+    pub(super) fn unread(&self) -> usize {
+        self.buffer.len().saturating_sub(self.read)
+    }
+
+    pub(super) fn settle(&mut self, budget: &mut Budget) {
+        let cost = self.buffer.cost() + self.ahead.cost();
+        budget.exchange(self.charged, cost);
+        self.charged = cost;
+    }
+
+    pub(super) fn clear_buffer(&mut self) {
+        self.buffer.clear();
+        (self.read, self.shown) = (0, 0);
+    }
+
+    /// Takes the buffer away; its memory is the caller's to drop.
+    pub(super) fn take_buffer(&mut self) -> (Kept, usize, usize) {
+        let buffer = std::mem::take(&mut self.buffer);
+        (buffer, std::mem::take(&mut self.read), std::mem::take(&mut self.shown))
+    }
+
+    /// Forgets consumed bytes once they outweigh what would have to be moved.
+    pub(super) fn compact(&mut self, next: u64, budget: &Budget) {
+        let start = next.saturating_sub(self.buffer.len() as u64);
+        if self.unread() == 0 && !budget.spares_memory() {
+            self.buffer = Kept::default();
+            self.read = 0;
+            return;
+        }
+        let chunk = self.buffer.chunk(start);
+        let unread_from = start.saturating_add(self.read as u64);
+        let old = chunk.until(unread_from).own_origins();
+        let unread_pieces = chunk.origins.len().saturating_sub(old.len());
+        let by_bytes = self.read > HISTORY + self.unread().max(HISTORY);
+        let by_pieces = old.len() > HISTORY_PIECES + unread_pieces.max(HISTORY_PIECES);
+        if !by_bytes && !by_pieces {
+            return;
+        }
+        let mut from = unread_from.saturating_sub(HISTORY as u64).max(start);
+        if let Some(origin) = old.get(old.len().saturating_sub(HISTORY_PIECES)) {
+            from = from.max(origin.start);
+        }
+        let count = (from.saturating_sub(start) as usize).min(self.read);
+        self.buffer.drop_front(count, start.saturating_add(count as u64));
+        self.read -= count;
+    }
+}

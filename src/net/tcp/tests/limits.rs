@@ -1,0 +1,175 @@
+//! What happens when there is no room.
+
+use super::*;
+
+const SMALL: Limits = Limits { stream: 16 << 10, ranges: 8, total: 20 << 10, patience: 8 };
+
+fn limit_event(told: &Told) -> Option<(Limit, u64)> {
+    match told {
+        Told::Event(_, _, Kind::Limit { limit, dropped }) => Some((*limit, *dropped)),
+        _ => None,
+    }
+}
+
+#[test]
+fn unread_bytes_are_dropped_and_reading_goes_on() {
+    let mut bench = Bench::with(Appetite::Nothing, SMALL);
+    bench.send(A, SYN, 999, 0, b"");
+    let block = [b'x'; 1000];
+    for i in 0..40 {
+        bench.data(1000 + i * 1000, &block);
+    }
+    let told = bench.told();
+    let dropped: Vec<_> = told.iter().filter_map(limit_event).collect();
+    assert!(!dropped.is_empty());
+    assert!(dropped.iter().all(|(limit, count)| *limit == Limit::Stream && *count > 8000));
+    let ends = told.iter().filter(|told| matches!(told, Told::End(_, _, End::Limit))).count();
+    assert_eq!(ends, dropped.len());
+    // The reader learns how much it has lost since the last end.
+    bench.listener.appetite = Appetite::All;
+    bench.data(41_000, b"on");
+    let told = bench.told();
+    let [Told::Bytes(_, bytes, missing)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(Some(*missing), dropped.last().map(|(_, count)| *count));
+    let all = dropped.iter().map(|(_, count)| *count).sum::<u64>() + bytes.len() as u64;
+    assert_eq!(all, 40_002);
+}
+
+#[test]
+fn holes_are_given_up_when_there_are_too_many() {
+    let mut bench = Bench::with(Appetite::All, SMALL);
+    bench.send(A, SYN, 999, 0, b"");
+    for i in 1..=8 {
+        bench.data(1000 + i * 10, b"ab");
+    }
+    assert_eq!(bench.told(), []);
+    bench.data(1090, b"ab");
+    assert_eq!(
+        bench.told(),
+        [
+            Told::Event(A, 10, Kind::Limit { limit: Limit::Ranges, dropped: 0 }),
+            gap(2, 1000, 10, Cause::Limit),
+            end("", End::Gap),
+            after(10, "ab"),
+        ]
+    );
+}
+
+#[test]
+fn early_bytes_are_bounded() {
+    let mut bench = Bench::with(Appetite::All, SMALL);
+    bench.send(A, SYN, 999, 0, b"");
+    let block = [b'x'; 1000];
+    for i in 1..100 {
+        bench.data(1000 + i * 1000, &block);
+    }
+    let told = bench.told();
+    assert_eq!(told.iter().find_map(limit_event), Some((Limit::Stream, 0)));
+    let delivered: usize = told
+        .iter()
+        .map(|told| if let Told::Bytes(_, bytes, _) = told { bytes.len() } else { 0 })
+        .sum();
+    assert_eq!(delivered, 99_000, "one hole is given up, and no byte behind it is lost");
+}
+
+#[test]
+fn the_budget_is_shared() {
+    let mut budget = Budget::new(SMALL);
+    let mut listener = Listener::new(Appetite::Nothing);
+    let mut connections: Vec<_> = (0..10).map(|_| Connection::default()).collect();
+    for (i, connection) in connections.iter_mut().enumerate() {
+        let segment = Segment {
+            sequence: 1,
+            acknowledgment: 0,
+            flags: DATA,
+            payload: &[0; 4000],
+            announced: 4000,
+            frame: i as u64,
+            time: 0,
+            offset: 0,
+        };
+        connection.segment(A, &segment, &mut budget, &mut listener);
+        assert!(budget.used() <= SMALL.total);
+    }
+    let limits: Vec<_> = listener.told.iter().filter_map(limit_event).collect();
+    assert_eq!(limits, [(Limit::Total, 4000); 5]);
+    for connection in connections {
+        connection.finish(&mut budget, &mut listener);
+    }
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
+fn no_room_at_all() {
+    let nothing = Limits { stream: 0, ranges: 0, total: 0, patience: 0 };
+    let mut bench = Bench::with(Appetite::Groups(2), nothing);
+    bench.send(A, SYN, 999, 0, b"");
+    bench.data(1000, b"abcd");
+    bench.data(1006, b"gh");
+    bench.data(1008, b"i");
+    let told = bench.told();
+    let bytes: Vec<_> = told.iter().filter(|told| matches!(told, Told::Bytes(..))).collect();
+    assert_eq!(bytes, [&super::bytes("abcd"), &after(2, "gh")]);
+    assert_eq!(told.iter().filter_map(limit_event).next_back(), Some((Limit::Stream, 1)));
+}
+
+#[test]
+fn consumed_bytes_do_not_pile_up() {
+    let mut bench = Bench::begun(Appetite::Groups(1000), 1000);
+    for i in 0..20_000_u32 {
+        bench.data(1000 + i * 7, b"1234567");
+        assert!(bench.budget.used() < 32 << 10, "{}", bench.budget.used());
+    }
+}
+
+#[test]
+fn memory_of_a_large_message_is_given_back() {
+    let mut bench = Bench::begun(Appetite::Groups(500_000), 0);
+    for i in 0..500 {
+        bench.data(i * 1000, &[0; 1000]);
+    }
+    assert_eq!(bench.listener.largest, 500_000);
+    bench.data(500_000, b"x");
+    assert!(bench.budget.used() < 32 << 10, "{}", bench.budget.used());
+}
+
+/// Not a test of speed: it shows that the worst orders end soon. Its own time is printed by
+/// `cargo test --release -- --ignored --nocapture million`.
+#[test]
+#[ignore = "a timing to be read by a person"]
+#[expect(clippy::disallowed_methods, clippy::print_stderr)]
+fn a_million_bytes_one_by_one() {
+    const COUNT: u32 = 1_000_000;
+    let spacious = Limits { stream: 1 << 30, ranges: 1 << 20, total: 1 << 30, patience: 8 };
+    let forward: Vec<u32> = (0..COUNT).collect();
+    let backward: Vec<u32> = (0..COUNT).rev().collect();
+    let random: Vec<u32> = (0..COUNT).map(|i| (i * 7919 + 13) % COUNT).collect();
+    let even_first: Vec<u32> = (0..COUNT).map(|i| (i * 2) % COUNT + i * 2 / COUNT).collect();
+    let mut state = 1_u64;
+    let mut shuffled = forward.clone();
+    for i in (1..shuffled.len()).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        shuffled.swap(i, (state >> 33) as usize % (i + 1));
+    }
+    let orders = [
+        ("forward", forward),
+        ("backward", backward),
+        ("stride", random),
+        ("even first", even_first),
+        ("shuffled", shuffled),
+    ];
+    for (name, order) in &orders {
+        for (kind, limits) in [("default", Limits::default()), ("spacious", spacious)] {
+            for appetite in [Appetite::All, Appetite::Nothing] {
+                let mut bench = Bench::with(appetite, limits);
+                bench.send(A, SYN, 0, 0, b"");
+                let begin = std::time::Instant::now();
+                for &at in order {
+                    bench.data(1 + at, b"x");
+                }
+                let each = begin.elapsed().as_nanos() / u128::from(COUNT);
+                eprintln!("{name:>10} {kind:>8} {appetite:?}: {each} ns each");
+            }
+        }
+    }
+}

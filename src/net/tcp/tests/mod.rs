@@ -1,0 +1,199 @@
+//! Each behaviour of reassembly by itself; `model.rs` checks them together.
+
+mod limits;
+mod model;
+mod streams;
+
+use super::*;
+
+const A: Way = Way::AToB;
+const B: Way = Way::BToA;
+const SYN: Flags = Flags { syn: true, fin: false, rst: false, ack: false };
+const SYN_ACK: Flags = Flags { syn: true, fin: false, rst: false, ack: true };
+const FIN: Flags = Flags { syn: false, fin: true, rst: false, ack: false };
+const RST: Flags = Flags { syn: false, fin: false, rst: true, ack: false };
+const ACK: Flags = Flags { syn: false, fin: false, rst: false, ack: true };
+const DATA: Flags = Flags { syn: false, fin: false, rst: false, ack: false };
+
+/// What a reader was told, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    /// Consumed bytes, and how many are missing before them.
+    Bytes(Way, Vec<u8>, u64),
+    /// Bytes that were not consumed before the end came.
+    End(Way, Vec<u8>, End),
+    Event(Way, u64, Kind),
+}
+
+/// How a test's reader consumes.
+#[derive(Clone, Copy, Debug)]
+enum Appetite {
+    All,
+    /// Whole groups of so many bytes; what is left at an end is not consumed.
+    Groups(usize),
+    Nothing,
+    Ignore,
+}
+
+#[derive(Debug)]
+struct Listener {
+    appetite: Appetite,
+    told: Vec<Told>,
+    pieces: Vec<(Way, u32, Piece)>,
+    calls: usize,
+    largest: usize,
+    borrowed: Option<*const u8>,
+    seen: Vec<usize>,
+    other_has_hole: bool,
+}
+
+impl Listener {
+    fn new(appetite: Appetite) -> Self {
+        Self {
+            appetite,
+            told: Vec::new(),
+            pieces: Vec::new(),
+            calls: 0,
+            largest: 0,
+            borrowed: None,
+            seen: Vec::new(),
+            other_has_hole: false,
+        }
+    }
+}
+
+impl Reader for Listener {
+    fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
+        self.calls += 1;
+        self.largest = self.largest.max(run.bytes().len());
+        self.borrowed = Some(run.bytes().as_ptr());
+        self.seen.push(run.seen());
+        self.other_has_hole = run.other_has_hole();
+        let len = run.bytes().len();
+        let count = match self.appetite {
+            Appetite::All => len,
+            Appetite::Groups(size) => len - len % size,
+            Appetite::Nothing => 0,
+            Appetite::Ignore => return Next::Ignore,
+        };
+        if count > 0 {
+            let bytes = run.bytes()[..count].to_vec();
+            self.told.push(Told::Bytes(way, bytes, run.missing_before()));
+            let pieces = run.pieces_of(0..count);
+            self.pieces.extend(pieces.map(|piece| (way, run.sequence(), piece)));
+        }
+        if let Some(end) = run.end()
+            && (count == 0 || count == len)
+        {
+            self.told.push(Told::End(way, run.bytes()[count..].to_vec(), end));
+        }
+        Next::Consumed(count)
+    }
+
+    fn event(&mut self, event: Event) {
+        self.told.push(Told::Event(event.way, event.frame, event.kind));
+    }
+}
+
+/// A connection with its surroundings; frames are numbered from 1, a millisecond apart.
+#[derive(Debug)]
+struct Bench {
+    connection: Connection,
+    budget: Budget,
+    listener: Listener,
+    frame: u64,
+    time: i64,
+}
+
+impl Bench {
+    fn new(appetite: Appetite) -> Self {
+        Self::with(appetite, Limits::default())
+    }
+
+    fn with(appetite: Appetite, limits: Limits) -> Self {
+        Self {
+            connection: Connection::default(),
+            budget: Budget::new(limits),
+            listener: Listener::new(appetite),
+            frame: 0,
+            time: 0,
+        }
+    }
+
+    /// One whose direction A to B begins with a SYN, so that the first byte's number is `first`.
+    fn begun(appetite: Appetite, first: u32) -> Self {
+        let mut bench = Self::new(appetite);
+        bench.frame = 0;
+        bench.send(A, SYN, first.wrapping_sub(1), 0, b"");
+        bench
+    }
+
+    fn send(&mut self, way: Way, flags: Flags, sequence: u32, acknowledgment: u32, bytes: &[u8]) {
+        self.send_cut(way, flags, sequence, acknowledgment, bytes, bytes.len());
+    }
+
+    fn send_cut(
+        &mut self,
+        way: Way,
+        flags: Flags,
+        sequence: u32,
+        acknowledgment: u32,
+        payload: &[u8],
+        announced: usize,
+    ) {
+        self.frame += 1;
+        self.time += 1_000_000;
+        let segment = Segment {
+            sequence,
+            acknowledgment,
+            flags,
+            payload,
+            announced,
+            frame: self.frame,
+            time: self.time,
+            offset: 54,
+        };
+        self.connection.segment(way, &segment, &mut self.budget, &mut self.listener);
+        assert!(self.budget.used() <= self.budget.limits().total);
+    }
+
+    fn data(&mut self, sequence: u32, bytes: &[u8]) {
+        self.send(A, DATA, sequence, 0, bytes);
+    }
+
+    /// A bare acknowledgment from B.
+    fn ack(&mut self, acknowledgment: u32) {
+        self.send(B, ACK, 9000, acknowledgment, b"");
+    }
+
+    /// What was told since the last call.
+    fn told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.listener.told)
+    }
+
+    fn finish(mut self) -> Vec<Told> {
+        self.connection.finish(&mut self.budget, &mut self.listener);
+        assert_eq!(self.budget.used(), 0, "all memory is given back");
+        self.listener.told
+    }
+}
+
+fn bytes(text: &str) -> Told {
+    Told::Bytes(A, text.as_bytes().to_vec(), 0)
+}
+
+fn after(missing: u64, text: &str) -> Told {
+    Told::Bytes(A, text.as_bytes().to_vec(), missing)
+}
+
+fn end(left: &str, end: End) -> Told {
+    Told::End(A, left.as_bytes().to_vec(), end)
+}
+
+fn gap(frame: u64, sequence: u32, missing: u64, cause: Cause) -> Told {
+    Told::Event(A, frame, Kind::Gap { sequence, missing, cause })
+}
+
+fn differs(frame: u64, sequence: u32, original: u64) -> Told {
+    Told::Event(A, frame, Kind::OverlapDiffers { sequence, original })
+}

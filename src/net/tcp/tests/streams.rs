@@ -1,0 +1,528 @@
+//! Order, repeats, flags, beginnings, ends and holes.
+
+use super::*;
+
+#[test]
+fn in_order_is_borrowed() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    let payload = b"hello";
+    bench.data(1000, payload);
+    assert_eq!(bench.listener.borrowed, Some(payload.as_ptr()));
+    let payload = b" world";
+    bench.data(1005, payload);
+    assert_eq!(bench.listener.borrowed, Some(payload.as_ptr()));
+    assert_eq!(bench.told(), [bytes("hello"), bytes(" world")]);
+    assert!(bench.connection.began(A));
+}
+
+#[test]
+fn unconsumed_bytes_come_back() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef");
+    bench.data(1006, b"g");
+    bench.data(1007, b"hi");
+    assert_eq!(bench.told(), [bytes("abcd"), bytes("efgh")]);
+    // Twice for the first segment (again after the consumption), and each time what was shown.
+    assert_eq!(bench.listener.seen, [0, 0, 2, 3, 0]);
+    let places: Vec<_> = bench
+        .listener
+        .pieces
+        .iter()
+        .map(|(_, _, p)| (p.bytes.clone(), p.frame, p.offset))
+        .collect();
+    assert_eq!(places, [(0..4, 2, 54), (0..2, 2, 58), (2..3, 3, 54), (3..4, 4, 54)]);
+    assert_eq!(bench.finish(), [end("i", End::Abandoned)]);
+}
+
+#[test]
+fn any_order() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1004, b"ef");
+    bench.data(1008, b"ij");
+    bench.data(1002, b"cd");
+    bench.data(1006, b"gh");
+    assert!(bench.connection.has_hole(A));
+    assert_eq!(bench.told(), []);
+    bench.data(1000, b"ab");
+    assert!(!bench.connection.has_hole(A));
+    assert_eq!(bench.told(), [bytes("abcdefghij")]);
+    let frames: Vec<_> = bench.listener.pieces.iter().map(|(_, _, p)| p.frame).collect();
+    assert_eq!(frames, [6, 4, 2, 5, 3]);
+}
+
+#[test]
+fn both_ways_are_apart() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.data(1000, b"ask");
+    bench.send(B, ACK, 5000, 1003, b"answer");
+    let answer = Told::Bytes(B, b"answer".to_vec(), 0);
+    assert_eq!(bench.told(), [bytes("ask"), answer]);
+    assert!(bench.connection.began(B));
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    let first = u32::MAX - 2;
+    let mut bench = Bench::begun(Appetite::All, first);
+    bench.data(first.wrapping_add(4), b"ef");
+    bench.data(first, b"abcd");
+    bench.data(first.wrapping_add(6), b"g");
+    bench.data(first.wrapping_add(2), b"cdefg");
+    assert_eq!(bench.told(), [bytes("abcdef"), bytes("g")]);
+    assert_eq!(bench.budget.counts.repeated, 5);
+}
+
+#[test]
+fn more_than_four_gibibytes() {
+    let mut bench = Bench::begun(Appetite::All, 1);
+    let block = vec![7; 1 << 20];
+    for i in 0..4100_u32 {
+        bench.data(1_u32.wrapping_add(i << 20), &block);
+        bench.told();
+    }
+    bench.data(1_u32.wrapping_add(4100 << 20), b"end");
+    assert_eq!(bench.told(), [bytes("end")]);
+}
+
+#[test]
+fn identical_repeats_are_silent() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef"); // abcd consumed, ef unread
+    bench.data(1000, b"abcdef");
+    bench.data(1002, b"cdef");
+    bench.data(1008, b"ij"); // out of order
+    bench.data(1008, b"ij");
+    assert_eq!(bench.told(), [bytes("abcd")]);
+    assert_eq!(bench.budget.counts.repeated, 12);
+    assert_eq!(bench.budget.counts.uncompared, 0);
+}
+
+#[test]
+fn first_copy_wins_among_consumed_unread_and_early_bytes() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef");
+    bench.data(1008, b"ij");
+    bench.told();
+    bench.data(1000, b"aXcd");
+    assert_eq!(bench.told(), [differs(4, 1001, 2)]);
+    bench.data(1004, b"eX");
+    assert_eq!(bench.told(), [differs(5, 1005, 2)]);
+    bench.data(1007, b"hXXk"); // one event for a segment
+    assert_eq!(bench.told(), [differs(6, 1008, 3)]);
+    bench.data(1005, b"XgXijk"); // fills the hole; differs in old bytes and in new
+    assert_eq!(bench.told(), [differs(7, 1005, 2), bytes("efgh")]);
+    assert_eq!(bench.finish(), [end("ijk", End::Abandoned)]);
+}
+
+#[test]
+fn a_filler_does_not_overwrite_what_came_first() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1002, b"cd");
+    bench.data(1006, b"gh");
+    bench.data(1000, b"abXXefYYij");
+    assert_eq!(bench.told(), [differs(4, 1002, 2), bytes("abcdefghij")]);
+}
+
+#[test]
+fn repeats_of_bytes_long_gone_are_counted() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1000, b"first");
+    bench.data(1005, &[b'x'; 10_000]);
+    bench.told();
+    bench.data(1000, b"FIRST");
+    assert_eq!(bench.told(), []);
+    assert_eq!(bench.budget.counts.uncompared, 5);
+    bench.data(11_000, b"xxXxx");
+    assert_eq!(bench.told(), [differs(5, 11_002, 3)]);
+}
+
+#[test]
+fn keep_alives_are_not_data() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1000, b"abc");
+    bench.told();
+    bench.data(1002, b"");
+    bench.data(1002, b"\0");
+    bench.data(1002, b"c");
+    assert_eq!(bench.budget.counts.keep_alives, 3);
+    assert_eq!(bench.told(), []);
+    // Two bytes are no keep-alive, and neither is one byte further back.
+    bench.data(1001, b"b\0");
+    bench.data(1000, b"\0");
+    assert_eq!(bench.told(), [differs(6, 1002, 2), differs(7, 1000, 2)]);
+}
+
+#[test]
+fn zero_window_probe_is_data_once() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1000, b"abc");
+    bench.ack(1003);
+    bench.data(1003, b"d"); // the probe
+    bench.ack(1003);
+    bench.data(1003, b"defg");
+    assert_eq!(bench.told(), [bytes("abc"), bytes("d"), bytes("efg")]);
+}
+
+#[test]
+fn syn_with_data_and_its_repeat() {
+    let mut bench = Bench::new(Appetite::All);
+    bench.send(A, SYN, 999, 0, b"early");
+    bench.send(A, SYN, 999, 0, b"early");
+    bench.send(A, SYN, 999, 0, b"");
+    bench.data(1000, b"early data");
+    assert_eq!(bench.told(), [bytes("early"), bytes(" data")]);
+    assert_eq!(bench.budget.counts.repeated, 10);
+}
+
+#[test]
+fn port_reuse_ends_the_old_connection_first() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef");
+    bench.data(1008, b"ij");
+    bench.told();
+    bench.send(A, SYN, 77, 0, b"");
+    bench.data(78, b"next");
+    assert_eq!(
+        bench.told(),
+        [
+            gap(3, 1006, 2, Cause::End),
+            end("ef", End::Gap),
+            end("ij", End::Abandoned),
+            Told::Event(A, 4, Kind::NewConnection),
+            bytes("next"),
+        ]
+    );
+}
+
+#[test]
+fn reuse_after_the_end_even_with_the_same_number() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(B, RST, 0, 0, b"");
+    assert!(bench.connection.is_over());
+    bench.told();
+    bench.send(A, SYN, 999, 0, b"");
+    assert_eq!(bench.told(), [Told::Event(A, 3, Kind::NewConnection)]);
+    assert!(!bench.connection.is_over());
+}
+
+#[test]
+fn answer_to_a_new_syn_keeps_it() {
+    // The old connection was seen from B only; then both SYNs of a new one are.
+    let mut bench = Bench::new(Appetite::All);
+    bench.send(B, ACK, 5000, 100, b"old");
+    bench.send(A, SYN, 999, 0, b"");
+    bench.send(B, SYN_ACK, 8_000_000, 1000, b"");
+    assert!(bench.connection.began(A) && bench.connection.began(B));
+    bench.told();
+    bench.data(1002, b"c");
+    bench.data(1000, b"ab");
+    assert_eq!(bench.told(), [bytes("abc")]);
+}
+
+#[test]
+fn fin_in_and_out_of_order() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.send(A, FIN, 1004, 0, b"ef");
+    bench.send(A, FIN, 1004, 0, b"ef");
+    assert_eq!(bench.told(), []);
+    bench.data(1000, b"abcd");
+    assert_eq!(bench.told(), [bytes("abcd"), end("ef", End::Fin)]);
+    bench.send(A, FIN, 1004, 0, b"ef");
+    bench.send(A, FIN, 1006, 0, b"");
+    assert_eq!(bench.told(), []);
+    bench.send(B, FIN, 5000, 0, b"");
+    assert_eq!(bench.told(), [Told::End(B, vec![], End::Fin)]);
+    assert!(bench.connection.is_over());
+    assert_eq!(bench.budget.used(), 0);
+    assert_eq!(bench.finish(), []);
+}
+
+#[test]
+fn bare_fin_with_a_hole_before_it() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(A, FIN, 1003, 0, b"");
+    assert!(bench.connection.has_hole(A));
+    assert_eq!(bench.finish(), [gap(2, 1000, 3, Cause::End), end("", End::Gap), end("", End::Fin)]);
+}
+
+#[test]
+fn data_behind_the_fin_do_not_count() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1004, b"efgh");
+    bench.send(A, FIN, 1004, 0, b"ef"); // ends before what came
+    bench.data(1000, b"abcd");
+    assert_eq!(bench.told(), [bytes("abcdef"), end("", End::Fin)]);
+    bench.data(1006, b"more");
+    assert_eq!(bench.told(), []);
+    assert_eq!(bench.budget.counts.after_end, 1);
+}
+
+#[test]
+fn reset_ends_both_ways() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.data(1000, b"abcdef");
+    bench.data(1008, b"ij");
+    bench.told();
+    bench.send(A, RST, 1012, 0, b"");
+    assert_eq!(
+        bench.told(),
+        [
+            gap(4, 1006, 2, Cause::End),
+            end("ef", End::Gap),
+            gap(5, 1010, 2, Cause::End),
+            end("ij", End::Gap),
+            end("", End::Reset),
+            Told::End(B, vec![], End::Reset),
+        ]
+    );
+    bench.data(1012, b"late");
+    assert_eq!(bench.told(), []);
+    assert_eq!((bench.budget.counts.after_end, bench.budget.used()), (1, 0));
+}
+
+#[test]
+fn reset_out_of_window_is_ignored() {
+    let mut bench = Bench::begun(Appetite::All, 1_000_000_000);
+    bench.send(A, RST, 1, 0, b"");
+    bench.send(A, RST, 999_999_999, 0, b"");
+    bench.send(A, RST, 1_002_000_000, 0, b"");
+    bench.send(B, Flags { ack: true, ..RST }, 0, 77, b"");
+    assert_eq!(bench.budget.counts.out_of_window, 4);
+    bench.data(1_000_000_000, b"on");
+    assert_eq!(bench.told(), [bytes("on")]);
+    // The refusal of a SYN has no number of its own.
+    let mut bench = Bench::begun(Appetite::All, 1_000_000_000);
+    bench.send(B, Flags { ack: true, ..RST }, 0, 1_000_000_000, b"");
+    assert!(bench.connection.is_over());
+}
+
+#[test]
+fn capture_begins_in_the_middle() {
+    let mut bench = Bench::new(Appetite::Groups(8));
+    bench.ack(500);
+    bench.data(1004, b"ef");
+    bench.data(1002, b"cd"); // right before
+    bench.data(1008, b"ij");
+    bench.data(998, b"AB"); // before, with a hole
+    assert_eq!(bench.told(), []);
+    bench.data(1000, b"ab");
+    assert_eq!(bench.told(), [bytes("ABabcdef")]);
+    assert!(!bench.connection.began(A));
+    bench.data(996, b"__"); // something was consumed: too late
+    bench.data(1006, b"gh");
+    assert_eq!(bench.finish(), [end("ghij", End::Abandoned)]);
+}
+
+#[test]
+fn beginning_is_not_moved_far() {
+    let mut bench = Bench::new(Appetite::Nothing);
+    bench.data(1_000_000, b"ab");
+    bench.data(900_000, b"old");
+    assert_eq!(bench.budget.counts.uncompared, 3);
+    assert_eq!(bench.finish(), [end("ab", End::Abandoned)]);
+}
+
+#[test]
+fn syn_behind_the_first_data() {
+    let mut bench = Bench::new(Appetite::Nothing);
+    bench.data(1002, b"cd");
+    bench.send(A, SYN, 999, 0, b"");
+    assert!(bench.connection.began(A) && bench.connection.has_hole(A));
+    bench.data(1000, b"ab");
+    assert_eq!(bench.finish(), [end("abcd", End::Abandoned)]);
+
+    let mut bench = Bench::new(Appetite::All);
+    bench.data(1000, b"ab");
+    bench.send(A, SYN, 999, 0, b"");
+    bench.data(1002, b"cd");
+    assert!(bench.connection.began(A));
+    assert_eq!(bench.told(), [bytes("ab"), bytes("cd")]);
+}
+
+#[test]
+fn acknowledged_hole_is_given_up_after_a_while() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef");
+    bench.told();
+    bench.data(1010, b"klmnop");
+    for _ in 0..20 {
+        bench.ack(1006); // the other side waits too
+    }
+    assert_eq!(bench.told(), []);
+    bench.ack(1016);
+    for _ in 0..7 {
+        bench.ack(1016);
+    }
+    assert_eq!(bench.told(), []);
+    bench.ack(1016);
+    let told = [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap), after(4, "klmn")];
+    assert_eq!(bench.told(), told);
+    bench.data(1006, b"ghij"); // too late
+    bench.data(1016, b"qr");
+    assert_eq!(bench.told(), [bytes("opqr")]);
+    assert_eq!(bench.budget.counts.uncompared, 4);
+}
+
+#[test]
+fn acknowledged_hole_may_still_be_filled() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.ack(1004);
+    bench.send(B, ACK, 9000, 1004, b"answer");
+    assert!(bench.connection.has_hole(A));
+    assert!(bench.listener.other_has_hole, "what it answers to is not here yet");
+    bench.data(1000, b"abcd");
+    for _ in 0..20 {
+        bench.ack(1004);
+    }
+    assert_eq!(bench.told(), [Told::Bytes(B, b"answer".to_vec(), 0), bytes("abcd")]);
+    bench.send(B, ACK, 9006, 1004, b"more");
+    assert!(!bench.listener.other_has_hole);
+}
+
+#[test]
+fn acknowledgment_does_not_reach_behind_what_it_says() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1010, b"kl");
+    for _ in 0..9 {
+        bench.ack(1004);
+    }
+    assert_eq!(bench.told(), [gap(3, 1000, 4, Cause::Acknowledged), end("", End::Gap)]);
+    // The rest of the hole comes after all.
+    bench.data(1004, b"efghij");
+    assert_eq!(bench.told(), [after(4, "efghijkl")]);
+}
+
+#[test]
+fn a_side_that_is_never_recorded_makes_one_gap() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    for i in 1..1000 {
+        bench.ack(1000 + i * 100);
+    }
+    let told = bench.told();
+    assert_eq!(told.len(), 2);
+    assert_eq!(told[0], gap(10, 1000, 900, Cause::Acknowledged));
+    bench.data(1000 + 99_900, b"here");
+    let told = bench.told();
+    assert!(matches!(told[..], [Told::Event(_, _, Kind::Gap { .. }), Told::Bytes(_, _, 99_900)]));
+}
+
+#[test]
+fn forged_acknowledgment_from_afar_is_not_believed() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    for _ in 0..20 {
+        bench.send(B, ACK, 1_000_000_000, 50_000, b"");
+    }
+    bench.data(1000, b"ab");
+    assert_eq!(bench.told(), [bytes("ab")]);
+}
+
+#[test]
+fn hole_without_anybody_to_acknowledge_is_given_up_by_time() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1002, b"cd");
+    bench.time += 2_900_000_000;
+    bench.data(1004, b"ef");
+    assert_eq!(bench.told(), []);
+    bench.time += 200_000_000;
+    bench.data(1006, b"gh");
+    let told = [gap(2, 1000, 2, Cause::Late), end("", End::Gap), after(2, "cdefgh")];
+    assert_eq!(bench.told(), told);
+}
+
+#[test]
+fn hole_is_given_up_on_demand() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1002, b"cd");
+    bench.data(1006, b"gh");
+    bench.connection.give_up_gaps(&mut bench.budget, &mut bench.listener);
+    let told = [
+        gap(2, 1000, 2, Cause::End),
+        end("", End::Gap),
+        after(2, "cd"),
+        gap(3, 1004, 2, Cause::End),
+        end("", End::Gap),
+        after(2, "gh"),
+    ];
+    assert_eq!(bench.told(), told);
+    bench.data(1008, b"ij");
+    assert_eq!(bench.told(), [bytes("ij")]);
+}
+
+#[test]
+fn snapped_bytes_are_missing_at_once() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.send_cut(A, DATA, 1000, 0, b"abcdef", 10);
+    bench.data(1010, b"klmn");
+    assert_eq!(
+        bench.told(),
+        [bytes("abcd"), gap(2, 1006, 4, Cause::Snapped), end("ef", End::Gap), after(4, "klmn"),]
+    );
+    // Out of order, and with a FIN.
+    bench.send_cut(A, FIN, 1020, 0, b"uv", 6);
+    bench.send_cut(A, DATA, 1018, 0, b"st", 2);
+    assert_eq!(bench.told(), []);
+    bench.data(1014, b"opqr");
+    assert_eq!(
+        bench.told(),
+        [bytes("opqrstuv"), gap(4, 1022, 4, Cause::Snapped), end("", End::Gap), end("", End::Fin)]
+    );
+}
+
+#[test]
+fn snapped_to_the_headers() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    for i in 0..100 {
+        bench.send_cut(A, DATA, 1000 + i * 10, 0, b"", 10);
+    }
+    // The first is reported, the rest when there is something to say.
+    assert_eq!(bench.told(), [gap(2, 1000, 10, Cause::Snapped), end("", End::Gap)]);
+    bench.data(2000, b"z");
+    assert_eq!(bench.told(), [gap(101, 1010, 990, Cause::Snapped), after(1000, "z")]);
+}
+
+#[test]
+fn ignored_connection_keeps_nothing_and_follows_the_flags() {
+    let mut bench = Bench::begun(Appetite::Ignore, 1000);
+    bench.data(1000, b"\x16\x03\x01");
+    assert!(bench.connection.is_ignored());
+    let calls = bench.listener.calls;
+    for i in 0..100 {
+        bench.data(1003 + 1000 * (i * 7 % 100), &[0; 1000]);
+    }
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    assert_eq!((bench.listener.calls, bench.budget.used()), (calls, 0));
+    bench.send(A, SYN, 999, 0, b""); // a repeat
+    assert!(bench.connection.is_ignored());
+    bench.send(A, FIN, 200_000, 0, b"");
+    bench.send(B, FIN, 200_000, 0, b"");
+    assert!(bench.connection.is_over());
+    assert_eq!(bench.told(), []);
+    bench.listener.appetite = Appetite::All;
+    bench.send(A, SYN, 5, 0, b"");
+    bench.data(6, b"ours");
+    assert_eq!(bench.told(), [Told::Event(A, 107, Kind::NewConnection), bytes("ours")]);
+}
+
+#[test]
+fn garbage_from_afar_is_not_kept() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1000 + (1 << 30) + 1, b"ahead");
+    bench.data(1000_u32.wrapping_sub((1 << 30) + 1), b"behind");
+    assert_eq!(bench.budget.counts.out_of_window, 2);
+    assert_eq!(bench.budget.used(), 0);
+    bench.data(1000, b"ab");
+    assert_eq!(bench.finish(), [bytes("ab"), end("", End::Abandoned)]);
+}
+
+#[test]
+fn nothing_costs_little() {
+    assert_eq!(size_of::<Connection>(), 48);
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.ack(1000);
+    assert_eq!(bench.budget.used(), 0);
+    assert_eq!(bench.finish(), [end("", End::Abandoned), Told::End(B, vec![], End::Abandoned)]);
+}
