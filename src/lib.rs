@@ -2,3 +2,5 @@
 //! them.
 
 pub mod net;
+pub mod report;
+pub mod text;

@@ -1,0 +1,61 @@
+//! Text from outside, made safe for a terminal and for a line of a log.
+//!
+//! It knows characters. It refuses to know where a text comes from and where it goes.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// The text with every character that a terminal would obey or not show written as `\xNN` or
+/// `\u{NNNN}`. A backslash stays as it is.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(is_hidden) else { return Cow::Borrowed(text) };
+    let (plain, rest) = text.split_at(first);
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(plain);
+    for c in rest.chars() {
+        // Writing to a `String` cannot fail.
+        let _ = match c {
+            c if !is_hidden(c) => out.write_char(c),
+            '\0'..='\x7F' => write!(out, "\\x{:02X}", u32::from(c)),
+            c => write!(out, "\\u{{{:X}}}", u32::from(c)),
+        };
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
+/// of what stands around it. Variation selectors are not counted: emoji are full of them.
+pub fn is_hidden(c: char) -> bool {
+    match c {
+        ' '..='~' => false,
+        _ if c.is_control() => true,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' => {
+            true
+        }
+        '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' => true,
+        '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' => true,
+        '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_text_is_not_copied() {
+        for plain in ["", "de_dust2", r"\gamename\ut\", "Größe ★ 東京 ❤\u{FE0F}"] {
+            assert!(matches!(escaped(plain), Cow::Borrowed(text) if text == plain));
+        }
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_spelled_out() {
+        assert_eq!(escaped("a\x1B[2Jb\r\n\x7F"), r"a\x1B[2Jb\x0D\x0A\x7F");
+        assert_eq!(escaped("\u{9B}31m"), r"\u{9B}31m");
+        assert_eq!(escaped("user\u{202E}txt.exe"), r"user\u{202E}txt.exe");
+        assert_eq!(escaped("ad\u{200B}min\u{FEFF}"), r"ad\u{200B}min\u{FEFF}");
+        assert_eq!(escaped("\u{2028}\u{E0041}"), r"\u{2028}\u{E0041}");
+    }
+}
