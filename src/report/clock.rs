@@ -1,0 +1,158 @@
+//! Times of the capture as UTC text, fast: neighbouring messages mostly share the second.
+
+use dissectors::kit::Time;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+const NANOSECONDS: i64 = 1_000_000_000;
+
+/// Writes times as RFC 3339 and remembers the last second it wrote.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    /// The second since 1970 that `text` tells.
+    second: i64,
+    /// `YYYY-MM-DDTHH:MM:SS`.
+    text: [u8; 19],
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { second: 0, text: *b"1970-01-01T00:00:00" }
+    }
+}
+
+impl Clock {
+    /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with 6 or 9 digits behind the point.
+    #[inline]
+    pub(super) fn rfc3339(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+        self.turn_to(time);
+        out.extend_from_slice(&self.text);
+        fraction(time, digits, out);
+        out.push(b'Z');
+    }
+
+    /// `HH:MM:SS.ffffff`.
+    pub(super) fn time_of_day(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+        self.turn_to(time);
+        out.extend_from_slice(&self.text[11..]);
+        fraction(time, digits, out);
+    }
+
+    /// `YYYY-MM-DD`.
+    pub(super) fn date(&mut self, time: Time, out: &mut Vec<u8>) {
+        self.turn_to(time);
+        out.extend_from_slice(&self.text[..10]);
+    }
+
+    #[inline]
+    fn turn_to(&mut self, time: Time) {
+        let second = time.0.div_euclid(NANOSECONDS);
+        if second == self.second {
+            return;
+        }
+        if day(time) != self.second.div_euclid(SECONDS_PER_DAY) {
+            let (year, month, day) = civil(day(time));
+            self.two(0, year / 100);
+            self.two(2, year % 100);
+            self.two(5, month);
+            self.two(8, day);
+        }
+        let of_day = second.rem_euclid(SECONDS_PER_DAY) as u32;
+        self.two(11, of_day / 3600);
+        self.two(14, of_day / 60 % 60);
+        self.two(17, of_day % 60);
+        self.second = second;
+    }
+
+    fn two(&mut self, at: usize, value: u32) {
+        self.text[at] = b'0' + (value / 10 % 10) as u8;
+        self.text[at + 1] = b'0' + (value % 10) as u8;
+    }
+}
+
+/// Days since 1970-01-01.
+pub(super) fn day(time: Time) -> i64 {
+    time.0.div_euclid(NANOSECONDS * SECONDS_PER_DAY)
+}
+
+/// The point, and the digits behind it, cut and not rounded.
+#[inline]
+fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
+    let mut text = *b".000000000";
+    let mut rest = time.0.rem_euclid(NANOSECONDS) as u32;
+    for digit in text[1..].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend_from_slice(if digits > 6 { &text } else { &text[..7] });
+}
+
+/// The Gregorian date of a day since 1970-01-01. 64-bit nanoseconds reach from 1677 to 2262, so a
+/// year has always four digits.
+fn civil(day: i64) -> (u32, u32, u32) {
+    // Counted from 0000-03-01, a leap day is the last day of its year, and of its 400 years.
+    let day = day + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let of_month = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    (year as u32, month as u32, of_month as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rfc3339(clock: &mut Clock, time: i64, digits: u8) -> String {
+        let mut out = Vec::new();
+        clock.rfc3339(Time(time), digits, &mut out);
+        String::from_utf8(out).expect("ASCII")
+    }
+
+    fn by_jiff(time: i64, digits: u8) -> String {
+        let time = jiff::Timestamp::from_nanosecond(time.into()).expect("in range");
+        // jiff rounds towards zero, which is up before 1970: cut there by hand.
+        let text = format!("{time:.9}");
+        let digits = text.len() - 1 - (9 - usize::from(digits));
+        format!("{}Z", &text[..digits])
+    }
+
+    #[test]
+    fn the_ends_of_what_64_bits_hold() {
+        let clock = &mut Clock::default();
+        assert_eq!(rfc3339(clock, 0, 6), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(rfc3339(clock, -1, 9), "1969-12-31T23:59:59.999999999Z");
+        assert_eq!(rfc3339(clock, -1, 6), "1969-12-31T23:59:59.999999Z");
+        assert_eq!(rfc3339(clock, i64::MIN, 9), "1677-09-21T00:12:43.145224192Z");
+        assert_eq!(rfc3339(clock, i64::MAX, 9), "2262-04-11T23:47:16.854775807Z");
+        assert_eq!(rfc3339(clock, 951_782_400_000_000_000, 6), "2000-02-29T00:00:00.000000Z");
+    }
+
+    #[test]
+    fn the_parts_of_a_time() {
+        let (clock, mut out) = (&mut Clock::default(), Vec::new());
+        clock.date(Time(1_795_168_800_123_456_789), &mut out);
+        out.push(b' ');
+        clock.time_of_day(Time(1_795_168_800_123_456_789), 6, &mut out);
+        assert_eq!(out, b"2026-11-20 10:00:00.123456");
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_jiff(times: Vec<i64>, steps: Vec<i32>, nano: bool) {
+            let (clock, digits) = (&mut Clock::default(), if nano { 9 } else { 6 });
+            for time in times {
+                prop_assert_eq!(rfc3339(clock, time, digits), by_jiff(time, digits));
+            }
+            let mut time = 1_795_168_800_123_456_789;
+            for step in steps {
+                time += i64::from(step);
+                prop_assert_eq!(rfc3339(clock, time, digits), by_jiff(time, digits));
+            }
+        }
+    }
+}

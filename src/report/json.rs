@@ -1,0 +1,130 @@
+//! Messages as JSON, one object a line: the envelope.
+//!
+//! Written by hand from the tree into a buffer that is reused: no value is built, and nothing is
+//! allocated per message or field. Every key but the envelope's own comes from the tree.
+
+mod fields;
+mod keys;
+mod nodes;
+mod write;
+
+use std::net::SocketAddr;
+
+use dissectors::kit::{Finding, Transport};
+
+use self::fields::{Projection, Scratch};
+use self::write::{ip4, string, unsigned};
+use crate::report::clock::Clock;
+use crate::report::view::View;
+use crate::report::{Envelope, Report, frames, put};
+
+pub(super) use self::write::Escaped;
+
+/// One object a line.
+#[derive(Default)]
+pub struct Json {
+    with_tree: bool,
+    clock: Clock,
+    frames: Vec<u64>,
+    scratch: Scratch,
+}
+
+impl Json {
+    /// With `tree` beside `fields`, or without.
+    pub fn new(with_tree: bool) -> Json {
+        Json { with_tree, ..Json::default() }
+    }
+
+    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+        let payload = m.payload;
+        out.extend_from_slice(b"{\"frame\":");
+        unsigned(out, payload.frame);
+        out.extend_from_slice(b",\"frames\":[");
+        frames(payload, &mut self.frames);
+        for (index, &frame) in self.frames.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            unsigned(out, frame);
+        }
+        out.extend_from_slice(b"],\"time\":\"");
+        self.clock.rfc3339(payload.time, m.digits, out);
+        out.extend_from_slice(b"\",\"flow\":");
+        unsigned(out, payload.flow.into());
+        out.extend_from_slice(b",\"transport\":\"");
+        out.extend_from_slice(transport(payload.transport).as_bytes());
+        out.extend_from_slice(b"\",\"src\":\"");
+        address(out, payload.from);
+        out.extend_from_slice(b"\",\"dst\":\"");
+        address(out, payload.to);
+        out.extend_from_slice(b"\",\"protocol\":\"");
+        out.extend_from_slice(m.info.id.as_bytes());
+        out.extend_from_slice(b"\",\"message\":\"");
+        out.extend_from_slice(m.message.name.as_bytes());
+        out.push(b'"');
+        if let Some(via) = m.via {
+            out.extend_from_slice(b",\"via\":\"");
+            let _ = std::fmt::write(&mut Escaped(out), format_args!("{via}"));
+            out.push(b'"');
+        }
+    }
+}
+
+impl Report for Json {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+        self.head(m, out);
+        let view = View { tree: m.tree, payload: m.payload.bytes };
+        let mut projection = Projection { view, scratch: &mut self.scratch, out };
+        projection.fields();
+        projection.beside();
+        if self.with_tree {
+            projection.nodes();
+        }
+        if m.tree.left_out() > 0 {
+            out.extend_from_slice(b",\"fields_left_out\":");
+            unsigned(out, m.tree.left_out().into());
+        }
+        out.extend_from_slice(b",\"findings\":[");
+        for (index, found) in m.findings.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            finding(found, out);
+        }
+        out.extend_from_slice(b"]}\n");
+    }
+}
+
+fn finding(found: &Finding, out: &mut Vec<u8>) {
+    put(out, format_args!("{{\"rule\":\"{}\",\"slug\":\"{}\"", found.rule.code, found.rule.slug));
+    let (severity, verdict) = (found.severity.name(), found.verdict.name());
+    put(out, format_args!(",\"severity\":\"{severity}\",\"verdict\":\"{verdict}\",\"message\":\""));
+    string(out, found.detail.as_bytes());
+    out.extend_from_slice(b"\",\"offset\":");
+    unsigned(out, found.span.start.into());
+    out.extend_from_slice(b",\"length\":");
+    unsigned(out, found.span.len().into());
+    if let Some(mark) = found.mark {
+        out.extend_from_slice(b",\"frame\":");
+        unsigned(out, mark.frame);
+    }
+    out.push(b'}');
+}
+
+pub(super) fn transport(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Udp => "udp",
+        Transport::Tcp => "tcp",
+    }
+}
+
+/// `10.0.0.2:27015`, `[::1]:27015`.
+pub(super) fn address(out: &mut Vec<u8>, address: SocketAddr) {
+    match address {
+        SocketAddr::V4(address) => ip4(out, address),
+        SocketAddr::V6(address) => put(out, format_args!("{address}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

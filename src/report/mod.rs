@@ -1,0 +1,64 @@
+//! What users read: views of the one decoded tree.
+//!
+//! A report is handed every message with its annotated fields and its findings, in capture order,
+//! and appends to a buffer. It decodes nothing, judges nothing, opens nothing, and writes no name
+//! of its own but those of the envelope: fields, messages and rules are named where they are
+//! declared.
+//!
+//! - [`json`]: one object a line, for scripts.
+
+mod clock;
+pub mod json;
+#[cfg(test)]
+mod test_messages;
+mod view;
+
+use std::fmt;
+
+use dissectors::kit::{Finding, Info, Message, Payload, Piece, Tree};
+
+/// One message as a report sees it.
+#[derive(Clone, Copy)]
+pub struct Envelope<'a> {
+    /// The protocol it belongs to.
+    pub info: &'static Info,
+    /// Which message of it.
+    pub message: &'static Message,
+    /// The bytes it was decoded from, and where they were recorded.
+    pub payload: &'a Payload<'a>,
+    /// Its fields.
+    pub tree: &'a Tree,
+    /// What was found in it.
+    pub findings: &'a [Finding],
+    /// Digits of a second that the capture has: 6, or 9 for anything finer.
+    pub digits: u8,
+    /// The tunnels that its packets passed through, if any.
+    pub via: Option<&'a dyn fmt::Display>,
+}
+
+/// One format. Messages come in the order of the capture; the text they become is appended.
+pub trait Report {
+    /// Appends one message.
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>);
+}
+
+/// Collects the packets that carried a payload, in rising order and each once.
+fn frames(payload: &Payload<'_>, frames: &mut Vec<u64>) {
+    frames.clear();
+    let pieces = payload.pieces.iter().map(|piece: &Piece| piece.frame);
+    for frame in pieces.chain([payload.frame]) {
+        if frames.last() != Some(&frame) {
+            frames.push(frame);
+        }
+    }
+    if !frames.is_sorted() {
+        frames.sort_unstable();
+        frames.dedup();
+    }
+}
+
+/// Formats into bytes, which cannot fail.
+fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
+    use std::io::Write;
+    let _ = out.write_fmt(text);
+}
