@@ -6,11 +6,15 @@
 //! declared.
 //!
 //! - [`json`]: one object a line, for scripts.
+//! - [`text`]: one line a message, the annotated fields and the bytes beneath it, for people.
+//! - [`paint`]: the only place that knows colours.
 
 mod clock;
 pub mod json;
+pub mod paint;
 #[cfg(test)]
 mod test_messages;
+pub mod text;
 mod view;
 
 use std::fmt;

@@ -1,0 +1,168 @@
+//! Colours: which there are, and whether there are any.
+//!
+//! It knows ANSI styles, through owo-colors, and nobody else does. It refuses to look at the
+//! environment or the terminal itself: the caller says what they are.
+
+use std::ffi::OsString;
+
+use dissectors::kit::{Severity, Verdict};
+use owo_colors::Style;
+
+use crate::report::put;
+
+/// What the user asks for with `--color`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Colours on a terminal.
+    #[default]
+    Auto,
+    /// Colours.
+    Always,
+    /// No colours.
+    Never,
+}
+
+/// Whether to colour. What the user asks for counts most, then the variables `NO_COLOR`,
+/// `CLICOLOR_FORCE`, `CLICOLOR` and `TERM`, then whether a terminal reads it.
+pub fn enabled(
+    choice: Choice,
+    is_terminal: bool,
+    env: impl Fn(&'static str) -> Option<OsString>,
+) -> bool {
+    let is = |name, value: &str| env(name).is_some_and(|found| found == value);
+    let set = |name| env(name).is_some_and(|found| !found.is_empty());
+    match choice {
+        Choice::Always => true,
+        Choice::Never => false,
+        Choice::Auto if set("NO_COLOR") => false,
+        Choice::Auto if set("CLICOLOR_FORCE") && !is("CLICOLOR_FORCE", "0") => true,
+        Choice::Auto => is_terminal && !is("CLICOLOR", "0") && !is("TERM", "dumb"),
+    }
+}
+
+/// What a piece of text is, and so how it looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// What is looked at last: times, numbers of bytes, headings.
+    Faint,
+    /// Who speaks to whom.
+    Endpoints,
+    /// The name of a protocol.
+    Protocol,
+    /// The name of a message.
+    Message,
+    /// The label of a field.
+    Label,
+    /// A finding of this weight.
+    Finding(Severity, Verdict),
+    /// The bytes of a leaf, by its number in the payload: neighbours differ.
+    Leaf(usize),
+}
+
+impl Tone {
+    const fn style(self) -> Style {
+        let style = Style::new();
+        match self {
+            Tone::Faint => style.dimmed(),
+            Tone::Endpoints => style.blue(),
+            Tone::Protocol => style.cyan(),
+            Tone::Message => style.bold(),
+            Tone::Label => style.cyan(),
+            Tone::Finding(_, Verdict::Inconclusive) => style.magenta(),
+            Tone::Finding(Severity::Error, _) => style.red().bold(),
+            Tone::Finding(Severity::Warning, _) => style.yellow(),
+            Tone::Finding(Severity::Note, _) => style.blue(),
+            Tone::Leaf(number) => match number % 4 {
+                0 => style.cyan(),
+                1 => style.yellow(),
+                2 => style.green(),
+                _ => style.magenta(),
+            },
+        }
+    }
+}
+
+/// Colours what is written, or leaves it as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paint {
+    enabled: bool,
+}
+
+impl Paint {
+    /// With colours, or without.
+    pub const fn new(enabled: bool) -> Paint {
+        Paint { enabled }
+    }
+
+    /// Whether there are colours.
+    pub const fn is_enabled(self) -> bool {
+        self.enabled
+    }
+
+    /// Writes what `body` writes, in this tone.
+    pub(super) fn paint<T>(
+        self,
+        tone: Tone,
+        out: &mut Vec<u8>,
+        body: impl FnOnce(&mut Vec<u8>) -> T,
+    ) -> T {
+        if !self.enabled {
+            return body(out);
+        }
+        let style = tone.style();
+        put(out, format_args!("{}", style.prefix_formatter()));
+        let value = body(out);
+        put(out, format_args!("{}", style.suffix_formatter()));
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn auto(is_terminal: bool, env: &[(&str, &str)]) -> bool {
+        decide(Choice::Auto, is_terminal, env)
+    }
+
+    fn decide(choice: Choice, is_terminal: bool, env: &[(&str, &str)]) -> bool {
+        enabled(choice, is_terminal, |name| {
+            env.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn what_the_user_asks_for_counts_most() {
+        assert!(decide(Choice::Always, false, &[("NO_COLOR", "1")]));
+        assert!(!decide(Choice::Never, true, &[("CLICOLOR_FORCE", "1")]));
+    }
+
+    #[test]
+    fn a_terminal_gets_colours_and_a_file_none() {
+        assert!(auto(true, &[]));
+        assert!(!auto(false, &[]));
+        assert!(!auto(true, &[("TERM", "dumb")]));
+        assert!(auto(true, &[("TERM", "xterm-256color")]));
+    }
+
+    #[test]
+    fn the_variables_change_that() {
+        assert!(!auto(true, &[("NO_COLOR", "1")]));
+        assert!(auto(true, &[("NO_COLOR", "")]));
+        assert!(auto(false, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!auto(false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(!auto(false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+        assert!(!auto(true, &[("CLICOLOR", "0")]));
+    }
+
+    #[test]
+    fn paints_around_and_only_where_enabled() {
+        let painted = |enabled| {
+            let mut out = Vec::new();
+            Paint::new(enabled).paint(Tone::Label, &mut out, |out| out.extend_from_slice(b"Name"));
+            out
+        };
+        assert_eq!(painted(true), b"\x1b[36mName\x1b[0m");
+        assert_eq!(painted(false), b"Name");
+    }
+}

@@ -1,0 +1,203 @@
+//! Messages as text: a line each, for people who search a capture at night.
+//!
+//! A line is never broken, whatever a packet says: what a terminal would obey is spelled out, and
+//! a text that is not a plain word stands in quotes, inside of which a quote is written `\x22`.
+//! With [`Detail::fields`] the annotated fields follow the line, with [`Detail::bytes`] the bytes.
+
+mod dump;
+mod gist;
+mod nodes;
+mod value;
+
+use std::fmt::Display;
+
+use dissectors::kit::{CODES, Finding, Time, Verdict};
+
+use self::dump::Dump;
+use self::nodes::Placed;
+use crate::report::clock::{Clock, day};
+use crate::report::json::address;
+use crate::report::paint::{Paint, Tone};
+use crate::report::view::View;
+use crate::report::{Envelope, Report, frames, put};
+
+/// What follows the line of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// The annotated fields: `-v`.
+    pub fields: bool,
+    /// The bytes, each field's bytes marked: `-x`.
+    pub bytes: bool,
+}
+
+/// One line a message. The date stands above the first message of a day, so that messages must
+/// come in the order in which they are to be read.
+pub struct Text {
+    detail: Detail,
+    paint: Paint,
+    clock: Clock,
+    day: Option<i64>,
+    frames: Vec<u64>,
+    counts: Box<[u32; CODES]>,
+    placed: Placed,
+    dump: Dump,
+}
+
+impl Text {
+    /// Columns of `source > destination`, and of the protocol and the message: what is longer
+    /// pushes the rest of its line to the right.
+    const ENDS_WIDTH: usize = 36;
+    const NAMES_WIDTH: usize = 22;
+
+    /// With this much detail, and these colours.
+    pub fn new(detail: Detail, paint: Paint) -> Text {
+        Text {
+            detail,
+            paint,
+            clock: Clock::default(),
+            day: None,
+            frames: Vec::new(),
+            counts: Box::new([0; CODES]),
+            placed: Placed::default(),
+            dump: Dump::default(),
+        }
+    }
+
+    fn date(&mut self, time: Time, out: &mut Vec<u8>) {
+        if self.day.replace(day(time)) == Some(day(time)) {
+            return;
+        }
+        self.paint.paint(Tone::Faint, out, |out| {
+            out.extend_from_slice(b"-- ");
+            self.clock.date(time, out);
+            out.extend_from_slice(b" UTC --");
+        });
+        out.push(b'\n');
+    }
+
+    fn line(&mut self, m: &Envelope<'_>, view: View<'_>, out: &mut Vec<u8>) {
+        let (paint, payload) = (self.paint, m.payload);
+        paint.paint(Tone::Faint, out, |out| {
+            self.clock.time_of_day(payload.time, m.digits, out);
+            put(out, format_args!(" {:>6}", payload.frame));
+        });
+        out.extend_from_slice(b"  ");
+        let width = paint.paint(Tone::Endpoints, out, |out| {
+            let start = out.len();
+            address(out, payload.from);
+            out.extend_from_slice(b" > ");
+            address(out, payload.to);
+            out.len() - start
+        });
+        pad(out, width, Text::ENDS_WIDTH);
+        let (protocol, message) = (m.info.id, m.message.name);
+        paint.paint(Tone::Protocol, out, |out| out.extend_from_slice(protocol.as_bytes()));
+        out.push(b' ');
+        paint.paint(Tone::Message, out, |out| out.extend_from_slice(message.as_bytes()));
+        pad(out, protocol.len() + 1 + message.len(), Text::NAMES_WIDTH);
+        gist::write(m.message.gist, view, out);
+        self.carriage(m, out);
+        self.findings(m.findings, out);
+        trim(out);
+        out.push(b'\n');
+    }
+
+    /// What carried the message, where it was not a packet of its own.
+    fn carriage(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+        frames(m.payload, &mut self.frames);
+        let mut note = |text: &dyn Display| {
+            trim(out);
+            self.paint.paint(Tone::Faint, out, |out| put(out, format_args!("  ({text})")));
+        };
+        if self.frames.len() > 1 {
+            note(&format_args!("{} packets", self.frames.len()));
+        }
+        if m.payload.lost {
+            note(&"not whole in the capture");
+        }
+        if m.tree.left_out() > 0 {
+            note(&format_args!("{} fields left out", m.tree.left_out()));
+        }
+        if let Some(via) = m.via {
+            note(&format_args!("via {}", crate::text::escaped(&via.to_string())));
+        }
+    }
+
+    /// Each rule once, at the end of the line: with what is wrong, unless that follows below.
+    fn findings(&mut self, findings: &[Finding], out: &mut Vec<u8>) {
+        for finding in findings {
+            self.count(finding, |count| *count = count.saturating_add(1));
+        }
+        for finding in findings {
+            let mut count = 0;
+            self.count(finding, |counted| count = std::mem::take(counted));
+            if count == 0 {
+                continue;
+            }
+            trim(out);
+            out.extend_from_slice(b"  ");
+            self.paint.paint(finding_tone(finding), out, |out| {
+                name(finding, out);
+                if !self.detail.fields {
+                    detail(finding, out);
+                }
+                if count > 1 {
+                    put(out, format_args!(" (and {} more)", count - 1));
+                }
+            });
+        }
+    }
+
+    fn count(&mut self, finding: &Finding, change: impl FnOnce(&mut u32)) {
+        if let Some(count) = self.counts.get_mut(finding.rule.code.index()) {
+            change(count);
+        }
+    }
+}
+
+impl Report for Text {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+        let view = View { tree: m.tree, payload: m.payload.bytes };
+        self.date(m.payload.time, out);
+        self.line(m, view, out);
+        if self.detail.fields {
+            self.placed.write(view, m.findings, self.paint, out);
+        }
+        if self.detail.bytes {
+            self.dump.write(view, m.payload.inflated, self.paint, out);
+        }
+    }
+}
+
+fn finding_tone(finding: &Finding) -> Tone {
+    Tone::Finding(finding.severity, finding.verdict)
+}
+
+/// `! error A2S030 player-count`; with `?` for what the capture leaves open.
+fn name(finding: &Finding, out: &mut Vec<u8>) {
+    let mark = if finding.verdict == Verdict::Inconclusive { '?' } else { '!' };
+    let (severity, rule) = (finding.severity.name(), finding.rule);
+    put(out, format_args!("{mark} {severity} {} {}", rule.code, rule.slug));
+}
+
+/// `: Num Players says 12, the packet holds 11 entries`
+fn detail(finding: &Finding, out: &mut Vec<u8>) {
+    if let Some(mark) = finding.mark {
+        put(out, format_args!(" (packet {})", mark.frame));
+    }
+    put(out, format_args!(": {}", crate::text::escaped(&finding.detail)));
+}
+
+/// Spaces up to the next column, two at least.
+fn pad(out: &mut Vec<u8>, width: usize, column: usize) {
+    out.resize(out.len() + column.saturating_sub(width) + 2, b' ');
+}
+
+/// Takes back the spaces at the end.
+fn trim(out: &mut Vec<u8>) {
+    let spaces = out.iter().rev().take_while(|&&byte| byte == b' ').count();
+    out.truncate(out.len() - spaces);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! The bytes beneath a line: 16 a row, with the fields that begin in each row beside it.
+//!
+//! Without colours a bar stands before the first byte of every field; with colours neighbouring
+//! fields differ, and a field's name has the colour of its bytes.
+
+use dissectors::kit::{Node, Span};
+
+use crate::report::paint::{Paint, Tone};
+use crate::report::put;
+use crate::report::view::View;
+
+/// Bytes in a row.
+const ROW: usize = 16;
+
+/// The leaves of a message by their first byte. Reused from message to message.
+#[derive(Default)]
+pub(super) struct Dump {
+    leaves: Vec<Leaf>,
+}
+
+#[derive(Clone, Copy)]
+struct Leaf {
+    span: Span,
+    name: &'static str,
+}
+
+/// A run of bytes in a row that belong to one leaf, or to none.
+struct Run<'a> {
+    bytes: &'a [u8],
+    /// The column of its first byte.
+    column: usize,
+    leaf: Option<(usize, Leaf)>,
+    begins: bool,
+}
+
+impl Dump {
+    /// Writes the rows.
+    pub(super) fn write(
+        &mut self,
+        view: View<'_>,
+        inflated: bool,
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) {
+        let is_leaf = |node: &&Node| node.kids == 0 && !node.span.is_empty();
+        let leaves = view.tree.nodes().iter().filter(is_leaf);
+        self.leaves.clear();
+        self.leaves.extend(leaves.map(|node| Leaf { span: node.span, name: node.field.name }));
+        self.leaves.sort_by_key(|leaf| leaf.span.start);
+        if inflated {
+            out.extend_from_slice(b"    decompressed:\n");
+        }
+        let mut runs = Vec::with_capacity(ROW);
+        let mut next = 0;
+        for (row, bytes) in view.payload.chunks(ROW).enumerate() {
+            runs.clear();
+            next = self.runs(row * ROW, bytes, next, &mut runs);
+            write_row(row * ROW, &runs, paint, out);
+        }
+    }
+
+    /// Cuts a row into runs. `next` is the first leaf that may reach into it; returned for the row
+    /// that follows.
+    fn runs<'a>(
+        &self,
+        start: usize,
+        row: &'a [u8],
+        mut next: usize,
+        runs: &mut Vec<Run<'a>>,
+    ) -> usize {
+        let mut column = 0;
+        while let Some(rest) = row.get(column..).filter(|rest| !rest.is_empty()) {
+            let at = start + column;
+            while self.leaves.get(next).is_some_and(|leaf| leaf.span.end as usize <= at) {
+                next += 1;
+            }
+            let leaf = self.leaves.get(next).copied();
+            let (leaf, until) = match leaf {
+                Some(leaf) if leaf.span.start as usize <= at => (Some((next, leaf)), leaf.span.end),
+                Some(leaf) => (None, leaf.span.start),
+                None => (None, u32::MAX),
+            };
+            let length = (until as usize - at).min(rest.len());
+            let begins = leaf.is_some_and(|(_, leaf)| leaf.span.start as usize == at);
+            runs.push(Run { bytes: rest.get(..length).unwrap_or(rest), column, leaf, begins });
+            column += length;
+        }
+        next
+    }
+}
+
+fn write_row(start: usize, runs: &[Run<'_>], paint: Paint, out: &mut Vec<u8>) {
+    paint.paint(Tone::Faint, out, |out| put(out, format_args!("    {start:>6} ")));
+    for run in runs {
+        run.paint(paint, out, |out| run.hex(!paint.is_enabled(), out));
+    }
+    let columns = runs.last().map_or(0, |run| run.column + run.bytes.len());
+    let half = usize::from(columns <= ROW / 2);
+    out.resize(out.len() + (ROW - columns) * 3 + half + 2, b' ');
+    for run in runs {
+        run.paint(paint, out, |out| out.extend(run.bytes.iter().map(|&byte| shown(byte))));
+    }
+    out.resize(out.len() + ROW - columns + 1, b' ');
+    for run in runs {
+        if let Some((_, leaf)) = run.leaf {
+            out.push(b' ');
+            let more = if run.begins { "" } else { ".." };
+            run.paint(paint, out, |out| put(out, format_args!("{more}{}", leaf.name)));
+        }
+    }
+    out.push(b'\n');
+}
+
+fn shown(byte: u8) -> u8 {
+    if matches!(byte, 0x20..=0x7E) { byte } else { b'.' }
+}
+
+impl Run<'_> {
+    fn paint(&self, paint: Paint, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+        match self.leaf {
+            Some((number, _)) => paint.paint(Tone::Leaf(number), out, body),
+            None => body(out),
+        }
+    }
+
+    fn hex(&self, bars: bool, out: &mut Vec<u8>) {
+        for (index, byte) in self.bytes.iter().enumerate() {
+            if self.column + index == ROW / 2 {
+                out.push(b' ');
+            }
+            let bar = bars && index == 0 && (self.begins || self.leaf.is_none() && self.column > 0);
+            put(out, format_args!("{}{byte:02x}", if bar { '|' } else { ' ' }));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The annotated fields beneath a line: a line each, with its bytes, and what was found in them.
+
+use dissectors::kit::{Finding, Kind, Node, Span};
+
+use super::{detail, finding_tone, name, value};
+use crate::report::paint::{Paint, Tone};
+use crate::report::put;
+use crate::report::view::View;
+
+/// Spaces before everything that belongs to a line.
+const INDENT: &str = "    ";
+
+/// Which node each finding stands below. Reused from message to message.
+#[derive(Default)]
+pub(super) struct Placed {
+    /// Findings by the first byte they name.
+    by_start: Vec<usize>,
+    /// Per finding, its node and that node's length: the shortest that holds all bytes in question.
+    node: Vec<Option<(usize, u32)>>,
+    /// Findings by their node, those without one last.
+    order: Vec<usize>,
+}
+
+impl Placed {
+    /// Writes the fields, and each finding beneath the field whose bytes it names.
+    pub(super) fn write(
+        &mut self,
+        view: View<'_>,
+        findings: &[Finding],
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) {
+        self.place(view.tree.nodes(), findings);
+        let width = range_width(view.payload.len());
+        let mut order = self.order.iter().peekable();
+        for (at, node) in view.tree.nodes().iter().enumerate() {
+            line(view, at, node, width, paint, out);
+            let here = |&&finding: &&usize| matches!(self.node.get(finding), Some(Some((n, _))) if *n == at);
+            while let Some(finding) = order.next_if(here).and_then(|&index| findings.get(index)) {
+                found(finding, width + 2 + indent(node), paint, out);
+            }
+        }
+        for finding in order.filter_map(|&index| findings.get(index)) {
+            found(finding, 0, paint, out);
+        }
+    }
+
+    fn place(&mut self, nodes: &[Node], findings: &[Finding]) {
+        let Placed { by_start, node, order } = self;
+        for list in [&mut *by_start, &mut *order] {
+            list.clear();
+            list.extend(0..findings.len());
+        }
+        node.clear();
+        node.resize(findings.len(), None);
+        if findings.is_empty() {
+            return;
+        }
+        let start = |&index: &usize| findings.get(index).map_or(0, |finding| finding.span.start);
+        by_start.sort_by_key(start);
+        // Fields without bytes may be many at one place, and are no place for a finding.
+        for (at, Node { span, .. }) in nodes.iter().enumerate().filter(|(_, n)| !n.span.is_empty())
+        {
+            let first = by_start.partition_point(|index| start(index) < span.start);
+            let after = by_start.iter().skip(first);
+            for &index in after.take_while(|index| start(index) <= span.end) {
+                let (Some(finding), Some(best)) = (findings.get(index), node.get_mut(index)) else {
+                    continue;
+                };
+                let nearer = best.is_none_or(|(_, length)| span.len() <= length);
+                if finding.mark.is_none() && nearer && holds(*span, finding.span) {
+                    *best = Some((at, span.len()));
+                }
+            }
+        }
+        let node_of = |&index: &usize| node.get(index).copied().flatten().map(|(at, _)| at);
+        order.sort_by_key(|index| node_of(index).unwrap_or(usize::MAX));
+    }
+}
+
+fn holds(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Columns that the range of any field of a payload takes.
+fn range_width(length: usize) -> usize {
+    length.to_string().len() * 2 + 1
+}
+
+fn line(view: View<'_>, at: usize, node: &Node, width: usize, paint: Paint, out: &mut Vec<u8>) {
+    out.extend_from_slice(INDENT.as_bytes());
+    paint.paint(Tone::Faint, out, |out| range(node.span, width, out));
+    put(out, format_args!("{:1$}", "", indent(node)));
+    paint.paint(Tone::Label, out, |out| out.extend_from_slice(node.field.label.as_bytes()));
+    if node.field.kind != Kind::Group {
+        out.extend_from_slice(b": ");
+        value::full(view, at, node, out);
+    }
+    if node.field.kind != Kind::Name
+        && let Some(meaning) = view.meaning(at)
+    {
+        paint.paint(Tone::Faint, out, |out| {
+            out.extend_from_slice(b" (");
+            value::meaning(&meaning, out);
+            out.push(b')');
+        });
+    }
+    out.push(b'\n');
+}
+
+/// Spaces between the range and the label: two more for each group that the field stands in.
+fn indent(node: &Node) -> usize {
+    2 + 2 * node.depth as usize
+}
+
+/// First and last byte: `4-7`, `4`, or `-` for a field without bytes.
+fn range(span: Span, width: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    match span.len() {
+        0 => out.push(b'-'),
+        1 => put(out, format_args!("{}", span.start)),
+        _ => put(out, format_args!("{}-{}", span.start, span.end - 1)),
+    }
+    let missing = width.saturating_sub(out.len() - start);
+    out.resize(out.len() + missing, b' ');
+}
+
+fn found(finding: &Finding, indent: usize, paint: Paint, out: &mut Vec<u8>) {
+    put(out, format_args!("{INDENT}{:indent$}", ""));
+    paint.paint(finding_tone(finding), out, |out| {
+        name(finding, out);
+        detail(finding, out);
+    });
+    out.push(b'\n');
+}

@@ -1,0 +1,122 @@
+//! Values as people read them.
+
+use dissectors::kit::{Kind, Node, Place};
+
+use crate::report::put;
+use crate::report::view::{View, endpoint};
+use crate::text::escaped;
+
+/// Characters of a text, and bytes of hex, that are shown of a value.
+struct Most {
+    characters: usize,
+    bytes: usize,
+}
+
+const BRIEF: Most = Most { characters: 64, bytes: 16 };
+const FULL: Most = Most { characters: 1024, bytes: 64 };
+
+/// The value in a summary: a long one is cut, and a float has one digit behind the point.
+pub(super) fn brief(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
+    let float = f32::from_bits(node.value as u32);
+    match node.field.kind {
+        Kind::Float if float.abs() < 1e9 => put(out, format_args!("{float:.1}")),
+        _ => value(view, at, node, BRIEF, out),
+    }
+}
+
+/// The value as exactly as it is sensible to show.
+pub(super) fn full(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
+    value(view, at, node, FULL, out);
+}
+
+fn value(view: View<'_>, at: usize, node: &Node, most: Most, out: &mut Vec<u8>) {
+    match node.field.kind {
+        Kind::Unsigned | Kind::Id => put(out, format_args!("{}", node.value)),
+        Kind::Signed => put(out, format_args!("{}", node.value as i64)),
+        Kind::Float => put(out, format_args!("{:?}", f32::from_bits(node.value as u32))),
+        Kind::Flag => put(out, format_args!("{}", node.value != 0)),
+        Kind::Char => match node.value as u8 {
+            c @ 0x20..=0x7E => put(out, format_args!("'{}'", char::from(c))),
+            c => put(out, format_args!("0x{c:02X}")),
+        },
+        Kind::Name => match view.meaning(at) {
+            Some(text) => meaning(&text, out),
+            None => put(out, format_args!("{}", node.value)),
+        },
+        Kind::Text => text(view.text(node), most.characters, out),
+        Kind::Bytes => bytes(view.bytes(node), most.bytes, out),
+        Kind::Endpoint => put(out, format_args!("{}", endpoint(node.value))),
+        Kind::Endpoint6 => match view.endpoint6(node) {
+            Some(endpoint) => put(out, format_args!("{endpoint}")),
+            None => bytes(view.bytes(node), most.bytes, out),
+        },
+        Kind::List | Kind::Map => {
+            let shown = view.children(Some(at)).filter(|(_, n)| n.field.place != Place::Framing);
+            put(out, format_args!("{}", shown.count()));
+        }
+        Kind::Pair => pair(view, at, most, out),
+        Kind::Group => {}
+    }
+}
+
+fn pair(view: View<'_>, at: usize, most: Most, out: &mut Vec<u8>) {
+    let Some((key, value_at)) = view.pair(at) else { return };
+    text(view.text_at(key), most.characters, out);
+    if let Some((at, node)) = value_at.and_then(|at| Some((at, view.node(at)?))) {
+        out.extend_from_slice(b" = ");
+        value(view, at, node, most, out);
+    }
+}
+
+/// A text, in quotes unless it is a plain word. Inside of them is no other quote.
+fn text(text: &[u8], most: usize, out: &mut Vec<u8>) {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.:/\\+@%*".contains(byte);
+    if !text.is_empty() && text.len() <= most && text.iter().all(is_plain) {
+        out.extend_from_slice(text);
+        return;
+    }
+    out.push(b'"');
+    let cut = letters(text, most, out);
+    out.extend_from_slice(if cut { b"\"..." } else { b"\"" });
+}
+
+/// At most so many characters of a text, escaped. Says whether there are more.
+fn letters(text: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
+    let mut left = most;
+    for chunk in text.utf8_chunks() {
+        let valid = chunk.valid();
+        let end = valid.char_indices().nth(left).map_or(valid.len(), |(end, _)| end);
+        let (shown, more) = valid.split_at(end);
+        for (index, part) in shown.split('"').enumerate() {
+            out.extend_from_slice(if index > 0 { b"\\x22" } else { b"" });
+            out.extend_from_slice(escaped(part).as_bytes());
+        }
+        left -= shown.chars().count();
+        if !more.is_empty() || left == 0 && !chunk.invalid().is_empty() {
+            return true;
+        }
+        for byte in chunk.invalid() {
+            put(out, format_args!("\\x{byte:02X}"));
+        }
+        left = left.saturating_sub(1);
+    }
+    false
+}
+
+/// What a value means, as far as it is short.
+pub(super) fn meaning(meaning: &str, out: &mut Vec<u8>) {
+    if letters(meaning.as_bytes(), FULL.characters, out) {
+        out.extend_from_slice(b"...");
+    }
+}
+
+/// Bytes in hex, as many as are shown, and how many there are.
+fn bytes(bytes: &[u8], most: usize, out: &mut Vec<u8>) {
+    for (index, byte) in bytes.iter().take(most).enumerate() {
+        let space = if index > 0 { " " } else { "" };
+        put(out, format_args!("{space}{byte:02x}"));
+    }
+    if bytes.len() > most {
+        put(out, format_args!("... ({} bytes)", bytes.len()));
+    }
+}
