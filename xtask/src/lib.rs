@@ -1,1 +1,13 @@
-//! x
+//! Makes captures: packets with right (or wilfully wrong) headers, conversations written down as
+//! text, and the files of `samples/`.
+//!
+//! - [`wire`] lays packets and capture files out, byte for byte.
+//!
+//! This crate writes what the protocols' documents say by their tables and knows nothing of the
+//! code that reads it back: a mistake there must not be able to hide in a sample made by the same
+//! mistake. There is no clock here and no randomness but [`wire::Prng`], so that everything comes
+//! out the same every time. It is a developer's tool: wrong text gets an error, wrong arguments
+//! a panic.
+
+pub mod bytes;
+pub mod wire;

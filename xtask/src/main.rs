@@ -1,1 +1,3 @@
+//! `cargo run -p xtask -- samples [--check]`
+
 fn main() {}
