@@ -2,6 +2,7 @@
 //! text, and the files of `samples/`.
 //!
 //! - [`wire`] lays packets and capture files out, byte for byte.
+//! - [`exchange`] turns a readable script of a conversation into packets.
 //!
 //! This crate writes what the protocols' documents say by their tables and knows nothing of the
 //! code that reads it back: a mistake there must not be able to hide in a sample made by the same
@@ -10,4 +11,5 @@
 //! a panic.
 
 pub mod bytes;
+pub mod exchange;
 pub mod wire;

@@ -1,0 +1,142 @@
+//! Conversations written down as text, and the packets they make.
+//!
+//! One step a line; blank lines and comments, from a `#` to the end of the line, are passed over.
+//!
+//! ```text
+//! # TIME FROM > TO  [options]  payload
+//! 0.00   c > s      FFFFFFFF 54 'Source Engine Query' 00
+//! +0.02  s > c      FFFFFFFF 41 le32:1234
+//! 0.50   c > m tcp  '\list\\gamename\ut\final\'      # \\ is one backslash
+//! 0.60   m > c tcp  '\\ip\\' fin
+//! end 5
+//! ```
+//!
+//! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+`
+//! from the step before. Steps make packets in the order they stand in, whatever their times.
+//!
+//! **Parties**: a letter is a host; a port belongs to a letter and an optional digit, or stands
+//! behind a colon (`s:27016`).
+//!
+//! | letters | who | hosts | port |
+//! |---|---|---|---|
+//! | `c d e` | clients | 10.0.0.1, 10.0.1.1, 10.0.2.1 | 50000 + digit |
+//! | `s t u` | game servers | 10.0.0.2, 10.0.1.2, 10.0.2.2 | [`Setting::udp_port`] or [`Setting::tcp_port`] + digit |
+//! | `m n o` | master servers | 10.0.0.9, 10.0.1.9, 10.0.2.9 | the same |
+//!
+//! **Payload**, tokens that follow one another, each perhaps with `*N` for N times:
+//! hex digits in pairs (`FFFFFFFF`), `'text'` with `\n \r \t \0 \\ \' \xNN`, numbers
+//! `le16:N le32:N le64:N be16:N be32:N f32:X` (from the smallest signed to the largest unsigned),
+//! and `ip:1.2.3.4:27015`, an address and port in network order.
+//!
+//! **Options**, in front of the payload (`fin` and `rst` may also stand behind it):
+//!
+//! | option | |
+//! |---|---|
+//! | `udp`, `tcp` | the transport, where it is not [`Setting::transport`] |
+//! | `lost` | the step's packets are sent, and not recorded |
+//! | `snap=N` | N bytes are recorded of each packet, link header included |
+//! | `frag=N` | IP fragments with N bytes each, a multiple of 8 |
+//! | `vlan=N` | a VLAN tag; twice: provider's and customer's |
+//! | `ttl=N` | the time to live, instead of 64 |
+//! | `ipsum=bad` | a wrong IPv4 header checksum |
+//! | `udpsum=bad`, `udpsum=none`, `tcpsum=bad` | a wrong checksum, or none |
+//! | `nosyn` | the capture begins behind the handshake of this connection |
+//! | `fin` | closes the sender's direction; the other end acknowledges |
+//! | `rst` | breaks the connection off |
+//!
+//! **TCP**: in front of the first step between two parties the handshake is put in. It is opened by
+//! the client, or the game server if there is no client, whoever speaks first. A step's bytes go in
+//! segments of at most 1460. A step without bytes is a bare acknowledgement, or only opens the
+//! connection. When both ends have said `fin`, or one `rst`, a further step opens a new connection.
+//! All packets of a step have its time.
+//!
+//! `end TIME` makes the capture go on until then, with a datagram of somebody else (192.0.2.1 to
+//! 192.0.2.2, port 9).
+
+mod cursor;
+mod parse;
+mod party;
+mod payload;
+mod play;
+
+use std::error::Error;
+use std::fmt;
+
+use crate::wire::{Capture, Link};
+
+/// What carries a step that does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// A stream.
+    Tcp,
+}
+
+/// What a script leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The port of servers and masters over UDP.
+    pub udp_port: u16,
+    /// The port of servers and masters over TCP.
+    pub tcp_port: u16,
+    /// What carries a step that does not say.
+    pub transport: Transport,
+    /// The link the capture is of.
+    pub link: Link,
+    /// Hosts have IPv6 addresses: `fd00::` and their IPv4 address in the last four bytes.
+    pub ipv6: bool,
+}
+
+impl Setting {
+    /// A protocol over UDP whose servers have this port, on Ethernet.
+    pub const fn udp(port: u16) -> Self {
+        Self {
+            udp_port: port,
+            tcp_port: port,
+            transport: Transport::Udp,
+            link: Link::Ethernet,
+            ipv6: false,
+        }
+    }
+
+    /// A protocol over TCP whose servers have this port, on Ethernet.
+    pub const fn tcp(port: u16) -> Self {
+        Self { transport: Transport::Tcp, ..Self::udp(port) }
+    }
+
+    pub(crate) const fn port(&self, transport: Transport) -> u16 {
+        match transport {
+            Transport::Udp => self.udp_port,
+            Transport::Tcp => self.tcp_port,
+        }
+    }
+}
+
+/// What is wrong with a script, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The character in the line, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl Error for ScriptError {}
+
+/// The capture of a script's conversation.
+///
+/// # Errors
+/// If the script does not follow the grammar, or asks for what cannot be: a step on a connection
+/// its sender has closed, say.
+pub fn capture(script: &str, setting: &Setting) -> Result<Capture, ScriptError> {
+    play::play(&parse::parse(script)?, setting)
+}

@@ -1,0 +1,387 @@
+//! Steps to packets.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::exchange::parse::{Options, Say, Step, What};
+use crate::exchange::{ScriptError, Setting, Transport, party};
+use crate::wire::{
+    Capture, Checksum, Connection, Datagram, End, Ip, START, Segment, Tag, Time, TimedPacket,
+    protocol,
+};
+
+/// The most payload of a segment and of a datagram.
+const SEGMENT: usize = 1460;
+const DATAGRAM: usize = 65_507;
+
+pub(super) fn play(steps: &[Step], setting: &Setting) -> Result<Capture, ScriptError> {
+    let mut player = Player {
+        setting,
+        capture: Capture::new(setting.link),
+        connections: HashMap::new(),
+        opened: 0,
+        last_ids: HashMap::new(),
+    };
+    for step in steps {
+        let time = START.after(step.at);
+        let played = match &step.what {
+            What::End => player.stranger(time),
+            What::Say(say) => player.say(time, say),
+        };
+        played.map_err(|message| ScriptError { line: step.line, column: 1, message })?;
+    }
+    Ok(player.capture)
+}
+
+struct Player<'a> {
+    setting: &'a Setting,
+    capture: Capture,
+    /// The open connections, by who opened them.
+    connections: HashMap<[SocketAddr; 2], Open>,
+    /// How many there ever were; a connection's sequence numbers come from it.
+    opened: u32,
+    /// The IP identification each host used last.
+    last_ids: HashMap<IpAddr, u32>,
+}
+
+struct Open {
+    connection: Connection,
+    finished: [bool; 2],
+}
+
+impl Player<'_> {
+    fn say(&mut self, time: Time, say: &Say) -> Result<(), String> {
+        let transport = say.options.transport.unwrap_or(self.setting.transport);
+        let from = say.from.address(self.setting, transport);
+        let to = say.to.address(self.setting, transport);
+        if from == to {
+            return Err(format!("{from} speaks to itself"));
+        }
+        if !say.options.vlans.is_empty() && !self.setting.link.has_tags() {
+            return Err(format!("{:?} has no VLAN tags", self.setting.link));
+        }
+        match transport {
+            Transport::Udp => self.say_udp(time, from, to, say),
+            Transport::Tcp => {
+                let opens =
+                    if say.from.role() <= say.to.role() { End::Opener } else { End::Listener };
+                self.say_tcp(time, from, to, opens, say)
+            }
+        }
+    }
+
+    fn say_udp(
+        &mut self,
+        time: Time,
+        source: SocketAddr,
+        destination: SocketAddr,
+        say: &Say,
+    ) -> Result<(), String> {
+        let options = &say.options;
+        if options.fin || options.rst || options.nosyn || options.tcp_checksum.is_some() {
+            return Err("fin, rst, nosyn and tcpsum are for TCP: `tcp` is missing".to_owned());
+        }
+        if say.payload.len() > DATAGRAM {
+            return Err(format!("{} bytes do not fit a datagram", say.payload.len()));
+        }
+        let checksum = options.udp_checksum.unwrap_or_default();
+        let datagram = Datagram { source, destination, payload: say.payload.clone(), checksum };
+        self.send(time, source.ip(), destination.ip(), protocol::UDP, &datagram.bytes(), options);
+        Ok(())
+    }
+
+    fn say_tcp(
+        &mut self,
+        time: Time,
+        source: SocketAddr,
+        destination: SocketAddr,
+        end: End,
+        say: &Say,
+    ) -> Result<(), String> {
+        let options = &say.options;
+        if options.udp_checksum.is_some() {
+            return Err("udpsum is for UDP".to_owned());
+        }
+        // Between two of one role, whoever spoke first has opened the connection.
+        let end = match end {
+            End::Opener if self.connections.contains_key(&[destination, source]) => End::Listener,
+            end => end,
+        };
+        let key = match end {
+            End::Opener => [source, destination],
+            End::Listener => [destination, source],
+        };
+        let found = self.connections.remove(&key);
+        let is_new = found.is_none();
+        let mut open = match found {
+            Some(_) if options.nosyn => {
+                return Err("nosyn, and the connection is open already".to_owned());
+            }
+            Some(open) => open,
+            None => self.open(time, key, options),
+        };
+        if open.finished[end as usize] && (options.fin || !say.payload.is_empty()) {
+            return Err(format!("{source} has closed its direction"));
+        }
+
+        let mut segments = open.connection.send(end, &say.payload, SEGMENT);
+        let opens_only = is_new && !options.nosyn && !options.fin && !options.rst;
+        if options.fin {
+            segments.push(open.connection.finish(end));
+        }
+        if options.rst {
+            segments.push(open.connection.reset(end));
+        }
+        if segments.is_empty() && !opens_only {
+            segments.push(open.connection.acknowledge(end));
+        }
+        for segment in &mut segments {
+            segment.checksum = options.tcp_checksum.unwrap_or_default();
+            self.send_segment(time, segment, options);
+        }
+        if options.fin {
+            let acknowledgement = open.connection.acknowledge(end.other());
+            self.send_segment(time, &acknowledgement, &options.of_the_way());
+            open.finished[end as usize] = true;
+        }
+        if !options.rst && open.finished != [true; 2] {
+            self.connections.insert(key, open);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, time: Time, ends: [SocketAddr; 2], options: &Options) -> Open {
+        self.opened += 1;
+        let base = self.opened.wrapping_mul(1_000_000);
+        let mut connection = Connection::new(ends[0], ends[1], [base, base + 500_000]);
+        if options.nosyn {
+            connection.skip_handshake();
+        } else {
+            for segment in connection.handshake() {
+                self.send_segment(time, &segment, &options.of_the_way());
+            }
+        }
+        Open { connection, finished: [false; 2] }
+    }
+
+    fn send_segment(&mut self, time: Time, segment: &Segment, options: &Options) {
+        let (from, to) = (segment.source.ip(), segment.destination.ip());
+        self.send(time, from, to, protocol::TCP, &segment.bytes(), options);
+    }
+
+    /// Puts what UDP or TCP has made into IP packets, and records them.
+    fn send(
+        &mut self,
+        time: Time,
+        source: IpAddr,
+        destination: IpAddr,
+        protocol: u8,
+        payload: &[u8],
+        options: &Options,
+    ) {
+        let id = self.last_ids.entry(source).or_default();
+        *id += 1;
+        let ip = Ip {
+            id: *id,
+            ttl: options.ttl.unwrap_or(64),
+            checksum: options.ip_checksum,
+            ..Ip::new(source, destination)
+        };
+        if options.lost {
+            return;
+        }
+        let packets = match options.fragment {
+            Some(size) => ip.fragments(protocol, size, payload),
+            None => vec![ip.packet(protocol, payload)],
+        };
+        let tags = options.tags();
+        for packet in packets {
+            let packet = TimedPacket::new(time, self.setting.link.frame(&tags, &packet));
+            self.capture.packets.push(packet.snapped(options.snap.unwrap_or(usize::MAX)));
+        }
+    }
+
+    /// A datagram that has nothing to do with anybody.
+    fn stranger(&mut self, time: Time) -> Result<(), String> {
+        let host = |last| party::address(Ipv4Addr::new(192, 0, 2, last), self.setting.ipv6);
+        let (source, destination) = (SocketAddr::new(host(1), 9), SocketAddr::new(host(2), 9));
+        let payload = b"end".to_vec();
+        let datagram = Datagram { source, destination, payload, checksum: Checksum::Right };
+        self.capture.push(time, &datagram.packet());
+        Ok(())
+    }
+}
+
+impl Options {
+    /// What also holds for the packets that a step brings along: their way, not their fate.
+    fn of_the_way(&self) -> Options {
+        Options { vlans: self.vlans.clone(), ttl: self.ttl, ..Options::default() }
+    }
+
+    fn tags(&self) -> Vec<Tag> {
+        match self.vlans[..] {
+            [] => Vec::new(),
+            [ref outer @ .., inner] => {
+                let outer = outer.iter().copied().map(Tag::provider);
+                outer.chain([Tag::vlan(inner)]).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::hex;
+    use crate::exchange::capture;
+    use crate::wire::{Link, flags};
+
+    const RAW: Setting = Setting { link: Link::Raw, ..Setting::udp(27015) };
+
+    fn packets(script: &str) -> Vec<TimedPacket> {
+        capture(script, &RAW).unwrap().packets
+    }
+
+    fn refusal(script: &str) -> ScriptError {
+        capture(script, &RAW).unwrap_err()
+    }
+
+    /// Port of the sender, flags, sequence and acknowledgement number behind the connection's
+    /// first, and payload of each segment.
+    fn segments(script: &str) -> Vec<(u16, u8, u32, u32, Vec<u8>)> {
+        let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap()) % 500_000;
+        let segment = |packet: &TimedPacket| {
+            let bytes = &packet.bytes[20..];
+            let head = usize::from(bytes[12] >> 4) * 4;
+            let port = u16::from_be_bytes([bytes[0], bytes[1]]);
+            let numbers = (number(&bytes[4..8]), number(&bytes[8..12]));
+            (port, bytes[13], numbers.0, numbers.1, bytes[head..].to_vec())
+        };
+        packets(script).iter().map(segment).collect()
+    }
+
+    #[test]
+    fn a_datagram_by_hand() {
+        let made = capture("0.25 c > s FFFFFFFF 69", &Setting::udp(27015)).unwrap();
+        assert_eq!(made.packets[0].time, START.after_ms(250));
+        // As the datagram by hand of the UDP writer, but for the identification 1.
+        let expected = [
+            "02000A000002",
+            "02000A000001",
+            "0800", // Ethernet
+            "45000021",
+            "00010000",
+            "401166C9",
+            "0A000001",
+            "0A000002", // IP
+            "C3506987",
+            "000D55F9",
+            "FFFFFFFF69", // UDP
+        ];
+        assert_eq!(hex(&made.packets[0].bytes), expected.concat());
+    }
+
+    #[test]
+    fn a_connection_by_hand() {
+        const ACK: u8 = flags::ACK;
+        let said = segments(
+            "0 m > c tcp 'hello'
+             1 c > m tcp 'ab' fin
+             2 m > c tcp lost 'xyz'
+             3 m > c tcp 'end' fin",
+        );
+        let expected = [
+            (50000, flags::SYN, 0, 0, ""),
+            (27015, flags::SYN | ACK, 0, 1, ""),
+            (50000, ACK, 1, 1, ""),
+            (27015, flags::PSH | ACK, 1, 1, "hello"),
+            (50000, flags::PSH | ACK, 1, 6, "ab"),
+            (50000, flags::FIN | ACK, 3, 6, ""),
+            (27015, ACK, 6, 4, ""),
+            (27015, flags::PSH | ACK, 9, 4, "end"),
+            (27015, flags::FIN | ACK, 12, 4, ""),
+            (50000, ACK, 4, 13, ""),
+        ];
+        let expected = expected.map(|(port, flags, sequence, acknowledgement, payload)| {
+            (port, flags, sequence, acknowledgement, payload.as_bytes().to_vec())
+        });
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn long_bytes_go_in_segments() {
+        let said = segments("0 c > s tcp nosyn 'x'*3000");
+        let lengths: Vec<_> = said.iter().map(|segment| segment.4.len()).collect();
+        assert_eq!(lengths, [1460, 1460, 80]);
+    }
+
+    #[test]
+    fn a_step_without_bytes_opens_or_acknowledges() {
+        assert_eq!(segments("0 c > s tcp").len(), 3);
+        assert_eq!(segments("0 c > s tcp\n1 c > s tcp").len(), 4);
+        assert_eq!(segments("0 c > s tcp nosyn").len(), 1);
+    }
+
+    #[test]
+    fn after_the_end_a_connection_opens_anew() {
+        let count = |script| segments(script).iter().filter(|it| it.1 == flags::SYN).count();
+        assert_eq!(count("0 c > s tcp 'a'\n1 s > c tcp rst\n2 c > s tcp 'b'"), 2);
+        assert_eq!(count("0 c > s tcp fin\n1 s > c tcp fin\n2 c > s tcp 'b'"), 2);
+        assert_eq!(count("0 c > s tcp fin\n1 s > c tcp 'b'"), 1);
+        assert_eq!(count("0 c > s tcp 'a'\n1 c2 > s tcp 'a'"), 2);
+    }
+
+    #[test]
+    fn two_of_one_role_share_the_connection_of_who_spoke_first() {
+        assert_eq!(segments("0 d > c tcp 'a'\n1 c > d tcp 'b'").len(), 3 + 2);
+    }
+
+    #[test]
+    fn the_way_and_the_fate_of_packets() {
+        assert_eq!(packets("0 c > s lost 00"), []);
+        assert_eq!(packets("0 c > s frag=16 '.'*40").len(), 3);
+        let snapped = &packets("0 c > s snap=30 '.'*40")[0];
+        assert_eq!((snapped.bytes.len(), snapped.length), (30, 68));
+        assert_eq!(packets("0 c > s ttl=3 00")[0].bytes[8], 3);
+        assert_eq!(packets("0 c > s udpsum=none 00")[0].bytes[26..28], [0, 0]);
+        let (good, bad) = (packets("0 c > s 00"), packets("0 c > s ipsum=bad udpsum=bad 00"));
+        for sum in [10..12, 26..28] {
+            assert_ne!(good[0].bytes[sum.clone()], bad[0].bytes[sum]);
+        }
+        let tagged = capture("0 c > s vlan=5 vlan=7 00", &Setting::udp(1)).unwrap();
+        assert_eq!(hex(&tagged.packets[0].bytes[12..20]), "88A8000581000007");
+    }
+
+    #[test]
+    fn the_end_is_somebody_elses() {
+        let made = packets("0 c > s 00\nend 5");
+        assert_eq!(made[1].time, START.after_ms(5000));
+        assert_eq!(made[1].bytes[12..20], [192, 0, 2, 1, 192, 0, 2, 2]);
+    }
+
+    #[test]
+    fn ipv6_hosts() {
+        let setting = Setting { ipv6: true, ..RAW };
+        let made = capture("0 c > s frag=8 '.'*8\nend 1", &setting).unwrap();
+        assert_eq!(made.packets.len(), 3);
+        assert_eq!(hex(&made.packets[0].bytes[8..24]), "FD00000000000000000000000A000001");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (script, message) in [
+            ("\n0 c > c 00", "speaks to itself"),
+            ("\n0 c > s 00 fin", "`tcp` is missing"),
+            ("\n0 c > s tcp udpsum=bad 00", "is for UDP"),
+            ("\n0 c > s vlan=1 00", "no VLAN tags"),
+            ("\n0 c > s 'x'*65508", "do not fit"),
+            ("0 c > s tcp 'a'\n1 c > s tcp nosyn 'a'", "open already"),
+            ("0 c > s tcp fin\n1 c > s tcp 'a'", "has closed"),
+            ("0 c > s tcp fin\n1 c > s tcp fin", "has closed"),
+        ] {
+            let error = refusal(script);
+            assert_eq!(error.line, 2, "{script}: {error}");
+            assert!(error.message.contains(message), "{script}: {error}");
+        }
+    }
+}
