@@ -3,6 +3,7 @@
 //!
 //! - [`wire`] lays packets and capture files out, byte for byte.
 //! - [`exchange`] turns a readable script of a conversation into packets.
+//! - [`samples`] is the list of sample captures and how each is made.
 //!
 //! This crate writes what the protocols' documents say by their tables and knows nothing of the
 //! code that reads it back: a mistake there must not be able to hide in a sample made by the same
@@ -12,4 +13,5 @@
 
 pub mod bytes;
 pub mod exchange;
+pub mod samples;
 pub mod wire;

@@ -12,6 +12,8 @@ pub mod ethertype {
     pub const VLAN: u16 = 0x8100;
     /// IPv6.
     pub const IPV6: u16 = 0x86DD;
+    /// A whole Ethernet frame, in GRE.
+    pub const BRIDGED: u16 = 0x6558;
     /// A provider's VLAN tag around a customer's (802.1ad, QinQ).
     pub const PROVIDER_VLAN: u16 = 0x88A8;
 }

@@ -32,7 +32,7 @@ impl Gre {
         self.packet_of(outer, kind, inner)
     }
 
-    /// Anything that has an EtherType in GRE; whole Ethernet frames have 0x6558.
+    /// Anything that has an EtherType in GRE; whole Ethernet frames have [`ethertype::BRIDGED`].
     pub fn packet_of(self, outer: &Ip, kind: u16, inner: &[u8]) -> Vec<u8> {
         let flags = u16::from(self.checksum) << 15
             | u16::from(self.key.is_some()) << 13

@@ -1,0 +1,161 @@
+//! The sample captures: which there are, and how they come into `samples/`.
+//!
+//! A protocol's samples are one file beside this one, with a list of [`Sample`]s, and one line in
+//! `PROTOCOLS`. Conversations that read well as text stand in `<sample>.txt` as
+//! [exchange scripts](crate::exchange), with `{name}` where a part comes from code.
+
+mod a2s;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::{fs, io};
+
+use crate::bytes::hex;
+use crate::exchange::{self, Setting};
+use crate::wire::Capture;
+
+const PROTOCOLS: &[(&str, &[Sample])] = &[("Server queries (A2S)", a2s::SAMPLES)];
+
+/// A file of `samples/`.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// The file's name.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub shows: &'static str,
+    /// Makes it, the same every time.
+    pub make: fn() -> Vec<u8>,
+}
+
+/// All samples.
+pub fn all() -> impl Iterator<Item = &'static Sample> {
+    PROTOCOLS.iter().flat_map(|(_, samples)| *samples)
+}
+
+/// Writes all files that have changed into the folder; returns their names.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write(folder: &Path) -> io::Result<Vec<String>> {
+    fs::create_dir_all(folder)?;
+    let mut written = Vec::new();
+    for (name, bytes) in files() {
+        let path = folder.join(&name);
+        if fs::read(&path).ok().as_ref() != Some(&bytes) {
+            fs::write(&path, bytes)?;
+            written.push(name);
+        }
+    }
+    Ok(written)
+}
+
+/// Compares the folder with what belongs there; returns what is wrong, a line for each file.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn check(folder: &Path) -> io::Result<Vec<String>> {
+    let files = files();
+    let mut wrong = Vec::new();
+    for (name, bytes) in &files {
+        match fs::read(folder.join(name)) {
+            Ok(found) if found == *bytes => {}
+            Ok(_) => wrong.push(format!("{name} differs")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                wrong.push(format!("{name} is missing"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !files.contains_key(&name) {
+            wrong.push(format!("{name} is made by no sample"));
+        }
+    }
+    wrong.sort();
+    Ok(wrong)
+}
+
+/// What belongs into the folder: file names and bytes.
+fn files() -> BTreeMap<String, Vec<u8>> {
+    let captures = all().map(|sample| (sample.name.to_owned(), (sample.make)()));
+    captures.chain([("README.md".to_owned(), readme().into_bytes())]).collect()
+}
+
+fn readme() -> String {
+    let mut text = String::from(
+        "# Sample captures\n\n\
+         Made by `cargo run -p xtask -- samples`, the same to the byte every time, and not edited\n\
+         by hand; `cargo run -p xtask -- samples --check` compares. The conversations stand in\n\
+         `xtask/src/samples/`.\n",
+    );
+    for (protocol, samples) in PROTOCOLS {
+        text += &format!("\n## {protocol}\n\n| file | what it shows |\n|---|---|\n");
+        for sample in *samples {
+            text += &format!("| `{}` | {} |\n", sample.name, sample.shows);
+        }
+    }
+    text
+}
+
+/// A script with its `{name}`s filled in.
+fn fill(script: &str, parts: &[(&str, Vec<u8>)]) -> String {
+    let fill = |script: String, (name, bytes): &(&str, Vec<u8>)| {
+        let place = format!("{{{name}}}");
+        assert!(script.contains(&place), "the script has no place for {place}");
+        script.replace(&place, &hex(bytes))
+    };
+    parts.iter().fold(script.to_owned(), fill)
+}
+
+/// The capture of a script with its `{name}`s filled in.
+fn play(script: &str, setting: &Setting, parts: &[(&str, Vec<u8>)]) -> Capture {
+    exchange::capture(&fill(script, parts), setting)
+        .unwrap_or_else(|error| panic!("a sample's script: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most a sample weighs.
+    const LIMIT: usize = 64 * 1024;
+
+    #[test]
+    fn the_folder_is_current() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+        let wrong = check(&folder).unwrap();
+        assert!(wrong.is_empty(), "run `cargo run -p xtask -- samples`: {wrong:#?}");
+    }
+
+    #[test]
+    fn samples_are_small_and_told_apart() {
+        let files = files();
+        assert_eq!(files.len(), all().count() + 1, "two samples have one name");
+        for (name, bytes) in files {
+            assert!(bytes.len() < LIMIT, "{name} weighs {} bytes", bytes.len());
+        }
+    }
+
+    #[test]
+    fn every_difference_is_found() {
+        let folder = std::env::temp_dir().join(format!("xtask-samples-{}", std::process::id()));
+        assert!(!write(&folder).unwrap().is_empty());
+        assert_eq!(write(&folder).unwrap(), Vec::<String>::new());
+        assert_eq!(check(&folder).unwrap(), Vec::<String>::new());
+
+        let mut names = all().map(|sample| sample.name);
+        let (first, second) = (names.next().unwrap(), names.next().unwrap());
+        fs::write(folder.join(first), b"other").unwrap();
+        fs::remove_file(folder.join(second)).unwrap();
+        fs::write(folder.join("stray.pcap"), b"").unwrap();
+        let mut expected = [
+            format!("{first} differs"),
+            format!("{second} is missing"),
+            "stray.pcap is made by no sample".to_owned(),
+        ];
+        expected.sort();
+        assert_eq!(check(&folder).unwrap(), expected);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
