@@ -2,13 +2,19 @@
 //!
 //! One step a line; blank lines and comments, from a `#` to the end of the line, are passed over.
 //!
-//! ```text
-//! # TIME FROM > TO  [options]  payload
-//! 0.00   c > s      FFFFFFFF 54 'Source Engine Query' 00
-//! +0.02  s > c      FFFFFFFF 41 le32:1234
-//! 0.50   c > m tcp  '\list\\gamename\ut\final\'      # \\ is one backslash
-//! 0.60   m > c tcp  '\\ip\\' fin
-//! end 5
+//! ```
+//! use xtask::exchange::{Setting, capture};
+//!
+//! let script = r"
+//!     ## TIME FROM > TO  [options]  payload
+//!     0.00   c > s      FFFFFFFF 54 'Source Engine Query' 00
+//!     +0.02  s > c      FFFFFFFF 41 le32:1234
+//!     0.50   c > m tcp  '\\list\\gamename\\ut\\final\\'      # \\ is one backslash
+//!     0.60   m > c tcp  '\\ip\\10.0.0.2:7778\\final\\' fin
+//!     end 5
+//! ";
+//! assert_eq!(capture(script, &Setting::udp(27015))?.packets.len(), 2 + 3 + 1 + 3 + 1);
+//! # Ok::<(), xtask::exchange::ScriptError>(())
 //! ```
 //!
 //! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+`
@@ -20,7 +26,7 @@
 //! | letters | who | hosts | port |
 //! |---|---|---|---|
 //! | `c d e` | clients | 10.0.0.1, 10.0.1.1, 10.0.2.1 | 50000 + digit |
-//! | `s t u` | game servers | 10.0.0.2, 10.0.1.2, 10.0.2.2 | [`Setting::udp_port`] or [`Setting::tcp_port`] + digit |
+//! | `s t u` | game servers | 10.0.0.2, 10.0.1.2, 10.0.2.2 | the [`Setting`]'s + digit |
 //! | `m n o` | master servers | 10.0.0.9, 10.0.1.9, 10.0.2.9 | the same |
 //!
 //! **Payload**, tokens that follow one another, each perhaps with `*N` for N times:
