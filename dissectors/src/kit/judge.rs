@@ -191,8 +191,10 @@ impl Sink for Judge {
         self.broken(rule, evidence.suffices(rule.needs), span, Some(*mark), detail());
     }
 
+    /// The user's word is about the whole capture: once given, it stays.
     fn evidence(&mut self, evidence: Evidence) {
-        self.evidence = evidence;
+        let vouched = evidence.vouched || self.evidence.vouched;
+        self.evidence = Evidence { vouched, ..evidence };
     }
 
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
