@@ -229,6 +229,7 @@ macro_rules! rule {
         wrong: $wrong:expr $(,)?
      }) => {
         $(#[doc = $doc])+
+        #[allow(unreachable_pub, reason = "a protocol says itself which of its rules it lets out")]
         pub static $name: $crate::kit::Rule = $crate::kit::Rule {
             code: $crate::kit::Code::of(stringify!($name)),
             slug: $slug,
