@@ -8,6 +8,13 @@
 //! - The list below is the only place that names all protocols.
 #![forbid(unsafe_code)]
 
+pub mod a2s;
 pub mod kit;
 pub mod net_rules;
 mod registry;
+
+pub use listed::{Books, Id, Talk};
+
+registry::protocols! {
+    A2s => a2s::A2s,
+}

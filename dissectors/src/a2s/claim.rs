@@ -1,0 +1,65 @@
+//! Which datagrams are A2S. Other protocols share the header FF FF FF FF, and the port.
+
+use crate::kit::{Claim, Hint};
+
+use super::split::{Header, Layout, SINGLE, SPLIT};
+use super::{rules, walk};
+
+/// The whole of an info request.
+const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
+
+/// Behind FF FF FF FF: Valve's master servers, and Steam clients that look for each other.
+const OTHERS: [&[u8]; 3] = [b"f\n", b"s\n", b"!"];
+
+/// Whether a datagram is A2S.
+pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
+    let told = hint.known || hint.forced;
+    let weak = |plausible| if plausible || told { Claim::Weak } else { Claim::No };
+    if bytes.starts_with(&SPLIT) {
+        return weak(is_split(bytes));
+    }
+    let Some(message) = bytes.strip_prefix(&SINGLE) else {
+        // Games talk on the same port; only a talk that waits for an answer looks at it.
+        return weak(false);
+    };
+    if OTHERS.iter().any(|other| message.starts_with(other)) && !hint.forced {
+        return Claim::No;
+    }
+    let sure = |sure| if sure { Claim::Sure } else { Claim::Weak };
+    match *message {
+        [] => weak(hint.to_port),
+        [b'T', ..] => sure(message.starts_with(INFO_REQUEST)),
+        [b'U' | b'V', _, _, _, _] => Claim::Sure,
+        [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
+        [b'I' | b'm' | b'D' | b'E', ..] => sure(walk::is_whole_answer(bytes)),
+        [b'W' | b'i'] | [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
+        [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
+        _ => weak(false),
+    }
+}
+
+/// Whether a split packet's header makes sense in some layout, and something stands behind it.
+fn is_split(bytes: &[u8]) -> bool {
+    [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
+        Header::read(bytes, layout).is_some_and(|header| {
+            header.number < header.total && rules::is_total(layout, header.total)
+        })
+    })
+}
+
+/// Whether a datagram opens a conversation: a request that nothing need have come before.
+pub(super) fn opens(bytes: &[u8]) -> bool {
+    match bytes.strip_prefix(&SINGLE) {
+        Some([b'W' | b'i', ..]) => true,
+        Some([b'U' | b'V', challenge @ ..]) => asks(challenge),
+        Some(message @ [b'T', ..]) => message
+            .strip_prefix(INFO_REQUEST)
+            .is_none_or(|challenge| challenge.is_empty() || asks(challenge)),
+        _ => false,
+    }
+}
+
+/// Whether a challenge asks for one: -1, or 0 as some clients send it.
+fn asks(challenge: &[u8]) -> bool {
+    challenge.starts_with(&[0xFF; 4]) || challenge.iter().all(|&byte| byte == 0)
+}

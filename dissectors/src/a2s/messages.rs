@@ -1,0 +1,31 @@
+//! The messages of A2S, by the names scripts use.
+
+use crate::kit::{Message, Who};
+
+macro_rules! messages {
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+        $(pub(super) static $name: Message =
+            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
+        pub(super) static ALL: &[&Message] = &[$(&$name),+];
+    };
+}
+
+messages! {
+    INFO_REQUEST = "info_request", "A2S_INFO request", Client, "[challenge {challenge}]";
+    INFO_RESPONSE = "info_response", "A2S_INFO response", Server,
+        "{name} map {map}, {players}/{max_players} players, {bots} bots, {game}, app {app_id}, version {version}";
+    INFO_RESPONSE_GOLDSRC = "info_response_goldsrc", "A2S_INFO response, obsolete GoldSource form", Server,
+        "{name} map {map}, {players}/{max_players} players, {bots} bots, {game}";
+    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client, "";
+    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server, "challenge {challenge}";
+    PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client, "[challenge {challenge}]";
+    PLAYER_RESPONSE = "player_response", "A2S_PLAYER response", Server, "{players#} of {num_players} players";
+    RULES_REQUEST = "rules_request", "A2S_RULES request", Client, "[challenge {challenge}]";
+    RULES_RESPONSE = "rules_response", "A2S_RULES response", Server, "{rules#} of {num_rules} rules";
+    PING_REQUEST = "ping_request", "A2A_PING request", Client, "";
+    PING_RESPONSE = "ping_response", "A2A_PING response", Server, "[{payload}]";
+    SPLIT_FRAGMENT = "split_fragment", "part of a split answer that never became whole", Server,
+        "{layout} ID {id}, number {number} of {total}";
+    PRINT = "print", "text for the console", Server, "{text}";
+    UNKNOWN = "unknown", "not a message of the document", Any, "[message byte {type}]";
+}

@@ -1,0 +1,73 @@
+//! A2S, the queries of Source and GoldSource game servers: Valve Developer Community, "Server
+//! queries".
+//!
+//! What is odd about it: a request may first be answered by a challenge that it must then carry;
+//! an answer may be split over packets in one of three layouts which do not tell themselves apart,
+//! compressed or not ([`split`]); info is answered in two forms; and games talk on the same port.
+
+mod claim;
+mod decode;
+mod fields;
+mod messages;
+mod parts;
+mod rules;
+mod split;
+mod talk;
+mod waiting;
+mod walk;
+
+pub use talk::{Book, Talk};
+
+use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};
+
+/// The protocol.
+pub struct A2s;
+
+/// Ports that game servers usually answer on.
+const PORTS: &[u16] =
+    &[27015, 27016, 27017, 27018, 27019, 27020, 27025, 27035, 27045, 27115, 26900, 28015, 2303];
+
+/// Whether servers usually answer on this port.
+fn is_usual(port: u16) -> bool {
+    PORTS.contains(&port)
+}
+
+impl Protocol for A2s {
+    const INFO: Info = Info {
+        id: "a2s",
+        title: "A2S server queries",
+        ports: PORTS,
+        messages: messages::ALL,
+        rules: rules::ALL,
+    };
+    type Talk = Talk;
+    type Book = Book;
+
+    #[inline]
+    fn claim(bytes: &[u8], hint: Hint) -> Claim {
+        claim::claim(bytes, hint)
+    }
+
+    fn opens(bytes: &[u8]) -> bool {
+        claim::opens(bytes)
+    }
+
+    fn expects(book: &Book, payload: &Payload<'_>) -> bool {
+        let header = payload.bytes.first_chunk();
+        header.is_some_and(|header| matches!(*header, split::SINGLE | split::SPLIT))
+            && book.waiting.expects(payload)
+    }
+
+    fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+        talk::message(cx, payload, sink);
+    }
+
+    fn deadline(talk: &Talk) -> Option<Time> {
+        talk.parts_so_far()?.due()
+    }
+
+    fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
+        parts::give_up_due(cx, now, end, sink);
+        talk::expire(cx, now, end, sink);
+    }
+}

@@ -1,0 +1,327 @@
+//! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::kit::{Context, Evidence, PartSpan, Payload, Side, Sink, Span, Time};
+
+use super::split::{self, Added, Header, Joined, Layout, Reason, Repeat, SINGLE, Set, Shape};
+use super::{A2s, decode, messages as m, rules, talk};
+
+/// Whole answers of a flow that late copies are told by.
+const MOST_DONE: usize = 8;
+
+/// What split answers a flow has.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Those that are not whole yet.
+    sets: Vec<Set>,
+    /// The last that were.
+    done: VecDeque<Done>,
+}
+
+/// An answer that became whole.
+struct Done {
+    side: Side,
+    id: u32,
+    layout: Layout,
+    /// The numbers of its packets, and the hashes of their bytes.
+    hashes: Vec<(u8, u64)>,
+}
+
+impl Parts {
+    /// Whether an answer from this side is on its way.
+    pub(super) fn is_coming(&self, from: Side) -> bool {
+        self.sets.iter().any(|set| set.side == from)
+    }
+
+    /// When the first of them is given up.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.sets.iter().map(|set| set.due).min()
+    }
+
+    fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Set> {
+        self.sets.iter().position(which).map(|at| self.sets.remove(at))
+    }
+
+    fn done(&self, side: Side, id: u32) -> Option<&Done> {
+        self.done.iter().rev().find(|done| done.side == side && done.id == split::plain(id))
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A split packet.
+pub(super) fn message<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    payload: &Payload<'_>,
+    toward_server: bool,
+    sink: &mut S,
+) {
+    let (side, now) = (payload.side, payload.time);
+    let id = match split::id(payload.bytes) {
+        Some(id) if !toward_server => id,
+        _ => {
+            if toward_server {
+                rules::split_toward_server(Span::new(0, 4), sink);
+            }
+            alone(cx, payload, sink);
+            return;
+        }
+    };
+    give_up_due(cx, now, false, sink);
+    let mine = |set: &Set| set.side == side && set.id == split::plain(id);
+    let set = match cx.talk.parts().take(mine) {
+        Some(set) => set,
+        None => {
+            if let Some((layout, repeat)) = late(cx, payload, id) {
+                rules::split_repeat(repeat, sink);
+                fragment(payload, layout, sink);
+                return;
+            }
+            if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
+                && let Some(oldest) = cx.talk.parts().take(|_| true)
+            {
+                give_up(cx, oldest, now, sink);
+            }
+            Set::new(side, id)
+        }
+    };
+    add(cx, set, payload, sink);
+}
+
+/// Adds a packet to its set, and hands on what became of it.
+fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, sink: &mut S) {
+    let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
+    match set.add(payload, timeout, most, cx.budget) {
+        Added::Full => {
+            give_up(cx, set, payload.time, sink);
+            alone(cx, payload, sink);
+        }
+        Added::Copy => cx.talk.parts().sets.push(set),
+        Added::Kept => match set.whole(cx.talk.layout()) {
+            Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
+            None => cx.talk.parts().sets.push(set),
+        },
+    }
+}
+
+/// A packet that repeats one of an answer which is whole already: in which layout, and whether it
+/// is a copy. With another answer awaited, an ID used again begins that.
+fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
+    if cx.talk.awaits(payload.side) {
+        return None;
+    }
+    let done = cx.talk.parts_so_far()?.done(payload.side, id)?;
+    let number = Header::read(payload.bytes, done.layout)?.number;
+    let (_, known) = done.hashes.iter().find(|known| known.0 == number)?;
+    let same = *known == hash(payload.bytes);
+    Some((done.layout, if same { Repeat::Same } else { Repeat::Differs(number) }))
+}
+
+/// The packets make a whole.
+fn whole<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    set: Set,
+    layout: Layout,
+    reason: Reason,
+    last: &Payload<'_>,
+    sink: &mut S,
+) {
+    let (shape, joined) = (set.shape(layout), set.join(layout));
+    if set.lost() {
+        sink.evidence(Evidence { lost: true, began: cx.flow.began, ..Evidence::default() });
+    }
+    for part in set.parts() {
+        rules::packet_size(set.bytes_of(part).len(), sink);
+    }
+    judge_packets(&shape, sink);
+    judge_whole(&shape, &joined, sink);
+    let before = cx.talk.split_in(layout);
+    if let Some(before) = before {
+        rules::split_layout(layout, before, sink);
+    }
+    let parts = cx.talk.parts();
+    rules::split_id_unique(parts.done(set.side, set.id).is_none(), joined.id, sink);
+    let hashes = set.parts().iter().filter_map(|part| {
+        let bytes = set.bytes_of(part);
+        Some((Header::read(bytes, layout)?.number, hash(bytes)))
+    });
+    let done = Done { side: set.side, id: set.id, layout, hashes: hashes.collect() };
+    if parts.done.len() >= MOST_DONE {
+        parts.done.pop_front();
+    }
+    parts.done.push_back(done);
+
+    let payload = Payload {
+        bytes: &joined.buffer.bytes,
+        pieces: &joined.buffer.pieces,
+        lost: set.lost(),
+        ..*last
+    };
+    set.release(cx.budget);
+    emit(cx, &shape, &joined, reason, payload, sink);
+}
+
+/// Decodes a whole answer, decompressed if it must be.
+fn emit<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    shape: &Shape,
+    joined: &Joined,
+    reason: Reason,
+    payload: Payload<'_>,
+    sink: &mut S,
+) {
+    decode::split_group(joined, shape, reason, sink);
+    let known = cx.talk.known(true, false);
+    let bytes = payload.bytes;
+    if !joined.compressed || bytes.starts_with(&SINGLE) {
+        if joined.compressed {
+            rules::bzip2_decodes(Some("the bytes are not compressed"), Span::new(0, 4), sink);
+        }
+        let said = decode::message(bytes, known, sink);
+        talk::exchange(cx, &said, &payload, sink);
+        sink.end(said.message, &payload);
+        return;
+    }
+    let most = cx.settings.limits.inflated;
+    match split::inflate(bytes, most) {
+        Err(why) => {
+            rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
+            let said = decode::compressed(bytes, sink);
+            cx.talk.answered_somehow(payload.side, payload.time, cx.settings.answer_timeout);
+            sink.end(said.message, &payload);
+        }
+        Ok((inflated, more)) => {
+            rules::bzip2_decodes(None, Span::default(), sink);
+            judge_inflated(cx, joined, &inflated, more, sink);
+            let payload = Payload { bytes: &inflated, inflated: true, ..payload };
+            let said = decode::message(&inflated, known, sink);
+            talk::exchange(cx, &said, &payload, sink);
+            sink.end(said.message, &payload);
+        }
+    }
+}
+
+/// Size first: where it is wrong, so is the sum.
+fn judge_inflated<S: Sink>(
+    cx: &Context<'_, A2s>,
+    joined: &Joined,
+    inflated: &[u8],
+    more: bool,
+    sink: &mut S,
+) {
+    let Some((size, sum)) = joined.announced else { return };
+    if more {
+        // What stands behind the limit was not looked at: nobody's fault but the limit's.
+        sink.evidence(Evidence { lost: true, began: cx.flow.began, ..Evidence::default() });
+    }
+    rules::bzip2_size(size, inflated.len(), more, sink);
+    if !more && inflated.len() as u64 == u64::from(size) {
+        let at = Span::new(0, inflated.len());
+        rules::bzip2_crc32(sum, crc32fast::hash(inflated), at, sink);
+    }
+}
+
+/// What is asked of the packets' headers, whether or not all came. Says whether they can be judged
+/// further: of one fault only its first sign counts.
+fn judge_packets<S: Sink>(shape: &Shape, sink: &mut S) -> bool {
+    rules::split_total(shape.layout, shape.total, sink);
+    if !rules::is_total(shape.layout, shape.total) {
+        return false;
+    }
+    rules::split_number(shape.beyond, sink);
+    rules::split_consistent(shape.differs, sink);
+    rules::split_repeat(shape.repeat, sink);
+    shape.beyond.is_none() && shape.differs.is_none() && !matches!(shape.repeat, Repeat::Differs(_))
+}
+
+fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
+    rules::split_complete(shape.count, shape.total, shape.missing, sink);
+    if shape.total > 1 {
+        rules::split_order(joined.in_order, sink);
+    }
+    if shape.differs.is_none() {
+        rules::split_size(shape.size, joined.longest, joined.uneven, sink);
+    }
+    let fits = match (shape.layout, shape.size) {
+        (Layout::GoldSrc, _) => rules::PACKET_SIZE,
+        (_, Some(size)) => size.into(),
+        (_, None) => 1248,
+    };
+    rules::split_needless(joined.buffer.bytes.len(), fits, sink);
+}
+
+/// The rest of an answer did not come: each of its packets is a message of its own.
+fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, now: Time, sink: &mut S) {
+    let (layout, _) = set.likeliest(cx.talk.layout());
+    let (timeout, first) = (cx.settings.answer_timeout, set.parts().first());
+    sink.evidence(Evidence {
+        began: cx.flow.began,
+        lost: set.lost(),
+        asked_party_seen: true,
+        waited: now.since(set.last) >= timeout,
+        ..Evidence::default()
+    });
+    if let Some(first) = first {
+        cx.talk.answered_somehow(set.side, first.time, timeout);
+        let shape = set.shape(layout);
+        if judge_packets(&shape, sink) {
+            rules::split_complete(shape.count, shape.total, shape.missing, sink);
+        }
+    }
+    for part in set.parts() {
+        let pieces = set.buffer().pieces_of(part);
+        fragment(&recorded(cx, &set, part, &pieces), layout, sink);
+    }
+    set.release(cx.budget);
+}
+
+/// A kept packet, as it came.
+fn recorded<'a>(
+    cx: &Context<'_, A2s>,
+    set: &'a Set,
+    part: &PartSpan,
+    pieces: &'a [crate::kit::Piece],
+) -> Payload<'a> {
+    let [first, second] = cx.flow.ends;
+    let (from, to) = if set.side == Side::First { (first, second) } else { (second, first) };
+    Payload {
+        bytes: set.bytes_of(part),
+        pieces,
+        inflated: false,
+        frame: part.frame,
+        time: part.time,
+        side: set.side,
+        from,
+        to,
+        flow: cx.flow.number,
+        transport: cx.flow.transport,
+        lost: part.lost,
+    }
+}
+
+/// A packet that no others are waited for with.
+fn alone<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+    let (layout, _) = split::likeliest_alone(payload.bytes, cx.talk.layout());
+    fragment(payload, layout, sink);
+}
+
+fn fragment<S: Sink>(payload: &Payload<'_>, layout: Layout, sink: &mut S) {
+    decode::fragment(payload.bytes, layout, sink);
+    rules::packet_size(payload.bytes.len(), sink);
+    sink.end(&m::SPLIT_FRAGMENT, payload);
+}
+
+/// Gives up those that wait too long, or with `end` all.
+pub(super) fn give_up_due<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
+    while cx.talk.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
+        && let Some(set) = cx.talk.parts().take(|set| end || set.due <= now)
+    {
+        give_up(cx, set, now, sink);
+    }
+}

@@ -1,0 +1,92 @@
+//! Shapes of abuse, from operators' reports. No document states them.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+use crate::a2s::talk::{Answer, Asked, Request, Standing};
+
+rule! {
+    /// Engines reassemble split packets before they know who sent them; crafted headers have crashed servers.
+    pub SEC001 "split-toward-server" { severity: Warning, who: Client, needs: Message,
+        asks: "no split header (FE FF FF FF) travels toward a server: a known crash attack",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FEFFFFFF 01000000 02 00 E004 FFFFFFFF 55 FFFFFFFF" }
+}
+rule! {
+    /// Such packets ask for nothing; they are sent to trip parsers that read before they measure.
+    pub SEC002 "runt-query" { severity: Warning, who: Client, needs: Message,
+        asks: "no connectionless packet toward a server is shorter than its own header demands",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF" }
+}
+
+/// A whole request travels toward a server.
+pub(super) fn toward_server<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&SEC001, true, at, String::new);
+    sink.judged(&SEC002, true, at, String::new);
+}
+
+pub(in crate::a2s) fn split_toward_server<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&SEC001, false, at, || "a split packet travels toward a server".to_owned());
+}
+
+pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S) {
+    sink.judged(&SEC002, false, at, || {
+        format!("{length} bytes travel toward a server, a header and no message")
+    });
+}
+
+rule! {
+    /// A forged sender's address draws an answer of many times the request's size to its owner.
+    pub SEC003 "unchallenged-info" { severity: Note, who: Server, needs: Message,
+        asks: "an info answer is given to a challenged request: without, the server can be used as a reflector",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 54 'Source Engine Query' 00
+0.02 s > c  FFFFFFFF 41 4BA1D522
+0.03 c > s  FFFFFFFF 54 'Source Engine Query' 00 4BA1D522
+0.05 s > c  FFFFFFFF 49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00",
+        wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00") }
+}
+
+pub(super) fn info_challenged<S: Sink>(asked: &Asked, answer: Answer, at: Span, sink: &mut S) {
+    if asked.request != Request::Info || answer == Answer::Challenge {
+        return;
+    }
+    let challenged = match asked.standing {
+        Standing::Issued => true,
+        Standing::Absent | Standing::Asking | Standing::Zero => false,
+        Standing::NeverIssued | Standing::Unknown => return,
+    };
+    sink.judged(&SEC003, challenged, at, || "info is given without a challenge".to_owned());
+}
+
+rule! {
+    /// A challenge proves that its user can receive at an address; accepted from others it proves nothing.
+    pub SEC004 "challenge-shared" { severity: Warning, who: Server, needs: Message,
+        asks: "a challenge issued to one address is not accepted from another",
+        cite: [],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5
+0.10 d > s  FFFFFFFF 55 4BA1D522
+0.12 s > d  FFFFFFFF 41 1C3F9A70"),
+        wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5
+0.10 d > s  FFFFFFFF 55 4BA1D522
+0.12 s > d  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
+}
+
+/// The same unasked answer, over and over.
+macro_rules! reflected {
+    ($($time:literal)+) => {
+        concat!($($time, " s > c  FFFFFFFF 49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00\n"),+)
+    };
+}
+
+rule! {
+    /// Servers answer whoever stands in the packet as sender: an attacker lets them flood a third.
+    pub SEC005 "reflection" { severity: Warning, who: Any, needs: Message,
+        asks: "answers do not go in numbers to an address that never asked (the victim's seat), nor are they drawn by one-packet sources that never go on after a challenge (the reflector's seat)",
+        cite: [],
+        right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
+        wrong: reflected!("0.00" "0.01" "0.02" "0.03" "0.04" "0.05" "0.06" "0.07" "0.08" "0.09" "0.10" "0.11" "0.12" "0.13" "0.14" "0.15" "0.16" "0.17" "0.18" "0.19" "0.20" "0.21" "0.22" "0.23" "0.24" "0.25" "0.26" "0.27" "0.28" "0.29" "0.30" "0.31") }
+}

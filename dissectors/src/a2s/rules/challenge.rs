@@ -1,0 +1,162 @@
+//! Challenges: how they look, who may use which, and what they guard.
+
+use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::rule;
+
+use crate::a2s::talk::{Answer, Asked, Request, Standing};
+
+rule! {
+    /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
+    pub A2S020 "challenge-layout" { severity: Error, who: Server, needs: Message,
+        asks: "`A` is followed by exactly 4 bytes",
+        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE, Response format", "The challenge number to use")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1" }
+}
+
+pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &mut S) {
+    sink.judged(&A2S020, length == 4, at, || format!("A is followed by {length} bytes"));
+}
+
+rule! {
+    /// A server has no way to answer a list request without them.
+    pub A2S021 "challenge-present" { severity: Error, who: Client, needs: Message,
+        asks: "a player or rules request carries 4 challenge bytes",
+        cite: [(ServerQueries, "A2S_PLAYER, Request format", "FF FF FF FF 55 <4 byte challenge number>")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55" }
+}
+
+pub(in crate::a2s) fn challenge_present<S: Sink>(ok: bool, length: usize, at: Span, sink: &mut S) {
+    sink.judged(&A2S021, ok, at, || format!("the challenge has {length} bytes, not 4"));
+}
+
+rule! {
+    /// A server ignores a challenge that it did not give to this address, or answers with a new one: the client waits in vain.
+    pub A2S022 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
+        asks: "the challenge sent is -1 or one this server issued to this client",
+        cite: [(ServerQueries, "A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 22D5A14B" }
+}
+
+/// What came of comparing a request's challenge with those that were issued.
+pub(super) fn challenge_echo<S: Sink>(
+    challenge: Read<i32>,
+    standing: Standing,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let detail = || format!("the challenge {} was never issued to this client", challenge.value);
+    match standing {
+        Standing::Absent => {}
+        Standing::Asking | Standing::Issued => sink.judged(&A2S022, true, challenge.at, detail),
+        Standing::Zero => sink.noted(&A2S022, challenge.at, || {
+            "0 is sent to ask for a challenge, where the document has -1".to_owned()
+        }),
+        Standing::NeverIssued => sink.judged(&A2S022, false, challenge.at, detail),
+        Standing::Unknown => {
+            let evidence = Evidence { lost: true, ..Evidence::default() };
+            sink.recalled(&A2S022, false, evidence, mark, detail);
+        }
+    }
+}
+
+rule! {
+    /// A server that gives data away without a challenge floods whomever an attacker names as the sender.
+    pub A2S023 "challenge-enforced" { severity: Error, who: Server, needs: Message,
+        asks: "a player or rules request with -1 is answered by a challenge, not by data",
+        cite: [(ServerQueries, "A2S_PLAYER, Request format", "to have the server response with S2C_CHALLENGE")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
+}
+rule! {
+    /// A challenge that is not checked guards nothing: any four bytes draw the answer.
+    pub A2S024 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
+        asks: "a request with a challenge never issued is not answered by data",
+        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "Challenge values are required for A2S_PLAYER")],
+        right: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
+}
+rule! {
+    /// A request with -1 draws a challenge from every server; this one from some only.
+    pub A2S025 "getchallenge-obsolete" { severity: Note, who: Client, needs: Message,
+        asks: "a challenge is asked for with -1: `W` does not work on GoldSrc and Left 4 Dead 2",
+        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "the implementation of this query does not function in Goldsource nor Left4Dead2 servers.")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
+}
+
+/// A challenge was asked for; `obsolete`: with `W`.
+pub(in crate::a2s) fn challenge_asked<S: Sink>(obsolete: bool, at: Span, sink: &mut S) {
+    sink.judged(&A2S025, !obsolete, at, || "W is sent, where -1 would do".to_owned());
+}
+
+rule! {
+    /// Clients written by the document expect the info itself; since 2020 they must be ready for a challenge.
+    pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Message,
+        asks: "an info request is answered by info (by a challenge: later practice, not in the document)",
+        cite: [(ServerQueries, "A2S_INFO, Response format", "")],
+        right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
+        wrong: info_answered!("41 4BA1D522") }
+}
+rule! {
+    /// Clients give up after a few rounds, and show the server as dead.
+    pub A2S027 "challenge-rounds" { severity: Warning, who: Server, needs: Message,
+        asks: "a valid challenge is not answered by yet another challenge more than 3 times in a row",
+        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE, Request format", "they will respond with a challenge value to use")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF
+0.01 s > c  FFFFFFFF 41 01000000
+0.02 c > s  FFFFFFFF 55 01000000
+0.03 s > c  FFFFFFFF 41 02000000
+0.04 c > s  FFFFFFFF 55 02000000
+0.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF
+0.01 s > c  FFFFFFFF 41 01000000
+0.02 c > s  FFFFFFFF 55 01000000
+0.03 s > c  FFFFFFFF 41 02000000
+0.04 c > s  FFFFFFFF 55 02000000
+0.05 s > c  FFFFFFFF 41 03000000
+0.06 c > s  FFFFFFFF 55 03000000
+0.07 s > c  FFFFFFFF 41 04000000
+0.08 c > s  FFFFFFFF 55 04000000
+0.09 s > c  FFFFFFFF 41 05000000" }
+}
+
+/// How often in a row a valid challenge may be answered by another.
+const MOST_ROUNDS: u8 = 3;
+
+/// What a server did with a request's challenge, or with its absence. `rounds`: how often in a row
+/// it has answered a valid challenge by another, this answer included.
+pub(super) fn challenge_used<S: Sink>(
+    asked: &Asked,
+    answer: Answer,
+    rounds: u8,
+    at: Span,
+    sink: &mut S,
+) {
+    let again = answer == Answer::Challenge;
+    match (asked.request, asked.standing) {
+        (Request::Player | Request::Rules, Standing::Asking) => {
+            sink.judged(&A2S023, again, at, || {
+                format!("{} with -1 is answered by {}", asked.request.name(), answer.name())
+            });
+        }
+        (Request::Player | Request::Rules, Standing::Zero | Standing::NeverIssued) => {
+            sink.judged(&A2S024, again, at, || {
+                let (request, challenge) = (asked.request.name(), asked.challenge);
+                format!(
+                    "{request} with {challenge}, never issued, is answered by {}",
+                    answer.name()
+                )
+            });
+        }
+        (Request::Info, Standing::Absent | Standing::Asking | Standing::Zero) => {
+            sink.judged(&A2S026, !again, at, || "info is answered by a challenge".to_owned());
+        }
+        (_, Standing::Issued) => sink.judged(&A2S027, rounds <= MOST_ROUNDS, at, || {
+            format!("a valid challenge is answered by another, {rounds} times in a row")
+        }),
+        _ => {}
+    }
+}

@@ -1,0 +1,77 @@
+//! Questions and answers: that there is one of each, of the same kind, between the same two.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+use super::{abuse, challenge};
+use crate::a2s::talk::Fact;
+
+rule! {
+    /// A client that asked for one thing and gets another can use neither.
+    pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Message,
+        asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form)",
+        cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
+        wrong: players_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00") }
+}
+rule! {
+    /// Answers that nobody asked for are noise, or part of a flood; some clients loop on them.
+    pub A2S061 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
+        asks: "no answer without a request",
+        cite: [(ServerQueries, "Requests", "")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
+        wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n0.06 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
+}
+rule! {
+    /// Whoever asks waits, repeats, and at last takes the server for dead.
+    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer,
+        asks: "a request is answered",
+        cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 4BA1D522\nend 9" }
+}
+rule! {
+    /// Most clients drop what comes from an address they did not ask, and so do firewalls.
+    pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Message,
+        asks: "the answer comes from the address and port that was asked (matched by challenge or split ID and time)",
+        cite: [(ServerQueries, "Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
+}
+
+/// Judges what the conversation shows. `at` are the bytes that tell the kind of the message at hand.
+pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S) {
+    match *fact {
+        Fact::Sent { challenge, standing, ref mark } => {
+            abuse::toward_server(at, sink);
+            if let Some(challenge) = challenge {
+                challenge::challenge_echo(challenge, standing, mark, sink);
+            }
+        }
+        Fact::Answered { asked, answer, rounds } => {
+            sink.judged(&A2S060, true, at, String::new);
+            sink.judged(&A2S061, true, at, String::new);
+            sink.judged(&A2S062, true, at, String::new);
+            sink.judged(&A2S065, true, at, String::new);
+            challenge::challenge_used(asked, answer, rounds, at, sink);
+            abuse::info_challenged(asked, answer, at, sink);
+        }
+        Fact::Again { answer } => sink.noted(&A2S060, at, || {
+            format!("{} follows as one more answer to the info request", answer.name())
+        }),
+        Fact::Other { asked, answer } => sink.judged(&A2S060, false, at, || {
+            format!("{} is answered by {}", asked.request.name(), answer.name())
+        }),
+        Fact::Unasked { answer } => {
+            sink.judged(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
+        }
+        Fact::Elsewhere { answer, asked, from } => sink.judged(&A2S065, false, at, || {
+            format!("{} comes from {from}, asked was {asked}", answer.name())
+        }),
+        Fact::Overdue { asked, evidence } => {
+            sink.recalled(&A2S062, false, evidence, &asked.mark, || {
+                format!("{} is not answered", asked.request.name())
+            });
+        }
+    }
+}

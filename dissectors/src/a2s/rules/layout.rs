@@ -1,0 +1,128 @@
+//! What every packet and every field must look like.
+
+use crate::kit::{Read, Rule, Sink, Span};
+use crate::rule;
+
+/// "Steam uses a packet size of 1400 bytes + IP/UDP headers."
+pub(in crate::a2s) const PACKET_SIZE: usize = 1400;
+
+rule! {
+    /// A reader tells single from split packets by these four bytes alone; with others it can tell nothing.
+    pub A2S001 "packet-header" { severity: Error, who: Any, needs: Message,
+        asks: "the first long is -1 (single) or -2 (split)",
+        cite: [(ServerQueries, "Protocol", "So by reading the first 4 bytes you can decide whether the data is split (-2) or in one packet (-1).")],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FEFFFF7F 41 4BA1D522" }
+}
+
+pub(in crate::a2s) fn packet_header<S: Sink>(header: Read<i32>, sink: &mut S) {
+    sink.judged(&A2S001, matches!(header.value, -1 | -2), header.at, || {
+        format!("the packet begins with {}, neither -1 nor -2", header.value)
+    });
+}
+
+/// An answer too short for a header, or one without any.
+pub(in crate::a2s) fn no_header<S: Sink>(bytes: &[u8], sink: &mut S) {
+    let at = Span::new(0, bytes.len().min(4));
+    sink.judged(&A2S001, false, at, || match bytes.first_chunk() {
+        Some(&header) => {
+            format!("the packet begins with {}, neither -1 nor -2", i32::from_le_bytes(header))
+        }
+        None => format!("the packet has {} bytes, less than a header", bytes.len()),
+    });
+}
+
+/// Some servers write the header twice.
+pub(in crate::a2s) fn doubled_header<S: Sink>(rule: &'static Rule, at: Span, sink: &mut S) {
+    sink.noted(rule, at, || "FF FF FF FF stands twice".to_owned());
+}
+
+rule! {
+    /// Longer packets are fragmented on their way, and many networks drop fragments.
+    pub A2S002 "packet-size" { severity: Warning, who: Any, needs: Message,
+        asks: "a UDP payload is at most 1400 bytes",
+        cite: [(ServerQueries, "Protocol", "Steam uses a packet size of 1400 bytes + IP/UDP headers.")],
+        right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'x'*1000 00"),
+        wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'x'*1400 00") }
+}
+
+pub(in crate::a2s) fn packet_size<S: Sink>(length: usize, sink: &mut S) {
+    sink.judged(&A2S002, length <= PACKET_SIZE, Span::new(PACKET_SIZE, length), || {
+        format!("the packet has {length} bytes, {} more than 1400", length - PACKET_SIZE)
+    });
+}
+
+rule! {
+    /// Engines share the port and the header with messages of their own; readers skip what they do not know.
+    pub A2S003 "known-message" { severity: Note, who: Any, needs: Message,
+        asks: "the message byte is one the document names",
+        cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
+        right: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: info_answered!("6C 'Banned by server' 00") }
+}
+
+/// `named`: the document names the message byte.
+pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: &mut S) {
+    sink.judged(&A2S003, named, kind.at, || {
+        format!("the document names no message 0x{:02X}", kind.value)
+    });
+}
+
+rule! {
+    /// Without its zero a string runs into the next field, or past the packet's end: a classic way to crash a reader.
+    pub A2S004 "string-terminated" { severity: Error, who: Any, needs: Message,
+        asks: "every string ends in 0x00 inside the packet",
+        cite: [(ServerQueries, "Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
+        right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
+        wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello'") }
+}
+rule! {
+    /// Names in a local character set show as garbage to everybody else.
+    pub A2S005 "string-utf8" { severity: Warning, who: Any, needs: Message,
+        asks: "strings are UTF-8",
+        cite: [(ServerQueries, "Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Zo' C3AB 00 03000000 f32:61.5"),
+        wrong: players_answered!("FFFFFFFF 44 01 00 'Zo' EB 00 03000000 f32:61.5") }
+}
+rule! {
+    /// Bytes that no field accounts for show that sender and reader disagree on the layout.
+    pub A2S006 "nothing-behind" { severity: Warning, who: Any, needs: Message,
+        asks: "no bytes behind the last field",
+        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "The challenge number to use")],
+        right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
+        wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00 0102") }
+}
+rule! {
+    /// A field that is cut tells nothing, and a reader that does not notice reads foreign memory.
+    pub A2S007 "whole-message" { severity: Error, who: Any, needs: Message,
+        asks: "no field runs past the end of the packet",
+        cite: [(ServerQueries, "A2S_PLAYER", "Then for each player the following fields are sent:")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
+        wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
+}
+
+/// Zeros behind a request: a known form.
+pub(in crate::a2s) fn padding<S: Sink>(at: Span, sink: &mut S) {
+    sink.noted(&A2S006, at, || format!("{} zeros pad the request", at.len()));
+}
+
+/// What The Ship sends behind the player list: a known form.
+pub(in crate::a2s) fn ship_players<S: Sink>(at: Span, sink: &mut S) {
+    sink.noted(&A2S006, at, || {
+        "behind the list stand deaths and money of each player, as The Ship sends them".to_owned()
+    });
+}
+
+/// "HLTV servers may respond with a late request that is either incomplete or incorrect if the
+/// number of slots is 255."
+pub(in crate::a2s) fn hltv_incomplete<S: Sink>(at: Span, sink: &mut S) {
+    sink.noted(&A2S007, at, || {
+        "the answer is incomplete, as HLTV servers' are where the slots are 255".to_owned()
+    });
+}
+
+/// The four bytes FF at the start of a split answer's payload are judged as one message; the rule
+/// a console text or an odd message byte breaks is [`A2S003`].
+pub(in crate::a2s) const fn is_named(kind: u8) -> bool {
+    matches!(kind, b'i' | b'j' | b'T' | b'I' | b'm' | b'W' | b'A' | b'U' | b'D' | b'V' | b'E')
+}

@@ -1,0 +1,166 @@
+//! A2S_PLAYER and A2S_RULES: the lists they answer with.
+
+use crate::kit::{Read, Sink, Span};
+use crate::rule;
+
+use super::A2S005;
+
+/// How many entries a list says it has, and how many it has.
+pub(in crate::a2s) struct List {
+    /// The number in front of the list.
+    pub(in crate::a2s) said: u32,
+    /// Where it stands.
+    at: Span,
+    /// The whole entries that were read.
+    pub(in crate::a2s) found: u32,
+    /// The first index that is not its entry's place.
+    wrong_index: Option<(Read<u8>, u32)>,
+    /// Some index is not 0.
+    indexed: bool,
+}
+
+impl List {
+    pub(in crate::a2s) fn new(said: u32, at: Span) -> List {
+        List { said, at, found: 0, wrong_index: None, indexed: false }
+    }
+
+    /// A whole player entry with this index was read. Indices are bytes: behind 255 they wrap.
+    pub(in crate::a2s) fn player(&mut self, index: Read<u8>) {
+        if u32::from(index.value) != self.found & 0xFF && self.wrong_index.is_none() {
+            self.wrong_index = Some((index, self.found));
+        }
+        self.indexed |= index.value != 0;
+        self.found += 1;
+    }
+}
+
+rule! {
+    /// The list is cut inside an entry or between two, and nothing in it tells a reader that more would follow.
+    pub A2S008 "cut-off-list" { severity: Warning, who: Server, needs: Message,
+        asks: "a player or rules list is not cut off at about 1260 bytes (what Team Fortress 2 is documented to do instead of splitting)",
+        cite: [(ServerQueries, "Protocol", "TF2 currently does not split replies, expect A2S_PLAYER and A2S_RULES to be simply cut off after 1260 bytes.")],
+        right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
+        wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'x'*1240 00 'sv_ch'") }
+}
+
+pub(in crate::a2s) fn cut_off_list<S: Sink>(
+    cut_off: bool,
+    list: &List,
+    length: usize,
+    sink: &mut S,
+) {
+    sink.judged(&A2S008, !cut_off, Span::new(length, length), || {
+        format!(
+            "the list of {} is cut off behind {} bytes, after {}",
+            list.said, length, list.found
+        )
+    });
+}
+
+rule! {
+    /// Browsers that trust the number read past the end, or drop players.
+    pub A2S030 "player-count" { severity: Error, who: Server, needs: Message,
+        asks: "as many player entries as Num Players says",
+        cite: [(ServerQueries, "A2S_PLAYER, Response format", "The number of players reported in this response")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
+        wrong: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5") }
+}
+
+pub(in crate::a2s) fn player_count<S: Sink>(list: &List, sink: &mut S) {
+    sink.judged(&A2S030, list.found == list.said, list.at, || {
+        format!("Num Players says {}, the packet holds {} entries", list.said, list.found)
+    });
+}
+
+rule! {
+    /// Some readers take the index for the player's slot; most servers count, some send 0 throughout.
+    pub A2S031 "player-index" { severity: Note, who: Server, needs: Message,
+        asks: "indices run 0..n-1 (all zero is a documented form)",
+        cite: [(ServerQueries, "A2S_PLAYER, Response format", "Left4Dead2 returns an index of zero for all players.")],
+        right: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5 01 'Bob' 00 00000000 f32:9"),
+        wrong: players_answered!("FFFFFFFF 44 02 01 'Ann' 00 03000000 f32:61.5 02 'Bob' 00 00000000 f32:9") }
+}
+
+pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, sink: &mut S) {
+    match list.wrong_index {
+        Some((index, _)) if !list.indexed => {
+            sink.noted(&A2S031, index.at, || "all indices are 0".to_owned());
+        }
+        Some((index, place)) => sink.judged(&A2S031, false, index.at, || {
+            format!("entry {place} has index {}", index.value)
+        }),
+        None => sink.judged(&A2S031, true, list.at, String::new),
+    }
+}
+
+rule! {
+    /// A reader that computes with it gets nonsense, or a trap.
+    pub A2S032 "player-duration" { severity: Warning, who: Server, needs: Message,
+        asks: "time connected is a finite float, not negative",
+        cite: [(ServerQueries, "A2S_PLAYER, Response format", "The time in seconds this player has been connected")],
+        right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
+        wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:-1") }
+}
+
+pub(in crate::a2s) fn player_duration<S: Sink>(duration: Read<f32>, sink: &mut S) {
+    let ok = duration.value.is_finite() && duration.value >= 0.0;
+    sink.judged(&A2S032, ok, duration.at, || format!("time connected is {}", duration.value));
+}
+
+rule! {
+    /// Readers that trust the number read past the end, or drop rules.
+    pub A2S033 "rules-count" { severity: Error, who: Server, needs: Message,
+        asks: "as many rules as Num Rules says",
+        cite: [(ServerQueries, "A2S_RULES, Response format", "The number of rules reported in this response")],
+        right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
+        wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00") }
+}
+
+pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
+    sink.judged(&A2S033, list.found == list.said, list.at, || {
+        format!("Num Rules says {}, the packet holds {} rules", list.said, list.found)
+    });
+}
+
+/// Rules that hold binary data in chunks, each named by its number and how many there are (Arma 3,
+/// DayZ), are a known form of text that is not UTF-8.
+pub(in crate::a2s) fn rule_text<S: Sink>(name: Read<&[u8]>, value: Read<&[u8]>, sink: &mut S) {
+    let at = Span { start: name.at.start, end: value.at.end };
+    if is_utf8(name.value) && is_utf8(value.value) {
+        sink.judged(&A2S005, true, at, String::new);
+    } else if let Some((number, total)) = chunk(name.value) {
+        sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
+    } else {
+        sink.judged(&A2S005, false, at, || {
+            format!("the rule \"{}\" is not UTF-8", name.value.escape_ascii())
+        });
+    }
+}
+
+fn is_utf8(text: &[u8]) -> bool {
+    text.is_ascii() || std::str::from_utf8(text).is_ok()
+}
+
+/// The number and the total in the name of a chunk of binary rules.
+pub(in crate::a2s) fn chunk(name: &[u8]) -> Option<(u8, u8)> {
+    match *name {
+        [number, total] if (1..=total).contains(&number) && total < 0x80 => Some((number, total)),
+        _ => None,
+    }
+}
+
+rule! {
+    /// Of two values under one name a reader keeps one, and nobody knows which.
+    pub A2S034 "rule-names-unique" { severity: Warning, who: Server, needs: Message,
+        asks: "no rule name stands twice",
+        cite: [(ServerQueries, "A2S_RULES, Response format", "The name of the rule")],
+        right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
+        wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'motd' 00 'bye' 00") }
+}
+
+pub(in crate::a2s) fn rule_names<S: Sink>(twice: Option<(&[u8], Span)>, at: Span, sink: &mut S) {
+    let (name, at) = twice.unwrap_or((&[], at));
+    sink.judged(&A2S034, twice.is_none(), at, || {
+        format!("the rule \"{}\" stands twice", name.escape_ascii())
+    });
+}

@@ -1,0 +1,67 @@
+//! The rules of A2S, by topic, and their one list. A rule knows no state: it is handed what was
+//! read, or a [`Fact`](super::talk::Fact) of the conversation.
+
+/// A player request that is answered by these bytes, after the challenge the document asks for.
+macro_rules! players_answered {
+    ($answer:literal) => {
+        concat!(
+            "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n",
+            "0.02 s > c  FFFFFFFF 41 4BA1D522\n",
+            "0.03 c > s  FFFFFFFF 55 4BA1D522\n",
+            "0.05 s > c  ",
+            $answer
+        )
+    };
+}
+
+/// The same for a rules request.
+macro_rules! rules_answered {
+    ($answer:literal) => {
+        concat!(
+            "0.00 c > s  FFFFFFFF 56 FFFFFFFF\n",
+            "0.02 s > c  FFFFFFFF 41 4BA1D522\n",
+            "0.03 c > s  FFFFFFFF 56 4BA1D522\n",
+            "0.05 s > c  ",
+            $answer
+        )
+    };
+}
+
+/// An info request that is answered by these bytes.
+macro_rules! info_answered {
+    ($answer:literal) => {
+        concat!(
+            "0.00 c > s  FFFFFFFF 54 'Source Engine Query' 00\n",
+            "0.02 s > c  FFFFFFFF ",
+            $answer
+        )
+    };
+}
+
+mod abuse;
+mod challenge;
+mod exchange;
+mod info;
+mod layout;
+mod lists;
+mod split;
+
+pub(super) use abuse::*;
+pub(super) use challenge::*;
+pub(super) use exchange::*;
+pub(super) use info::*;
+pub(super) use layout::*;
+pub(super) use lists::*;
+pub(super) use split::*;
+
+use crate::kit::Rule;
+
+/// All of them, by code.
+pub(super) static ALL: &[&Rule] = &[
+    &A2S001, &A2S002, &A2S003, &A2S004, &A2S005, &A2S006, &A2S007, &A2S008, &A2S010, &A2S011,
+    &A2S012, &A2S013, &A2S014, &A2S015, &A2S016, &A2S017, &A2S018, &A2S019, &A2S020, &A2S021,
+    &A2S022, &A2S023, &A2S024, &A2S025, &A2S026, &A2S027, &A2S030, &A2S031, &A2S032, &A2S033,
+    &A2S034, &A2S040, &A2S041, &A2S042, &A2S043, &A2S044, &A2S045, &A2S046, &A2S047, &A2S048,
+    &A2S050, &A2S051, &A2S052, &A2S053, &A2S054, &A2S060, &A2S061, &A2S062, &A2S063, &A2S064,
+    &A2S065, &SEC001, &SEC002, &SEC003, &SEC004, &SEC005,
+];

@@ -1,0 +1,288 @@
+//! Split answers: their headers, the whole they make, and its compression.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+use super::doubled_header;
+use crate::a2s::split::{Layout, Repeat};
+
+rule! {
+    /// A reader makes room by this number, and waits for that many packets.
+    pub A2S040 "split-total" { severity: Error, who: Server, needs: Message,
+        asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts",
+        cite: [(ServerQueries, "Multi-packet Response", "bottom 4 bits represent the total number of packets (2 to 15).")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 00 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236 00\nend 9") }
+}
+
+/// Whether a total is one that this layout allows.
+pub(in crate::a2s) const fn is_total(layout: Layout, total: u8) -> bool {
+    match layout {
+        Layout::GoldSrc => total >= 2 && total <= 15,
+        Layout::Source | Layout::OrangeBox => total > 0,
+    }
+}
+
+pub(in crate::a2s) fn split_total<S: Sink>(layout: Layout, total: u8, sink: &mut S) {
+    sink.judged(&A2S040, is_total(layout, total), Span::default(), || {
+        format!("the total is {total} in the {} layout", layout.name())
+    });
+}
+
+rule! {
+    /// A reader that keeps packets in a table by number writes past its end.
+    pub A2S041 "split-number" { severity: Error, who: Server, needs: Message,
+        asks: "number < total",
+        cite: [(ServerQueries, "Multi-packet Response", "The number of the packet. Starts at 0.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 02 E004 'x'*100 00\nend 9") }
+}
+
+/// `beyond`: a number and the total it is not below.
+pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, sink: &mut S) {
+    sink.judged(&A2S041, beyond.is_none(), Span::default(), || {
+        let (number, total) = beyond.unwrap_or_default();
+        format!("number {number} stands in an answer of {total}")
+    });
+}
+
+rule! {
+    /// Where the packets of one answer disagree, a reader cannot know when it has them all.
+    pub A2S042 "split-consistent" { severity: Error, who: Server, needs: Message,
+        asks: "total (and Size, and the compressed bit) is the same in all packets of one ID",
+        cite: [(ServerQueries, "Multi-packet Response", "The total number of packets in the response.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E003 'x'*100 00") }
+}
+
+/// `differs`: what is not the same in all packets.
+pub(in crate::a2s) fn split_consistent<S: Sink>(differs: Option<&'static str>, sink: &mut S) {
+    sink.judged(&A2S042, differs.is_none(), Span::default(), || {
+        format!("{} differs between packets of one ID", differs.unwrap_or_default())
+    });
+}
+
+rule! {
+    /// One packet lost is the whole answer lost: nothing is sent again.
+    pub A2S043 "split-complete" { severity: Error, who: Server, needs: Answer,
+        asks: "every number 0..total-1 arrives",
+        cite: [(ServerQueries, "Multi-packet Response", "collect and assemble all the packets of the answer")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 03 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 03 02 E004 'x'*100 00\nend 9") }
+}
+
+/// `found` of `total` packets came; `missing` is the first number that did not.
+pub(in crate::a2s) fn split_complete<S: Sink>(
+    found: u16,
+    total: u8,
+    missing: Option<u8>,
+    sink: &mut S,
+) {
+    sink.judged(&A2S043, missing.is_none(), Span::default(), || {
+        let missing = missing.unwrap_or_default();
+        format!("{found} of {total} packets arrived; the first that is missing is number {missing}")
+    });
+}
+
+rule! {
+    /// A reader keeps the first or the last copy: where they differ, two readers see two answers.
+    pub A2S044 "split-repeat" { severity: Error, who: Server, needs: Message,
+        asks: "a number repeated has the same bytes (identical copies are a known form)",
+        cite: [(ServerQueries, "Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'y'*1236
+0.07 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
+}
+
+pub(in crate::a2s) fn split_repeat<S: Sink>(repeat: Repeat, sink: &mut S) {
+    let at = Span::default();
+    match repeat {
+        Repeat::None => sink.judged(&A2S044, true, at, String::new),
+        Repeat::Same => sink.noted(&A2S044, at, || "an identical copy came as well".to_owned()),
+        Repeat::Differs(number) => sink.judged(&A2S044, false, at, || {
+            format!("number {number} came twice, with different bytes")
+        }),
+    }
+}
+
+rule! {
+    /// By these bytes a reader knows that it has put the packets together right.
+    pub A2S045 "split-inner-header" { severity: Error, who: Server, needs: Message,
+        asks: "the reassembled payload begins with FF FF FF FF",
+        cite: [(ServerQueries, "Multi-packet Response", "is continued with an integer -1 (0xFFFFFFFF) and the user data.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 45 0100 'motd' 00 'x'*1240
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
+}
+
+pub(in crate::a2s) fn inner_header<S: Sink>(there: bool, at: Span, sink: &mut S) {
+    sink.judged(&A2S045, there, at, || {
+        "the reassembled payload does not begin with FF FF FF FF".to_owned()
+    });
+}
+
+pub(in crate::a2s) fn doubled_inner_header<S: Sink>(at: Span, sink: &mut S) {
+    doubled_header(&A2S045, at, sink);
+}
+
+rule! {
+    /// The bit in the ID is the only sign of compression: a reader that believes it gets nothing.
+    pub A2S046 "bzip2-decodes" { severity: Error, who: Server, needs: Message,
+        asks: "a response with the compressed bit decompresses as bzip2",
+        cite: [(ServerQueries, "Multi-packet Response", "then the response was compressed with bzip2 before being cut and sent.")],
+        right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
+        wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 'BZh9' 00*40") }
+}
+
+/// `failed`: why the bytes do not decompress.
+pub(in crate::a2s) fn bzip2_decodes<S: Sink>(failed: Option<&'static str>, at: Span, sink: &mut S) {
+    sink.judged(&A2S046, failed.is_none(), at, || {
+        format!("the compressed bit is set, yet {}", failed.unwrap_or_default())
+    });
+}
+
+rule! {
+    /// Readers allocate by this number before they decompress.
+    pub A2S047 "bzip2-size" { severity: Error, who: Server, needs: Message,
+        asks: "a compressed response decompresses to the size announced",
+        cite: [(ServerQueries, "Multi-packet Response", "Size of the whole response once it is decompressed.")],
+        right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
+        wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:99 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
+}
+
+/// `more`: the bytes go on behind `length`.
+pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: bool, sink: &mut S) {
+    let ok = !more && length as u64 == u64::from(announced);
+    sink.judged(&A2S047, ok, Span::default(), || {
+        let than = if more { "more than " } else { "" };
+        format!("{announced} bytes are announced, {than}{length} are there")
+    });
+}
+
+rule! {
+    /// The sum is all that tells a broken answer from a good one.
+    pub A2S048 "bzip2-crc32" { severity: Error, who: Server, needs: Message,
+        asks: "a compressed response has the CRC32 announced",
+        cite: [(ServerQueries, "Multi-packet Response", "CRC32 checksum of uncompressed response.")],
+        right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
+        wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 12345678 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
+}
+
+pub(in crate::a2s) fn bzip2_crc32<S: Sink>(announced: u32, sum: u32, at: Span, sink: &mut S) {
+    sink.judged(&A2S048, announced == sum, at, || {
+        format!("CRC32 {announced:08X} is announced, the bytes have {sum:08X}")
+    });
+}
+
+rule! {
+    /// A reader finds each packet's place by this size; other sizes put the bytes in other places.
+    pub A2S050 "split-size" { severity: Warning, who: Server, needs: Message,
+        asks: "no packet carries more than Size (default 1248), all but the last carry the same",
+        cite: [(ServerQueries, "Multi-packet Response", "Maximum size of packet before packet switching occurs.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1300
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
+}
+
+/// `longest`: bytes in the longest packet; `uneven`: two that are not the last carry unequally many.
+pub(in crate::a2s) fn split_size<S: Sink>(
+    size: Option<u16>,
+    longest: usize,
+    uneven: bool,
+    sink: &mut S,
+) {
+    let beyond = size.filter(|&size| longest > usize::from(size));
+    sink.judged(&A2S050, beyond.is_none() && !uneven, Span::default(), || match beyond {
+        Some(size) => format!("a packet carries {longest} bytes, Size is {size}"),
+        None => "packets before the last carry unequally many bytes".to_owned(),
+    });
+}
+
+rule! {
+    /// Each packet more is one more that can be lost. Proxies split small answers, too.
+    pub A2S051 "split-needless" { severity: Note, who: Server, needs: Message,
+        asks: "an answer that fits one packet is not split",
+        cite: [(ServerQueries, "Protocol", "If a request or response needs more packets for the data it starts the packets with an additional header.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00") }
+}
+
+pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: &mut S) {
+    sink.judged(&A2S051, length > fits, Span::default(), || {
+        format!("the whole has {length} bytes, one packet holds {fits}")
+    });
+}
+
+rule! {
+    /// Packets are told apart by the ID alone: where answers share one, a late packet spoils the next.
+    pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Message,
+        asks: "an ID is not used for two answers in one conversation",
+        cite: [(ServerQueries, "Multi-packet Response", "Unique number assigned by server per answer.")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
+0.10 c > s  FFFFFFFF 56 4BA1D522
+0.12 s > c  FEFFFFFF 02000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.13 s > c  FEFFFFFF 02000000 02 01 E004 'llo' 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
+0.10 c > s  FFFFFFFF 56 4BA1D522
+0.12 s > c  FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.13 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00") }
+}
+
+pub(in crate::a2s) fn split_id_unique<S: Sink>(unique: bool, id: u32, sink: &mut S) {
+    sink.judged(&A2S052, unique, Span::default(), || format!("ID {id} was an earlier answer's"));
+}
+
+rule! {
+    /// The layouts do not tell themselves apart: clients learn a server's once, and keep to it.
+    pub A2S053 "split-layout" { severity: Error, who: Server, needs: Message,
+        asks: "one server uses one split layout (GoldSrc, old Source, Orange Box)",
+        cite: [(ServerQueries, "Multi-packet Response", "(Orange Box Engine and above only.)")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
+0.10 c > s  FFFFFFFF 56 4BA1D522
+0.12 s > c  FEFFFFFF 02000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.13 s > c  FEFFFFFF 02000000 02 01 E004 'llo' 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
+0.10 c > s  FFFFFFFF 56 4BA1D522
+0.12 s > c  FEFFFFFF 02000000 02 00 FFFFFFFF 45 0100 'motd' 00 'he'
+0.13 s > c  FEFFFFFF 02000000 02 01 'llo' 00") }
+}
+
+pub(in crate::a2s) fn split_layout<S: Sink>(layout: Layout, before: Layout, sink: &mut S) {
+    sink.judged(&A2S053, layout == before, Span::default(), || {
+        format!("the {} layout follows the {} layout", layout.name(), before.name())
+    });
+}
+
+rule! {
+    /// Networks reorder packets; a client that relies on their order shows garbage.
+    pub A2S054 "split-order" { severity: Note, who: Capture, needs: Message,
+        asks: "packets of one answer arrive in order",
+        cite: [(ServerQueries, "Multi-packet Response", "Because UDP packets can arrive in different order or delayed")],
+        right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
+0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
+        wrong: rules_answered!("FEFFFFFF 01000000 02 01 E004 'x'*100 00
+0.06 s > c  FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236") }
+}
+
+pub(in crate::a2s) fn split_order<S: Sink>(in_order: bool, sink: &mut S) {
+    sink.judged(&A2S054, in_order, Span::default(), || {
+        "the packets of the answer arrived out of order".to_owned()
+    });
+}

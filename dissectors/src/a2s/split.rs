@@ -1,0 +1,515 @@
+//! Split answers, "Multi-packet Response": three layouts that do not tell themselves apart. The
+//! packets of one ID are read in all three at once, until they make one whole in one of them.
+//!
+//! This file knows packets and layouts. It refuses to know rules and conversations.
+
+use std::io::Read;
+
+use bzip2::read::BzDecoder;
+
+use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Time};
+
+use super::rules;
+
+/// The header of a split packet.
+pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
+
+/// The header of a single packet, and of what the packets of an answer make together.
+pub(super) const SINGLE: [u8; 4] = [0xFF; 4];
+
+/// Packets that one answer may have beside copies: a byte counts them.
+const MOST_PARTS: usize = 300;
+
+/// The three layouts of a split packet's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Layout {
+    /// Number and total in one byte.
+    GoldSrc,
+    /// A byte for each.
+    Source,
+    /// And a Size behind them.
+    OrangeBox,
+}
+
+impl Layout {
+    const ALL: [Layout; 3] = [Layout::GoldSrc, Layout::Source, Layout::OrangeBox];
+
+    /// As people and scripts read it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Layout::GoldSrc => "goldsrc",
+            Layout::Source => "source",
+            Layout::OrangeBox => "orange_box",
+        }
+    }
+
+    /// Where a packet's payload begins.
+    const fn header(self) -> usize {
+        match self {
+            Layout::GoldSrc => 9,
+            Layout::Source => 10,
+            Layout::OrangeBox => 12,
+        }
+    }
+}
+
+/// How the layout was told. The texts for people are beside the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Reason {
+    /// Only in this layout do the packets make one whole.
+    Only,
+    /// FF FF FF FF stands where this layout's payload begins.
+    Header,
+    /// bzip2 data stands there.
+    Bzip2,
+    /// What the server sent before.
+    Server,
+    /// The form of the Size field.
+    Size,
+    /// Nothing decides.
+    Newest,
+}
+
+/// Whether a number of an answer came more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// No.
+    None,
+    /// Yes, with the same bytes.
+    Same,
+    /// Yes, this one, with different bytes.
+    Differs(u8),
+}
+
+/// What stands in front of a split packet's payload, read in one layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    pub(super) total: u8,
+    pub(super) number: u8,
+    pub(super) size: Option<u16>,
+    /// Where the payload begins.
+    at: usize,
+}
+
+impl Header {
+    /// `None` where the packet is too short for it.
+    pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<Header> {
+        let at = layout.header();
+        let (&first, rest) = bytes.get(8..at)?.split_first()?;
+        Some(match (layout, rest) {
+            (Layout::GoldSrc, _) => {
+                Header { total: first & 0x0F, number: first >> 4, size: None, at }
+            }
+            (_, &[number]) => Header { total: first, number, size: None, at },
+            (_, &[number, low, high]) => {
+                Header { total: first, number, size: Some(u16::from_le_bytes([low, high])), at }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The ID of a split packet. `None` where the packet is too short for any layout.
+pub(super) fn id(bytes: &[u8]) -> Option<u32> {
+    bytes.get(8)?;
+    bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map(|id| u32::from_le_bytes(*id))
+}
+
+/// Bit 31 of an ID: "if the most significant bit is 1, then the response was compressed".
+const COMPRESSED: u32 = 0x8000_0000;
+
+/// What an ID is without the compressed bit.
+pub(super) const fn plain(id: u32) -> u32 {
+    id & !COMPRESSED
+}
+
+/// Whether an answer of this ID is compressed. The bit means nothing in the GoldSrc layout.
+pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
+    !matches!(layout, Layout::GoldSrc) && id & COMPRESSED != 0
+}
+
+/// Whether a layout makes sense of what stands behind a first packet's header.
+fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
+    let payload = bytes.get(header.at..)?;
+    if payload.starts_with(&SINGLE) {
+        return Some(Reason::Header);
+    }
+    let compressed = is_compressed(id(bytes)?, layout);
+    (compressed && payload.get(8..)?.starts_with(b"BZh")).then_some(Reason::Bzip2)
+}
+
+/// The packets of one ID, as one layout reads them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    /// The first packet's total.
+    total: u8,
+    /// Which numbers below it came.
+    seen: [u64; 4],
+    count: u16,
+    /// A number that is not below the total of its packet.
+    beyond: Option<(u8, u8)>,
+    totals_differ: bool,
+    /// A packet is too short for this layout.
+    short: bool,
+    /// A number that came twice, with different bytes.
+    conflict: Option<u8>,
+    confirmed: Option<Reason>,
+    size: Option<u16>,
+    sizes_differ: bool,
+    /// Bytes that the longest packet carries.
+    longest: usize,
+}
+
+impl Reading {
+    fn add(&mut self, bytes: &[u8], layout: Layout, first: bool) {
+        let Some(header) = Header::read(bytes, layout) else {
+            self.short = true;
+            return;
+        };
+        if first {
+            (self.total, self.size) = (header.total, header.size);
+        }
+        self.totals_differ |= header.total != self.total;
+        self.sizes_differ |= header.size != self.size;
+        self.longest = self.longest.max(bytes.len() - header.at);
+        if header.number == 0 && self.confirmed.is_none() {
+            self.confirmed = confirmed(bytes, header, layout);
+        }
+        if header.number >= header.total {
+            self.beyond = self.beyond.or(Some((header.number, header.total)));
+        } else if self.has(header.number) {
+            self.conflict = self.conflict.or(Some(header.number));
+        } else if header.number < self.total {
+            if let Some(word) = self.seen.get_mut(usize::from(header.number / 64)) {
+                *word |= 1 << (header.number % 64);
+            }
+            self.count += 1;
+        }
+    }
+
+    fn has(&self, number: u8) -> bool {
+        let word = self.seen.get(usize::from(number / 64)).copied().unwrap_or_default();
+        word >> (number % 64) & 1 == 1
+    }
+
+    fn is_complete(&self) -> bool {
+        self.total > 0 && self.count == u16::from(self.total)
+    }
+
+    /// Whether the packets agree with each other.
+    fn is_sound(&self) -> bool {
+        !self.short && !self.totals_differ && self.beyond.is_none()
+    }
+
+    /// Whether Size, if the layout has one, can be one: not 0, not beyond a packet, and no less
+    /// than what the packets carry.
+    fn has_plausible_size(&self) -> bool {
+        self.size.is_none_or(|size| {
+            let size = usize::from(size);
+            !self.sizes_differ && (1..=rules::PACKET_SIZE).contains(&size) && self.longest <= size
+        })
+    }
+}
+
+/// The likeliest layout of one packet by itself.
+pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> (Layout, Reason) {
+    let mut set = Set::new(Side::First, 0);
+    set.read(bytes, true);
+    set.likeliest(known)
+}
+
+/// What came of handing a packet to a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Added {
+    /// It is kept.
+    Kept,
+    /// It is a copy of one that is.
+    Copy,
+    /// There is no room for it.
+    Full,
+}
+
+/// The packets of one answer, as far as they have come.
+pub(super) struct Set {
+    pub(super) side: Side,
+    /// Without the compressed bit, in which packets may disagree.
+    pub(super) id: u32,
+    /// When the rest is no longer waited for.
+    pub(super) due: Time,
+    pub(super) last: Time,
+    readings: [Reading; 3],
+    buffer: Buffer,
+    copied: bool,
+    bits_differ: bool,
+}
+
+impl Set {
+    pub(super) fn new(side: Side, id: u32) -> Set {
+        Set {
+            side,
+            id: plain(id),
+            due: Time::default(),
+            last: Time::default(),
+            readings: [Reading::default(); 3],
+            buffer: Buffer::default(),
+            copied: false,
+            bits_differ: false,
+        }
+    }
+
+    /// Takes a packet that [`id`] is known of.
+    pub(super) fn add(
+        &mut self,
+        payload: &Payload<'_>,
+        timeout: i64,
+        most: usize,
+        budget: &mut Budget,
+    ) -> Added {
+        let parts = self.buffer.parts();
+        if parts.iter().any(|part| self.buffer.bytes_of(part) == payload.bytes) {
+            self.copied = true;
+            return Added::Copy;
+        }
+        let first = parts.is_empty();
+        let bit = |bytes| id(bytes).is_some_and(|id| id & COMPRESSED != 0);
+        if let Some(one) = parts.first() {
+            self.bits_differ |= bit(self.buffer.bytes_of(one)) != bit(payload.bytes);
+        }
+        if parts.len() >= MOST_PARTS || !self.buffer.keep(payload, most, budget) {
+            return Added::Full;
+        }
+        self.last = payload.time;
+        self.due = Time(payload.time.0.saturating_add(timeout));
+        self.read(payload.bytes, first);
+        Added::Kept
+    }
+
+    fn read(&mut self, bytes: &[u8], first: bool) {
+        for (reading, layout) in self.readings.iter_mut().zip(Layout::ALL) {
+            reading.add(bytes, layout, first);
+        }
+    }
+
+    fn reading(&self, layout: Layout) -> &Reading {
+        let [goldsrc, source, orange_box] = &self.readings;
+        match layout {
+            Layout::GoldSrc => goldsrc,
+            Layout::Source => source,
+            Layout::OrangeBox => orange_box,
+        }
+    }
+
+    /// The layout in which the packets are one whole, once they are.
+    pub(super) fn whole(&self, known: Option<Layout>) -> Option<(Layout, Reason)> {
+        let complete = |layout: &Layout| self.reading(*layout).is_complete();
+        let proven = |layout: &Layout| {
+            let reading = self.reading(*layout);
+            reading.confirmed.is_some() || reading.is_sound()
+        };
+        if !Layout::ALL.iter().any(|layout| complete(layout) && proven(layout)) {
+            return None;
+        }
+        let mut all = Layout::ALL.into_iter().filter(complete);
+        if let (Some(only), None) = (all.next(), all.next()) {
+            return Some((only, Reason::Only));
+        }
+        Some(self.best(known, complete))
+    }
+
+    /// The likeliest layout of packets that do not make a whole.
+    pub(super) fn likeliest(&self, known: Option<Layout>) -> (Layout, Reason) {
+        self.best(known, |_| true)
+    }
+
+    /// By rising weight: the newest; a Size that can be one; a total that is allowed, and packets
+    /// that agree; what the server sent before; a payload that begins as it must.
+    fn best(&self, known: Option<Layout>, among: impl Fn(&Layout) -> bool) -> (Layout, Reason) {
+        let rank = |layout: &Layout| {
+            let reading = self.reading(*layout);
+            let allowed = rules::is_total(*layout, reading.total) && reading.is_sound();
+            let size = reading.has_plausible_size();
+            (reading.confirmed.is_some(), known == Some(*layout), allowed, size, *layout as u8)
+        };
+        let best = |but: Option<Layout>| {
+            let rest =
+                Layout::ALL.into_iter().filter(|layout| among(layout) && Some(*layout) != but);
+            rest.map(|layout| (rank(&layout), layout)).max_by_key(|ranked| ranked.0)
+        };
+        let Some((won, layout)) = best(None) else { return (Layout::OrangeBox, Reason::Newest) };
+        let lost = best(Some(layout)).map(|ranked| ranked.0);
+        let Some(lost) = lost else { return (layout, Reason::Only) };
+        let reason = if won.0 != lost.0 {
+            self.reading(layout).confirmed.unwrap_or(Reason::Header)
+        } else if won.1 != lost.1 {
+            Reason::Server
+        } else if won.2 != lost.2 {
+            Reason::Only
+        } else if won.3 != lost.3 || layout == Layout::OrangeBox && won.3 {
+            Reason::Size
+        } else {
+            Reason::Newest
+        };
+        (layout, reason)
+    }
+
+    /// What the packets of a set look like in a layout.
+    pub(super) fn shape(&self, layout: Layout) -> Shape {
+        let reading = self.reading(layout);
+        let missing = (0..reading.total).find(|&number| !reading.has(number));
+        Shape {
+            layout,
+            total: reading.total,
+            count: reading.count,
+            missing,
+            beyond: reading.beyond,
+            differs: if reading.totals_differ {
+                Some("the total")
+            } else if reading.sizes_differ {
+                Some("Size")
+            } else if self.bits_differ && layout != Layout::GoldSrc {
+                Some("the compressed bit")
+            } else {
+                None
+            },
+            repeat: match reading.conflict {
+                Some(number) => Repeat::Differs(number),
+                None if self.copied => Repeat::Same,
+                None => Repeat::None,
+            },
+            size: reading.size,
+        }
+    }
+
+    /// The packets, in the order they came.
+    pub(super) fn parts(&self) -> &[PartSpan] {
+        self.buffer.parts()
+    }
+
+    /// A packet's bytes.
+    pub(super) fn bytes_of(&self, part: &PartSpan) -> &[u8] {
+        self.buffer.bytes_of(part)
+    }
+
+    /// The packets, where they were recorded.
+    pub(super) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    /// Whether the recording lost something of a packet.
+    pub(super) fn lost(&self) -> bool {
+        self.parts().iter().any(|part| part.lost)
+    }
+
+    /// Forgets the packets.
+    pub(super) fn release(mut self, budget: &mut Budget) {
+        self.buffer.release(budget);
+    }
+
+    /// Puts the packets together, each number's first copy.
+    pub(super) fn join(&self, layout: Layout) -> Joined {
+        let total = self.reading(layout).total;
+        let mut parts: Vec<(u8, &PartSpan, &[u8], usize)> = Vec::with_capacity(usize::from(total));
+        let mut in_order = true;
+        let mut seen = [false; 256];
+        for part in self.parts() {
+            let bytes = self.bytes_of(part);
+            let Some(header) = Header::read(bytes, layout) else { continue };
+            let slot = seen.get_mut(usize::from(header.number));
+            if header.number >= total || slot.is_none_or(|seen| std::mem::replace(seen, true)) {
+                continue;
+            }
+            in_order &= parts.last().is_none_or(|last| last.0 < header.number);
+            parts.push((header.number, part, bytes, header.at));
+        }
+        parts.sort_by_key(|part| part.0);
+
+        let first = parts.first().map(|part| part.2).unwrap_or_default();
+        let mut joined = Joined {
+            buffer: Buffer::default(),
+            id: id(first).unwrap_or_default(),
+            compressed: id(first).is_some_and(|id| is_compressed(id, layout)),
+            announced: None,
+            in_order,
+            uneven: false,
+            longest: 0,
+        };
+        let mut even = None;
+        for (at, &(_, part, bytes, mut start)) in parts.iter().enumerate() {
+            let behind = bytes.get(start..).unwrap_or_default();
+            if at == 0 && joined.compressed && !behind.starts_with(&SINGLE) {
+                joined.announced = announced(behind);
+                start += joined.announced.map_or(0, |_| 8);
+            }
+            let payload = bytes.get(start..).unwrap_or_default();
+            joined.longest = joined.longest.max(payload.len());
+            if at + 1 < parts.len() {
+                // Whether size and sum count as payload is told by no document.
+                let [least, most] = even.get_or_insert([payload.len(), behind.len()]);
+                joined.uneven |= ![*least, *most].contains(&payload.len());
+                if at == 1 {
+                    even = Some([payload.len(); 2]);
+                }
+            }
+            joined.buffer.append(payload, start, &self.buffer.pieces_of(part));
+        }
+        joined
+    }
+}
+
+/// "This is only present in the first packet of the response and only if the response is being
+/// compressed": size and sum.
+fn announced(payload: &[u8]) -> Option<(u32, u32)> {
+    let (size, rest) = payload.split_first_chunk()?;
+    let (sum, _) = rest.split_first_chunk()?;
+    Some((u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
+}
+
+/// What the packets of a set look like in a layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) layout: Layout,
+    pub(super) total: u8,
+    pub(super) count: u16,
+    /// The first number that did not come.
+    pub(super) missing: Option<u8>,
+    /// A number, and the total it is not below.
+    pub(super) beyond: Option<(u8, u8)>,
+    /// What is not the same in all packets.
+    pub(super) differs: Option<&'static str>,
+    pub(super) repeat: Repeat,
+    pub(super) size: Option<u16>,
+}
+
+/// The payloads of all packets of an answer, in their order.
+pub(super) struct Joined {
+    pub(super) buffer: Buffer,
+    /// The first packet's ID, with the compressed bit.
+    pub(super) id: u32,
+    pub(super) compressed: bool,
+    /// Size and CRC32 of what the bytes decompress to.
+    pub(super) announced: Option<(u32, u32)>,
+    pub(super) in_order: bool,
+    /// Packets that are not the last carry unequally many bytes.
+    pub(super) uneven: bool,
+    /// Bytes that the longest packet carries.
+    pub(super) longest: usize,
+}
+
+/// Decompresses, up to `most` bytes; and whether there are more.
+pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool), &'static str> {
+    if !bytes.starts_with(b"BZh") {
+        return Err("no bzip2 data follows");
+    }
+    let mut inflated = Vec::new();
+    let limit = (most as u64).saturating_add(1);
+    match BzDecoder::new(bytes).take(limit).read_to_end(&mut inflated) {
+        Err(_) => Err("the bytes do not decompress as bzip2"),
+        Ok(_) => {
+            let more = inflated.len() > most;
+            inflated.truncate(most);
+            Ok((inflated, more))
+        }
+    }
+}

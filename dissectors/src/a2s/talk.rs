@@ -1,0 +1,537 @@
+//! The conversation of one flow: who asks, what waits for an answer, which challenges were given.
+//! It makes [`Fact`]s and knows no rules.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::kit::{Context, Evidence, Mark, Payload, Read, Recent, Side, Sink, Span, Time};
+
+use super::decode::{self, Known, Said};
+use super::parts::Parts;
+use super::split::{Layout, SINGLE, SPLIT};
+use super::waiting::Waiting;
+use super::{A2s, parts, rules};
+
+/// Requests of one flow that may wait at the same time, beside the oldest.
+const MOST_WAITING: usize = 15;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    Info,
+    Challenge,
+    Player,
+    Rules,
+    Ping,
+}
+
+impl Request {
+    const fn of(kind: u8) -> Option<Request> {
+        Some(match kind {
+            b'T' => Request::Info,
+            b'W' => Request::Challenge,
+            b'U' => Request::Player,
+            b'V' => Request::Rules,
+            b'i' => Request::Ping,
+            _ => return None,
+        })
+    }
+
+    /// The document's name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Request::Info => "A2S_INFO",
+            Request::Challenge => "A2S_SERVERQUERY_GETCHALLENGE",
+            Request::Player => "A2S_PLAYER",
+            Request::Rules => "A2S_RULES",
+            Request::Ping => "A2A_PING",
+        }
+    }
+}
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Info,
+    ObsoleteInfo,
+    Challenge,
+    Players,
+    Rules,
+    Ping,
+    /// A text, a message the document does not name, or bytes that are none.
+    Other,
+}
+
+impl Answer {
+    const fn of(kind: u8) -> Answer {
+        match kind {
+            b'I' => Answer::Info,
+            b'm' => Answer::ObsoleteInfo,
+            b'A' => Answer::Challenge,
+            b'D' => Answer::Players,
+            b'E' => Answer::Rules,
+            b'j' => Answer::Ping,
+            _ => Answer::Other,
+        }
+    }
+
+    /// As people read it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Answer::Info => "an info answer",
+            Answer::ObsoleteInfo => "an obsolete info answer",
+            Answer::Challenge => "a challenge",
+            Answer::Players => "a player list",
+            Answer::Rules => "a rules list",
+            Answer::Ping => "a ping answer",
+            Answer::Other => "something else",
+        }
+    }
+
+    /// How well it answers a request: the lower, the better. `None`: not at all.
+    fn fits(self, asked: &Asked) -> Option<u8> {
+        let asks = matches!(asked.standing, Standing::Absent | Standing::Asking | Standing::Zero);
+        Some(match (self, asked.request) {
+            (Answer::Info | Answer::ObsoleteInfo, Request::Info) => 0,
+            (Answer::Players, Request::Player) | (Answer::Rules, Request::Rules) => {
+                match asked.standing {
+                    Standing::Issued | Standing::Unknown => 0,
+                    Standing::NeverIssued => 1,
+                    _ => 2,
+                }
+            }
+            (Answer::Challenge, Request::Ping) => return None,
+            (Answer::Challenge, Request::Info) => 1 + u8::from(!asks),
+            (Answer::Challenge, _) => u8::from(!asks) * 2,
+            (Answer::Ping, Request::Ping) | (Answer::Other, _) => 0,
+            _ => return None,
+        })
+    }
+}
+
+/// What is known of the challenge that a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// There is none.
+    Absent,
+    /// -1: it asks for one.
+    Asking,
+    /// 0, with which some clients ask.
+    Zero,
+    /// This server gave it to this client.
+    Issued,
+    /// It did not.
+    NeverIssued,
+    /// It may have: the recording lost an answer, or too many have been seen to remember all.
+    Unknown,
+}
+
+/// A request that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) mark: Mark,
+    pub(super) challenge: i32,
+    pub(super) request: Request,
+    pub(super) standing: Standing,
+    /// Whether an answer is owed: not to a request that is itself wrong, nor to one that servers
+    /// are documented to ignore.
+    owed: bool,
+}
+
+/// What a conversation shows. The rules look at it, the conversation does not know them.
+pub(super) enum Fact<'a> {
+    /// A request was sent.
+    Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
+    /// A request was answered. `rounds`: how often in a row a valid challenge was by another.
+    Answered { asked: &'a Asked, answer: Answer, rounds: u8 },
+    /// One more answer of another form came to an info request.
+    Again { answer: Answer },
+    /// A request was answered by something else than it asked for.
+    Other { asked: &'a Asked, answer: Answer },
+    /// Nobody asked for it.
+    Unasked { answer: Answer },
+    /// Another endpoint of the asked host answered.
+    Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
+    /// The answer did not come.
+    Overdue { asked: &'a Asked, evidence: Evidence },
+}
+
+/// What one flow is up to.
+#[derive(Default)]
+pub struct Talk {
+    /// The oldest request that waits.
+    asked: Option<Asked>,
+    /// What most flows never have.
+    more: Option<Box<More>>,
+    /// The game that the server said it runs.
+    app_id: Option<u16>,
+    /// The layout that the server's info speaks for.
+    expected: Option<Layout>,
+    /// The layout of its last split answer.
+    used: Option<Layout>,
+    /// How often in a row a valid challenge was answered by another.
+    rounds: u8,
+    /// Bits: see [`Talk::has`].
+    flags: u8,
+}
+
+#[derive(Default)]
+struct More {
+    waiting: Vec<Asked>,
+    parts: Parts,
+}
+
+/// [`Side::First`] has asked; the next bit says so of the other.
+const ASKED: u8 = 1;
+/// The last info request was answered by 'I'.
+const INFO: u8 = 4;
+/// By 'm'.
+const OBSOLETE_INFO: u8 = 8;
+/// By 'D', as some hybrid servers do.
+const PLAYERS: u8 = 16;
+/// A challenge was given that the recording lost.
+const BLURRED: u8 = 32;
+/// A message was seen.
+const BEGAN: u8 = 64;
+/// The first datagram was no packet of the document: only the user's word makes it A2S.
+const FORCED: u8 = 128;
+
+/// What spans the flows between two hosts.
+#[derive(Default)]
+pub struct Book {
+    /// Challenges given: to which address, by which server.
+    issued: Recent,
+    /// Who waits for an answer of which host.
+    pub(super) waiting: Waiting,
+}
+
+impl Talk {
+    const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    const fn asks(side: Side) -> u8 {
+        match side {
+            Side::First => ASKED,
+            Side::Second => ASKED << 1,
+        }
+    }
+
+    /// Whether a message travels toward a server: from who asks to who does not. Before anybody
+    /// has asked, the ports tell.
+    fn is_toward_server(&self, payload: &Payload<'_>) -> bool {
+        let asked = |side| self.has(Talk::asks(side));
+        match (asked(payload.side), asked(payload.side.other())) {
+            (false, false) => {
+                !super::is_usual(payload.from.port()) && super::is_usual(payload.to.port())
+            }
+            (from, to) => from && !to,
+        }
+    }
+
+    /// What the server's packets are known to look like.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        self.used.or(self.expected)
+    }
+
+    /// The layout of the last split answer; it is this one from now on.
+    pub(super) fn split_in(&mut self, layout: Layout) -> Option<Layout> {
+        self.used.replace(layout)
+    }
+
+    pub(super) fn known(&self, split: bool, toward_server: bool) -> Known {
+        Known { app_id: self.app_id, split, toward_server }
+    }
+
+    /// The split answers of the flow.
+    pub(super) fn parts(&mut self) -> &mut Parts {
+        &mut self.more.get_or_insert_default().parts
+    }
+
+    /// The split answers of the flow, if there ever was one.
+    pub(super) fn parts_so_far(&self) -> Option<&Parts> {
+        self.more.as_ref().map(|more| &more.parts)
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Asked> {
+        self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
+    }
+
+    /// Whether somebody waits for an answer from this side, or nobody was ever seen to ask.
+    pub(super) fn awaits(&self, from: Side) -> bool {
+        !self.has(Talk::asks(from.other())) || self.waiting().any(|asked| asked.mark.side != from)
+    }
+
+    fn take(&mut self, at: usize) -> Option<Asked> {
+        let more = self.more.as_mut().map(|more| &mut more.waiting);
+        match (at, more) {
+            (0, more) => {
+                let next = more.filter(|more| !more.is_empty()).map(|more| more.remove(0));
+                std::mem::replace(&mut self.asked, next)
+            }
+            (at, Some(more)) if at <= more.len() => Some(more.remove(at - 1)),
+            _ => None,
+        }
+    }
+
+    /// Takes the request that this answers best: of those that are not overdue the oldest, else
+    /// the latest.
+    fn answered(&mut self, answer: Answer, from: Side, now: Time, timeout: i64) -> Option<Asked> {
+        let fits = |(at, asked): (usize, &Asked)| {
+            if asked.mark.side == from {
+                return None;
+            }
+            let late = now.since(asked.mark.time) >= timeout;
+            let place = if late { usize::MAX - at } else { at };
+            answer.fits(asked).map(|fit| ((late, fit, place), at))
+        };
+        let (_, at) = self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
+        self.take(at)
+    }
+
+    /// Takes the oldest request that is not overdue, whatever it asked for.
+    fn answered_wrongly(&mut self, from: Side, now: Time, timeout: i64) -> Option<Asked> {
+        let at = self
+            .waiting()
+            .position(|asked| asked.mark.side != from && now.since(asked.mark.time) < timeout)?;
+        self.take(at)
+    }
+
+    /// An answer came of which too little can be read to say what it answers.
+    pub(super) fn answered_somehow(&mut self, from: Side, now: Time, timeout: i64) {
+        let _ = self.answered(Answer::Other, from, now, timeout);
+    }
+
+    /// What info says of the server's split packets: engines before Orange Box have no Size.
+    fn learn(&mut self, said: &Said) {
+        let Some(protocol) = said.protocol else { return };
+        self.app_id = said.app_id.or(self.app_id);
+        self.expected = match (said.kind, said.app_id, protocol) {
+            (b'm', ..) | (_, _, 48) => Some(Layout::GoldSrc),
+            (_, Some(215 | 17550 | 17700 | 240), 7) => Some(Layout::Source),
+            _ => self.expected,
+        };
+    }
+}
+
+/// One datagram of the flow.
+pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+    let toward_server = cx.talk.is_toward_server(payload);
+    let bytes = payload.bytes;
+    if bytes.starts_with(&SPLIT) {
+        cx.talk.flags |= BEGAN;
+        parts::message(cx, payload, toward_server, sink);
+        return;
+    }
+    let runt = toward_server && !bytes.is_empty() && SINGLE.starts_with(bytes);
+    let said = if bytes.starts_with(&SINGLE) || runt {
+        let known = cx.talk.known(false, toward_server);
+        let said = decode::message(bytes, known, sink);
+        rules::packet_size(bytes.len(), sink);
+        said
+    } else {
+        if !cx.talk.has(BEGAN) {
+            cx.talk.flags |= FORCED;
+        }
+        let due = cx.talk.waiting().any(|asked| {
+            asked.mark.side != payload.side
+                && payload.time.since(asked.mark.time) < cx.settings.answer_timeout
+        });
+        if !due && !cx.talk.has(FORCED) {
+            return;
+        }
+        decode::stray(bytes, sink)
+    };
+    cx.talk.flags |= BEGAN;
+    exchange(cx, &said, payload, sink);
+    sink.end(said.message, payload);
+}
+
+/// What a message means for the conversation.
+pub(super) fn exchange<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    said: &Said,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    match Request::of(said.kind) {
+        Some(request) => ask(cx, request, said, payload, sink),
+        None => answer(cx, Answer::of(said.kind), said, payload, sink),
+    }
+}
+
+/// Where the message byte usually stands.
+const KIND: Span = Span { start: 4, end: 5 };
+
+fn ask<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    request: Request,
+    said: &Said,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    expire(cx, payload.time, false, sink);
+    cx.talk.flags |= Talk::asks(payload.side);
+    cx.talk.flags &= !(INFO | OBSOLETE_INFO | PLAYERS);
+    let standing = standing(cx, said.challenge, payload);
+    let mark = payload.mark();
+    rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark }, KIND, sink);
+    let ignored = matches!(request, Request::Challenge | Request::Ping);
+    let asked = Asked {
+        mark,
+        challenge: said.challenge.map_or(-1, |challenge| challenge.value),
+        request,
+        standing,
+        owed: said.whole && standing != Standing::NeverIssued && !ignored,
+    };
+    cx.book.waiting.insert(payload, asked.request, cx.settings);
+    wait(cx, asked, payload.time, sink);
+}
+
+fn standing(
+    cx: &Context<'_, A2s>,
+    challenge: Option<Read<i32>>,
+    payload: &Payload<'_>,
+) -> Standing {
+    let Some(challenge) = challenge else { return Standing::Absent };
+    match challenge.value {
+        -1 => return Standing::Asking,
+        0 => return Standing::Zero,
+        _ => {}
+    }
+    let fact = issued(payload.from.ip(), payload.to, challenge.value);
+    match cx.book.issued.contains(&fact) {
+        Some(true) => Standing::Issued,
+        Some(false) if !cx.talk.has(BLURRED) => Standing::NeverIssued,
+        _ => Standing::Unknown,
+    }
+}
+
+/// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
+fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (IpAddr, SocketAddr, i32) {
+    (client, server, challenge)
+}
+
+/// One more request waits; with too many, the oldest is given up.
+fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Asked, now: Time, sink: &mut S) {
+    if cx.talk.asked.is_none() {
+        cx.talk.asked = Some(asked);
+        return;
+    }
+    if cx.talk.waiting().count() > MOST_WAITING {
+        give_up(cx, now, sink);
+    }
+    cx.talk.more.get_or_insert_default().waiting.push(asked);
+}
+
+fn answer<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    answer: Answer,
+    said: &Said,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let timeout = cx.settings.answer_timeout;
+    cx.talk.learn(said);
+    let asked = cx.talk.answered(answer, payload.side, payload.time, timeout);
+    if let Some(asked) = &asked {
+        cx.book.waiting.remove(payload);
+        heard(cx, asked, answer, sink);
+    } else if answer != Answer::Other {
+        unexpected(cx, answer, payload, sink);
+    }
+    if answer == Answer::Challenge {
+        match said.challenge {
+            Some(challenge) => {
+                let fact = issued(payload.to.ip(), payload.from, challenge.value);
+                cx.book.issued.insert(&fact, cx.settings.limits.remembered);
+            }
+            None => cx.talk.flags |= BLURRED,
+        }
+    }
+    expire(cx, payload.time, false, sink);
+}
+
+/// A request was answered.
+fn heard<S: Sink>(cx: &mut Context<'_, A2s>, asked: &Asked, answer: Answer, sink: &mut S) {
+    if answer == Answer::Other {
+        return;
+    }
+    let talk = &mut *cx.talk;
+    if answer != Answer::Challenge {
+        talk.rounds = 0;
+    } else if asked.standing == Standing::Issued {
+        talk.rounds = talk.rounds.saturating_add(1);
+    }
+    match answer {
+        Answer::Info => talk.flags |= INFO,
+        Answer::ObsoleteInfo => talk.flags |= OBSOLETE_INFO,
+        _ => {}
+    }
+    rules::exchange(&Fact::Answered { asked, answer, rounds: talk.rounds }, KIND, sink);
+}
+
+/// An answer came that fits no request of the flow.
+fn unexpected<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    answer: Answer,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let talk = &mut *cx.talk;
+    let again = match answer {
+        Answer::Info if talk.has(OBSOLETE_INFO) => INFO,
+        Answer::ObsoleteInfo if talk.has(INFO) => OBSOLETE_INFO,
+        Answer::Players if talk.has(OBSOLETE_INFO) => PLAYERS,
+        _ => 0,
+    };
+    if again != 0 && !talk.has(again) {
+        talk.flags |= again;
+        rules::exchange(&Fact::Again { answer }, KIND, sink);
+        return;
+    }
+    let (now, timeout) = (payload.time, cx.settings.answer_timeout);
+    if let Some(asked) = talk.answered_wrongly(payload.side, now, timeout) {
+        cx.book.waiting.remove(payload);
+        rules::exchange(&Fact::Other { asked: &asked, answer }, KIND, sink);
+        return;
+    }
+    if !talk.has(Talk::asks(payload.side.other()))
+        && let Some(asked) = cx.book.waiting.elsewhere(payload, answer, timeout)
+    {
+        let from = payload.from;
+        rules::exchange(&Fact::Elsewhere { answer, asked, from }, KIND, sink);
+        return;
+    }
+    rules::exchange(&Fact::Unasked { answer }, KIND, sink);
+}
+
+/// Gives the oldest request up.
+fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
+    let Some(asked) = cx.talk.take(0) else { return };
+    let server = asked.mark.side.other();
+    if !asked.owed || cx.book.waiting.was_answered_elsewhere(&cx.flow, server) {
+        return;
+    }
+    let evidence = Evidence {
+        began: cx.flow.began,
+        asked_party_seen: cx.flow.seen.get(server.index()).copied().unwrap_or_default(),
+        waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    };
+    rules::exchange(&Fact::Overdue { asked: &asked, evidence }, KIND, sink);
+}
+
+/// Gives up what is overdue, or with `end` all. What is owed waits on while its answer is on its
+/// way, and while nothing of the asked party is in the capture: it may turn up yet.
+pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
+    while let Some(asked) = &cx.talk.asked {
+        let server = asked.mark.side.other();
+        let seen = cx.flow.seen.get(server.index()).copied().unwrap_or_default();
+        let coming = cx.talk.parts_so_far().is_some_and(|parts| parts.is_coming(server));
+        let overdue = now.since(asked.mark.time) >= cx.settings.answer_timeout;
+        if !end && (!overdue || asked.owed && (!seen || coming)) {
+            return;
+        }
+        give_up(cx, now, sink);
+    }
+}
