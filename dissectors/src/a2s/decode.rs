@@ -188,8 +188,7 @@ pub(super) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, sink: &mut S) {
             }
             let compressed = split::is_compressed(id.value, layout);
             let first = header.is_some_and(|header| header.number == 0);
-            if compressed && first && r.peek().get(8..).is_some_and(|data| data.starts_with(b"BZh"))
-            {
+            if compressed && first && split::announced(r.peek()).is_some() {
                 r.u32_le(&f::DECOMPRESSED_SIZE)?;
                 r.u32_le(&f::CRC32)?;
             }

@@ -16,6 +16,9 @@ mod talk;
 mod waiting;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
 pub use talk::{Book, Talk};
 
 use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};

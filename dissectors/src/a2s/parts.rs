@@ -18,6 +18,8 @@ pub(super) struct Parts {
     sets: Vec<Set>,
     /// The last that were.
     done: VecDeque<Done>,
+    /// When one was last given up for want of room.
+    spilled: Option<Time>,
 }
 
 /// An answer that became whole.
@@ -86,6 +88,7 @@ pub(super) fn message<S: Sink>(
             if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
                 && let Some(oldest) = cx.talk.parts().take(|_| true)
             {
+                cx.talk.parts().spilled = Some(now);
                 give_up(cx, oldest, now, sink);
             }
             Set::new(side, id)
@@ -99,6 +102,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, 
     let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
     match set.add(payload, timeout, most, cx.budget) {
         Added::Full => {
+            cx.talk.parts().spilled = Some(payload.time);
             give_up(cx, set, payload.time, sink);
             alone(cx, payload, sink);
         }
@@ -179,8 +183,9 @@ fn emit<S: Sink>(
     decode::split_group(joined, shape, reason, sink);
     let known = cx.talk.known(true, false);
     let bytes = payload.bytes;
-    if !joined.compressed || bytes.starts_with(&SINGLE) {
-        if joined.compressed {
+    let stray = joined.compressed && joined.announced.is_none() && bytes.starts_with(&SINGLE);
+    if !joined.compressed || stray {
+        if stray {
             rules::bzip2_decodes(Some("the bytes are not compressed"), Span::new(0, 4), sink);
         }
         let said = decode::message(bytes, known, sink);
@@ -234,8 +239,10 @@ fn judge_packets<S: Sink>(shape: &Shape, sink: &mut S) -> bool {
     if !rules::is_total(shape.layout, shape.total) {
         return false;
     }
-    rules::split_number(shape.beyond, sink);
     rules::split_consistent(shape.differs, sink);
+    if shape.differs.is_none() {
+        rules::split_number(shape.beyond, sink);
+    }
     rules::split_repeat(shape.repeat, sink);
     shape.beyond.is_none() && shape.differs.is_none() && !matches!(shape.repeat, Repeat::Differs(_))
 }
@@ -260,9 +267,11 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, now: Time, sink: &mut S) {
     let (layout, _) = set.likeliest(cx.talk.layout());
     let (timeout, first) = (cx.settings.answer_timeout, set.parts().first());
+    // Packets that there was no room for may have been this answer's.
+    let spilled = cx.talk.parts().spilled.is_some_and(|when| set.last.since(when) < timeout);
     sink.evidence(Evidence {
         began: cx.flow.began,
-        lost: set.lost(),
+        lost: set.lost() || spilled,
         asked_party_seen: true,
         waited: now.since(set.last) >= timeout,
         ..Evidence::default()

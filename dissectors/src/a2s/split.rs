@@ -133,11 +133,10 @@ pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
 /// Whether a layout makes sense of what stands behind a first packet's header.
 fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
     let payload = bytes.get(header.at..)?;
-    if payload.starts_with(&SINGLE) {
-        return Some(Reason::Header);
+    if is_compressed(id(bytes)?, layout) && announced(payload).is_some() {
+        return Some(Reason::Bzip2);
     }
-    let compressed = is_compressed(id(bytes)?, layout);
-    (compressed && payload.get(8..)?.starts_with(b"BZh")).then_some(Reason::Bzip2)
+    payload.starts_with(&SINGLE).then_some(Reason::Header)
 }
 
 /// The packets of one ID, as one layout reads them.
@@ -438,7 +437,7 @@ impl Set {
         let mut even = None;
         for (at, &(_, part, bytes, mut start)) in parts.iter().enumerate() {
             let behind = bytes.get(start..).unwrap_or_default();
-            if at == 0 && joined.compressed && !behind.starts_with(&SINGLE) {
+            if at == 0 && joined.compressed {
                 joined.announced = announced(behind);
                 start += joined.announced.map_or(0, |_| 8);
             }
@@ -459,11 +458,12 @@ impl Set {
 }
 
 /// "This is only present in the first packet of the response and only if the response is being
-/// compressed": size and sum.
-fn announced(payload: &[u8]) -> Option<(u32, u32)> {
+/// compressed": size and sum, told by the bzip2 data behind them.
+pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
     let (size, rest) = payload.split_first_chunk()?;
-    let (sum, _) = rest.split_first_chunk()?;
-    Some((u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
+    let (sum, data) = rest.split_first_chunk()?;
+    let known = data.starts_with(b"BZh");
+    known.then(|| (u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
 }
 
 /// What the packets of a set look like in a layout.

@@ -1,0 +1,306 @@
+//! What the flow tracker does round a dissector, in small.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use crate::a2s::{A2s, Book, Talk, claim};
+use crate::kit::{
+    Budget, Claim, Context, Counts, Evidence, Field, Finding, FlowFacts, Hint, Judge, Kind, Limits,
+    Mark, Message, Payload, Piece, Protocol, Rule, Settings, Severity, Side, Sink, Span, Time,
+    Transport, Tree, Verdict,
+};
+
+/// One message, as it was told.
+pub(super) struct Heard {
+    pub(super) name: &'static str,
+    /// Every leaf: its name and its value, as text.
+    pub(super) leaves: Vec<(&'static str, String)>,
+    /// The packets that its bytes come from.
+    pub(super) frames: Vec<u64>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Heard {
+    /// The value of the first leaf with this name.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.leaves.iter().find(|leaf| leaf.0 == name).map(|leaf| leaf.1.as_str())
+    }
+
+    /// All values under this name.
+    pub(super) fn values(&self, name: &str) -> Vec<&str> {
+        self.leaves.iter().filter(|leaf| leaf.0 == name).map(|leaf| leaf.1.as_str()).collect()
+    }
+
+    /// Codes of the findings that weigh, and of the notes, as `A2S001` and `(A2S003)`.
+    pub(super) fn codes(&self) -> Vec<String> {
+        self.findings.iter().map(code).collect()
+    }
+}
+
+/// A finding's code, in brackets where it is a note, with `?` where nothing is proven.
+pub(super) fn code(finding: &Finding) -> String {
+    match (finding.verdict, finding.severity) {
+        (Verdict::Inconclusive, _) => format!("{}?", finding.rule.code),
+        (_, Severity::Note) => format!("({})", finding.rule.code),
+        _ => finding.rule.code.to_string(),
+    }
+}
+
+/// Tree and judgement at once; and the tree must cover every byte once.
+#[derive(Default)]
+pub(super) struct Ear {
+    tree: Tree,
+    pub(super) judge: Judge,
+    pub(super) heard: Vec<Heard>,
+}
+
+impl Sink for Ear {
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.tree.leaf(field, span, value);
+    }
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.tree.leaf_text(field, span, text);
+    }
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.tree.open(field, start, value);
+    }
+    fn close(&mut self, end: u32) {
+        self.tree.close(end);
+    }
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.judged(rule, ok, at, detail);
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.noted(rule, at, detail);
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        covers(&self.tree, payload.bytes);
+        let nodes = self.tree.nodes().iter().filter(|node| node.kids == 0);
+        let leaves = nodes.map(|node| {
+            let value = match node.field.kind {
+                Kind::Text => {
+                    String::from_utf8_lossy(self.tree.bytes(node, payload.bytes)).into_owned()
+                }
+                Kind::Signed => (node.value as i64).to_string(),
+                Kind::Float => f32::from_bits(node.value as u32).to_string(),
+                Kind::Char => char::from(node.value as u8).to_string(),
+                _ => node.value.to_string(),
+            };
+            (node.field.name, value)
+        });
+        let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
+        frames.dedup();
+        let (recalled, findings) =
+            std::mem::take(&mut self.judge.findings).into_iter().partition(|f| f.mark.is_some());
+        self.judge.findings = recalled;
+        let leaves = leaves.collect();
+        self.heard.push(Heard { name: message.name, leaves, frames, findings });
+        self.tree.clear();
+    }
+}
+
+/// Every byte is in one leaf.
+fn covers(tree: &Tree, bytes: &[u8]) {
+    let mut next = 0;
+    for node in tree.nodes() {
+        let group = matches!(node.field.kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
+        if node.kids > 0 || group || node.span.is_empty() {
+            continue;
+        }
+        assert_eq!(node.span.start, next, "{} of {}", node.field.name, bytes.escape_ascii());
+        next = node.span.end;
+    }
+    assert_eq!(next as usize, bytes.len(), "the end of {}", bytes.escape_ascii());
+}
+
+struct Flow {
+    talk: Talk,
+    facts: FlowFacts,
+}
+
+/// A capture in the making.
+pub(super) struct Lab<S> {
+    flows: BTreeMap<[SocketAddr; 2], Flow>,
+    book: Book,
+    pub(super) settings: Settings,
+    pub(super) budget: Budget,
+    pub(super) vouched: bool,
+    frame: u64,
+    now: Time,
+    pub(super) sink: S,
+}
+
+/// The usual two: a client, a server.
+pub(super) const C: &str = "10.0.0.1:50000";
+pub(super) const S: &str = "10.0.0.2:27015";
+
+/// What is nanoseconds from the start.
+pub(super) fn seconds(time: f64) -> Time {
+    Time((time * 1e9).round() as i64)
+}
+
+impl Lab<Ear> {
+    pub(super) fn new() -> Lab<Ear> {
+        Lab::with(Ear::default())
+    }
+
+    /// How a rule fared.
+    pub(super) fn counts(&self, rule: &Rule) -> Counts {
+        self.sink.judge.counts(rule)
+    }
+
+    /// All findings' codes, of messages and of what was recalled.
+    pub(super) fn codes(&self) -> Vec<String> {
+        let heard = self.sink.heard.iter().flat_map(Heard::codes);
+        heard.chain(self.sink.judge.findings.iter().map(code)).collect()
+    }
+
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        self.sink.heard.iter().map(|heard| heard.name).collect()
+    }
+}
+
+impl<S: Sink> Lab<S> {
+    pub(super) fn with(sink: S) -> Lab<S> {
+        Lab {
+            flows: BTreeMap::new(),
+            book: Book::default(),
+            settings: Settings { limits: Limits::default(), ..Settings::default() },
+            budget: Budget::new(64 << 20),
+            vouched: false,
+            frame: 0,
+            now: Time::default(),
+            sink,
+        }
+    }
+
+    /// The client says this.
+    pub(super) fn c(&mut self, time: f64, bytes: &[u8]) -> &mut Lab<S> {
+        self.packet(time, C, self::S, bytes, false)
+    }
+
+    /// The server says this.
+    pub(super) fn s(&mut self, time: f64, bytes: &[u8]) -> &mut Lab<S> {
+        self.packet(time, self::S, C, bytes, false)
+    }
+
+    /// Somebody says something to somebody; `lost`: the recording cut it.
+    pub(super) fn packet(
+        &mut self,
+        time: f64,
+        from: &str,
+        to: &str,
+        bytes: &[u8],
+        lost: bool,
+    ) -> &mut Lab<S> {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        self.elapse(time);
+        self.frame += 1;
+        let key = if from < to { [from, to] } else { [to, from] };
+        let usual = |end: SocketAddr| A2s::INFO.ports.contains(&end.port());
+        let known = self.flows.contains_key(&key);
+        let hint = Hint { from_port: usual(from), to_port: usual(to), known, forced: false };
+        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame: self.frame, offset: 42 }];
+        let mut payload = Payload {
+            bytes,
+            pieces: &pieces,
+            inflated: false,
+            frame: self.frame,
+            time: self.now,
+            side: Side::First,
+            from,
+            to,
+            flow: 1,
+            transport: Transport::Udp,
+            lost,
+        };
+        let ours = match claim::claim(bytes, hint) {
+            Claim::Sure => true,
+            Claim::Weak => hint.any() || A2s::expects(&self.book, &payload),
+            _ => A2s::expects(&self.book, &payload),
+        };
+        if !ours {
+            return self;
+        }
+        let flow = self.flows.entry(key).or_insert_with(|| Flow {
+            talk: Talk::default(),
+            facts: FlowFacts {
+                ends: [from, to],
+                began: A2s::opens(bytes),
+                seen: [false; 2],
+                number: 1,
+                transport: Transport::Udp,
+            },
+        });
+        payload.side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        flow.facts.seen[payload.side.index()] = true;
+        self.sink.evidence(Evidence {
+            vouched: self.vouched,
+            began: flow.facts.began,
+            lost,
+            ..Evidence::default()
+        });
+        let mut cx = Context {
+            talk: &mut flow.talk,
+            book: &mut self.book,
+            flow: flow.facts,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        A2s::message(&mut cx, &payload, &mut self.sink);
+        self
+    }
+
+    /// The capture reaches this time.
+    pub(super) fn elapse(&mut self, time: f64) {
+        self.now = self.now.max(seconds(time));
+        for flow in self.flows.values_mut() {
+            if A2s::deadline(&flow.talk).is_some_and(|due| due <= self.now) {
+                let mut cx = Context {
+                    talk: &mut flow.talk,
+                    book: &mut self.book,
+                    flow: flow.facts,
+                    settings: &self.settings,
+                    budget: &mut self.budget,
+                };
+                A2s::elapse(&mut cx, self.now, false, &mut self.sink);
+            }
+        }
+    }
+
+    /// The capture ends at this time. Nothing may be held after that.
+    pub(super) fn end(&mut self, time: f64) -> &mut Lab<S> {
+        self.elapse(time);
+        for flow in self.flows.values_mut() {
+            let mut cx = Context {
+                talk: &mut flow.talk,
+                book: &mut self.book,
+                flow: flow.facts,
+                settings: &self.settings,
+                budget: &mut self.budget,
+            };
+            A2s::elapse(&mut cx, self.now, true, &mut self.sink);
+        }
+        self.flows.clear();
+        assert_eq!(self.budget.held(), 0);
+        self
+    }
+}
+
+/// Bytes written as in the rules' examples: hex pairs, 'text', and so on.
+pub(super) fn bytes(text: &str) -> Vec<u8> {
+    super::script::payload(text)
+}

@@ -1,0 +1,285 @@
+//! Single messages: the document's examples byte for byte, and the forms that real software sends.
+
+use super::lab::{Heard, Lab, bytes};
+
+/// The document's example reply for Counter-Strike: Source.
+pub(super) const COUNTER_STRIKE: &str = "FFFFFFFF490267616D653278732E636F6D20436F756E7465722D537472696B6520536F7572636520233100\
+     64655F6475737400637374726 96B6500436F756E7465722D537472696B653A20536F7572636500\
+     F0000510 04646C0000312E302E302E323200";
+
+/// For The Ship.
+pub(super) const THE_SHIP: &str = "FFFFFFFF490753686970205365727665720062617461766965720073686970005468652053686970006009\
+     0105006C770000010303312E302E302E3400";
+
+/// For SiN 1 Multiplayer.
+const SIN: &str = "FFFFFFFF492F53656E73656D616E6E2053694E20444D0070617261646F780053694E203100\
+     53694E2031001D050010006C770000312E302E302E3000";
+
+/// For Rag Doll Kung Fu.
+const RAG_DOLL: &str = "FFFFFFFF49FC54686520447564652773 20646F6A6F00536F636365720052444B46536F63\
+     6365720052616744 6F6C6C4B756E6746753A20536F6363657200EA030104000077000032 2E332E302E3000";
+
+fn hex(text: &str) -> Vec<u8> {
+    bytes(&text.replace(' ', ""))
+}
+
+/// What the server's answer to this request is told as.
+fn answered(request: &str, answer: &[u8]) -> Heard {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(request)).s(0.02, answer).end(9.0);
+    assert_eq!(lab.sink.heard.len(), 2, "{:?}", lab.names());
+    lab.sink.heard.pop().unwrap()
+}
+
+fn info(answer: &str) -> Heard {
+    answered("FFFFFFFF 54 'Source Engine Query' 00", &bytes(answer))
+}
+
+/// A player request with the challenge it was given, and its answer.
+fn players(answer: &str) -> Heard {
+    listed("55", answer)
+}
+
+fn rules(answer: &str) -> Heard {
+    listed("56", answer)
+}
+
+fn listed(kind: &str, answer: &str) -> Heard {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(&format!("FFFFFFFF {kind} FFFFFFFF")));
+    lab.s(0.02, &bytes("FFFFFFFF 41 4BA1D522"));
+    lab.c(0.03, &bytes(&format!("FFFFFFFF {kind} 4BA1D522")));
+    lab.s(0.05, &bytes(answer)).end(9.0);
+    assert_eq!(lab.sink.heard.len(), 4, "{:?}", lab.names());
+    lab.sink.heard.pop().unwrap()
+}
+
+fn request(request: &str) -> Heard {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(request));
+    lab.sink.heard.pop().unwrap()
+}
+
+#[test]
+fn the_documents_info_answers_decode_to_the_last_byte() {
+    let games = [
+        (COUNTER_STRIKE, "game2xs.com Counter-Strike Source #1", "de_dust", "240", "5", "1.0.0.22"),
+        (THE_SHIP, "Ship Server", "batavier", "2400", "1", "1.0.0.4"),
+        (SIN, "Sensemann SiN DM", "paradox", "1309", "0", "1.0.0.0"),
+        (RAG_DOLL, "The Dude's dojo", "Soccer", "1002", "1", "2.3.0.0"),
+    ];
+    for (reply, name, map, app, players, version) in games {
+        let heard = answered("FFFFFFFF 54 'Source Engine Query' 00", &hex(reply));
+        assert_eq!(heard.name, "info_response");
+        let told = ["name", "map", "app_id", "players", "version"].map(|f| heard.value(f).unwrap());
+        assert_eq!(told, [name, map, app, players, version]);
+        assert_eq!(heard.value("unparsed"), None);
+        let allowed = |code: &String| code == "(SEC003)" || code == "(A2S011)";
+        assert!(heard.codes().iter().all(allowed), "{name}: {:?}", heard.codes());
+    }
+}
+
+#[test]
+fn the_documents_ship_answer_has_its_three_fields() {
+    let heard = answered("FFFFFFFF 54 'Source Engine Query' 00", &hex(THE_SHIP));
+    let told = ["mode", "witnesses", "duration"].map(|field| heard.value(field).unwrap());
+    assert_eq!(told, ["1", "3", "3"]);
+}
+
+#[test]
+fn the_documents_ping_and_challenge() {
+    let ping = hex("FFFFFFFF 6A303030303030303030303030303000");
+    let heard = answered("FFFFFFFF 69", &ping);
+    assert_eq!((heard.name, heard.value("payload")), ("ping_response", Some("00000000000000")));
+    assert!(heard.findings.is_empty());
+
+    let heard = answered("FFFFFFFF 57", &hex("FFFFFFFF 41 32425945"));
+    let challenge = i32::from_le_bytes([0x32, 0x42, 0x59, 0x45]).to_string();
+    assert_eq!((heard.name, heard.value("challenge")), ("challenge_response", Some(&*challenge)));
+    assert!(heard.findings.is_empty());
+}
+
+#[test]
+fn pings_are_answered_in_three_forms() {
+    assert_eq!(answered("FFFFFFFF 69", &bytes("FFFFFFFF 6A 00")).codes(), [""; 0]);
+    assert_eq!(answered("FFFFFFFF 69", &bytes("FFFFFFFF 6A")).codes(), ["(A2S063)"]);
+    assert_eq!(answered("FFFFFFFF 69", &bytes("FFFFFFFF 6A 'x' 00")).codes(), ["A2S063"]);
+}
+
+#[test]
+fn info_requests_with_a_challenge_with_padding_and_with_neither() {
+    let plain = request("FFFFFFFF 54 'Source Engine Query' 00");
+    assert_eq!((plain.name, plain.value("challenge")), ("info_request", None));
+    let asks = request("FFFFFFFF 54 'Source Engine Query' 00 FFFFFFFF");
+    assert_eq!((asks.value("challenge"), asks.codes()), (Some("-1"), vec![]));
+    let zero = request("FFFFFFFF 54 'Source Engine Query' 00 00000000");
+    assert_eq!((zero.value("challenge"), zero.codes()), (Some("0"), vec!["(A2S022)".into()]));
+    let padded = request("FFFFFFFF 54 'Source Engine Query' 00 00*1175");
+    assert_eq!((padded.value("challenge"), padded.codes()), (None, vec!["(A2S006)".into()]));
+    let padded = request("FFFFFFFF 54 'Source Engine Query' 00 FFFFFFFF 00*20");
+    assert_eq!((padded.value("challenge"), padded.codes()), (Some("-1"), vec!["(A2S006)".into()]));
+    let short = request("FFFFFFFF 54 'Source Engine Query' 00 4BA1");
+    assert_eq!((short.name, short.codes()), ("info_request", vec!["A2S010".into()]));
+    let open = request("FFFFFFFF 54 'Source Engine Query'");
+    assert_eq!((open.name, open.codes()), ("info_request", vec!["A2S010".into()]));
+}
+
+#[test]
+fn junk_for_a_challenge_is_shown_as_bytes() {
+    for junk in ["'4294967295'", "'%s'", "", "4BA1D5"] {
+        let heard = request(&format!("FFFFFFFF 55 {junk}"));
+        assert_eq!(
+            (heard.name, heard.codes()),
+            ("player_request", vec!["A2S021".into()]),
+            "{junk}"
+        );
+        assert_eq!(heard.value("challenge"), None);
+    }
+    let heard = answered("FFFFFFFF 55 FFFFFFFF", &bytes("FFFFFFFF 41 4BA1"));
+    assert_eq!((heard.name, heard.codes()), ("challenge_response", vec!["A2S020".into()]));
+    let heard = answered("FFFFFFFF 55 FFFFFFFF", &bytes("FFFFFFFF 41 4BA1D52200"));
+    assert_eq!(
+        (heard.codes(), heard.value("challenge")),
+        (vec!["A2S020".into()], Some("584425803"))
+    );
+}
+
+#[test]
+fn all_extra_data_in_the_documents_order() {
+    let heard = info(
+        "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'Dm' 00 01 '1' 00 F1 \
+         le16:27015 le64:90071992547758081 le16:27020 'tv' 00 'a,b' 00 le64:730",
+    );
+    let told = ["edf", "port", "steam_id", "sourcetv_port", "sourcetv_name", "keywords", "game_id"];
+    let told = told.map(|field| heard.value(field).unwrap());
+    assert_eq!(told, ["241", "27015", "90071992547758081", "27020", "tv", "a,b", "730"]);
+    assert_eq!(heard.codes(), ["(SEC003)"]);
+}
+
+#[test]
+fn the_obsolete_info_with_and_without_a_mod() {
+    let start = "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'cstrike' 00 'g' 00 05 10 2F 'dw'";
+    let plain = info(&format!("{start} 00 00 01 02"));
+    assert_eq!((plain.value("vac"), plain.value("bots")), (Some("1"), Some("2")));
+    assert_eq!(plain.codes(), ["(A2S019)", "(SEC003)"]);
+    let section = "'l' 00 'd' 00 00 le32:1 le32:184000000 00 01";
+    let modded = info(&format!("{start} 00 01 {section} 01 02"));
+    assert_eq!((modded.value("mod_size"), modded.value("bots")), (Some("184000000"), Some("2")));
+    assert_eq!(modded.codes(), ["(A2S019)", "(SEC003)"]);
+    let missing = info(&format!("{start} 00 01 01 02"));
+    assert_eq!(missing.codes(), ["(A2S019)", "A2S015", "(SEC003)"]);
+    assert_eq!((missing.value("vac"), missing.value("bots")), (Some("1"), Some("2")));
+    let stray = info(&format!("{start} 00 00 {section} 01 02"));
+    assert_eq!(stray.codes(), ["(A2S019)", "A2S015", "(SEC003)"]);
+    assert_eq!((stray.value("link"), stray.value("bots")), (Some("l"), Some("2")));
+}
+
+#[test]
+fn a_relay_with_255_slots_may_be_incomplete() {
+    let start = "FFFFFFFF 49 30 'n' 00 'm' 00 'f' 00 'g' 00 le16:10 05";
+    assert_eq!(info(&format!("{start} FF 00 'p'")).codes(), ["(A2S007)", "(SEC003)"]);
+    assert_eq!(info(&format!("{start} 10 00 'p'")).codes(), ["A2S007", "(SEC003)"]);
+}
+
+#[test]
+fn players_are_counted_and_indexed() {
+    let heard = players("FFFFFFFF 44 02 00 'Ann' 00 FFFFFFFF f32:61.5 01 '' 00 02000000 f32:1");
+    assert_eq!(heard.values("name"), ["Ann", ""]);
+    assert_eq!(heard.values("score"), ["-1", "2"]);
+    assert_eq!(heard.values("duration"), ["61.5", "1"]);
+    assert_eq!(heard.codes(), [""; 0]);
+    let zeros = players("FFFFFFFF 44 02 00 'a' 00 00000000 f32:1 00 'b' 00 00000000 f32:1");
+    assert_eq!(zeros.codes(), ["(A2S031)"]);
+    let more = players("FFFFFFFF 44 01 00 'a' 00 00000000 f32:1 01 'b' 00 00000000 f32:1");
+    assert_eq!((more.codes(), more.values("name").len()), (vec!["A2S030".into()], 2));
+    let none = players("FFFFFFFF 44 00");
+    assert_eq!((none.value("num_players"), none.codes()), (Some("0"), vec![]));
+    for nonsense in ["NaN", "-1", "inf"] {
+        let list = players(&format!("FFFFFFFF 44 01 00 'a' 00 00000000 f32:{nonsense}"));
+        assert_eq!(list.codes(), ["A2S032"], "{nonsense}");
+    }
+}
+
+#[test]
+fn a_header_may_stand_twice() {
+    let heard = players("FFFFFFFF FFFFFFFF 44 01 00 'a' 00 00000000 f32:1");
+    assert_eq!((heard.name, heard.codes()), ("player_response", vec!["(A2S001)".into()]));
+}
+
+#[test]
+fn the_ship_adds_deaths_and_money() {
+    let plain = "FFFFFFFF 44 02 00 'a' 00 00000000 f32:1 01 'b' 00 00000000 f32:1";
+    let behind = players(&format!("{plain} le32:3 le32:100 le32:4 le32:200"));
+    assert_eq!(behind.codes(), ["(A2S006)"]);
+    assert_eq!(
+        (behind.values("deaths"), behind.values("money")),
+        (vec!["3", "4"], vec!["100", "200"])
+    );
+
+    let inside = "FFFFFFFF 44 02 00 'a' 00 00000000 f32:1 le32:3 le32:100 \
+                  01 'b' 00 00000000 f32:1 le32:4 le32:200";
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 54 'Source Engine Query' 00")).s(0.1, &hex(THE_SHIP));
+    lab.c(0.2, &bytes("FFFFFFFF 55 FFFFFFFF")).s(0.3, &bytes("FFFFFFFF 41 4BA1D522"));
+    lab.c(0.4, &bytes("FFFFFFFF 55 4BA1D522")).s(0.5, &bytes(inside));
+    let inside = lab.sink.heard.pop().unwrap();
+    assert_eq!((inside.values("name"), inside.codes()), (vec!["a", "b"], vec![]));
+    assert_eq!(inside.values("money"), ["100", "200"]);
+}
+
+#[test]
+fn rules_may_be_binary_in_chunks() {
+    let heard = rules("FFFFFFFF 45 0200 0102 00 FE0101 00 0202 00 80 00");
+    assert_eq!(heard.codes(), ["(A2S005)", "(A2S005)"]);
+    let heard = rules("FFFFFFFF 45 0100 'motd' 00 80 00");
+    assert_eq!(heard.codes(), ["A2S005"]);
+}
+
+#[test]
+fn names_of_many_rules_are_compared() {
+    let rule = |n: u32| format!("'sv_rule_{n}' 00 '1' 00");
+    let many: String = (0..60).map(rule).collect::<Vec<_>>().join(" ");
+    assert_eq!(rules(&format!("FFFFFFFF 45 le16:60 {many}")).codes(), [""; 0]);
+    let twice = rules(&format!("FFFFFFFF 45 le16:61 {many} {}", rule(17)));
+    assert_eq!(twice.codes(), ["A2S034"]);
+    assert_eq!(twice.findings[0].detail, "the rule \"sv_rule_17\" stands twice");
+}
+
+#[test]
+fn a_list_cut_off_at_about_1260_bytes_is_one_fault() {
+    let long = "FFFFFFFF 45 le16:9 'motd' 00 'x'*1200 00";
+    for rest in ["'name' 00 'x'*30", "'x'*36", "'name' 00 'x'*25 00", "'n' 00 80"] {
+        let list = rules(&format!("{long} {rest}"));
+        let codes = list.codes();
+        let long_enough = bytes(&format!("{long} {rest}")).len() >= 1240;
+        if long_enough {
+            assert_eq!(codes, ["A2S008"], "{rest}");
+        } else {
+            assert_eq!(codes, ["A2S004"], "{rest}");
+        }
+    }
+    let names = "01 'abcdefghij' 00 00000000 f32:1 ".repeat(62);
+    let cut = players(&format!("FFFFFFFF 44 FF {names}"));
+    assert!(cut.codes().contains(&"A2S008".into()) && !cut.codes().contains(&"A2S030".into()));
+}
+
+#[test]
+fn other_texts_and_messages_are_shown() {
+    let heard = info("FFFFFFFF 6C 'Banned by server' 0A00");
+    assert_eq!((heard.name, heard.value("text")), ("print", Some("Banned by server\n")));
+    assert_eq!(heard.codes(), ["(A2S003)"]);
+    let heard = info("FFFFFFFF 39 'redirected'");
+    assert_eq!((heard.name, heard.codes()), ("unknown", vec!["(A2S003)".into()]));
+    let heard = info("00*64");
+    assert_eq!((heard.name, heard.codes()), ("unknown", vec!["A2S001".into()]));
+}
+
+#[test]
+fn invalid_text_is_shown_with_its_place() {
+    let heard =
+        info("FFFFFFFF 49 11 'n' E4 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00");
+    assert_eq!(
+        (heard.value("name"), heard.codes()),
+        (Some("n\u{FFFD}"), vec!["A2S005".into(), "(SEC003)".into()])
+    );
+}

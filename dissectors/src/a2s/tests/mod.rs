@@ -1,0 +1,8 @@
+//! A2S as a user meets it: datagrams go in, messages and verdicts come out.
+
+mod lab;
+mod messages;
+mod robustness;
+mod script;
+mod splits;
+mod talks;

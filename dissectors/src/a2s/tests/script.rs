@@ -1,0 +1,131 @@
+//! The rules' own examples: each keeps its rule where it says so, and breaks it, and no other,
+//! where it says that.
+
+use crate::a2s::rules;
+use crate::kit::{Rule, Severity, Verdict};
+
+use super::lab::Lab;
+
+/// Rules that need more than one pair of hosts: the conversation does not judge them.
+const ELSEWHERE: [&Rule; 2] = [&rules::SEC004, &rules::SEC005];
+
+/// The bytes that an example's payload spells.
+pub(super) fn payload(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (mut token, length) = token(rest);
+        rest = &rest[length..];
+        if let Some(count) = rest.strip_prefix('*') {
+            let digits = count.find(|c: char| !c.is_ascii_digit()).unwrap_or(count.len());
+            token = token.repeat(count[..digits].parse().unwrap());
+            rest = &count[digits..];
+        }
+        bytes.extend(token);
+        rest = rest.trim_start();
+    }
+    bytes
+}
+
+fn token(text: &str) -> (Vec<u8>, usize) {
+    if let Some(quoted) = text.strip_prefix('\'') {
+        let end = quoted.find('\'').unwrap();
+        return (quoted.as_bytes()[..end].to_vec(), end + 2);
+    }
+    let end = text.find([' ', '*']).unwrap_or(text.len());
+    let word = &text[..end];
+    let bytes = match word.split_once(':') {
+        Some(("le16", n)) => n.parse::<u16>().unwrap().to_le_bytes().to_vec(),
+        Some(("le32", n)) => n.parse::<u32>().unwrap().to_le_bytes().to_vec(),
+        Some(("le64", n)) => n.parse::<u64>().unwrap().to_le_bytes().to_vec(),
+        Some(("f32", x)) => x.parse::<f32>().unwrap().to_le_bytes().to_vec(),
+        Some(other) => panic!("no token: {other:?}"),
+        None => {
+            let pairs = (0..word.len()).step_by(2);
+            pairs.map(|at| u8::from_str_radix(&word[at..at + 2], 16).unwrap()).collect()
+        }
+    };
+    (bytes, end)
+}
+
+fn endpoint(party: &str) -> String {
+    let (name, port) = party.split_once(':').map_or((party, None), |(n, p)| (n, Some(p)));
+    let digit: u16 = name.get(1..).filter(|d| !d.is_empty()).map_or(0, |d| d.parse().unwrap());
+    let (host, base) = match &name[..1] {
+        "c" => ("10.0.0.1", 50000),
+        "d" => ("10.0.1.1", 50000),
+        "s" => ("10.0.0.2", 27015),
+        other => panic!("no party: {other}"),
+    };
+    port.map_or_else(|| format!("{host}:{}", base + digit), |port| format!("{host}:{port}"))
+}
+
+fn run(script: &str) -> Lab<super::lab::Ear> {
+    let mut lab = Lab::new();
+    let (mut now, mut end) = (0.0, 0.0_f64);
+    for line in script.lines().filter(|line| !line.trim().is_empty()) {
+        if let Some(time) = line.strip_prefix("end ") {
+            end = time.parse().unwrap();
+            continue;
+        }
+        let mut words = line.splitn(5, char::is_whitespace);
+        let time = words.next().unwrap();
+        now = match time.strip_prefix('+') {
+            Some(more) => now + more.parse::<f64>().unwrap(),
+            None => time.parse().unwrap(),
+        };
+        let from = endpoint(words.next().unwrap());
+        assert_eq!(words.next(), Some(">"), "{line}");
+        let to = endpoint(words.next().unwrap());
+        lab.packet(now, &from, &to, &payload(words.next().unwrap()), false);
+    }
+    lab.end(end.max(now));
+    lab
+}
+
+/// Codes of what fails at error or warning severity.
+fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
+    let heard = lab.sink.heard.iter().flat_map(|heard| &heard.findings);
+    let all = heard.chain(&lab.sink.judge.findings);
+    let weighs =
+        |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;
+    all.filter(weighs).map(|f| format!("{}: {}", f.rule.code, f.detail)).collect()
+}
+
+#[test]
+fn right_examples_keep_their_rule_and_all_others() {
+    for rule in rules::ALL {
+        let lab = run(rule.right);
+        assert_eq!(failed(&lab), [String::new(); 0], "{rule:?}");
+        if ELSEWHERE.iter().any(|other| other.code == rule.code) {
+            continue;
+        }
+        let counts = lab.counts(rule);
+        assert!(counts.passed > 0 && counts.failed == 0, "{rule:?}: {counts:?}");
+        assert_eq!(counts.inconclusive, 0, "{rule:?}");
+    }
+}
+
+#[test]
+fn wrong_examples_break_their_rule_and_no_other() {
+    for rule in rules::ALL {
+        let (lab, failed) = (run(rule.wrong), failed(&run(rule.wrong)));
+        if ELSEWHERE.iter().any(|other| other.code == rule.code) {
+            assert_eq!(failed, [String::new(); 0], "{rule:?}");
+            continue;
+        }
+        let counts = lab.counts(rule);
+        assert!(counts.failed > 0, "{rule:?}: {counts:?}, {failed:?}");
+        let code = rule.code.to_string();
+        assert!(failed.iter().all(|other| other.starts_with(&code)), "{rule:?}: {failed:?}");
+    }
+}
+
+#[test]
+fn the_list_is_sorted_and_whole() {
+    let codes: Vec<_> = rules::ALL.iter().map(|rule| rule.code.to_string()).collect();
+    let catalogue = (1..=8).chain(10..=27).chain(30..=34).chain(40..=48);
+    let catalogue = catalogue.chain(50..=54).chain(60..=65).map(|n| format!("A2S{n:03}"));
+    let catalogue: Vec<_> = catalogue.chain((1..=5).map(|n| format!("SEC{n:03}"))).collect();
+    assert_eq!(codes, catalogue);
+}

@@ -1,0 +1,454 @@
+//! Split answers: every layout, every order, copies, loss, and bzip2.
+
+use std::io::Write;
+
+use bzip2::Compression;
+use bzip2::write::BzEncoder;
+
+use crate::a2s::rules;
+use crate::kit::{Budget, Rule};
+
+use super::lab::{C, Ear, Heard, Lab, S, bytes};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    GoldSrc,
+    Source,
+    OrangeBox,
+}
+
+const FORMS: [Form; 3] = [Form::GoldSrc, Form::Source, Form::OrangeBox];
+
+impl Form {
+    const fn name(self) -> &'static str {
+        match self {
+            Form::GoldSrc => "0",
+            Form::Source => "1",
+            Form::OrangeBox => "2",
+        }
+    }
+
+    /// One packet.
+    fn packet(self, id: u32, number: u8, total: u8, payload: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0xFE, 0xFF, 0xFF, 0xFF];
+        packet.extend(id.to_le_bytes());
+        match self {
+            Form::GoldSrc => packet.push(number << 4 | total),
+            Form::Source => packet.extend([total, number]),
+            Form::OrangeBox => packet.extend([total, number, 0xE0, 0x04]),
+        }
+        packet.extend(payload);
+        packet
+    }
+
+    /// A whole answer, in packets of 1248 bytes.
+    fn packets(self, id: u32, whole: &[u8]) -> Vec<Vec<u8>> {
+        let chunks: Vec<_> = whole.chunks(1248).collect();
+        let total = chunks.len() as u8;
+        let packets = chunks.iter().enumerate();
+        packets.map(|(number, chunk)| self.packet(id, number as u8, total, chunk)).collect()
+    }
+}
+
+/// A rules answer of this many rules, 34 bytes each.
+fn whole(rules: u16) -> Vec<u8> {
+    let mut whole = bytes("FFFFFFFF 45");
+    whole.extend(rules.to_le_bytes());
+    for rule in 0..rules {
+        write!(whole, "sv_rule_number_{rule:05}\0value_{rule:06}\0").unwrap();
+    }
+    whole
+}
+
+fn compressed(whole: &[u8]) -> Vec<u8> {
+    let mut data = BzEncoder::new(Vec::new(), Compression::best());
+    data.write_all(whole).unwrap();
+    data.finish().unwrap()
+}
+
+/// What stands behind the first packet's header: size, sum, bzip2 data.
+fn announced(size: u32, sum: u32, data: &[u8]) -> Vec<u8> {
+    let mut all = size.to_le_bytes().to_vec();
+    all.extend(sum.to_le_bytes());
+    all.extend(data);
+    all
+}
+
+/// A capture in which rules are asked for, and not yet answered.
+fn asked() -> Lab<Ear> {
+    let mut lab = Lab::new();
+    ask(&mut lab, 0.0);
+    lab
+}
+
+fn ask(lab: &mut Lab<Ear>, time: f64) {
+    lab.c(time, &bytes("FFFFFFFF 56 FFFFFFFF")).s(time, &bytes("FFFFFFFF 41 4BA1D522"));
+    lab.c(time, &bytes("FFFFFFFF 56 4BA1D522"));
+}
+
+fn answer(lab: &mut Lab<Ear>, time: f64, packets: &[Vec<u8>]) {
+    for (at, packet) in packets.iter().enumerate() {
+        lab.s(time + at as f64 / 1000.0, packet);
+    }
+}
+
+/// What came behind the request.
+fn told(lab: &Lab<Ear>) -> &[Heard] {
+    &lab.sink.heard[3..]
+}
+
+fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+    let counts = lab.counts(rule);
+    [counts.passed, counts.failed, counts.inconclusive]
+}
+
+/// All orders of a few things.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    if count == 0 {
+        return vec![vec![]];
+    }
+    let mut all = Vec::new();
+    for order in orders(count - 1) {
+        for at in 0..count {
+            let mut order = order.clone();
+            order.insert(at, count - 1);
+            all.push(order);
+        }
+    }
+    all
+}
+
+#[test]
+fn every_layout_is_told_in_every_order() {
+    for form in FORMS {
+        for rules in [3, 60, 110, 140] {
+            let packets = form.packets(7, &whole(rules));
+            if packets.len() < 2 && form == Form::GoldSrc {
+                continue;
+            }
+            for order in orders(packets.len()) {
+                let mut lab = asked();
+                let packets: Vec<_> = order.iter().map(|&at| packets[at].clone()).collect();
+                answer(&mut lab, 0.1, &packets);
+                lab.end(9.0);
+                let [heard] = told(&lab) else { panic!("{form:?} {order:?}") };
+                assert_eq!(
+                    (heard.name, heard.value("layout")),
+                    ("rules_response", Some(form.name()))
+                );
+                assert_eq!(heard.value("num_rules").unwrap(), rules.to_string());
+                assert_eq!(heard.frames.len(), packets.len());
+                let sorted = order.is_sorted();
+                let codes = heard.codes();
+                let allowed = |code: &String| code == "(A2S051)" || !sorted && code == "(A2S054)";
+                assert!(codes.iter().all(allowed), "{form:?} {order:?} {codes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_layout_is_told_when_every_packet_comes_twice() {
+    for form in FORMS {
+        let packets: Vec<_> =
+            form.packets(7, &whole(110)).into_iter().flat_map(|p| [p.clone(), p]).collect();
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &packets);
+        lab.end(9.0);
+        let names: Vec<_> = told(&lab).iter().map(|heard| heard.name).collect();
+        assert_eq!(names, ["rules_response", "split_fragment"], "{form:?}");
+        assert_eq!(told(&lab)[0].codes(), ["(A2S044)"]);
+        assert_eq!(told(&lab)[1].codes(), ["(A2S044)"]);
+    }
+}
+
+#[test]
+fn a_different_copy_is_told_before_the_whole_and_behind_it() {
+    for form in FORMS {
+        let mut packets = form.packets(7, &whole(60));
+        let mut other = packets[0].clone();
+        *other.last_mut().unwrap() ^= 1;
+        packets.insert(1, other.clone());
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &packets);
+        assert_eq!(told(&lab)[0].codes(), ["A2S044"], "{form:?}");
+        lab.s(0.2, &packets[0]).s(0.2, &packets[2]).end(9.0);
+        assert_eq!(told(&lab).len(), 3);
+
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &form.packets(7, &whole(60)));
+        lab.s(0.2, &other).end(9.0);
+        let codes: Vec<_> = told(&lab).iter().map(Heard::codes).collect();
+        assert_eq!(codes, [vec![], vec!["A2S044".to_owned()]], "{form:?}");
+    }
+}
+
+#[test]
+fn answers_may_be_interleaved() {
+    for form in FORMS {
+        let (one, two) = (form.packets(7, &whole(60)), form.packets(8, &whole(70)));
+        let mut lab = asked();
+        ask(&mut lab, 0.05);
+        answer(&mut lab, 0.1, &[one[0].clone(), two[1].clone(), two[0].clone(), one[1].clone()]);
+        lab.end(9.0);
+        let counts: Vec<_> =
+            lab.sink.heard.iter().filter_map(|heard| heard.value("num_rules")).collect();
+        assert_eq!(counts, ["70", "60"], "{form:?}");
+        assert_eq!(lab.codes(), ["(A2S054)"]);
+    }
+}
+
+#[test]
+fn an_id_may_be_used_again_and_is_told() {
+    for form in FORMS {
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &form.packets(1, &whole(60)));
+        ask(&mut lab, 5.0);
+        answer(&mut lab, 5.1, &form.packets(1, &whole(60)));
+        lab.end(20.0);
+        assert_eq!(lab.codes(), ["A2S052"], "{form:?}");
+    }
+}
+
+#[test]
+fn a_missing_packet_is_judged_by_what_the_capture_shows() {
+    for form in FORMS {
+        let packets = form.packets(7, &whole(110));
+        for missing in 0..packets.len() {
+            let mut left = packets.clone();
+            left.remove(missing);
+            let given_up = |end: f64| {
+                let mut lab = asked();
+                answer(&mut lab, 0.1, &left);
+                lab.end(end);
+                lab
+            };
+            let lab = given_up(9.0);
+            let fragments = told(&lab);
+            assert_eq!(fragments.len(), left.len());
+            assert!(fragments.iter().all(|heard| heard.name == "split_fragment"));
+            assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0], "{form:?}");
+            assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+            if missing != 0 {
+                assert_eq!(fragments[0].value("layout"), Some(form.name()));
+                assert_eq!(fragments[0].value("total"), Some("4"));
+            }
+            let lab = given_up(0.2);
+            assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 1], "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_the_recording_cut_proves_nothing() {
+    let packets = Form::OrangeBox.packets(7, &whole(60));
+    let mut lab = asked();
+    lab.packet(0.1, S, C, &packets[0][..600], true);
+    lab.s(0.2, &packets[1]).end(9.0);
+    let failed: u64 = rules::ALL.iter().map(|rule| lab.counts(rule).failed).sum();
+    assert_eq!(failed, 0, "{:?}", lab.codes());
+}
+
+#[test]
+fn the_first_packet_of_two_servers_differs_by_its_size_field() {
+    // Without FF FF FF FF nothing but Size, and what is known of the server, tells the two apart.
+    let mut headless = whole(60);
+    headless.drain(..4);
+    for form in [Form::Source, Form::OrangeBox] {
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &form.packets(7, &headless));
+        lab.end(9.0);
+        let heard = &told(&lab)[0];
+        assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
+        assert_eq!(heard.codes(), ["A2S045"]);
+        assert_eq!(heard.value("chosen_by"), Some("4"));
+    }
+}
+
+#[test]
+fn earlier_answers_and_info_speak_for_a_layout() {
+    // The payload's first two bytes could be a Size.
+    let odd = bytes("E004 'motd'");
+    let mut lab = Lab::new();
+    let info = "FFFFFFFF 49 07 'n' 00 'm' 00 'f' 00 'g' 00 le16:240 05 10 00 'dl' 00 01 '1' 00";
+    lab.c(0.0, &bytes("FFFFFFFF 54 'Source Engine Query' 00")).s(0.0, &bytes(info));
+    lab.s(0.1, &Form::Source.packet(1, 0, 1, &odd));
+    let heard = lab.sink.heard.last().unwrap();
+    assert_eq!((heard.value("layout"), heard.value("chosen_by")), (Some("1"), Some("3")));
+
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 56 FFFFFFFF"));
+    lab.s(0.1, &Form::Source.packet(1, 0, 1, &odd));
+    let heard = lab.sink.heard.last().unwrap();
+    assert_eq!((heard.value("layout"), heard.value("chosen_by")), (Some("2"), Some("4")));
+}
+
+#[test]
+fn a_header_inside_may_stand_twice() {
+    let mut doubled = bytes("FFFFFFFF");
+    doubled.extend(whole(60));
+    for form in FORMS {
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &form.packets(7, &doubled));
+        lab.end(9.0);
+        let heard = &told(&lab)[0];
+        assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
+        assert_eq!(heard.codes(), ["(A2S045)"], "{form:?}");
+    }
+}
+
+#[test]
+fn a_goldsrc_id_may_have_the_bit_that_means_compression_elsewhere() {
+    let mut lab = asked();
+    answer(&mut lab, 0.1, &Form::GoldSrc.packets(0x8000_0001, &whole(60)));
+    lab.end(9.0);
+    let heard = &told(&lab)[0];
+    assert_eq!((heard.value("compressed"), heard.codes()), (Some("0"), vec![]));
+    assert_eq!(heard.value("id"), Some("2147483649"));
+}
+
+#[test]
+fn compressed_answers_are_read_in_both_layouts_and_in_any_order() {
+    // Random values keep bzip2 from making one packet of it.
+    let mut whole = bytes("FFFFFFFF 45 le16:200");
+    let mut state = 1_u32;
+    for rule in 0..200 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        write!(whole, "rule{rule}\0{state:08x}{:08x}\0", state.wrapping_mul(state)).unwrap();
+    }
+    let data = announced(whole.len() as u32, crc32fast::hash(&whole), &compressed(&whole));
+    for form in [Form::Source, Form::OrangeBox] {
+        let packets = form.packets(0x8000_0007, &data);
+        assert!(packets.len() > 1);
+        for order in orders(packets.len()) {
+            let mut lab = asked();
+            answer(&mut lab, 0.1, &order.iter().map(|&at| packets[at].clone()).collect::<Vec<_>>());
+            lab.end(9.0);
+            let heard = &told(&lab)[0];
+            assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
+            assert_eq!(heard.value("num_rules"), Some("200"));
+            assert_eq!(heard.value("decompressed_size").unwrap(), whole.len().to_string());
+            assert!(
+                !heard.codes().iter().any(|code| !code.starts_with('(')),
+                "{:?}",
+                heard.codes()
+            );
+        }
+    }
+}
+
+/// One packet with this behind its header, compressed.
+fn one(data: &[u8]) -> Lab<Ear> {
+    let mut lab = asked();
+    answer(&mut lab, 0.1, &Form::OrangeBox.packets(0x8000_0007, data));
+    lab.end(9.0);
+    lab
+}
+
+#[test]
+fn a_wrong_size_a_wrong_sum_and_no_bzip2_at_all() {
+    let (whole, data) = (whole(60), compressed(&whole(60)));
+    let (size, sum) = (whole.len() as u32, crc32fast::hash(&whole));
+    let good = ["(A2S051)".to_owned()];
+    assert_eq!(told(&one(&announced(size, sum, &data)))[0].codes(), good);
+    for wrong in [0, 1, size - 1, size + 1, u32::MAX] {
+        let lab = one(&announced(wrong, sum, &data));
+        assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S047"], "{wrong}");
+        assert_eq!(told(&lab)[0].value("num_rules"), Some("60"));
+    }
+    let lab = one(&announced(size, !sum, &data));
+    assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S048"]);
+    for cut in [0, 3, 4, 10, data.len() - 1] {
+        let lab = one(&announced(size, sum, &data[..cut]));
+        assert_eq!(told(&lab)[0].name, "unknown");
+        assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S046"], "{cut}");
+        assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+    }
+    let plain = one(&whole);
+    assert_eq!(
+        (told(&plain)[0].name, told(&plain)[0].codes()),
+        ("rules_response", vec!["A2S046".into()])
+    );
+}
+
+#[test]
+fn a_bomb_is_defused() {
+    let mut bomb = bytes("FFFFFFFF 45 0100 'motd' 00");
+    bomb.resize(64 << 20, b'x');
+    let data = announced(bomb.len() as u32, crc32fast::hash(&bomb), &compressed(&bomb));
+    assert!(data.len() < 8 << 10, "{}", data.len());
+    let lab = one(&data);
+    let heard = &told(&lab)[0];
+    let value = heard.value("value").unwrap();
+    assert!(value.len() < lab.settings.limits.inflated, "{}", value.len());
+    let failed: u64 = rules::ALL.iter().map(|rule| lab.counts(rule).failed).sum();
+    assert_eq!(failed, lab.counts(&rules::A2S051).failed, "{:?}", lab.codes());
+    assert_eq!(verdict(&lab, &rules::A2S047), [0, 0, 1]);
+}
+
+#[test]
+fn headers_that_disagree() {
+    let packets = Form::OrangeBox.packets(7, &whole(60));
+    let with = |at: usize, value: u8| {
+        let mut packets = packets.clone();
+        packets[1][at] = value;
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &packets);
+        lab.end(9.0);
+        lab.codes().into_iter().filter(|code| !code.starts_with('(')).collect::<Vec<_>>()
+    };
+    assert_eq!(with(8, 3), ["A2S042"]); // total
+    assert_eq!(with(8, 0), ["A2S042"]);
+    assert_eq!(with(9, 2), ["A2S041"]); // number
+    assert_eq!(with(9, 0), ["A2S044"]);
+    assert_eq!(with(10, 1), ["A2S042"]); // Size
+    assert_eq!(with(7, 0x80), ["A2S042"]); // the compressed bit
+}
+
+#[test]
+fn goldsrc_totals_out_of_range() {
+    for total in [0, 1] {
+        let mut lab = asked();
+        lab.s(0.1, &Form::GoldSrc.packet(7, 0, total, &whole(10))).end(9.0);
+        assert!(lab.codes().contains(&"A2S040".into()), "{total}: {:?}", lab.codes());
+        assert_eq!(told(&lab)[0].value("layout"), Some("0"));
+    }
+}
+
+#[test]
+fn two_layouts_of_one_server() {
+    let mut lab = asked();
+    answer(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(60)));
+    ask(&mut lab, 1.0);
+    answer(&mut lab, 1.1, &Form::GoldSrc.packets(8, &whole(60)));
+    lab.end(9.0);
+    assert_eq!(lab.codes(), ["A2S053"]);
+}
+
+#[test]
+fn too_many_answers_at_once_and_too_little_room() {
+    let mut lab = asked();
+    for id in 0..100 {
+        lab.s(0.1, &Form::OrangeBox.packet(id, 0, 3, &whole(10)));
+    }
+    lab.end(0.2);
+    assert_eq!(lab.names().iter().filter(|name| **name == "split_fragment").count(), 100);
+    assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 100]);
+
+    let mut lab = asked();
+    lab.budget = Budget::new(2000);
+    answer(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(110)));
+    lab.end(9.0);
+    assert_eq!(told(&lab).len(), 4);
+    assert_eq!(lab.counts(&rules::A2S043).failed, 0, "{:?}", lab.codes());
+}
+
+#[test]
+fn many_packets_under_one_id_are_bounded() {
+    let mut lab = asked();
+    for at in 0..2000_u32 {
+        lab.s(0.1, &Form::OrangeBox.packet(7, 0, 9, &at.to_le_bytes()));
+    }
+    lab.end(9.0);
+    assert_eq!(told(&lab).len(), 2000);
+}

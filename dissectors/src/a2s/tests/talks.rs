@@ -1,0 +1,274 @@
+//! Conversations: who asked what, who answered, and who is not to blame.
+
+use crate::a2s::{A2s, Talk, rules};
+use crate::kit::{Claim, Hint, Protocol, Rule};
+
+use super::lab::{C, Ear, Lab, S, bytes};
+
+const INFO: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const INFO_ANSWER: &str =
+    "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
+const OBSOLETE: &str =
+    "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
+const PLAYERS: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
+
+/// Lines of time, who speaks (`c` or `s`) and what.
+fn talk(lines: &[(f64, char, &str)], end: f64) -> Lab<Ear> {
+    let mut lab = Lab::new();
+    for &(time, who, what) in lines {
+        match who {
+            'c' => lab.c(time, &bytes(what)),
+            _ => lab.s(time, &bytes(what)),
+        };
+    }
+    lab.end(end);
+    lab
+}
+
+fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+    let counts = lab.counts(rule);
+    [counts.passed, counts.failed, counts.inconclusive]
+}
+
+#[test]
+fn a_flow_that_said_one_thing_is_small() {
+    assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+}
+
+#[test]
+fn info_by_way_of_a_challenge() {
+    let challenged = &format!("{INFO} 4BA1D522");
+    let lab = talk(
+        &[
+            (0.0, 'c', INFO),
+            (0.1, 's', "FFFFFFFF 41 4BA1D522"),
+            (0.2, 'c', challenged),
+            (0.3, 's', INFO_ANSWER),
+        ],
+        9.0,
+    );
+    assert_eq!(lab.codes(), ["(A2S026)"]);
+    assert_eq!(verdict(&lab, &rules::SEC003), [1, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S022), [1, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
+}
+
+#[test]
+fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
+    let answered = [(0.0, 'c', "FFFFFFFF 55 FFFFFFFF"), (0.1, 's', "FFFFFFFF 41 4BA1D522")];
+    let unanswered = (0.2, 'c', "FFFFFFFF 55 4BA1D522");
+    let with = |end| talk(&[answered[0], answered[1], unanswered], end);
+    assert_eq!(verdict(&with(9.0), &rules::A2S062), [1, 1, 0]);
+    assert_eq!(verdict(&with(1.0), &rules::A2S062), [1, 0, 1]);
+    assert_eq!(verdict(&talk(&[(0.0, 'c', INFO)], 9.0), &rules::A2S062), [0, 0, 1]);
+
+    let mut vouched = Lab::new();
+    vouched.vouched = true;
+    vouched.c(0.0, &bytes(INFO)).end(0.1);
+    assert_eq!(verdict(&vouched, &rules::A2S062), [0, 1, 0]);
+}
+
+#[test]
+fn a_server_that_turns_up_late_proves_that_it_was_silent_before() {
+    let lab = talk(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_ANSWER)], 60.0);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 1, 0]);
+    assert_eq!(lab.sink.judge.findings[0].mark.map(|mark| mark.frame), Some(1));
+}
+
+#[test]
+fn nothing_is_owed_to_wrong_requests_nor_to_those_that_servers_ignore() {
+    let wrong = ["FFFFFFFF 54 'Quarry' 00", "FFFFFFFF 55 01", "FFFFFFFF 57", "FFFFFFFF 69"];
+    for request in wrong {
+        let lab = talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', request)], 9.0);
+        assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0], "{request}");
+    }
+    let lab =
+        talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S022), [0, 1, 0]);
+}
+
+#[test]
+fn a_challenge_counts_for_the_address_and_not_for_the_port() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF")).s(0.1, &bytes("FFFFFFFF 41 4BA1D522"));
+    lab.packet(0.2, "10.0.0.1:50009", S, &bytes(INFO), false);
+    lab.packet(0.2, "10.0.0.1:50009", S, &bytes("FFFFFFFF 56 4BA1D522"), false);
+    assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 0]);
+    lab.packet(0.3, "10.0.1.1:50000", S, &bytes(INFO), false);
+    lab.packet(0.3, "10.0.1.1:50000", S, &bytes("FFFFFFFF 56 4BA1D522"), false);
+    assert_eq!(verdict(&lab, &rules::A2S022), [2, 1, 0]);
+}
+
+#[test]
+fn without_a_beginning_or_with_a_challenge_lost_nothing_is_proven() {
+    let lab = talk(&[(0.0, 'c', "FFFFFFFF 55 4BA1D522"), (0.1, 's', PLAYERS)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S022), [0, 0, 1]);
+    assert_eq!(verdict(&lab, &rules::A2S024), [0, 0, 1]);
+
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    lab.packet(0.1, S, C, &bytes("FFFFFFFF 41 4B"), true);
+    lab.c(0.2, &bytes("FFFFFFFF 55 4BA1D522"));
+    assert_eq!(verdict(&lab, &rules::A2S022), [1, 0, 1]);
+    assert_eq!(verdict(&lab, &rules::A2S020), [0, 0, 1]);
+
+    let lab = talk(&[(0.0, 's', INFO_ANSWER), (0.1, 's', PLAYERS)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S061), [0, 0, 2]);
+}
+
+#[test]
+fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
+    let start = [(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")];
+    let [a, b, c] = start;
+    let lab = talk(&[a, b, c, (0.3, 's', "FFFFFFFF 41 4BA1D522")], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S024), [1, 0, 0]);
+    let lab = talk(&[a, b, c, (0.3, 's', PLAYERS)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S024), [0, 1, 0]);
+}
+
+#[test]
+fn hybrid_servers_answer_info_up_to_three_times() {
+    let first = (0.0, 'c', INFO);
+    let lab =
+        talk(&[first, (0.1, 's', OBSOLETE), (0.1, 's', INFO_ANSWER), (0.1, 's', PLAYERS)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S060), [3, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S061), [1, 0, 0]);
+    let lab = talk(&[first, (0.1, 's', INFO_ANSWER), (0.1, 's', INFO_ANSWER)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S061), [1, 1, 0]);
+}
+
+#[test]
+fn answers_find_their_requests_in_any_order() {
+    let lab = talk(
+        &[
+            (0.0, 'c', INFO),
+            (0.0, 'c', "FFFFFFFF 55 FFFFFFFF"),
+            (0.0, 'c', "FFFFFFFF 56 FFFFFFFF"),
+            (0.1, 's', "FFFFFFFF 41 4BA1D522"),
+            (0.1, 's', "FFFFFFFF 41 4BA1D522"),
+            (0.2, 'c', "FFFFFFFF 55 4BA1D522"),
+            (0.2, 'c', "FFFFFFFF 56 4BA1D522"),
+            (0.3, 's', "FFFFFFFF 45 0100 'motd' 00 'x' 00"),
+            (0.3, 's', PLAYERS),
+            (0.4, 's', INFO_ANSWER),
+        ],
+        9.0,
+    );
+    assert_eq!(lab.codes(), ["(SEC003)"]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [5, 0, 0]);
+}
+
+#[test]
+fn an_answer_from_another_port_is_told_from_one_that_nobody_asked_for() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
+    assert_eq!(lab.codes(), ["A2S065"]);
+
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    lab.packet(0.1, "10.0.0.3:27015", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
+}
+
+#[test]
+fn one_socket_may_ask_several_servers_of_one_host() {
+    let mut lab = Lab::new();
+    for port in 0..3 {
+        lab.packet(0.0, C, &format!("10.0.0.2:{}", 27015 + port), &bytes(INFO), false);
+    }
+    for port in 0..3 {
+        lab.packet(0.1, &format!("10.0.0.2:{}", 27015 + port), C, &bytes(INFO_ANSWER), false);
+    }
+    lab.end(9.0);
+    assert_eq!(lab.codes(), ["(SEC003)"; 3]);
+}
+
+#[test]
+fn game_traffic_on_the_port_is_neither_shown_nor_blamed() {
+    let mut lab = talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER)], 0.2);
+    let before = lab.sink.heard.len();
+    lab.c(1.0, &bytes(INFO)).s(1.1, &bytes(INFO_ANSWER));
+    for time in 2..20 {
+        lab.c(time.into(), &bytes("05000080 01000080 DEADBEEF"));
+        lab.s(time.into(), &bytes("06000080 01000080 DEADBEEF"));
+    }
+    lab.end(30.0);
+    assert_eq!(lab.sink.heard.len(), before + 2);
+    assert_eq!(lab.counts(&rules::A2S001).failed, 0);
+}
+
+#[test]
+fn requests_that_pile_up_are_bounded() {
+    let mut lab = Lab::new();
+    for time in 0..1000 {
+        lab.c(f64::from(time) / 1000.0, &bytes(INFO));
+    }
+    lab.s(1.5, &bytes(INFO_ANSWER)).end(9.0);
+    let [passed, failed, unsure] = verdict(&lab, &rules::A2S062);
+    assert_eq!((passed, failed + unsure), (1, 999));
+    assert_eq!(failed, 15);
+}
+
+#[test]
+fn other_protocols_are_not_claimed() {
+    let none = Hint::default();
+    let port = Hint { to_port: true, from_port: true, ..none };
+    let known = Hint { known: true, ..port };
+    let others = [
+        "FFFFFFFF 21 4C 61 6E", // Steam discovery
+        "FFFFFFFF 66 0A 0A00000269870000",
+        "FFFFFFFF 73 0A 12345678",
+    ];
+    for other in others {
+        assert_eq!(A2s::claim(&bytes(other), known), Claim::No, "{other}");
+    }
+    let games = [
+        "FFFFFFFF 'getstatus'",
+        "FFFFFFFF 'statusResponse' 0A '\\x\\y'",
+        "FFFFFFFF 'getinfo xxx'",
+        "FFFFFFFF 'infoResponse' 0A '\\x\\y'",
+        "FFFFFFFF 'challengeResponse 1'",
+        "FFFFFFFF 'netinfo 49 0 0' 0A",
+        "05000080 01000080 DEADBEEF",
+        "00*64",
+        "",
+        "FF",
+    ];
+    for game in games {
+        let claim = A2s::claim(&bytes(game), port);
+        assert_eq!(claim, Claim::No, "{game}");
+    }
+}
+
+#[test]
+fn own_messages_are_claimed() {
+    let none = Hint::default();
+    for sure in
+        [INFO, INFO_ANSWER, OBSOLETE, PLAYERS, "FFFFFFFF 55 01020304", "FFFFFFFF 56 FFFFFFFF"]
+    {
+        assert_eq!(A2s::claim(&bytes(sure), none), Claim::Sure, "{sure}");
+    }
+    let weak =
+        ["FFFFFFFF 57", "FFFFFFFF 69", "FFFFFFFF 6A 00", "FFFFFFFF 41 01020304", "FFFFFFFF 6C 'x'"];
+    for weak in
+        weak.into_iter().chain(["FEFFFFFF 01000000 02 00 E004 FFFFFFFF", "FFFFFFFF 44 05 01"])
+    {
+        assert_eq!(A2s::claim(&bytes(weak), none), Claim::Weak, "{weak}");
+    }
+}
+
+#[test]
+fn conversations_begin_with_what_needs_nothing_before_it() {
+    for opens in
+        [INFO, "FFFFFFFF 57", "FFFFFFFF 69", "FFFFFFFF 55 FFFFFFFF", "FFFFFFFF 56 00000000"]
+    {
+        assert!(A2s::opens(&bytes(opens)), "{opens}");
+    }
+    let challenged = &format!("{INFO} 4BA1D522");
+    for not in [challenged, "FFFFFFFF 55 4BA1D522", INFO_ANSWER, "", "FEFFFFFF 01000000 02 00 E004"]
+    {
+        assert!(!A2s::opens(&bytes(not)), "{not}");
+    }
+}
