@@ -2,7 +2,7 @@
 
 use crate::kit::{Claim, Hint};
 
-use super::split::{Header, Layout, SINGLE, SPLIT};
+use super::layout::{Header, Layout, SINGLE, SPLIT};
 use super::{rules, walk};
 
 /// The whole of an info request.

@@ -1,5 +1,8 @@
 //! The fields of A2S messages, in the order of the document's tables.
 
+use std::borrow::Cow;
+
+use super::rules;
 use crate::kit::{Field, Kind};
 
 macro_rules! fields {
@@ -88,7 +91,7 @@ fields! {
     NUM_RULES = Field::new("num_rules", "Num Rules", Kind::Unsigned);
     RULES = Field::new("rules", "Rules", Kind::List);
     RULE = Field::new("rule", "Rule", Kind::Group);
-    RULE_NAME = Field::new("name", "Rule Name", Kind::Text);
+    RULE_NAME = Field::new("name", "Rule Name", Kind::Text).text(chunk);
     RULE_VALUE = Field::new("value", "Rule Value", Kind::Text);
 
     // Not in the document
@@ -123,12 +126,12 @@ fn message_type(value: u64) -> Option<&'static str> {
     })
 }
 
-/// The layouts a split answer may have. The values are [`Layout`](super::split::Layout)'s.
+/// The layouts a split answer may have. The values are [`Layout`](super::layout::Layout)'s.
 fn layout(value: u64) -> Option<&'static str> {
     ["goldsrc", "source", "orange_box"].get(value as usize).copied()
 }
 
-/// How the layout was told. The values are [`Reason`](super::split::Reason)'s.
+/// How the layout was told. The values are [`Reason`](super::layout::Reason)'s.
 fn chosen_by(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "only in this layout do the parts make one whole",
@@ -191,4 +194,10 @@ fn challenge(value: u64) -> Option<&'static str> {
         0 => Some("asks for a challenge, as some clients do"),
         _ => None,
     }
+}
+
+/// Arma 3 and DayZ put binary data into rules, in chunks that are named by two bytes.
+fn chunk(name: &[u8]) -> Option<Cow<'static, str>> {
+    let (number, total) = rules::chunk(name).filter(|chunk| !chunk.0.is_ascii_graphic())?;
+    Some(format!("binary data, chunk {number} of {total}").into())
 }

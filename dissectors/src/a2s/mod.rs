@@ -7,7 +7,9 @@
 
 mod claim;
 mod decode;
+mod facts;
 mod fields;
+mod layout;
 mod messages;
 mod parts;
 mod rules;
@@ -57,7 +59,7 @@ impl Protocol for A2s {
 
     fn expects(book: &Book, payload: &Payload<'_>) -> bool {
         let header = payload.bytes.first_chunk();
-        header.is_some_and(|header| matches!(*header, split::SINGLE | split::SPLIT))
+        header.is_some_and(|header| matches!(*header, layout::SINGLE | layout::SPLIT))
             && book.waiting.expects(payload)
     }
 

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::kit::{Context, Evidence, PartSpan, Payload, Side, Sink, Span, Time};
-
-use super::split::{self, Added, Header, Joined, Layout, Reason, Repeat, SINGLE, Set, Shape};
+use super::layout::{self, Header, Layout, Reason, SINGLE};
+use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
+use crate::kit::{Context, Evidence, PartSpan, Payload, Piece, Side, Sink, Span, Time};
 
 /// Whole answers of a flow that late copies are told by.
 const MOST_DONE: usize = 8;
@@ -46,8 +46,19 @@ impl Parts {
         self.sets.iter().position(which).map(|at| self.sets.remove(at))
     }
 
+    /// Whether all its packets are copies of one answer's that was whole before.
+    fn repeats(&self, set: &Set) -> bool {
+        self.done(set.side, set.id).is_some_and(|done| {
+            let known = |part| {
+                let hash = hash(set.bytes_of(part));
+                done.hashes.iter().any(|known| known.1 == hash)
+            };
+            set.parts().iter().all(known)
+        })
+    }
+
     fn done(&self, side: Side, id: u32) -> Option<&Done> {
-        self.done.iter().rev().find(|done| done.side == side && done.id == split::plain(id))
+        self.done.iter().rev().find(|done| done.side == side && done.id == layout::plain(id))
     }
 }
 
@@ -65,7 +76,7 @@ pub(super) fn message<S: Sink>(
     sink: &mut S,
 ) {
     let (side, now) = (payload.side, payload.time);
-    let id = match split::id(payload.bytes) {
+    let id = match layout::id(payload.bytes) {
         Some(id) if !toward_server => id,
         _ => {
             if toward_server {
@@ -76,7 +87,7 @@ pub(super) fn message<S: Sink>(
         }
     };
     give_up_due(cx, now, false, sink);
-    let mine = |set: &Set| set.side == side && set.id == split::plain(id);
+    let mine = |set: &Set| set.side == side && set.id == layout::plain(id);
     let set = match cx.talk.parts().take(mine) {
         Some(set) => set,
         None => {
@@ -88,10 +99,9 @@ pub(super) fn message<S: Sink>(
             if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
                 && let Some(oldest) = cx.talk.parts().take(|_| true)
             {
-                cx.talk.parts().spilled = Some(now);
-                give_up(cx, oldest, now, sink);
+                spill(cx, oldest, payload, sink);
             }
-            Set::new(side, id)
+            Set::new(side, id, cx.talk.was_asked(side))
         }
     };
     add(cx, set, payload, sink);
@@ -102,8 +112,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, 
     let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
     match set.add(payload, timeout, most, cx.budget) {
         Added::Full => {
-            cx.talk.parts().spilled = Some(payload.time);
-            give_up(cx, set, payload.time, sink);
+            spill(cx, set, payload, sink);
             alone(cx, payload, sink);
         }
         Added::Copy => cx.talk.parts().sets.push(set),
@@ -112,6 +121,14 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, 
             None => cx.talk.parts().sets.push(set),
         },
     }
+}
+
+/// An answer is given up for want of room, before the packet at hand is told of.
+fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, payload: &Payload<'_>, sink: &mut S) {
+    cx.talk.parts().spilled = Some(payload.time);
+    give_up(cx, set, payload.time, sink);
+    let (began, lost) = (cx.flow.began, payload.lost);
+    sink.evidence(Evidence { began, lost, ..Evidence::default() });
 }
 
 /// A packet that repeats one of an answer which is whole already: in which layout, and whether it
@@ -265,18 +282,20 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
 
 /// The rest of an answer did not come: each of its packets is a message of its own.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, now: Time, sink: &mut S) {
-    let (layout, _) = set.likeliest(cx.talk.layout());
+    let layout = set.likeliest(cx.talk.layout());
     let (timeout, first) = (cx.settings.answer_timeout, set.parts().first());
     // Packets that there was no room for may have been this answer's.
     let spilled = cx.talk.parts().spilled.is_some_and(|when| set.last.since(when) < timeout);
     sink.evidence(Evidence {
         began: cx.flow.began,
         lost: set.lost() || spilled,
-        asked_party_seen: true,
+        asked_party_seen: set.asked,
         waited: now.since(set.last) >= timeout,
         ..Evidence::default()
     });
-    if let Some(first) = first {
+    if cx.talk.parts().repeats(&set) {
+        rules::split_repeat(Repeat::Same, sink);
+    } else if let Some(first) = first {
         cx.talk.answered_somehow(set.side, first.time, timeout);
         let shape = set.shape(layout);
         if judge_packets(&shape, sink) {
@@ -295,7 +314,7 @@ fn recorded<'a>(
     cx: &Context<'_, A2s>,
     set: &'a Set,
     part: &PartSpan,
-    pieces: &'a [crate::kit::Piece],
+    pieces: &'a [Piece],
 ) -> Payload<'a> {
     let [first, second] = cx.flow.ends;
     let (from, to) = if set.side == Side::First { (first, second) } else { (second, first) };
@@ -316,7 +335,7 @@ fn recorded<'a>(
 
 /// A packet that no others are waited for with.
 fn alone<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
-    let (layout, _) = split::likeliest_alone(payload.bytes, cx.talk.layout());
+    let layout = split::likeliest_alone(payload.bytes, cx.talk.layout());
     fragment(payload, layout, sink);
 }
 

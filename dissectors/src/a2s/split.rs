@@ -1,7 +1,7 @@
-//! Split answers, "Multi-packet Response": three layouts that do not tell themselves apart. The
-//! packets of one ID are read in all three at once, until they make one whole in one of them.
+//! Split answers, "Multi-packet Response": the packets of one ID are read in all three layouts at
+//! once, until they make one whole in one of them.
 //!
-//! This file knows packets and layouts. It refuses to know rules and conversations.
+//! This file knows packets and layouts. It refuses to know conversations, and judges nothing.
 
 use std::io::Read;
 
@@ -9,68 +9,13 @@ use bzip2::read::BzDecoder;
 
 use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Time};
 
+use super::layout::{
+    COMPRESSED, Header, Layout, Reading, Reason, announced, id, is_compressed, plain,
+};
 use super::rules;
-
-/// The header of a split packet.
-pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
-
-/// The header of a single packet, and of what the packets of an answer make together.
-pub(super) const SINGLE: [u8; 4] = [0xFF; 4];
 
 /// Packets that one answer may have beside copies: a byte counts them.
 const MOST_PARTS: usize = 300;
-
-/// The three layouts of a split packet's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Layout {
-    /// Number and total in one byte.
-    GoldSrc,
-    /// A byte for each.
-    Source,
-    /// And a Size behind them.
-    OrangeBox,
-}
-
-impl Layout {
-    const ALL: [Layout; 3] = [Layout::GoldSrc, Layout::Source, Layout::OrangeBox];
-
-    /// As people and scripts read it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Layout::GoldSrc => "goldsrc",
-            Layout::Source => "source",
-            Layout::OrangeBox => "orange_box",
-        }
-    }
-
-    /// Where a packet's payload begins.
-    const fn header(self) -> usize {
-        match self {
-            Layout::GoldSrc => 9,
-            Layout::Source => 10,
-            Layout::OrangeBox => 12,
-        }
-    }
-}
-
-/// How the layout was told. The texts for people are beside the field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Reason {
-    /// Only in this layout do the packets make one whole.
-    Only,
-    /// FF FF FF FF stands where this layout's payload begins.
-    Header,
-    /// bzip2 data stands there.
-    Bzip2,
-    /// What the server sent before.
-    Server,
-    /// The form of the Size field.
-    Size,
-    /// Nothing decides.
-    Newest,
-}
 
 /// Whether a number of an answer came more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,138 +28,9 @@ pub(super) enum Repeat {
     Differs(u8),
 }
 
-/// What stands in front of a split packet's payload, read in one layout.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
-    pub(super) total: u8,
-    pub(super) number: u8,
-    pub(super) size: Option<u16>,
-    /// Where the payload begins.
-    at: usize,
-}
-
-impl Header {
-    /// `None` where the packet is too short for it.
-    pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<Header> {
-        let at = layout.header();
-        let (&first, rest) = bytes.get(8..at)?.split_first()?;
-        Some(match (layout, rest) {
-            (Layout::GoldSrc, _) => {
-                Header { total: first & 0x0F, number: first >> 4, size: None, at }
-            }
-            (_, &[number]) => Header { total: first, number, size: None, at },
-            (_, &[number, low, high]) => {
-                Header { total: first, number, size: Some(u16::from_le_bytes([low, high])), at }
-            }
-            _ => return None,
-        })
-    }
-}
-
-/// The ID of a split packet. `None` where the packet is too short for any layout.
-pub(super) fn id(bytes: &[u8]) -> Option<u32> {
-    bytes.get(8)?;
-    bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map(|id| u32::from_le_bytes(*id))
-}
-
-/// Bit 31 of an ID: "if the most significant bit is 1, then the response was compressed".
-const COMPRESSED: u32 = 0x8000_0000;
-
-/// What an ID is without the compressed bit.
-pub(super) const fn plain(id: u32) -> u32 {
-    id & !COMPRESSED
-}
-
-/// Whether an answer of this ID is compressed. The bit means nothing in the GoldSrc layout.
-pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
-    !matches!(layout, Layout::GoldSrc) && id & COMPRESSED != 0
-}
-
-/// Whether a layout makes sense of what stands behind a first packet's header.
-fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
-    let payload = bytes.get(header.at..)?;
-    if is_compressed(id(bytes)?, layout) && announced(payload).is_some() {
-        return Some(Reason::Bzip2);
-    }
-    payload.starts_with(&SINGLE).then_some(Reason::Header)
-}
-
-/// The packets of one ID, as one layout reads them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reading {
-    /// The first packet's total.
-    total: u8,
-    /// Which numbers below it came.
-    seen: [u64; 4],
-    count: u16,
-    /// A number that is not below the total of its packet.
-    beyond: Option<(u8, u8)>,
-    totals_differ: bool,
-    /// A packet is too short for this layout.
-    short: bool,
-    /// A number that came twice, with different bytes.
-    conflict: Option<u8>,
-    confirmed: Option<Reason>,
-    size: Option<u16>,
-    sizes_differ: bool,
-    /// Bytes that the longest packet carries.
-    longest: usize,
-}
-
-impl Reading {
-    fn add(&mut self, bytes: &[u8], layout: Layout, first: bool) {
-        let Some(header) = Header::read(bytes, layout) else {
-            self.short = true;
-            return;
-        };
-        if first {
-            (self.total, self.size) = (header.total, header.size);
-        }
-        self.totals_differ |= header.total != self.total;
-        self.sizes_differ |= header.size != self.size;
-        self.longest = self.longest.max(bytes.len() - header.at);
-        if header.number == 0 && self.confirmed.is_none() {
-            self.confirmed = confirmed(bytes, header, layout);
-        }
-        if header.number >= header.total {
-            self.beyond = self.beyond.or(Some((header.number, header.total)));
-        } else if self.has(header.number) {
-            self.conflict = self.conflict.or(Some(header.number));
-        } else if header.number < self.total {
-            if let Some(word) = self.seen.get_mut(usize::from(header.number / 64)) {
-                *word |= 1 << (header.number % 64);
-            }
-            self.count += 1;
-        }
-    }
-
-    fn has(&self, number: u8) -> bool {
-        let word = self.seen.get(usize::from(number / 64)).copied().unwrap_or_default();
-        word >> (number % 64) & 1 == 1
-    }
-
-    fn is_complete(&self) -> bool {
-        self.total > 0 && self.count == u16::from(self.total)
-    }
-
-    /// Whether the packets agree with each other.
-    fn is_sound(&self) -> bool {
-        !self.short && !self.totals_differ && self.beyond.is_none()
-    }
-
-    /// Whether Size, if the layout has one, can be one: not 0, not beyond a packet, and no less
-    /// than what the packets carry.
-    fn has_plausible_size(&self) -> bool {
-        self.size.is_none_or(|size| {
-            let size = usize::from(size);
-            !self.sizes_differ && (1..=rules::PACKET_SIZE).contains(&size) && self.longest <= size
-        })
-    }
-}
-
 /// The likeliest layout of one packet by itself.
-pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> (Layout, Reason) {
-    let mut set = Set::new(Side::First, 0);
+pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
+    let mut set = Set::new(Side::First, 0, false);
     set.read(bytes, true);
     set.likeliest(known)
 }
@@ -238,6 +54,8 @@ pub(super) struct Set {
     /// When the rest is no longer waited for.
     pub(super) due: Time,
     pub(super) last: Time,
+    /// A request for it was recorded: packets that came before the first are not missed.
+    pub(super) asked: bool,
     readings: [Reading; 3],
     buffer: Buffer,
     copied: bool,
@@ -245,8 +63,9 @@ pub(super) struct Set {
 }
 
 impl Set {
-    pub(super) fn new(side: Side, id: u32) -> Set {
+    pub(super) fn new(side: Side, id: u32, asked: bool) -> Set {
         Set {
+            asked,
             side,
             id: plain(id),
             due: Time::default(),
@@ -318,8 +137,8 @@ impl Set {
     }
 
     /// The likeliest layout of packets that do not make a whole.
-    pub(super) fn likeliest(&self, known: Option<Layout>) -> (Layout, Reason) {
-        self.best(known, |_| true)
+    pub(super) fn likeliest(&self, known: Option<Layout>) -> Layout {
+        self.best(known, |_| true).0
     }
 
     /// By rising weight: the newest; a Size that can be one; a total that is allowed, and packets
@@ -455,15 +274,6 @@ impl Set {
         }
         joined
     }
-}
-
-/// "This is only present in the first packet of the response and only if the response is being
-/// compressed": size and sum, told by the bzip2 data behind them.
-pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
-    let (size, rest) = payload.split_first_chunk()?;
-    let (sum, data) = rest.split_first_chunk()?;
-    let known = data.starts_with(b"BZh");
-    known.then(|| (u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
 }
 
 /// What the packets of a set look like in a layout.

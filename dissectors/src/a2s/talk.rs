@@ -3,157 +3,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{Context, Evidence, Mark, Payload, Read, Recent, Side, Sink, Span, Time};
-
 use super::decode::{self, Known, Said};
-use super::parts::Parts;
-use super::split::{Layout, SINGLE, SPLIT};
+use super::facts::{Answer, Asked, Fact, Request, Standing};
+use super::layout::{Layout, SINGLE, SPLIT};
+use super::parts::{self, Parts};
 use super::waiting::Waiting;
-use super::{A2s, parts, rules};
+use super::{A2s, rules};
+use crate::kit::{Context, Evidence, Payload, Read, Recent, Side, Sink, Span, Time};
 
 /// Requests of one flow that may wait at the same time, beside the oldest.
 const MOST_WAITING: usize = 15;
-
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Request {
-    Info,
-    Challenge,
-    Player,
-    Rules,
-    Ping,
-}
-
-impl Request {
-    const fn of(kind: u8) -> Option<Request> {
-        Some(match kind {
-            b'T' => Request::Info,
-            b'W' => Request::Challenge,
-            b'U' => Request::Player,
-            b'V' => Request::Rules,
-            b'i' => Request::Ping,
-            _ => return None,
-        })
-    }
-
-    /// The document's name.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Request::Info => "A2S_INFO",
-            Request::Challenge => "A2S_SERVERQUERY_GETCHALLENGE",
-            Request::Player => "A2S_PLAYER",
-            Request::Rules => "A2S_RULES",
-            Request::Ping => "A2A_PING",
-        }
-    }
-}
-
-/// What is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Info,
-    ObsoleteInfo,
-    Challenge,
-    Players,
-    Rules,
-    Ping,
-    /// A text, a message the document does not name, or bytes that are none.
-    Other,
-}
-
-impl Answer {
-    const fn of(kind: u8) -> Answer {
-        match kind {
-            b'I' => Answer::Info,
-            b'm' => Answer::ObsoleteInfo,
-            b'A' => Answer::Challenge,
-            b'D' => Answer::Players,
-            b'E' => Answer::Rules,
-            b'j' => Answer::Ping,
-            _ => Answer::Other,
-        }
-    }
-
-    /// As people read it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Answer::Info => "an info answer",
-            Answer::ObsoleteInfo => "an obsolete info answer",
-            Answer::Challenge => "a challenge",
-            Answer::Players => "a player list",
-            Answer::Rules => "a rules list",
-            Answer::Ping => "a ping answer",
-            Answer::Other => "something else",
-        }
-    }
-
-    /// How well it answers a request: the lower, the better. `None`: not at all.
-    fn fits(self, asked: &Asked) -> Option<u8> {
-        let asks = matches!(asked.standing, Standing::Absent | Standing::Asking | Standing::Zero);
-        Some(match (self, asked.request) {
-            (Answer::Info | Answer::ObsoleteInfo, Request::Info) => 0,
-            (Answer::Players, Request::Player) | (Answer::Rules, Request::Rules) => {
-                match asked.standing {
-                    Standing::Issued | Standing::Unknown => 0,
-                    Standing::NeverIssued => 1,
-                    _ => 2,
-                }
-            }
-            (Answer::Challenge, Request::Ping) => return None,
-            (Answer::Challenge, Request::Info) => 1 + u8::from(!asks),
-            (Answer::Challenge, _) => u8::from(!asks) * 2,
-            (Answer::Ping, Request::Ping) | (Answer::Other, _) => 0,
-            _ => return None,
-        })
-    }
-}
-
-/// What is known of the challenge that a request carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// There is none.
-    Absent,
-    /// -1: it asks for one.
-    Asking,
-    /// 0, with which some clients ask.
-    Zero,
-    /// This server gave it to this client.
-    Issued,
-    /// It did not.
-    NeverIssued,
-    /// It may have: the recording lost an answer, or too many have been seen to remember all.
-    Unknown,
-}
-
-/// A request that waits for its answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
-    pub(super) mark: Mark,
-    pub(super) challenge: i32,
-    pub(super) request: Request,
-    pub(super) standing: Standing,
-    /// Whether an answer is owed: not to a request that is itself wrong, nor to one that servers
-    /// are documented to ignore.
-    owed: bool,
-}
-
-/// What a conversation shows. The rules look at it, the conversation does not know them.
-pub(super) enum Fact<'a> {
-    /// A request was sent.
-    Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
-    /// A request was answered. `rounds`: how often in a row a valid challenge was by another.
-    Answered { asked: &'a Asked, answer: Answer, rounds: u8 },
-    /// One more answer of another form came to an info request.
-    Again { answer: Answer },
-    /// A request was answered by something else than it asked for.
-    Other { asked: &'a Asked, answer: Answer },
-    /// Nobody asked for it.
-    Unasked { answer: Answer },
-    /// Another endpoint of the asked host answered.
-    Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
-    /// The answer did not come.
-    Overdue { asked: &'a Asked, evidence: Evidence },
-}
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -256,9 +115,14 @@ impl Talk {
         self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
     }
 
+    /// Whether this side was ever seen to be asked.
+    pub(super) const fn was_asked(&self, side: Side) -> bool {
+        self.has(Talk::asks(side.other()))
+    }
+
     /// Whether somebody waits for an answer from this side, or nobody was ever seen to ask.
     pub(super) fn awaits(&self, from: Side) -> bool {
-        !self.has(Talk::asks(from.other())) || self.waiting().any(|asked| asked.mark.side != from)
+        !self.was_asked(from) || self.waiting().any(|asked| asked.mark.side != from)
     }
 
     fn take(&mut self, at: usize) -> Option<Asked> {
@@ -433,22 +297,35 @@ fn answer<S: Sink>(
     let timeout = cx.settings.answer_timeout;
     cx.talk.learn(said);
     let asked = cx.talk.answered(answer, payload.side, payload.time, timeout);
+    let mut server = payload.from;
     if let Some(asked) = &asked {
         cx.book.waiting.remove(payload);
         heard(cx, asked, answer, sink);
     } else if answer != Answer::Other {
-        unexpected(cx, answer, payload, sink);
+        server = unexpected(cx, answer, payload, sink).unwrap_or(server);
     }
     if answer == Answer::Challenge {
-        match said.challenge {
-            Some(challenge) => {
-                let fact = issued(payload.to.ip(), payload.from, challenge.value);
-                cx.book.issued.insert(&fact, cx.settings.limits.remembered);
-            }
-            None => cx.talk.flags |= BLURRED,
-        }
+        remember(cx, said.challenge, payload, server);
     }
     expire(cx, payload.time, false, sink);
+}
+
+/// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.
+fn remember(
+    cx: &mut Context<'_, A2s>,
+    challenge: Option<Read<i32>>,
+    payload: &Payload<'_>,
+    asked: SocketAddr,
+) {
+    let Some(challenge) = challenge else {
+        cx.talk.flags |= BLURRED;
+        return;
+    };
+    let (client, most) = (payload.to.ip(), cx.settings.limits.remembered);
+    cx.book.issued.insert(&issued(client, payload.from, challenge.value), most);
+    if asked != payload.from {
+        cx.book.issued.insert(&issued(client, asked, challenge.value), most);
+    }
 }
 
 /// A request was answered.
@@ -470,13 +347,13 @@ fn heard<S: Sink>(cx: &mut Context<'_, A2s>, asked: &Asked, answer: Answer, sink
     rules::exchange(&Fact::Answered { asked, answer, rounds: talk.rounds }, KIND, sink);
 }
 
-/// An answer came that fits no request of the flow.
+/// An answer came that fits no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
     answer: Answer,
     payload: &Payload<'_>,
     sink: &mut S,
-) {
+) -> Option<SocketAddr> {
     let talk = &mut *cx.talk;
     let again = match answer {
         Answer::Info if talk.has(OBSOLETE_INFO) => INFO,
@@ -487,34 +364,40 @@ fn unexpected<S: Sink>(
     if again != 0 && !talk.has(again) {
         talk.flags |= again;
         rules::exchange(&Fact::Again { answer }, KIND, sink);
-        return;
+        return None;
     }
     let (now, timeout) = (payload.time, cx.settings.answer_timeout);
     if let Some(asked) = talk.answered_wrongly(payload.side, now, timeout) {
         cx.book.waiting.remove(payload);
         rules::exchange(&Fact::Other { asked: &asked, answer }, KIND, sink);
-        return;
+        return None;
     }
-    if !talk.has(Talk::asks(payload.side.other()))
-        && let Some(asked) = cx.book.waiting.elsewhere(payload, answer, timeout)
+    if !talk.was_asked(payload.side)
+        && let Some(asked) = cx.book.waiting.elsewhere(payload, answer, cx.settings)
     {
         let from = payload.from;
         rules::exchange(&Fact::Elsewhere { answer, asked, from }, KIND, sink);
-        return;
+        return Some(asked);
     }
     rules::exchange(&Fact::Unasked { answer }, KIND, sink);
+    None
 }
 
 /// Gives the oldest request up.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.talk.take(0) else { return };
     let server = asked.mark.side.other();
-    if !asked.owed || cx.book.waiting.was_answered_elsewhere(&cx.flow, server) {
+    let [client_end, server_end] = match server {
+        Side::First => [cx.flow.ends[1], cx.flow.ends[0]],
+        Side::Second => cx.flow.ends,
+    };
+    let frame = asked.mark.frame;
+    if !asked.owed || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame) {
         return;
     }
     let evidence = Evidence {
         began: cx.flow.began,
-        asked_party_seen: cx.flow.seen.get(server.index()).copied().unwrap_or_default(),
+        asked_party_seen: cx.flow.seen[server.index()],
         waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
         ..Evidence::default()
     };
@@ -526,7 +409,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = &cx.talk.asked {
         let server = asked.mark.side.other();
-        let seen = cx.flow.seen.get(server.index()).copied().unwrap_or_default();
+        let seen = cx.flow.seen[server.index()];
         let coming = cx.talk.parts_so_far().is_some_and(|parts| parts.is_coming(server));
         let overdue = now.since(asked.mark.time) >= cx.settings.answer_timeout;
         if !end && (!overdue || asked.owed && (!seen || coming)) {

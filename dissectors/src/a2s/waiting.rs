@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{FlowFacts, Payload, Settings, Side, Time};
-
-use super::talk::{Answer, Request};
+use super::facts::{Answer, Request};
+use crate::kit::{Payload, Recent, Settings, Time};
 
 /// The endpoint that asked, and the host it asked.
 type Key = (SocketAddr, IpAddr);
@@ -15,17 +14,21 @@ type Key = (SocketAddr, IpAddr);
 struct Asked {
     /// The endpoint that was asked.
     of: SocketAddr,
+    frame: u64,
     time: Time,
     request: Request,
-    elsewhere: bool,
 }
 
 /// The latest request of each endpoint to each host, while its answer may come.
 #[derive(Default)]
 pub(super) struct Waiting {
+    /// Since `since`.
     young: HashMap<Key, Asked>,
+    /// Of the answer timeout before: what is older still waits for nothing.
     old: HashMap<Key, Asked>,
     since: Time,
+    /// Requests that another port answered.
+    elsewhere: Recent,
 }
 
 impl Waiting {
@@ -37,7 +40,8 @@ impl Waiting {
             self.young.clear();
             self.since = payload.time;
         }
-        let asked = Asked { of: payload.to, time: payload.time, request, elsewhere: false };
+        let (of, frame, time) = (payload.to, payload.frame, payload.time);
+        let asked = Asked { of, frame, time, request };
         self.young.insert((payload.from, payload.to.ip()), asked);
     }
 
@@ -51,15 +55,15 @@ impl Waiting {
         }
     }
 
-    fn find(&self, client: SocketAddr, host: IpAddr) -> Option<&Asked> {
-        let key = (client, host);
-        self.young.get(&key).or_else(|| self.old.get(&key))
+    fn find(&self, payload: &Payload<'_>) -> Option<&Asked> {
+        let key = (payload.to, payload.from.ip());
+        let asked = self.young.get(&key).or_else(|| self.old.get(&key))?;
+        (asked.of != payload.from).then_some(asked)
     }
 
     /// Whether somebody waits for an answer from this host, at another port of it.
     pub(super) fn expects(&self, payload: &Payload<'_>) -> bool {
-        self.find(payload.to, payload.from.ip())
-            .is_some_and(|asked| asked.of != payload.from && !asked.elsewhere)
+        self.find(payload).is_some()
     }
 
     /// The endpoint that was asked for what another of its host answers.
@@ -67,10 +71,9 @@ impl Waiting {
         &mut self,
         payload: &Payload<'_>,
         answer: Answer,
-        timeout: i64,
+        settings: &Settings,
     ) -> Option<SocketAddr> {
-        let key = (payload.to, payload.from.ip());
-        let asked = self.young.get_mut(&key).or_else(|| self.old.get_mut(&key))?;
+        let asked = *self.find(payload)?;
         let fits = matches!(
             (answer, asked.request),
             (Answer::Info | Answer::ObsoleteInfo | Answer::Challenge, Request::Info)
@@ -79,18 +82,24 @@ impl Waiting {
                 | (Answer::Rules, Request::Rules)
                 | (Answer::Ping, Request::Ping)
         );
-        let late = payload.time.since(asked.time) >= timeout;
-        if asked.of == payload.from || asked.elsewhere || !fits || late {
+        if !fits || payload.time.since(asked.time) >= settings.answer_timeout {
             return None;
         }
-        asked.elsewhere = true;
+        let key = (payload.to, payload.from.ip());
+        self.young.remove(&key);
+        self.old.remove(&key);
+        let fact = (payload.to, asked.of, asked.frame);
+        self.elsewhere.insert(&fact, settings.limits.remembered);
         Some(asked.of)
     }
 
-    /// Whether what this flow's server was asked has been answered from another port.
-    pub(super) fn was_answered_elsewhere(&self, flow: &FlowFacts, server: Side) -> bool {
-        let end = |side: Side| flow.ends.get(side.index()).copied();
-        let (Some(server), Some(client)) = (end(server), end(server.other())) else { return false };
-        self.find(client, server.ip()).is_some_and(|asked| asked.of == server && asked.elsewhere)
+    /// Whether what a client asked a server in this packet was answered from another port.
+    pub(super) fn was_answered_elsewhere(
+        &self,
+        client: SocketAddr,
+        server: SocketAddr,
+        frame: u64,
+    ) -> bool {
+        self.elsewhere.contains(&(client, server, frame)) == Some(true)
     }
 }

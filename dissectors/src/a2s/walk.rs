@@ -2,7 +2,7 @@
 
 use crate::kit::Span;
 
-use super::split::SINGLE;
+use super::layout::SINGLE;
 
 /// Where Team Fortress 2 cuts lists off: "after 1260 bytes", give or take the headers.
 const CUT_OFF: std::ops::RangeInclusive<usize> = 1240..=1264;

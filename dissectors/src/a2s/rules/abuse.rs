@@ -3,7 +3,7 @@
 use crate::kit::{Sink, Span};
 use crate::rule;
 
-use crate::a2s::talk::{Answer, Asked, Request, Standing};
+use crate::a2s::facts::{Answer, Asked, Request, Standing};
 
 rule! {
     /// Engines reassemble split packets before they know who sent them; crafted headers have crashed servers.

@@ -3,7 +3,7 @@
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
-use crate::a2s::talk::{Answer, Asked, Request, Standing};
+use crate::a2s::facts::{Answer, Asked, Request, Standing};
 
 rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.

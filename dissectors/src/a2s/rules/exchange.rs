@@ -4,7 +4,7 @@ use crate::kit::{Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
-use crate::a2s::talk::Fact;
+use crate::a2s::facts::Fact;
 
 rule! {
     /// A client that asked for one thing and gets another can use neither.

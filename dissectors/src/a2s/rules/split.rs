@@ -4,7 +4,8 @@ use crate::kit::{Sink, Span};
 use crate::rule;
 
 use super::doubled_header;
-use crate::a2s::split::{Layout, Repeat};
+use crate::a2s::layout::Layout;
+use crate::a2s::split::Repeat;
 
 rule! {
     /// A reader makes room by this number, and waits for that many packets.

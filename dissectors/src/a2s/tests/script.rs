@@ -96,7 +96,7 @@ fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
 fn right_examples_keep_their_rule_and_all_others() {
     for rule in rules::ALL {
         let lab = run(rule.right);
-        assert_eq!(failed(&lab), [String::new(); 0], "{rule:?}");
+        assert_eq!(failed(&lab), Vec::<String>::new(), "{rule:?}");
         if ELSEWHERE.iter().any(|other| other.code == rule.code) {
             continue;
         }
@@ -111,7 +111,7 @@ fn wrong_examples_break_their_rule_and_no_other() {
     for rule in rules::ALL {
         let (lab, failed) = (run(rule.wrong), failed(&run(rule.wrong)));
         if ELSEWHERE.iter().any(|other| other.code == rule.code) {
-            assert_eq!(failed, [String::new(); 0], "{rule:?}");
+            assert_eq!(failed, Vec::<String>::new(), "{rule:?}");
             continue;
         }
         let counts = lab.counts(rule);

@@ -184,6 +184,33 @@ fn a_different_copy_is_told_before_the_whole_and_behind_it() {
 }
 
 #[test]
+fn a_late_copy_is_one_while_another_answer_is_awaited() {
+    for form in FORMS {
+        let packets = form.packets(7, &whole(60));
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &packets);
+        ask(&mut lab, 0.2);
+        lab.s(0.3, &packets[1]);
+        answer(&mut lab, 0.4, &form.packets(8, &whole(70)));
+        lab.end(9.0);
+        assert_eq!(lab.codes(), ["(A2S044)"], "{form:?}");
+        assert_eq!(lab.names().last(), Some(&"split_fragment"));
+    }
+}
+
+#[test]
+fn a_capture_that_begins_inside_an_answer_proves_nothing() {
+    for form in FORMS {
+        let packets = form.packets(7, &whole(110));
+        let mut lab = Lab::new();
+        answer(&mut lab, 0.0, &packets[1..]);
+        ask(&mut lab, 1.0);
+        lab.end(9.0);
+        assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 1], "{form:?}");
+    }
+}
+
+#[test]
 fn answers_may_be_interleaved() {
     for form in FORMS {
         let (one, two) = (form.packets(7, &whole(60)), form.packets(8, &whole(70)));

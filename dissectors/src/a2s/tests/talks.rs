@@ -166,6 +166,22 @@ fn an_answer_from_another_port_is_told_from_one_that_nobody_asked_for() {
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
     assert_eq!(lab.codes(), ["A2S065"]);
 
+    // The challenge is good at the endpoint that was asked, and the request counts as answered.
+    let mut lab = Lab::new();
+    lab.vouched = true;
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false);
+    lab.c(0.2, &bytes("FFFFFFFF 55 4BA1D522")).s(0.3, &bytes(PLAYERS));
+    for time in 0..20 {
+        lab.packet(f64::from(time), "10.0.1.1:50000", "10.0.1.2:27015", &bytes(INFO), false);
+        lab.packet(f64::from(time), "10.0.1.2:27015", "10.0.1.1:50000", &bytes(INFO_ANSWER), false);
+    }
+    lab.end(20.0);
+    assert_eq!(
+        lab.codes().iter().filter(|code| *code != "(SEC003)").collect::<Vec<_>>(),
+        ["A2S065"]
+    );
+
     let mut lab = Lab::new();
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
     lab.packet(0.1, "10.0.0.3:27015", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);

@@ -1,0 +1,160 @@
+//! Info answers, in the form of Source and in GoldSource's obsolete one.
+
+use super::{Said, THE_SHIP};
+use crate::a2s::fields as f;
+use crate::a2s::rules;
+use crate::kit::{Cut, Read, Reader, Sink, Span};
+
+/// A2S_INFO, response format.
+pub(super) fn info_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result<(), Cut> {
+    rules::obsolete_info(false, Span::new(r.at() - 1, r.at()), r.sink);
+    said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
+    r.text(&f::NAME)?;
+    r.text(&f::MAP)?;
+    r.text(&f::FOLDER)?;
+    r.text(&f::GAME)?;
+    let app_id = r.u16_le(&f::APP_ID)?;
+    said.app_id = Some(app_id.value);
+    let players = r.u8(&f::PLAYERS_COUNT)?;
+    let max_players = r.u8(&f::MAX_PLAYERS)?;
+    let bots = r.u8(&f::BOTS)?;
+    rules::player_limits(players, max_players, bots, r.sink);
+    let server_type = r.u8(&f::SERVER_TYPE)?;
+    rules::server_type(server_type, Some(app_id.value), r.sink);
+    let rest = info_rest(r, app_id);
+    hltv(rest, max_players, server_type, r)
+}
+
+/// A relay whose slots are 255 may answer with less than all fields.
+fn hltv<S: Sink>(
+    rest: Result<(), Cut>,
+    max_players: Read<u8>,
+    server_type: Read<u8>,
+    r: &mut Reader<'_, S>,
+) -> Result<(), Cut> {
+    let relay = max_players.value == 255 && matches!(server_type.value, b'p' | b'P');
+    if rest == Err(Cut::Short) && relay {
+        rules::hltv_incomplete(r.here(), r.sink);
+        return Err(Cut::Told);
+    }
+    rest
+}
+
+fn info_rest<S: Sink>(r: &mut Reader<'_, S>, app_id: Read<u16>) -> Result<(), Cut> {
+    let environment = r.u8(&f::ENVIRONMENT)?;
+    rules::environment(environment, r.sink);
+    let visibility = r.u8(&f::VISIBILITY)?;
+    rules::flag(&f::VISIBILITY, visibility, r.sink);
+    let vac = r.u8(&f::VAC)?;
+    rules::flag(&f::VAC, vac, r.sink);
+    if app_id.value == THE_SHIP {
+        the_ship(r)?;
+    }
+    r.text(&f::VERSION)?;
+    if r.is_empty() {
+        return Ok(());
+    }
+    let edf = r.u8(&f::EDF)?;
+    rules::edf_bits(edf, r.sink);
+    if edf.value & 0x80 != 0 {
+        r.u16_le(&f::PORT)?;
+    }
+    if edf.value & 0x10 != 0 {
+        r.u64_le(&f::STEAM_ID)?;
+    }
+    if edf.value & 0x40 != 0 {
+        r.u16_le(&f::SOURCETV_PORT)?;
+        r.text(&f::SOURCETV_NAME)?;
+    }
+    if edf.value & 0x20 != 0 {
+        r.text(&f::KEYWORDS)?;
+    }
+    if edf.value & 0x01 != 0 {
+        let game_id = r.u64_le(&f::GAME_ID)?;
+        rules::game_id(game_id, app_id, r.sink);
+    }
+    Ok(())
+}
+
+/// "These fields only exist in a response if the server is running The Ship". A version text
+/// begins with a printable character, a mode never is one: so their absence is told.
+fn the_ship<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
+    let start = r.at();
+    if r.peek().first().is_some_and(u8::is_ascii_graphic) {
+        rules::ship_fields(None, r.here(), r.sink);
+        return Ok(());
+    }
+    let mode = r.u8(&f::MODE)?;
+    r.u8(&f::WITNESSES)?;
+    r.u8(&f::DURATION_ARREST)?;
+    rules::ship_fields(Some(mode.value), r.since(start), r.sink);
+    Ok(())
+}
+
+/// A2S_INFO, the obsolete response format of GoldSource servers.
+pub(super) fn info_response_goldsrc<S: Sink>(
+    r: &mut Reader<'_, S>,
+    said: &mut Said,
+) -> Result<(), Cut> {
+    rules::obsolete_info(true, Span::new(r.at() - 1, r.at()), r.sink);
+    r.text(&f::ADDRESS)?;
+    r.text(&f::NAME)?;
+    r.text(&f::MAP)?;
+    r.text(&f::FOLDER)?;
+    r.text(&f::GAME)?;
+    let players = r.u8(&f::PLAYERS_COUNT)?;
+    let max_players = r.u8(&f::MAX_PLAYERS)?;
+    said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
+    let server_type = r.u8(&f::SERVER_TYPE)?;
+    rules::server_type(server_type, None, r.sink);
+    let rest = goldsrc_rest(r, players, max_players);
+    hltv(rest, max_players, server_type, r)
+}
+
+fn goldsrc_rest<S: Sink>(
+    r: &mut Reader<'_, S>,
+    players: Read<u8>,
+    max_players: Read<u8>,
+) -> Result<(), Cut> {
+    let environment = r.u8(&f::ENVIRONMENT)?;
+    rules::environment(environment, r.sink);
+    let visibility = r.u8(&f::VISIBILITY)?;
+    rules::flag(&f::VISIBILITY, visibility, r.sink);
+    let is_mod = r.u8(&f::MOD)?;
+    rules::flag(&f::MOD, is_mod, r.sink);
+    mod_section(r, is_mod)?;
+    let vac = r.u8(&f::VAC)?;
+    rules::flag(&f::VAC, vac, r.sink);
+    let bots = r.u8(&f::BOTS)?;
+    rules::player_limits(players, max_players, bots, r.sink);
+    Ok(())
+}
+
+/// "These fields are only present in the response if "Mod" is 1". Behind them stand two bytes:
+/// where just these are left, or a whole section too many, the bytes decide and the rule is broken.
+fn mod_section<S: Sink>(r: &mut Reader<'_, S>, is_mod: Read<u8>) -> Result<(), Cut> {
+    let present = if is_mod.value == 1 { r.rest() > 2 } else { mod_length(r.peek()) == r.rest() };
+    rules::mod_section(present, is_mod, r.sink);
+    if !present {
+        return Ok(());
+    }
+    r.text(&f::LINK)?;
+    r.text(&f::DOWNLOAD_LINK)?;
+    let null = r.u8(&f::MOD_NULL)?;
+    if is_mod.value == 1 {
+        rules::mod_null(null, r.sink);
+    }
+    r.u32_le(&f::MOD_VERSION)?;
+    r.u32_le(&f::MOD_SIZE)?;
+    let mod_type = r.u8(&f::MOD_TYPE)?;
+    rules::flag(&f::MOD_TYPE, mod_type, r.sink);
+    let dll = r.u8(&f::MOD_DLL)?;
+    rules::flag(&f::MOD_DLL, dll, r.sink);
+    Ok(())
+}
+
+/// How long a message's end is that consists of a mod section and the two bytes behind it.
+fn mod_length(bytes: &[u8]) -> usize {
+    let texts = bytes.iter().enumerate().filter(|&(_, &byte)| byte == 0).map(|(at, _)| at + 1);
+    texts.take(2).last().map_or(usize::MAX, |texts| texts + 1 + 4 + 4 + 1 + 1 + 2)
+}

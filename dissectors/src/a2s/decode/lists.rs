@@ -1,0 +1,125 @@
+//! Lists of players and of rules.
+
+use super::{Known, THE_SHIP};
+use crate::a2s::fields as f;
+use crate::a2s::{rules, walk};
+use crate::kit::{Cut, Reader, Sink, Span};
+
+/// A2S_PLAYER, response format.
+pub(super) fn player_response<S: Sink>(
+    r: &mut Reader<'_, S>,
+    known: Known,
+    cut_off: bool,
+) -> Result<(), Cut> {
+    let said = r.u8(&f::NUM_PLAYERS)?;
+    let mut list = rules::List::new(said.value.into(), said.at);
+    let shape = match known.app_id {
+        Some(THE_SHIP) => walk::ship(r.peek(), list.said),
+        Some(_) => walk::Ship::No,
+        None => walk::Ship::Behind,
+    };
+    r.open(&f::PLAYERS);
+    let read = players(r, &mut list, shape);
+    r.close();
+    if end_of_list(r, &list, known, cut_off, read)? {
+        rules::player_count(&list, r.sink);
+    }
+    rules::player_indices(&list, r.sink);
+    if !r.is_empty() && shape == walk::Ship::Behind && r.rest() == 8 * list.said as usize {
+        ship_players(r)?;
+    }
+    Ok(())
+}
+
+/// Whether the count in front of the list remains to be judged.
+fn end_of_list<S: Sink>(
+    r: &mut Reader<'_, S>,
+    list: &rules::List,
+    known: Known,
+    cut_off: bool,
+    read: Result<(), Cut>,
+) -> Result<bool, Cut> {
+    if !known.split && (cut_off || read.is_ok()) {
+        rules::cut_off_list(cut_off, list, r.at() + r.rest(), r.sink);
+    }
+    read.map(|()| !cut_off)
+}
+
+fn players<S: Sink>(
+    r: &mut Reader<'_, S>,
+    list: &mut rules::List,
+    shape: walk::Ship,
+) -> Result<(), Cut> {
+    while !r.is_empty() {
+        if list.found >= list.said && !walk::more_players(r.peek(), list.said, shape) {
+            break;
+        }
+        r.open(&f::PLAYER);
+        let index = r.u8(&f::INDEX)?;
+        r.text(&f::PLAYER_NAME)?;
+        r.i32_le(&f::SCORE)?;
+        let duration = r.f32_le(&f::DURATION)?;
+        if shape == walk::Ship::Inside {
+            r.u32_le(&f::DEATHS)?;
+            r.u32_le(&f::MONEY)?;
+        }
+        r.close();
+        rules::player_duration(duration, r.sink);
+        list.player(index);
+    }
+    Ok(())
+}
+
+/// Behind the list The Ship tells what it counts besides, player by player. Not in the document.
+fn ship_players<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
+    rules::ship_players(Span::new(r.at(), r.at() + r.rest()), r.sink);
+    r.open(&f::SHIP_PLAYERS);
+    while !r.is_empty() {
+        r.open(&f::SHIP_PLAYER);
+        r.u32_le(&f::DEATHS)?;
+        r.u32_le(&f::MONEY)?;
+        r.close();
+    }
+    r.close();
+    Ok(())
+}
+
+/// A2S_RULES, response format.
+pub(super) fn rules_response<S: Sink>(
+    r: &mut Reader<'_, S>,
+    known: Known,
+    cut_off: bool,
+) -> Result<(), Cut> {
+    let said = r.u16_le(&f::NUM_RULES)?;
+    let mut list = rules::List::new(said.value.into(), said.at);
+    let (start, bytes) = (r.at(), r.peek());
+    let mut names = walk::Names::default();
+    r.open(&f::RULES);
+    let read = rule_pairs(r, &mut list, &mut names);
+    r.close();
+    rules::rule_names(names.twice(bytes, start), said.at, r.sink);
+    if end_of_list(r, &list, known, cut_off, read)? {
+        rules::rules_count(&list, r.sink);
+    }
+    Ok(())
+}
+
+fn rule_pairs<S: Sink>(
+    r: &mut Reader<'_, S>,
+    list: &mut rules::List,
+    names: &mut walk::Names,
+) -> Result<(), Cut> {
+    while !r.is_empty() {
+        if list.found >= list.said && !walk::is_pair(r.peek()) {
+            break;
+        }
+        r.open(&f::RULE);
+        let name = r.text(&f::RULE_NAME)?;
+        let value = r.text(&f::RULE_VALUE)?;
+        r.close();
+        rules::rule_text(name, value, r.sink);
+        names.add(name.value);
+        list.found += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,271 @@
+//! From the bytes of one whole message to its fields: a function per message, in the document's
+//! order.
+
+mod info;
+mod lists;
+mod split;
+
+pub(super) use split::{compressed, fragment, split_group};
+
+use super::fields as f;
+use super::layout::SINGLE;
+use super::messages as m;
+use super::rules::{self, A2S001, A2S004, A2S005, A2S006, A2S007};
+use super::walk;
+use crate::kit::{Cut, Endings, Message, Read, Reader, Sink, Span, decode};
+
+/// The rules that the reader judges on every message.
+static ENDINGS: Endings = Endings {
+    whole: Some(&A2S007),
+    terminated: Some(&A2S004),
+    utf8: Some(&A2S005),
+    behind: Some(&A2S006),
+};
+
+/// For rule values, which some games fill with binary data: whether that is a fault is judged
+/// beside the field.
+static BINARY: Endings = Endings { utf8: None, ..ENDINGS };
+
+/// For a list that is cut off, which is one fault and judged as such.
+static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+
+/// For split packets, which hold a part of a message.
+static PART: Endings = Endings { terminated: None, utf8: None, behind: None, ..ENDINGS };
+
+/// Steam Application ID of The Ship, whose answers have fields of their own.
+const THE_SHIP: u16 = 2400;
+
+/// The text that an info request carries.
+const QUERY: &[u8] = b"Source Engine Query";
+
+/// What is known before a message is decoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::a2s) struct Known {
+    /// The game that this server said it runs.
+    pub(in crate::a2s) app_id: Option<u16>,
+    /// The message was put together from split packets.
+    pub(in crate::a2s) split: bool,
+    /// It travels toward a server.
+    pub(in crate::a2s) toward_server: bool,
+}
+
+/// What the conversation needs to know of a message.
+#[derive(Clone, Copy)]
+pub(in crate::a2s) struct Said {
+    /// Which message.
+    pub(in crate::a2s) message: &'static Message,
+    /// Its message byte; 0 where it has none that tells.
+    pub(in crate::a2s) kind: u8,
+    /// It was whole, and the text it asks with right.
+    pub(in crate::a2s) whole: bool,
+    /// The challenge it asks with or hands out, and where.
+    pub(in crate::a2s) challenge: Option<Read<i32>>,
+    /// The game, in an info answer.
+    pub(in crate::a2s) app_id: Option<u16>,
+    /// The engine's protocol version, in an info answer.
+    pub(in crate::a2s) protocol: Option<u8>,
+}
+
+impl Said {
+    const UNKNOWN: Said = Said {
+        message: &m::UNKNOWN,
+        kind: 0,
+        whole: false,
+        challenge: None,
+        app_id: None,
+        protocol: None,
+    };
+}
+
+/// Decodes one message that is not a split packet.
+pub(in crate::a2s) fn message<S: Sink>(bytes: &[u8], known: Known, sink: &mut S) -> Said {
+    let mut said = Said::UNKNOWN;
+    let cut_off = !known.split && walk::is_cut_off(bytes);
+    let endings = match walk::kind(bytes) {
+        _ if cut_off => &CUT_OFF,
+        Some(b'E') => &BINARY,
+        _ => &ENDINGS,
+    };
+    let mut right = true;
+    let whole = decode(bytes, endings, sink, |r| {
+        headers(r, known)?;
+        let kind = r.u8(&f::TYPE)?;
+        said.kind = kind.value;
+        rules::known_message(kind, rules::is_named(kind.value), r.sink);
+        said.message = match kind.value {
+            b'i' => &m::PING_REQUEST,
+            b'j' => &m::PING_RESPONSE,
+            b'T' => &m::INFO_REQUEST,
+            b'I' => &m::INFO_RESPONSE,
+            b'm' => &m::INFO_RESPONSE_GOLDSRC,
+            b'W' => &m::CHALLENGE_REQUEST,
+            b'A' => &m::CHALLENGE_RESPONSE,
+            b'U' => &m::PLAYER_REQUEST,
+            b'D' => &m::PLAYER_RESPONSE,
+            b'V' => &m::RULES_REQUEST,
+            b'E' => &m::RULES_RESPONSE,
+            b'l' => &m::PRINT,
+            _ => &m::UNKNOWN,
+        };
+        if matches!(kind.value, b'i' | b'T' | b'W' | b'U' | b'V') {
+            rules::ping_deprecated(kind.value == b'i', kind.at, r.sink);
+        }
+        match kind.value {
+            b'i' => Ok(()),
+            b'j' => ping_response(r),
+            b'T' => info_request(r, &mut said, &mut right),
+            b'I' => info::info_response(r, &mut said),
+            b'm' => info::info_response_goldsrc(r, &mut said),
+            b'W' => {
+                rules::challenge_asked(true, kind.at, r.sink);
+                Ok(())
+            }
+            b'A' => challenge_response(r, &mut said),
+            b'U' | b'V' => list_request(r, &mut said),
+            b'D' => lists::player_response(r, known, cut_off),
+            b'E' => lists::rules_response(r, known, cut_off),
+            b'l' => print(r),
+            _ => {
+                r.bytes(&f::BODY, r.rest());
+                Ok(())
+            }
+        }
+    });
+    said.whole = whole && right;
+    said
+}
+
+/// The four bytes FF before the message byte. Inside a split answer some servers leave them out or
+/// write them twice.
+fn headers<S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<(), Cut> {
+    let there = r.peek().starts_with(&SINGLE);
+    if known.split {
+        rules::inner_header(there, r.here(), r.sink);
+        if !there {
+            return Ok(());
+        }
+    } else if known.toward_server && r.rest() <= SINGLE.len() {
+        rules::runt_query(r.rest(), Span::new(0, r.rest()), r.sink);
+        r.bytes(&f::BODY, r.rest());
+        return Err(Cut::Told);
+    }
+    let header = r.i32_le(&f::HEADER)?;
+    if !known.split {
+        rules::packet_header(header, r.sink);
+    }
+    if r.peek().starts_with(&SINGLE) {
+        let second = r.i32_le(&f::SECOND_HEADER)?;
+        if known.split {
+            rules::doubled_inner_header(second.at, r.sink);
+        } else {
+            rules::doubled_header(&A2S001, second.at, r.sink);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that are no packet of the document: judged where an answer was due.
+pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> Said {
+    rules::no_header(bytes, sink);
+    decode(bytes, &PART, sink, |r| {
+        r.bytes(&f::BODY, r.rest());
+        Err(Cut::Told)
+    });
+    Said::UNKNOWN
+}
+
+/// A2A_PING, response format.
+fn ping_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
+    let start = r.at();
+    if r.is_empty() {
+        rules::bare_ping(r.here(), r.sink);
+        return Ok(());
+    }
+    let payload = r.text(&f::PING_PAYLOAD)?;
+    rules::ping_payload(payload.value, r.since(start), r.sink);
+    Ok(())
+}
+
+/// A2S_INFO, request format; with the challenge that later servers ask for.
+fn info_request<S: Sink>(
+    r: &mut Reader<'_, S>,
+    said: &mut Said,
+    right: &mut bool,
+) -> Result<(), Cut> {
+    let start = r.at();
+    let length = r.peek().iter().position(|&byte| byte == 0);
+    let Some(length) = length else {
+        r.text_of(&f::QUERY, r.rest());
+        rules::info_request(false, r.since(start), r.sink);
+        return Err(Cut::Told);
+    };
+    *right = r.peek().get(..length) == Some(QUERY);
+    r.text(&f::QUERY)?;
+    let stray = matches!(r.rest(), 1..=3) && !is_zero(r.peek());
+    *right &= !stray;
+    rules::info_request(*right, r.since(start), r.sink);
+    if stray {
+        r.bytes(&f::CHALLENGE_BYTES, r.rest());
+    }
+    if r.rest() == 4 || r.rest() > 4 && !is_zero(r.peek()) {
+        said.challenge = Some(r.i32_le(&f::CHALLENGE)?);
+    }
+    padding(r);
+    Ok(())
+}
+
+/// Zeros behind a request: what a beta client of 2020 sent to make its request as long as the
+/// answer.
+fn padding<S: Sink>(r: &mut Reader<'_, S>) {
+    if !r.is_empty() && is_zero(r.peek()) {
+        let padding = r.bytes(&f::PADDING, r.rest());
+        rules::padding(padding.at, r.sink);
+    }
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+/// A2S_SERVERQUERY_GETCHALLENGE, response format.
+fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result<(), Cut> {
+    let at = Span::new(r.at(), r.at() + r.rest());
+    rules::challenge_layout(r.rest(), at, r.sink);
+    if r.rest() < 4 {
+        r.bytes(&f::CHALLENGE_BYTES, r.rest());
+        return Err(Cut::Told);
+    }
+    said.challenge = Some(r.i32_le(&f::CHALLENGE)?);
+    if !r.is_empty() {
+        r.bytes(&f::CHALLENGE_BYTES, r.rest());
+    }
+    Ok(())
+}
+
+/// A2S_PLAYER and A2S_RULES, request format.
+fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result<(), Cut> {
+    let at = Span::new(r.at(), r.at() + r.rest());
+    let padded = r.peek().get(4..).is_some_and(is_zero);
+    rules::challenge_present(padded, r.rest(), at, r.sink);
+    if !padded {
+        r.bytes(&f::CHALLENGE_BYTES, r.rest());
+        return Err(Cut::Told);
+    }
+    let challenge = r.i32_le(&f::CHALLENGE)?;
+    said.challenge = Some(challenge);
+    if challenge.value == -1 {
+        rules::challenge_asked(false, challenge.at, r.sink);
+    }
+    padding(r);
+    Ok(())
+}
+
+/// Text that a server shows on the asker's console: "Banned by server", "Bad challenge".
+fn print<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
+    if r.peek().contains(&0) {
+        r.text(&f::TEXT)?;
+    } else {
+        r.text_of(&f::TEXT, r.rest());
+    }
+    Ok(())
+}

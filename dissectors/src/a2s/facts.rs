@@ -1,0 +1,149 @@
+//! What a conversation shows: requests, answers, and what came of them. The talk makes these facts,
+//! the rules look at them.
+
+use std::net::SocketAddr;
+
+use crate::kit::{Evidence, Mark, Read};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    Info,
+    Challenge,
+    Player,
+    Rules,
+    Ping,
+}
+
+impl Request {
+    /// By its message byte.
+    pub(super) const fn of(kind: u8) -> Option<Request> {
+        Some(match kind {
+            b'T' => Request::Info,
+            b'W' => Request::Challenge,
+            b'U' => Request::Player,
+            b'V' => Request::Rules,
+            b'i' => Request::Ping,
+            _ => return None,
+        })
+    }
+
+    /// The document's name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Request::Info => "A2S_INFO",
+            Request::Challenge => "A2S_SERVERQUERY_GETCHALLENGE",
+            Request::Player => "A2S_PLAYER",
+            Request::Rules => "A2S_RULES",
+            Request::Ping => "A2A_PING",
+        }
+    }
+}
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Info,
+    ObsoleteInfo,
+    Challenge,
+    Players,
+    Rules,
+    Ping,
+    /// A text, a message the document does not name, or bytes that are none.
+    Other,
+}
+
+impl Answer {
+    /// By its message byte.
+    pub(super) const fn of(kind: u8) -> Answer {
+        match kind {
+            b'I' => Answer::Info,
+            b'm' => Answer::ObsoleteInfo,
+            b'A' => Answer::Challenge,
+            b'D' => Answer::Players,
+            b'E' => Answer::Rules,
+            b'j' => Answer::Ping,
+            _ => Answer::Other,
+        }
+    }
+
+    /// As people read it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Answer::Info => "an info answer",
+            Answer::ObsoleteInfo => "an obsolete info answer",
+            Answer::Challenge => "a challenge",
+            Answer::Players => "a player list",
+            Answer::Rules => "a rules list",
+            Answer::Ping => "a ping answer",
+            Answer::Other => "something else",
+        }
+    }
+
+    /// How well it answers a request: the lower, the better. `None`: not at all.
+    pub(super) fn fits(self, asked: &Asked) -> Option<u8> {
+        let asks = matches!(asked.standing, Standing::Absent | Standing::Asking | Standing::Zero);
+        Some(match (self, asked.request) {
+            (Answer::Info | Answer::ObsoleteInfo, Request::Info) => 0,
+            (Answer::Players, Request::Player) | (Answer::Rules, Request::Rules) => {
+                match asked.standing {
+                    Standing::Issued | Standing::Unknown => 0,
+                    Standing::NeverIssued => 1,
+                    _ => 2,
+                }
+            }
+            (Answer::Challenge, Request::Ping) => return None,
+            (Answer::Challenge, Request::Info) => 1 + u8::from(!asks),
+            (Answer::Challenge, _) => u8::from(!asks) * 2,
+            (Answer::Ping, Request::Ping) | (Answer::Other, _) => 0,
+            _ => return None,
+        })
+    }
+}
+
+/// What is known of the challenge that a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// There is none.
+    Absent,
+    /// -1: it asks for one.
+    Asking,
+    /// 0, with which some clients ask.
+    Zero,
+    /// This server gave it to this client.
+    Issued,
+    /// It did not.
+    NeverIssued,
+    /// It may have: the recording lost an answer, or too many have been seen to remember all.
+    Unknown,
+}
+
+/// A request that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) mark: Mark,
+    pub(super) challenge: i32,
+    pub(super) request: Request,
+    pub(super) standing: Standing,
+    /// Whether an answer is owed: not to a request that is itself wrong, nor to one that servers
+    /// are documented to ignore.
+    pub(super) owed: bool,
+}
+
+/// What a conversation shows. The rules look at it, the conversation does not know them.
+pub(super) enum Fact<'a> {
+    /// A request was sent.
+    Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
+    /// A request was answered. `rounds`: how often in a row a valid challenge was by another.
+    Answered { asked: &'a Asked, answer: Answer, rounds: u8 },
+    /// One more answer of another form came to an info request.
+    Again { answer: Answer },
+    /// A request was answered by something else than it asked for.
+    Other { asked: &'a Asked, answer: Answer },
+    /// Nobody asked for it.
+    Unasked { answer: Answer },
+    /// Another endpoint of the asked host answered.
+    Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
+    /// The answer did not come.
+    Overdue { asked: &'a Asked, evidence: Evidence },
+}

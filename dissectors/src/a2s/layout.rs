@@ -1,0 +1,200 @@
+//! The layouts of split packets, "Multi-packet Response": three, which do not tell themselves apart.
+
+use super::rules;
+
+/// The header of a split packet.
+pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
+
+/// The header of a single packet, and of what the packets of an answer make together.
+pub(super) const SINGLE: [u8; 4] = [0xFF; 4];
+
+/// The three layouts of a split packet's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Layout {
+    /// Number and total in one byte.
+    GoldSrc,
+    /// A byte for each.
+    Source,
+    /// And a Size behind them.
+    OrangeBox,
+}
+
+impl Layout {
+    /// Oldest first.
+    pub(super) const ALL: [Layout; 3] = [Layout::GoldSrc, Layout::Source, Layout::OrangeBox];
+
+    /// As people and scripts read it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Layout::GoldSrc => "goldsrc",
+            Layout::Source => "source",
+            Layout::OrangeBox => "orange_box",
+        }
+    }
+
+    /// Where a packet's payload begins.
+    const fn header(self) -> usize {
+        match self {
+            Layout::GoldSrc => 9,
+            Layout::Source => 10,
+            Layout::OrangeBox => 12,
+        }
+    }
+}
+
+/// How the layout was told. The texts for people are beside the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Reason {
+    /// Only in this layout do the packets make one whole.
+    Only,
+    /// FF FF FF FF stands where this layout's payload begins.
+    Header,
+    /// bzip2 data stands there.
+    Bzip2,
+    /// What the server sent before.
+    Server,
+    /// The form of the Size field.
+    Size,
+    /// Nothing decides.
+    Newest,
+}
+
+/// What stands in front of a split packet's payload, read in one layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    pub(super) total: u8,
+    pub(super) number: u8,
+    pub(super) size: Option<u16>,
+    /// Where the payload begins.
+    pub(super) at: usize,
+}
+
+impl Header {
+    /// `None` where the packet is too short for it.
+    pub(super) fn read(bytes: &[u8], layout: Layout) -> Option<Header> {
+        let at = layout.header();
+        let (&first, rest) = bytes.get(8..at)?.split_first()?;
+        Some(match (layout, rest) {
+            (Layout::GoldSrc, _) => {
+                Header { total: first & 0x0F, number: first >> 4, size: None, at }
+            }
+            (_, &[number]) => Header { total: first, number, size: None, at },
+            (_, &[number, low, high]) => {
+                Header { total: first, number, size: Some(u16::from_le_bytes([low, high])), at }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The ID of a split packet. `None` where the packet is too short for any layout.
+pub(super) fn id(bytes: &[u8]) -> Option<u32> {
+    bytes.get(8)?;
+    bytes.get(4..).and_then(|bytes| bytes.first_chunk()).map(|id| u32::from_le_bytes(*id))
+}
+
+/// Bit 31 of an ID: "if the most significant bit is 1, then the response was compressed".
+pub(super) const COMPRESSED: u32 = 0x8000_0000;
+
+/// What an ID is without the compressed bit.
+pub(super) const fn plain(id: u32) -> u32 {
+    id & !COMPRESSED
+}
+
+/// Whether an answer of this ID is compressed. The bit means nothing in the GoldSrc layout.
+pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
+    !matches!(layout, Layout::GoldSrc) && id & COMPRESSED != 0
+}
+
+/// "This is only present in the first packet of the response and only if the response is being
+/// compressed": size and sum, told by the bzip2 data behind them.
+pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
+    let (size, rest) = payload.split_first_chunk()?;
+    let (sum, data) = rest.split_first_chunk()?;
+    let known = data.starts_with(b"BZh");
+    known.then(|| (u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
+}
+
+/// Whether a layout makes sense of what stands behind a first packet's header.
+fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
+    let payload = bytes.get(header.at..)?;
+    if is_compressed(id(bytes)?, layout) && announced(payload).is_some() {
+        return Some(Reason::Bzip2);
+    }
+    payload.starts_with(&SINGLE).then_some(Reason::Header)
+}
+
+/// The packets of one ID, as one layout reads them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    /// The first packet's total.
+    pub(super) total: u8,
+    /// Which numbers below it came.
+    pub(super) seen: [u64; 4],
+    pub(super) count: u16,
+    /// A number that is not below the total of its packet.
+    pub(super) beyond: Option<(u8, u8)>,
+    pub(super) totals_differ: bool,
+    /// A packet is too short for this layout.
+    pub(super) short: bool,
+    /// A number that came twice, with different bytes.
+    pub(super) conflict: Option<u8>,
+    pub(super) confirmed: Option<Reason>,
+    pub(super) size: Option<u16>,
+    pub(super) sizes_differ: bool,
+    /// Bytes that the longest packet carries.
+    pub(super) longest: usize,
+}
+
+impl Reading {
+    pub(super) fn add(&mut self, bytes: &[u8], layout: Layout, first: bool) {
+        let Some(header) = Header::read(bytes, layout) else {
+            self.short = true;
+            return;
+        };
+        if first {
+            (self.total, self.size) = (header.total, header.size);
+        }
+        self.totals_differ |= header.total != self.total;
+        self.sizes_differ |= header.size != self.size;
+        self.longest = self.longest.max(bytes.len() - header.at);
+        if header.number == 0 && self.confirmed.is_none() {
+            self.confirmed = confirmed(bytes, header, layout);
+        }
+        if header.number >= header.total {
+            self.beyond = self.beyond.or(Some((header.number, header.total)));
+        } else if self.has(header.number) {
+            self.conflict = self.conflict.or(Some(header.number));
+        } else if header.number < self.total {
+            if let Some(word) = self.seen.get_mut(usize::from(header.number / 64)) {
+                *word |= 1 << (header.number % 64);
+            }
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn has(&self, number: u8) -> bool {
+        let word = self.seen.get(usize::from(number / 64)).copied().unwrap_or_default();
+        word >> (number % 64) & 1 == 1
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.total > 0 && self.count == u16::from(self.total)
+    }
+
+    /// Whether the packets agree with each other.
+    pub(super) fn is_sound(&self) -> bool {
+        !self.short && !self.totals_differ && self.beyond.is_none()
+    }
+
+    /// Whether Size, if the layout has one, can be one: not 0, not beyond a packet, and no less
+    /// than what the packets carry.
+    pub(super) fn has_plausible_size(&self) -> bool {
+        self.size.is_none_or(|size| {
+            let size = usize::from(size);
+            !self.sizes_differ && (1..=rules::PACKET_SIZE).contains(&size) && self.longest <= size
+        })
+    }
+}
