@@ -31,7 +31,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'T', ..] => sure(message.starts_with(INFO_REQUEST)),
         [b'U' | b'V', _, _, _, _] => Claim::Sure,
         [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
-        [b'I' | b'm' | b'D' | b'E', ..] => sure(walk::is_whole_answer(bytes)),
+        // Where the flow tells, there is no need to walk.
+        [b'I' | b'm' | b'D' | b'E', ..] => sure(!told && walk::is_whole_answer(bytes)),
         [b'W' | b'i'] | [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),

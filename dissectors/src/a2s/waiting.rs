@@ -49,8 +49,12 @@ impl Waiting {
     pub(super) fn remove(&mut self, payload: &Payload<'_>) {
         let key = (payload.to, payload.from.ip());
         for map in [&mut self.young, &mut self.old] {
-            if map.get(&key).is_some_and(|asked| asked.of == payload.from) {
-                map.remove(&key);
+            match map.remove(&key) {
+                Some(other) if other.of != payload.from => {
+                    map.insert(key, other);
+                }
+                Some(_) => return,
+                None => {}
             }
         }
     }

@@ -206,11 +206,15 @@ impl Names {
 
     /// A name was read.
     pub(super) fn add(&mut self, name: &[u8]) {
+        const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
         let hash = name.chunks(8).fold(name.len() as u64, |hash, chunk| {
-            let mut word = [0; 8];
-            word.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
-            (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+            let word = match chunk.first_chunk() {
+                Some(word) => u64::from_le_bytes(*word),
+                None => chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+            };
+            (hash ^ word).wrapping_mul(MIX).rotate_left(29)
         });
+        let hash = (hash ^ hash >> 32).wrapping_mul(MIX);
         let mut known = true;
         for bits in [hash >> 52, hash >> 40] {
             if let Some(word) = self.seen.get_mut((bits / 64) as usize % Names::WORDS) {
