@@ -5,6 +5,7 @@
 
 mod field;
 mod judge;
+mod pairs;
 mod parts;
 mod protocol;
 mod reader;
@@ -15,6 +16,7 @@ mod tree;
 
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
+pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
     Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limits, Mark, Message, Payload,

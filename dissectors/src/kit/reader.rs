@@ -234,6 +234,15 @@ impl<'a, S: Sink> Reader<'a, S> {
         Read { value, at }
     }
 
+    /// The next `length` bytes, at most what is left, with a value that was worked out before.
+    pub fn leaf(&mut self, field: &'static Field, length: usize, value: u64) -> Span {
+        let start = self.at;
+        self.at = start.saturating_add(length).min(self.bytes.len());
+        let at = Span::new(start, self.at);
+        self.sink.leaf(field, at, value);
+        at
+    }
+
     /// A group of fields begins here.
     #[inline(always)]
     pub fn open(&mut self, field: &'static Field) {

@@ -1,0 +1,186 @@
+//! Text that backslashes divide into keys and values: `\key\value\key\value`.
+//!
+//! It knows where each piece stands and keeps all of them: empty keys and values (two backslashes
+//! in a row), a last key without a value, a text that does not begin with a backslash. It refuses
+//! to know which of them are faults: protocols differ there.
+
+use crate::kit::{Field, Reader, Sink, Span, Text};
+
+/// A key, and the value behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair<'a> {
+    /// The key, without its backslash. Empty between two backslashes, or behind the last one.
+    pub key: &'a [u8],
+    /// The value, without its backslash. `None`: the text ends with the key.
+    pub value: Option<&'a [u8]>,
+    /// A backslash stands before the key: always, but for the start of the text.
+    pub opened: bool,
+    /// Where the pair begins, at its first backslash.
+    start: usize,
+}
+
+impl<'a> Pair<'a> {
+    /// The value; nothing where there is none.
+    pub fn text(&self) -> &'a [u8] {
+        self.value.unwrap_or_default()
+    }
+
+    /// Key and value with their backslashes.
+    pub fn at(&self) -> Span {
+        let value = self.value.map_or(0, |value| 1 + value.len());
+        Span::new(self.start, self.key_end() + value)
+    }
+
+    /// The key without its backslash.
+    pub fn key_at(&self) -> Span {
+        Span::new(self.start + usize::from(self.opened), self.key_end())
+    }
+
+    /// The value without its backslash; the empty place where it would stand if there is none.
+    pub fn value_at(&self) -> Span {
+        let start = self.key_end() + usize::from(self.value.is_some());
+        Span::new(start, start + self.text().len())
+    }
+
+    fn key_end(&self) -> usize {
+        self.start + usize::from(self.opened) + self.key.len()
+    }
+}
+
+/// The pairs of a text, from front to back. Together they cover every byte of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pairs<'a> {
+    rest: &'a [u8],
+    start: usize,
+}
+
+impl<'a> Pairs<'a> {
+    /// The pairs of `text`, which stands `start` bytes into the payload.
+    pub fn new(text: &'a [u8], start: usize) -> Pairs<'a> {
+        Pairs { rest: text, start }
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = Pair<'a>;
+
+    fn next(&mut self) -> Option<Pair<'a>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let opened = self.rest.first() == Some(&b'\\');
+        let (key, behind) = piece(self.rest.get(usize::from(opened)..).unwrap_or_default());
+        let value = behind.map(piece);
+        let pair = Pair { key, value: value.map(|(value, _)| value), opened, start: self.start };
+        let used = pair.at().len() as usize;
+        self.rest = self.rest.get(used..).unwrap_or_default();
+        self.start += used;
+        Some(pair)
+    }
+}
+
+/// What stands before the next backslash, and what stands behind it.
+fn piece(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match text.iter().position(|&byte| byte == b'\\') {
+        Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..)),
+        None => (text, None),
+    }
+}
+
+/// The fields that a pair is shown with.
+pub struct PairFields {
+    /// Holds the two; usually a [`Kind::Pair`](crate::kit::Kind::Pair).
+    pub pair: &'static Field,
+    /// The key, a text.
+    pub key: &'static Field,
+    /// The value, a text.
+    pub value: &'static Field,
+}
+
+impl<S: Sink> Reader<'_, S> {
+    /// A pair that stands here. The backslashes belong to the texts behind them.
+    pub fn pair(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
+        self.open(fields.pair);
+        self.pair_texts(fields, pair);
+        self.close();
+    }
+
+    /// The texts of a pair that stands here, in a group that the caller has opened.
+    pub fn pair_texts(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
+        let key = pair.key_at();
+        self.leaf(fields.key, (key.end as usize).saturating_sub(self.at()), Text::at(key).value());
+        if pair.value.is_some() {
+            let value = pair.value_at();
+            let length = (value.end as usize).saturating_sub(self.at());
+            self.leaf(fields.value, length, Text::at(value).value());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pairs(text: &str) -> Vec<(&str, Option<&str>)> {
+        let text_of = |bytes| std::str::from_utf8(bytes).unwrap();
+        let pairs = Pairs::new(text.as_bytes(), 0);
+        pairs.map(|pair| (text_of(pair.key), pair.value.map(text_of))).collect()
+    }
+
+    #[test]
+    fn keys_and_values_alternate() {
+        assert_eq!(pairs(r"\a\1\bc\23"), [("a", Some("1")), ("bc", Some("23"))]);
+        assert_eq!(pairs(""), []);
+    }
+
+    #[test]
+    fn empty_pieces_are_kept() {
+        assert_eq!(
+            pairs(r"\basic\\secure\XDWAOR"),
+            [("basic", Some("")), ("secure", Some("XDWAOR"))]
+        );
+        assert_eq!(pairs(r"\\a\b"), [("", Some("a")), ("b", None)]);
+        assert_eq!(pairs(r"\final\"), [("final", Some(""))]);
+        assert_eq!(pairs(r"\a\b\"), [("a", Some("b")), ("", None)]);
+        assert_eq!(pairs(r"\"), [("", None)]);
+    }
+
+    #[test]
+    fn a_text_may_lack_its_first_backslash() {
+        let all: Vec<_> = Pairs::new(br"a\b\c\d", 0).collect();
+        assert_eq!(all.iter().map(|pair| pair.opened).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(pairs(r"a\b\c\d"), [("a", Some("b")), ("c", Some("d"))]);
+    }
+
+    #[test]
+    fn places_count_from_the_start_of_the_payload() {
+        let pair = Pairs::new(br"\map\de_dust", 10).next().unwrap();
+        assert_eq!(pair.at(), Span::new(10, 22));
+        assert_eq!(pair.key_at(), Span::new(11, 14));
+        assert_eq!(pair.value_at(), Span::new(15, 22));
+        let bare = Pairs::new(br"\map", 10).next().unwrap();
+        assert_eq!(bare.value_at(), Span::new(14, 14));
+    }
+
+    proptest! {
+        #[test]
+        fn pairs_cover_the_text(text in r"[a\\]{0,40}") {
+            let mut at = 7;
+            let mut joined = String::new();
+            for pair in Pairs::new(text.as_bytes(), 7) {
+                prop_assert_eq!(pair.at().start as usize, at);
+                at = pair.at().end as usize;
+                let piece = |bytes| std::str::from_utf8(bytes).unwrap();
+                joined += if pair.opened { "\\" } else { "" };
+                joined += piece(pair.key);
+                if let Some(value) = pair.value {
+                    joined += "\\";
+                    joined += piece(value);
+                }
+            }
+            prop_assert_eq!(joined, text);
+        }
+    }
+}
