@@ -12,9 +12,11 @@ pub mod a2s;
 pub mod kit;
 pub mod net_rules;
 mod registry;
+pub mod valve_master;
 
 pub use listed::{Books, Id, Talk};
 
 registry::protocols! {
     A2s => a2s::A2s,
+    ValveMaster => valve_master::ValveMaster,
 }

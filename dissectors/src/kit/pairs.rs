@@ -101,12 +101,6 @@ impl<S: Sink> Reader<'_, S> {
     /// A pair that stands here. The backslashes belong to the texts behind them.
     pub fn pair(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
         self.open(fields.pair);
-        self.pair_texts(fields, pair);
-        self.close();
-    }
-
-    /// The texts of a pair that stands here, in a group that the caller has opened.
-    pub fn pair_texts(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
         let key = pair.key_at();
         self.leaf(fields.key, (key.end as usize).saturating_sub(self.at()), Text::at(key).value());
         if pair.value.is_some() {
@@ -114,6 +108,7 @@ impl<S: Sink> Reader<'_, S> {
             let length = (value.end as usize).saturating_sub(self.at());
             self.leaf(fields.value, length, Text::at(value).value());
         }
+        self.close();
     }
 }
 

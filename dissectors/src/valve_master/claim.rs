@@ -1,0 +1,170 @@
+//! Whether bytes are this protocol's. Its signs are weak: what is only a byte or two needs a port
+//! or a flow that speaks for it, and in the right direction.
+
+use crate::kit::{Claim, Hint};
+
+use super::endpoint::{self, ZERO};
+
+/// No message to a master is longer that is as weak as a join or a quit.
+const LONGEST_WEAK: usize = 8;
+
+/// The longest IP:Port and its zero.
+const LONGEST_SEED: usize = "255.255.255.255:65535\0".len();
+
+pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
+    let to_master = weak(hint.to_port || hint.known || hint.forced);
+    let from_master = weak(hint.from_port || hint.known || hint.forced);
+    match bytes {
+        [b'1', rest @ ..] if seed(rest).is_some() => Claim::Sure,
+        [b'1', rest @ ..] if may_be_query(rest) => to_master,
+        [b'0', b'\n', b'\\', ..] if is_info(bytes) => Claim::Sure,
+        [b'0', b'\n', b'\\', ..] | [b'0', b'\\', ..] => to_master,
+        [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
+        [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
+        [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
+        [0xFF, 0xFF, 0xFF, 0xFF, b'f', b'\n', blocks @ ..] if is_list(blocks) => Claim::Sure,
+        [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => from_master,
+        [0xFF, 0xFF, 0xFF, 0xFF, b's', b'\n', _, _, _, _, rest @ ..]
+            if matches!(rest.len(), 0 | 4) && from_master == Claim::Weak =>
+        {
+            Claim::Sure
+        }
+        [0xFF, 0xFF, 0xFF, 0xFF, b's', ..] => from_master,
+        [0xFF, 0xFF, 0xFF, 0xFF, b'c', b' ', client @ ..] if is_client(client) => from_master,
+        _ => weak(hint.forced),
+    }
+}
+
+const fn weak(so: bool) -> Claim {
+    if so { Claim::Weak } else { Claim::No }
+}
+
+/// A join, or a query from 0.0.0.0:0: nothing need have come before.
+pub(super) fn opens(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'1', rest @ ..] => seed(rest) == Some(ZERO),
+        [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => true,
+        _ => false,
+    }
+}
+
+/// Where a query asks from: its IP:Port behind the region byte, terminated.
+fn seed(behind_type: &[u8]) -> Option<endpoint::Endpoint> {
+    let text = behind_type.get(1..)?;
+    let length = text.iter().take(LONGEST_SEED).position(|&byte| byte == 0)?;
+    endpoint::parse(text.get(..length)?)
+}
+
+/// A query whose IP:Port is none: still a text, and not a long one.
+fn may_be_query(behind_type: &[u8]) -> bool {
+    let text = behind_type.get(1..).unwrap_or_default();
+    let length = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+    length <= 2 * LONGEST_SEED && text.iter().take(length).all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// Pairs that only this protocol's info strings have.
+fn is_info(bytes: &[u8]) -> bool {
+    let start = bytes.get(..bytes.len().min(256)).unwrap_or_default();
+    let has = |key: &[u8]| start.windows(key.len()).any(|window| window == key);
+    has(b"\\challenge\\") && has(b"\\protocol\\")
+}
+
+/// Whole address blocks that servers can have, the last one aside, which may be the end.
+fn is_list(blocks: &[u8]) -> bool {
+    let (whole, rest) = blocks.as_chunks();
+    let Some((last, others)) = whole.split_last() else { return false };
+    let possible = |&[a, _, _, _, e, f]: &[u8; 6]| matches!(a, 1..224) && [e, f] != [0, 0];
+    rest.is_empty() && others.iter().all(possible) && (possible(last) || *last == ZERO)
+}
+
+/// The client that a master announces to a server behind NAT.
+fn is_client(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    text.parse::<std::net::SocketAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::valve_master::tests::document;
+
+    const NONE: Hint = Hint { from_port: false, to_port: false, known: false, forced: false };
+    const TO: Hint = Hint { to_port: true, ..NONE };
+    const FROM: Hint = Hint { from_port: true, ..NONE };
+    const KNOWN: Hint = Hint { known: true, ..NONE };
+
+    #[test]
+    fn what_has_a_strong_sign_is_told_on_any_port() {
+        let sure: Vec<_> =
+            document::all().iter().map(|bytes| claim(bytes, NONE) == Claim::Sure).collect();
+        let [query, napp, reply, join, challenge, info, source, orange_box, quit, quit0] = sure[..]
+        else {
+            panic!("the document shows ten messages");
+        };
+        assert!(query && napp && reply && info && source && orange_box);
+        assert!(!join && !challenge && !quit && !quit0);
+    }
+
+    #[test]
+    fn the_rest_needs_a_port_or_a_flow_that_speaks_for_it() {
+        let to_master: [&[u8]; 8] = [
+            b"q",
+            b"q\0",
+            b"q\xFF\x19\x9eU!",
+            b"b\n",
+            b"b\n\0",
+            b"1",
+            b"1\xFF0.0.0.0\0\0",
+            b"0\\a\\b\n",
+        ];
+        for bytes in to_master {
+            let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));
+            assert_eq!(claims, [Claim::No, Claim::No, Claim::Weak, Claim::Weak], "{bytes:?}");
+        }
+        let from_master: [&[u8]; 4] = [
+            b"\xFF\xFF\xFF\xFFf\n",
+            b"\xFF\xFF\xFF\xFFf\0\x0A\0\0\x02\x69\x87",
+            b"\xFF\xFF\xFF\xFFs\nab",
+            b"\xFF\xFF\xFF\xFFc 127.0.0.1:33974",
+        ];
+        for bytes in from_master {
+            let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));
+            assert_eq!(claims, [Claim::No, Claim::Weak, Claim::No, Claim::Weak], "{bytes:?}");
+        }
+        let challenge = b"\xFF\xFF\xFF\xFFs\nabcd";
+        assert_eq!([NONE, FROM].map(|hint| claim(challenge, hint)), [Claim::No, Claim::Sure]);
+    }
+
+    #[test]
+    fn what_only_looks_alike_is_not_ours() {
+        let alike: [&[u8]; 10] = [
+            b"0\n\x8A\x1C\x11\x02\x53\x49\x0E\x77",
+            b"1\x2A\x01\0\0\x01\0\0\0\0\0\0\x03www\x07example\x03com\0\0\x01\0\x01",
+            b"\xFF\xFF\xFF\xFF\xFF\xFF\0\x11\x22\x33\x44\x55\0\x11\x22\x33\x44\x55",
+            b"\xFF\xFF\xFF\xFF!L_ \xA0\x01\0\0",
+            b"\xFF\xFF\xFF\xFFTSource Engine Query\0",
+            b"\xFF\xFF\xFF\xFFconnectResponse",
+            b"\xFF\xFF\xFF\xFFgetservers 68 empty full",
+            b"\xCA\xFE\xBA\xBE\0\0\0\0",
+            b"quit: a text that begins with q",
+            b"",
+        ];
+        for bytes in alike {
+            for hint in [NONE, TO, FROM, KNOWN] {
+                assert_eq!(claim(bytes, hint), Claim::No, "{bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn joins_and_first_queries_open_a_conversation() {
+        assert!(
+            document::all()
+                .iter()
+                .map(|bytes| opens(bytes))
+                .eq([true, true, false, true, false, false, false, false, false, false])
+        );
+        assert!(opens(b"q\xFF\x19\x9eU!"));
+        assert!(!opens(b"1\xFF10.0.0.2:27015\0\0"));
+    }
+}

@@ -1,0 +1,369 @@
+//! From the bytes of a datagram to its fields: a function per message, in the document's order.
+
+use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, Text, decode};
+
+use super::endpoint::{self, Endpoint};
+use super::filter::{self, Filter};
+use super::info::{self, Engine, Info};
+use super::rules::{self, Blocks, InfoFrame, QueryLayout};
+use super::{fields as f, messages as m};
+
+/// Nothing that the reader could judge is asked of every message alike.
+static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+
+/// An address block, and Xash3D's for IPv6.
+const BLOCK: usize = 6;
+const BLOCK6: usize = 18;
+
+/// What the conversation tells about a message before it is decoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// The key of the query before it, if there is a query and it has one.
+    pub(super) key: Option<Option<u32>>,
+    /// What the join before it sent along, if there is a join and it did.
+    pub(super) server_challenge: Option<Option<u32>>,
+    /// It travels over IPv6.
+    pub(super) ipv6: bool,
+}
+
+/// What the conversation needs to know of a message.
+pub(super) enum Said<'a> {
+    Query(Query<'a>),
+    Reply(Reply<'a>),
+    Join { server_challenge: Option<u32>, sound: bool },
+    Challenge { value: Option<u32> },
+    Info(Info),
+    Quit { form: Option<Engine> },
+    Other(&'static Message),
+}
+
+impl Said<'_> {
+    /// Which message it is.
+    pub(super) fn message(&self) -> &'static Message {
+        match self {
+            Said::Query(_) => &m::QUERY,
+            Said::Reply(_) => &m::REPLY,
+            Said::Join { .. } => &m::JOIN,
+            Said::Challenge { .. } => &m::CHALLENGE,
+            Said::Info(_) => &m::CHALLENGE_RESPONSE,
+            Said::Quit { .. } => &m::QUIT,
+            Said::Other(message) => message,
+        }
+    }
+}
+
+/// A query for a list.
+#[derive(Default)]
+pub(super) struct Query<'a> {
+    pub(super) region: u8,
+    /// IP:Port, if it is one.
+    pub(super) seed: Option<Endpoint>,
+    pub(super) seed_at: Span,
+    pub(super) filter: &'a [u8],
+    /// The key that Xash3D's master is to repeat.
+    pub(super) key: Option<u32>,
+    /// A master can answer it.
+    pub(super) sound: bool,
+}
+
+/// A part of a list.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Reply<'a> {
+    /// The address blocks without the one that ends the list.
+    pub(super) blocks: &'a [u8],
+    /// How long each is.
+    pub(super) block: usize,
+    /// Where they stand.
+    pub(super) at: Span,
+    /// 0.0.0.0:0 ends it.
+    pub(super) ended: bool,
+    /// It is what the document asks for.
+    pub(super) sound: bool,
+}
+
+impl Reply<'_> {
+    /// The last address, which the next query is to ask from. `None` in a list of IPv6 addresses.
+    pub(super) fn last(&self) -> Option<Endpoint> {
+        if self.block == BLOCK { self.blocks.last_chunk().copied() } else { None }
+    }
+
+    /// The block at this place among them, and its bytes.
+    pub(super) fn block_at(&self, at: usize) -> (&[u8], Span) {
+        let start = at.saturating_mul(self.block);
+        let block = self.blocks.get(start..).unwrap_or_default();
+        let block = block.get(..self.block).unwrap_or(block);
+        let from = self.at.start as usize + start;
+        (block, Span::new(from, from + block.len()))
+    }
+}
+
+/// Decodes one datagram.
+pub(super) fn message<'a, S: Sink>(bytes: &'a [u8], known: Known, sink: &mut S) -> Said<'a> {
+    let mut said = Said::Other(&m::UNKNOWN);
+    decode(bytes, &ENDINGS, sink, |r| {
+        said = match bytes {
+            [b'1', ..] => Said::Query(query(r, bytes)?),
+            [b'q', ..] => join(r)?,
+            [b'0', ..] => Said::Info(challenge_response(r)?),
+            [b'b', ..] => quit(r)?,
+            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Said::Reply(reply(r, bytes, known)?),
+            [0xFF, 0xFF, 0xFF, 0xFF, b's', ..] => challenge(r, known)?,
+            [0xFF, 0xFF, 0xFF, 0xFF, b'c', b' ', ..] => nat_notice(r)?,
+            _ => {
+                r.bytes(&f::BODY, r.rest());
+                Said::Other(&m::UNKNOWN)
+            }
+        };
+        Ok(())
+    });
+    said
+}
+
+/// "Send the following UDP query to a master server".
+fn query<'a, S: Sink>(r: &mut Reader<'_, S>, bytes: &'a [u8]) -> Result<Query<'a>, Cut> {
+    let mut query = Query::default();
+    r.u8(&f::TYPE)?;
+    let layout = query_fields(r, bytes, &mut query)?;
+    let rest = Span::new(r.at(), bytes.len());
+    let layout =
+        if layout == QueryLayout::Right && !rest.is_empty() { QueryLayout::Behind } else { layout };
+    let at = if layout == QueryLayout::Right { Span::new(0, bytes.len()) } else { rest };
+    rules::query_layout(layout, at, r.sink);
+    query.sound &= layout == QueryLayout::Right;
+    Ok(query)
+}
+
+fn query_fields<'a, S: Sink>(
+    r: &mut Reader<'_, S>,
+    bytes: &'a [u8],
+    query: &mut Query<'a>,
+) -> Result<QueryLayout, Cut> {
+    if r.is_empty() {
+        return Ok(QueryLayout::NoRegion);
+    }
+    let region = r.u8(&f::REGION)?;
+    query.region = region.value;
+    rules::region_known(region, r.sink);
+    let start = r.at();
+    let Some(length) = r.peek().iter().position(|&byte| byte == 0) else {
+        query.seed_at = r.text_of(&f::SEED, r.rest()).at;
+        return Ok(QueryLayout::SeedOpen);
+    };
+    let seed = bytes.get(start..start + length).unwrap_or_default();
+    query.seed_at = r.text(&f::SEED)?.at;
+    query.seed = endpoint::parse(seed);
+    rules::seed_syntax(query.seed.is_some(), seed, query.seed_at, r.sink);
+
+    let start = r.at();
+    let length = r.peek().iter().position(|&byte| byte == 0);
+    let terminated = length.is_some();
+    let length = length.unwrap_or(r.rest());
+    query.filter = bytes.get(start..start + length).unwrap_or_default();
+    let filter = if length == 0 {
+        let place = Text::at(r.here()).value();
+        r.leaf(&f::FILTER, usize::from(terminated), place);
+        Filter { sound: true, ..Filter::default() }
+    } else {
+        filter::read(r, length, terminated)
+    };
+    if filter.xash3d {
+        r.leaf(&f::DIALECT, 0, f::XASH3D);
+    }
+    query.key = filter.key;
+    query.sound = f::region(region.value.into()).is_some() && query.seed.is_some() && filter.sound;
+    Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })
+}
+
+/// "The reply always starts with FF FF FF FF 66 0A."
+fn reply<'a, S: Sink>(
+    r: &mut Reader<'_, S>,
+    bytes: &'a [u8],
+    known: Known,
+) -> Result<Reply<'a>, Cut> {
+    r.i32_le(&f::HEADER)?;
+    let kind = r.u8(&f::TYPE)?;
+    let fed = r.peek().first() == Some(&b'\n');
+    let at = Span::new(0, kind.at.end as usize + usize::from(fed));
+    rules::reply_header(fed, r.peek().first().copied(), at, r.sink);
+    // Without a line feed another byte stands in its place, or none: the blocks' length tells.
+    if fed || r.rest() % BLOCK == 1 {
+        r.u8(&f::LINE_FEED)?;
+    }
+    let keyed = repeated_key(r, known)?;
+
+    let (block, end) = block_length(r.peek(), known.ipv6);
+    if keyed || block == BLOCK6 {
+        r.leaf(&f::DIALECT, 0, f::XASH3D);
+    }
+    let whole = r.rest() - r.rest() % BLOCK;
+    let listed = whole - end;
+    let start = r.at();
+    let blocks = bytes.get(start..start + listed).unwrap_or_default();
+    let mut found = Blocks::default();
+    r.open(&f::SERVERS);
+    for _ in 0..listed / block {
+        if block == BLOCK {
+            let server = r.endpoint(&f::SERVER)?;
+            found.block(&server.value, server.at);
+        } else {
+            let server = r.bytes(&f::SERVER6, BLOCK6);
+            found.block(server.value, server.at);
+        }
+    }
+    r.close();
+    let ended = end > 0;
+    r.leaf(&f::END, end, ended.into());
+
+    let at = Span::new(start, start + whole);
+    if block == BLOCK6 {
+        rules::blocks_ipv6(at, r.sink);
+    } else if fed {
+        rules::reply_blocks(r.rest(), Span::new(r.at(), bytes.len()), r.sink);
+    }
+    rules::blocks(&found, ended, at, r.sink);
+    let sound = fed && r.is_empty() && found.sound();
+    Ok(Reply { blocks, block, at, ended, sound })
+}
+
+/// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved
+/// byte, which together are as long as a block. Where the query is not known, an address of the
+/// loopback network that no other block shares gives it away.
+fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<bool, Cut> {
+    let Some(&[mark, a, b, c, d, reserved]) = r.peek().first_chunk() else { return Ok(false) };
+    let key = u32::from_le_bytes([a, b, c, d]);
+    let there = match known.key {
+        Some(asked) => matches!(mark, 0x7F | 0xFF) && asked == Some(key),
+        None => mark == 0x7F && reserved == 0x08 && r.peek().get(BLOCK) != Some(&0x7F),
+    };
+    if there {
+        r.u8(&f::KEY_MARK)?;
+        r.u32_le(&f::REPLY_KEY)?;
+        r.u8(&f::RESERVED)?;
+    }
+    Ok(there)
+}
+
+/// How long each block is, and how long the one that ends the list: 0 if none does.
+fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
+    let zeros = |length: usize| {
+        let whole = blocks.get(..blocks.len() - blocks.len() % BLOCK).unwrap_or_default();
+        let last = whole.len().checked_sub(length).and_then(|start| whole.get(start..));
+        last.is_some_and(|last| last.iter().all(|&byte| byte == 0))
+    };
+    match blocks.len() % BLOCK6 {
+        0 if ipv6 && !blocks.is_empty() => (BLOCK6, if zeros(BLOCK6) { BLOCK6 } else { 0 }),
+        BLOCK if ipv6 && zeros(BLOCK) => (BLOCK6, BLOCK),
+        _ => (BLOCK, if zeros(BLOCK) { BLOCK } else { 0 }),
+    }
+}
+
+/// "The game server sends each master server "q" (71)."
+fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
+    r.u8(&f::TYPE)?;
+    let at = Span::new(r.at(), r.at() + r.rest());
+    let (mut server_challenge, mut sound) = (None, true);
+    match r.peek() {
+        [] => rules::join_layout(at, r.sink),
+        [0] => {
+            r.u8(&f::TERMINATOR)?;
+            rules::join_with_zero(at, r.sink);
+        }
+        [0xFF, _, _, _, _] => {
+            r.leaf(&f::DIALECT, 0, f::XASH3D);
+            r.u8(&f::SERVER_CHALLENGE_MARK)?;
+            server_challenge = Some(r.u32_le(&f::SERVER_CHALLENGE)?.value);
+            rules::join_of_xash3d(at, r.sink);
+        }
+        _ => {
+            rules::join_layout(at, r.sink);
+            sound = false;
+        }
+    }
+    Ok(Said::Join { server_challenge, sound })
+}
+
+/// "FF FF FF FF 73 0A followed by a (relatively) unique 4-byte "challenge" number".
+fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<Said<'a>, Cut> {
+    r.i32_le(&f::HEADER)?;
+    let kind = r.u8(&f::TYPE)?;
+    let fed = r.peek().first() == Some(&b'\n');
+    if fed || r.rest() % 4 == 1 {
+        r.u8(&f::LINE_FEED)?;
+    }
+    let length = r.rest();
+    let at = Span::new(kind.at.start as usize, r.at() + length);
+    if length < 4 {
+        if length > 0 {
+            r.bytes(&f::CHALLENGE_BYTES, length);
+        }
+        rules::challenge_layout(fed, length, at, r.sink);
+        return Ok(Said::Challenge { value: None });
+    }
+    let value = r.i32_le(&f::CHALLENGE)?.value.cast_unsigned();
+    if fed && length == 8 {
+        r.leaf(&f::DIALECT, 0, f::XASH3D);
+        let repeated = r.u32_le(&f::SERVER_CHALLENGE)?;
+        rules::challenge_of_xash3d(repeated, known.server_challenge, r.sink);
+    } else {
+        rules::challenge_layout(fed, length, at, r.sink);
+    }
+    Ok(Said::Challenge { value: Some(value) })
+}
+
+/// "the game server then sends its challenge information".
+fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<Info, Cut> {
+    r.u8(&f::TYPE)?;
+    let fed = r.peek().first() == Some(&b'\n');
+    if fed {
+        r.u8(&f::LINE_FEED)?;
+    }
+    // Zeros behind the last line feed are not the last value's.
+    let text = r.peek();
+    let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
+    let closed = text.len().checked_sub(zeros + 1).filter(|&last| text.get(last) == Some(&b'\n'));
+    let frame = InfoFrame { fed, closed: closed.is_some(), behind: closed.map_or(0, |_| zeros) };
+    let mut info = info::read(r, closed.unwrap_or(text.len()), closed.is_some());
+    if closed.is_some() {
+        r.u8(&f::LINE_FEED)?;
+    }
+    if let Some(engine) = info.engine {
+        r.leaf(&f::ORDER, 0, engine as u64);
+    }
+    if info.xash3d {
+        r.leaf(&f::DIALECT, 0, f::XASH3D);
+    }
+    info.sound &= frame.is_right();
+    rules::info_frame(frame, Span::new(0, r.at() + r.rest()), r.sink);
+    Ok(info)
+}
+
+/// "to signal that the game server has shut down".
+fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
+    r.u8(&f::TYPE)?;
+    let at = Span::new(0, r.at() + r.rest());
+    let form = match r.peek() {
+        [b'\n'] => Some(Engine::GoldSrc),
+        [b'\n', 0] => Some(Engine::Source),
+        _ => None,
+    };
+    if let Some(form) = form {
+        r.u8(&f::LINE_FEED)?;
+        if form == Engine::Source {
+            r.u8(&f::TERMINATOR)?;
+        }
+        r.leaf(&f::FORM, 0, form as u64);
+    }
+    rules::quit_layout(form.is_some(), at, r.sink);
+    Ok(Said::Quit { form })
+}
+
+/// What Xash3D's masters tell a game server behind NAT: which client will come. Not in the
+/// document.
+fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
+    r.i32_le(&f::HEADER)?;
+    r.u8(&f::TYPE)?;
+    r.u8(&f::SEPARATOR)?;
+    r.text_of(&f::CLIENT, r.rest());
+    r.leaf(&f::DIALECT, 0, f::XASH3D);
+    Ok(Said::Other(&m::NAT_NOTICE))
+}

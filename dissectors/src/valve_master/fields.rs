@@ -1,0 +1,102 @@
+//! The fields of the protocol's messages, in the order of the document.
+
+use crate::kit::{Field, Kind, PairFields};
+
+use super::{filter, info};
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => { $($(#[$doc])* pub(super) static $name: Field = $field;)+ };
+}
+
+fields! {
+    HEADER = Field::new("header", "Header", Kind::Signed).framing();
+    TYPE = Field::new("type", "Message Type", Kind::Char).framing().number(message_type);
+    LINE_FEED = Field::new("line_feed", "Line feed", Kind::Unsigned).framing();
+    TERMINATOR = Field::new("terminator", "Terminating zero", Kind::Unsigned).framing();
+    DIALECT = Field::new("dialect", "Dialect", Kind::Name).framing().number(dialect);
+    BODY = Field::new("body", "Body", Kind::Bytes).framing();
+
+    // Client to master server
+    REGION = Field::new("region", "Region Code", Kind::Unsigned).number(region);
+    SEED = Field::new("seed", "IP:Port", Kind::Text);
+    FILTER = Field::new("filter", "Filter", Kind::Text);
+    NOR = Field::new("nor", "None of", Kind::Group);
+    NAND = Field::new("nand", "Not all of", Kind::Group);
+    CONDITION = Field::new("condition", "Condition", Kind::Pair).pair(filter::meaning);
+    KEY = Field::new("key", "Key", Kind::Text);
+    VALUE = Field::new("value", "Value", Kind::Text);
+
+    // Reply format
+    KEY_MARK = Field::new("key_mark", "Mark of a repeated key", Kind::Unsigned).framing();
+    REPLY_KEY = Field::new("key", "Key of the query", Kind::Unsigned).framing();
+    RESERVED = Field::new("reserved", "Reserved", Kind::Unsigned).framing();
+    SERVERS = Field::new("servers", "Servers", Kind::List);
+    SERVER = Field::new("server", "Server address block", Kind::Endpoint);
+    SERVER6 = Field::new("server", "Server address block", Kind::Endpoint6);
+    END = Field::new("end", "End of the list", Kind::Flag);
+
+    // Game server to master server
+    SERVER_CHALLENGE_MARK =
+        Field::new("server_challenge_mark", "Mark of the server's challenge", Kind::Unsigned).framing();
+    SERVER_CHALLENGE = Field::new("server_challenge", "The server's challenge", Kind::Unsigned);
+    CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
+    CHALLENGE_BYTES =
+        Field::new("challenge_bytes", "Challenge, not 4 bytes long", Kind::Bytes).framing();
+    INFO = Field::new("info", "Challenge information", Kind::Map);
+    INFO_PAIR = Field::new("pair", "Pair", Kind::Pair).pair(info::meaning);
+    ORDER = Field::new("order", "Order of the keys", Kind::Name).framing().number(order);
+    FORM = Field::new("form", "Form", Kind::Name).framing().number(order);
+
+    // Xash3D's dialect
+    SEPARATOR = Field::new("separator", "Space", Kind::Char).framing();
+    CLIENT = Field::new("client", "Client", Kind::Text);
+}
+
+/// A condition of a filter.
+pub(super) static CONDITION_FIELDS: PairFields =
+    PairFields { pair: &CONDITION, key: &KEY, value: &VALUE };
+
+/// A pair of an info string.
+pub(super) static INFO_FIELDS: PairFields =
+    PairFields { pair: &INFO_PAIR, key: &KEY, value: &VALUE };
+
+/// The one value of [`DIALECT`].
+pub(super) const XASH3D: u64 = 0;
+
+fn message_type(value: u64) -> Option<&'static str> {
+    Some(match value as u8 {
+        b'1' => "query",
+        b'f' => "reply",
+        b'q' => "join",
+        b's' => "challenge",
+        b'0' => "challenge response",
+        b'b' => "quit",
+        b'c' => "notice of a client, not in the document",
+        _ => return None,
+    })
+}
+
+fn dialect(value: u64) -> Option<&'static str> {
+    (value == XASH3D).then_some("xash3d")
+}
+
+/// Region codes. The values are the bytes on the wire.
+pub(super) fn region(value: u64) -> Option<&'static str> {
+    Some(match value {
+        0x00 => "US East coast",
+        0x01 => "US West coast",
+        0x02 => "South America",
+        0x03 => "Europe",
+        0x04 => "Asia",
+        0x05 => "Australia",
+        0x06 => "Middle East",
+        0x07 => "Africa",
+        0xFF => "Rest of the world",
+        _ => return None,
+    })
+}
+
+/// Which engine a form is the sign of. The values are [`Engine`](info::Engine)'s.
+fn order(value: u64) -> Option<&'static str> {
+    ["goldsrc", "source", "orange_box"].get(value as usize).copied()
+}

@@ -1,0 +1,313 @@
+//! The filter of a query: the document's table of conditions, and how conditions are put together.
+
+use std::borrow::Cow;
+
+use crate::kit::{Pair, Pairs, Reader, Sink, Span};
+
+use super::endpoint::{address, count, parse};
+use super::fields as f;
+use super::rules;
+
+/// What a condition's value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// This digit alone: the condition is a switch.
+    Only(u8),
+    /// A decimal number.
+    Number,
+    /// An IPv4 address, with or without a port.
+    Address,
+    /// How many of the conditions that follow are taken.
+    Count,
+    /// Anything.
+    Any,
+}
+
+impl Values {
+    /// Whether `value` is one of them.
+    pub(super) fn allow(self, value: &[u8]) -> bool {
+        match self {
+            Values::Only(digit) => value == [digit],
+            Values::Number | Values::Count => count(value).is_some(),
+            Values::Address => address(value).is_some() || parse(value).is_some(),
+            Values::Any => true,
+        }
+    }
+
+    /// What is asked for, as people read it.
+    pub(super) const fn shown(self) -> &'static str {
+        match self {
+            Values::Only(b'0') => "0",
+            Values::Only(_) => "1",
+            Values::Number | Values::Count => "a number",
+            Values::Address => "an IP address, with or without a port",
+            Values::Any => "anything",
+        }
+    }
+}
+
+/// A key of the table.
+pub(super) struct Condition {
+    key: &'static str,
+    pub(super) values: Values,
+    /// What the filter returns; `{}` stands for the value.
+    returns: &'static str,
+}
+
+/// "Filter code", "What the filter returns".
+static TABLE: &[Condition] = &{
+    use Values::*;
+    const fn row(key: &'static str, values: Values, returns: &'static str) -> Condition {
+        Condition { key, values, returns }
+    }
+    [
+        row("nor", Count, "no servers that match any of the following {} conditions"),
+        row("nand", Count, "no servers that match all of the following {} conditions"),
+        row("dedicated", Only(b'1'), "servers running dedicated"),
+        row("secure", Only(b'1'), "servers using anti-cheat technology (VAC or another)"),
+        row("gamedir", Any, "servers running the modification {}"),
+        row("map", Any, "servers running the map {}"),
+        row("linux", Only(b'1'), "servers running on a Linux platform"),
+        row("password", Only(b'0'), "servers that are not password protected"),
+        row("empty", Only(b'1'), "servers that are not empty"),
+        row("full", Only(b'1'), "servers that are not full"),
+        row("proxy", Only(b'1'), "servers that are spectator proxies"),
+        row("appid", Number, "servers that are running game {}"),
+        row("napp", Number, "servers that are not running game {}"),
+        row("noplayers", Only(b'1'), "servers that are empty"),
+        row("white", Only(b'1'), "servers that are whitelisted"),
+        row("gametype", Any, "servers with all of the tags {} in sv_tags"),
+        row("gamedata", Any, "servers with all of the hidden tags {}"),
+        row("gamedataor", Any, "servers with any of the hidden tags {}"),
+        row("name_match", Any, "servers with a hostname that matches {}"),
+        row("version_match", Any, "servers running version {}"),
+        row("collapse_addr_hash", Only(b'1'), "only one server for each IP address"),
+        row("gameaddr", Address, "servers on the address {}"),
+    ]
+};
+
+/// Keys that Xash3D's clients add, which the document does not have.
+static XASH3D: &[Condition] = &{
+    const fn row(key: &'static str, returns: &'static str) -> Condition {
+        Condition { key, values: Values::Any, returns }
+    }
+    [
+        row("clver", "Xash3D: the client's engine has version {}"),
+        row("nat", "Xash3D: whether servers behind NAT are wanted: {}"),
+        row("key", "Xash3D: the reply is to repeat the key {}"),
+        row("commit", "Xash3D: the client's engine was built from commit {}"),
+        row("branch", "Xash3D: the client's engine was built from branch {}"),
+        row("os", "Xash3D: the client's engine was built for {}"),
+        row("arch", "Xash3D: the client's engine was built for {}"),
+        row("buildnum", "Xash3D: the client's engine is build {}"),
+    ]
+};
+
+fn find(table: &'static [Condition], key: &[u8]) -> Option<&'static Condition> {
+    table.iter().find(|condition| condition.key.as_bytes() == key)
+}
+
+/// What a condition asks for, to people.
+pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
+    let condition = find(TABLE, key).or_else(|| find(XASH3D, key))?;
+    if !condition.values.allow(value) {
+        return None;
+    }
+    if !condition.returns.contains("{}") {
+        return Some(Cow::Borrowed(condition.returns));
+    }
+    Some(Cow::Owned(condition.returns.replace("{}", &String::from_utf8_lossy(value))))
+}
+
+/// What the conversation and the other fields of the query need to know of a filter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filter {
+    /// It has a key that only Xash3D's clients send.
+    pub(super) xash3d: bool,
+    /// The key that Xash3D's masters repeat in their reply.
+    pub(super) key: Option<u32>,
+    /// It is pairs, and nothing else.
+    pub(super) sound: bool,
+}
+
+/// Groups inside groups that are shown as such; deeper ones are shown one beside the other.
+const DEEPEST: usize = 16;
+
+/// The first thing wrong with a filter's grammar.
+struct Fault {
+    at: Span,
+    what: String,
+}
+
+/// Reads the filter that is the next `length` bytes, and the zero behind it if it is there.
+pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, terminated: bool) -> Filter {
+    let at = Span::new(r.at(), r.at() + length);
+    let mut read = Filter::default();
+    r.open_text(&f::FILTER, length);
+    let fault = conditions(r, length, terminated, &mut read);
+    if terminated {
+        r.leaf(&f::TERMINATOR, 1, 0);
+    }
+    r.close();
+    read.sound = fault.is_none();
+    if terminated || read.sound {
+        let at = fault.as_ref().map_or(at, |fault| fault.at);
+        rules::filter_grammar(fault.map(|fault| fault.what), at, r.sink);
+    }
+    read
+}
+
+fn conditions<S: Sink>(
+    r: &mut Reader<'_, S>,
+    length: usize,
+    terminated: bool,
+    read: &mut Filter,
+) -> Option<Fault> {
+    let text = r.peek().get(..length).unwrap_or_default();
+    let end = Span::new(r.at(), r.at() + text.len()).end;
+    let mut groups = Groups::default();
+    let mut fault = None;
+    for pair in Pairs::new(text, r.at()) {
+        let taken = match pair.key {
+            b"nor" | b"nand" => Some(count(pair.text())),
+            _ => None,
+        };
+        let group = taken.flatten().filter(|_| groups.depth < DEEPEST);
+        if group.is_some() {
+            r.open(if pair.key == b"nor" { &f::NOR } else { &f::NAND });
+        }
+        r.pair(&f::CONDITION_FIELDS, &pair);
+        match group {
+            Some(taken) => groups.open(taken, pair.at()),
+            None => groups.count(),
+        }
+        for _ in 0..groups.filled() {
+            r.close();
+        }
+
+        if let Some(wrong) = wrong(&pair, taken) {
+            fault.get_or_insert_with(|| {
+                let what = format!("{wrong}: {}", shown(&pair));
+                Fault { at: pair.at(), what }
+            });
+            continue;
+        }
+        let condition = find(TABLE, pair.key);
+        let xash3d = condition.is_none() && find(XASH3D, pair.key).is_some();
+        read.xash3d |= xash3d;
+        if xash3d && pair.key == b"key" {
+            read.key = hexadecimal(pair.text());
+        }
+        let cut = !terminated && pair.at().end == end;
+        if !cut {
+            rules::filter_key(condition.is_some(), xash3d, &pair, r.sink);
+            if let Some(condition) = condition {
+                rules::filter_value(condition.values, &pair, r.sink);
+            }
+        }
+    }
+    for _ in 0..groups.depth {
+        r.close();
+    }
+    fault.or(groups.unfilled())
+}
+
+/// What is wrong with a pair. `taken`: how many conditions a group takes, if it says so.
+fn wrong(pair: &Pair<'_>, taken: Option<Option<u32>>) -> Option<&'static str> {
+    if !pair.opened {
+        Some("it does not begin with a backslash")
+    } else if pair.key.is_empty() {
+        Some("a key is empty")
+    } else if pair.value.is_none() {
+        Some("a key has no value")
+    } else if taken == Some(None) {
+        Some("a group does not say how many conditions it takes")
+    } else {
+        None
+    }
+}
+
+/// As it stands in the filter.
+fn shown(pair: &Pair<'_>) -> String {
+    let before = if pair.opened { "\\" } else { "" };
+    let value = pair.value.map(|value| format!("\\{}", value.escape_ascii())).unwrap_or_default();
+    format!("{before}{}{value}", pair.key.escape_ascii())
+}
+
+fn hexadecimal(text: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))?;
+    u32::from_str_radix(text, 16).ok()
+}
+
+/// The groups that are open, each with the conditions it still takes.
+#[derive(Default)]
+struct Groups {
+    open: [(u32, u32, Span); DEEPEST],
+    depth: usize,
+}
+
+impl Groups {
+    /// A group that takes `taken` conditions.
+    fn open(&mut self, taken: u32, at: Span) {
+        if let Some(group) = self.open.get_mut(self.depth) {
+            *group = (taken, taken, at);
+            self.depth += 1;
+        }
+    }
+
+    /// One more condition stands in the innermost group.
+    fn count(&mut self) {
+        if let Some((_, left, _)) = self.innermost() {
+            *left = left.saturating_sub(1);
+        }
+    }
+
+    /// How many groups that have all their conditions end here. Each is a condition of the group
+    /// around it.
+    fn filled(&mut self) -> usize {
+        let before = self.depth;
+        while let Some((_, 0, _)) = self.innermost() {
+            self.depth -= 1;
+            self.count();
+        }
+        before - self.depth
+    }
+
+    fn innermost(&mut self) -> Option<&mut (u32, u32, Span)> {
+        self.open.get_mut(self.depth.checked_sub(1)?)
+    }
+
+    /// The innermost group that the filter ends in.
+    fn unfilled(&mut self) -> Option<Fault> {
+        let (taken, left, at) = *self.innermost()?;
+        let found = taken.saturating_sub(left);
+        let s = if taken == 1 { "" } else { "s" };
+        let what = format!("a group takes {taken} condition{s}, {found} stand behind it");
+        Some(Fault { at, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_mean_what_the_table_says() {
+        let meaning = |key: &str, value: &str| meaning(key.as_bytes(), value.as_bytes());
+        assert_eq!(meaning("empty", "1").unwrap(), "servers that are not empty");
+        assert_eq!(meaning("full", "1").unwrap(), "servers that are not full");
+        assert_eq!(meaning("noplayers", "1").unwrap(), "servers that are empty");
+        assert_eq!(meaning("napp", "500").unwrap(), "servers that are not running game 500");
+        assert_eq!(meaning("gameaddr", "10.0.0.2").unwrap(), "servers on the address 10.0.0.2");
+        assert_eq!(meaning("empty", "0"), None);
+        assert_eq!(meaning("emtpy", "1"), None);
+    }
+
+    #[test]
+    fn every_row_of_the_document_is_there() {
+        assert_eq!(TABLE.len(), 22);
+        for (at, condition) in TABLE.iter().enumerate() {
+            assert!(TABLE[..at].iter().all(|other| other.key != condition.key));
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What one socket has asked a master for, and got. It makes facts and knows no rules.
+
+use std::collections::HashSet;
+
+use crate::kit::{Budget, Mark, Side, Time};
+
+use super::decode::Reply;
+use super::endpoint::{Endpoint, ZERO};
+
+/// What is remembered of a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Query {
+    pub(super) mark: Mark,
+    /// The key that Xash3D's master is to repeat.
+    pub(super) key: Option<u32>,
+    /// Tells apart what is asked for: region and filter.
+    pub(super) question: u32,
+    /// Where it asks from, if that can be read.
+    pub(super) seed: Option<Endpoint>,
+    /// An answer is owed: the query itself is right, and whole.
+    pub(super) owed: bool,
+}
+
+impl Query {
+    /// A sign for region and filter that differs where they do (FNV-1a).
+    pub(super) fn question(region: u8, filter: &[u8]) -> u32 {
+        std::iter::once(&region)
+            .chain(filter)
+            .fold(0x811C_9DC5, |sign, &byte| (sign ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    }
+}
+
+/// How a query stands to what was asked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// It is the first on its socket. `elsewhere`: it asks from where a listing of another socket
+    /// of this host stopped.
+    First { elsewhere: bool },
+    /// It begins a new listing, from 0.0.0.0:0. `ended`: the one before came to its end.
+    Anew { ended: bool },
+    /// It is the one before once more, which was not answered, or not in time.
+    Again,
+    /// It goes on.
+    On {
+        /// The last address of the reply before, as far as it is known.
+        last: Option<Endpoint>,
+        /// The list has ended.
+        ended: bool,
+        /// Region and filter are the listing's.
+        same_question: bool,
+    },
+}
+
+/// How a reply stands to the queries before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// It answers one. `owed`: which had to be answered.
+    Query { owed: bool },
+    /// It follows an answer at once.
+    More,
+    /// It follows an answer, long after.
+    Late,
+    /// No query came before.
+    Nothing,
+}
+
+/// Nobody sends a query again sooner than this: what comes sooner is no repetition, but goes on.
+const SOONEST_RETRY: i64 = 400_000_000;
+
+/// Queries of one socket that may wait for their answers at the same time, beside the latest.
+const MOST_WAITING: usize = 8;
+
+/// The queries of one socket.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// The latest query.
+    query: Option<Query>,
+    /// The latest query has its answer.
+    answered: bool,
+    /// The latest query has been sent more than once.
+    retried: bool,
+    /// What the listing's first query asks for.
+    question: Option<u32>,
+    /// The last address of the latest reply.
+    last: Option<Endpoint>,
+    /// The latest reply had the end mark.
+    ended: bool,
+    /// When the latest reply came.
+    replied: Option<Time>,
+    /// Older queries that still wait, the latest last.
+    waiting: Vec<Mark>,
+    handed: Handed,
+}
+
+impl Listing {
+    /// The latest query.
+    pub(super) fn query(&self) -> Option<&Query> {
+        self.query.as_ref()
+    }
+
+    /// Takes one more query. Says how it stands to those before, and which one of them is given up
+    /// for its sake.
+    pub(super) fn ask(&mut self, query: Query, timeout: i64) -> (Asked, Option<Mark>) {
+        let Some(before) = self.query else {
+            self.query = Some(query);
+            self.question = Some(query.question);
+            return (Asked::First { elsewhere: false }, None);
+        };
+        let same = before.seed == query.seed && before.question == query.question;
+        let pause = query.mark.time.since(before.mark.time);
+        let waits = !self.answered && before.owed;
+        if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
+            let given_up = if waits && pause >= timeout { self.wait(before.mark) } else { None };
+            // The client waits since it first asked.
+            if !waits || pause >= timeout {
+                self.query = Some(query);
+                self.answered = false;
+            }
+            self.retried = true;
+            return (Asked::Again, given_up);
+        }
+        let given_up = if waits { self.wait(before.mark) } else { None };
+        self.query = Some(query);
+        self.answered = false;
+        self.retried = false;
+        if query.seed == Some(ZERO) || query.seed.is_none() {
+            let ended = self.ended;
+            self.question = Some(query.question);
+            self.last = None;
+            self.ended = false;
+            self.handed.stale = true;
+            return (Asked::Anew { ended }, given_up);
+        }
+        let same_question = self.question == Some(query.question);
+        (Asked::On { last: self.last, ended: self.ended, same_question }, given_up)
+    }
+
+    fn wait(&mut self, mark: Mark) -> Option<Mark> {
+        let given_up = (self.waiting.len() >= MOST_WAITING).then(|| self.waiting.remove(0));
+        self.waiting.push(mark);
+        given_up
+    }
+
+    /// Takes a reply; `known`: it is all there. Says how it stands to the queries.
+    pub(super) fn reply(
+        &mut self,
+        reply: &Reply<'_>,
+        known: bool,
+        side: Side,
+        time: Time,
+        timeout: i64,
+    ) -> Answers {
+        let answers = self.answers(side, time, timeout);
+        self.last = if known { reply.last() } else { None };
+        self.ended = known && reply.ended;
+        self.replied = Some(time);
+        answers
+    }
+
+    fn answers(&mut self, side: Side, time: Time, timeout: i64) -> Answers {
+        let Some(query) = self.query.filter(|query| query.mark.side != side) else {
+            return Answers::Nothing;
+        };
+        if !self.answered {
+            self.answered = true;
+            return Answers::Query { owed: query.owed };
+        }
+        if self.waiting.pop().is_some() {
+            return Answers::Query { owed: true };
+        }
+        match self.replied {
+            Some(replied) if time.since(replied) <= timeout => Answers::More,
+            _ => Answers::Late,
+        }
+    }
+
+    /// The first block of a reply that was handed out before in this listing, by its place among
+    /// them.
+    pub(super) fn repeated(
+        &mut self,
+        reply: &Reply<'_>,
+        budget: &mut Budget,
+    ) -> Result<Option<usize>, Forgotten> {
+        if self.retried {
+            return Err(Forgotten);
+        }
+        let repeated = self.handed.take(reply, budget);
+        if reply.ended {
+            self.handed.release(budget);
+        }
+        repeated
+    }
+
+    /// What still waits for its answer.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = Mark> + '_ {
+        let latest = self.query.filter(|query| !self.answered && query.owed);
+        self.waiting.iter().copied().chain(latest.map(|query| query.mark))
+    }
+
+    /// Gives memory back.
+    pub(super) fn release(&mut self, budget: &mut Budget) {
+        self.handed.release(budget);
+    }
+}
+
+/// The addresses of one listing so far.
+#[derive(Default)]
+struct Handed {
+    blocks: HashSet<[u8; 18]>,
+    /// Some did not fit.
+    forgot: bool,
+    /// They are an earlier listing's.
+    stale: bool,
+}
+
+/// Whether an address was handed out before cannot be told: it may have been forgotten, or the
+/// same page was asked for twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Forgotten;
+
+impl Handed {
+    /// What an address costs.
+    const COST: usize = 2 * size_of::<[u8; 18]>();
+
+    /// Addresses remembered of one listing.
+    const MOST: usize = 1 << 16;
+
+    /// Adds a reply's addresses, and finds the first that was there already.
+    fn take(&mut self, reply: &Reply<'_>, budget: &mut Budget) -> Result<Option<usize>, Forgotten> {
+        if self.stale {
+            self.release(budget);
+        }
+        let mut repeated = None;
+        for (at, block) in reply.blocks.chunks_exact(reply.block.max(1)).enumerate() {
+            let mut key = [0; 18];
+            key.iter_mut().zip(block).for_each(|(key, &byte)| *key = byte);
+            if self.blocks.contains(&key) {
+                repeated = repeated.or(Some(at));
+            } else if self.blocks.len() < Handed::MOST && budget.take(Handed::COST) {
+                self.blocks.insert(key);
+            } else {
+                self.forgot = true;
+            }
+        }
+        if repeated.is_none() && self.forgot { Err(Forgotten) } else { Ok(repeated) }
+    }
+
+    fn release(&mut self, budget: &mut Budget) {
+        budget.give(self.blocks.len() * Handed::COST);
+        *self = Handed::default();
+    }
+}

@@ -1,0 +1,22 @@
+//! The messages of the protocol, by the names scripts use.
+
+use crate::kit::{Message, Who};
+
+macro_rules! messages {
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+        $(pub(super) static $name: Message =
+            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
+        pub(super) static ALL: &[&Message] = &[$(&$name),+];
+    };
+}
+
+messages! {
+    QUERY = "query", "Query for a list of servers", Client, "region {region}, from {seed}, filter \"{filter}\"";
+    REPLY = "reply", "List of servers", Master, "{servers#} servers, end {end}";
+    JOIN = "join", "Join", Server, "[challenge {server_challenge}]";
+    CHALLENGE = "challenge", "Challenge", Master, "challenge {challenge}";
+    CHALLENGE_RESPONSE = "challenge_response", "Challenge response", Server, "{info#} keys[ in the order of {order}]";
+    QUIT = "quit", "Quit", Server, "[{form}]";
+    NAT_NOTICE = "nat_notice", "Notice of a client, in Xash3D's dialect", Master, "client {client}";
+    UNKNOWN = "unknown", "not a message of the document", Any, "";
+}

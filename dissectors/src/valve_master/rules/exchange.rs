@@ -1,0 +1,106 @@
+//! Questions and answers: that there is one of each.
+
+use crate::kit::{Evidence, Mark, Sink, Span};
+use crate::rule;
+use crate::valve_master::listing::Answers;
+use crate::valve_master::registration::Why;
+
+rule! {
+    /// Whoever asks waits, repeats, and at last takes the master for dead.
+    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer,
+        asks: "a query is answered before the capture ends or the client gives up",
+        cite: [(ValveMaster, "Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
+        right: listed!("31 FF '0.0.0.0:0' 00 00"),
+        wrong: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\nend 9") }
+}
+rule! {
+    /// A list that nobody asked for goes to a spoofed address, or is part of a flood.
+    pub VM027 "reply-asked-for" { severity: Warning, who: Master, needs: Beginning,
+        asks: "a reply answers a query of that client (more packets behind the first, as Xash3D's master sends them, are a known form)",
+        cite: [(ValveMaster, "End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
+        right: listed!("31 FF '0.0.0.0:0' 00 00"),
+        wrong: paged!("9.00 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
+}
+rule! {
+    /// A challenge out of turn makes a server send its info string to whoever asks.
+    pub VM041 "challenge-asked-for" { severity: Warning, who: Master, needs: Beginning,
+        asks: "a challenge follows a join or an info string with a wrong challenge",
+        cite: [(ValveMaster, "Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
+        right: registered!(""),
+        wrong: registered!("9.00 m > s:27015  FFFFFFFF 730A le32:1339895703") }
+}
+rule! {
+    /// A server whose challenge was not accepted, and that is not told, believes that it is listed.
+    pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Answer,
+        asks: "an info string with a wrong challenge is answered by a new challenge",
+        cite: [(ValveMaster, "Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
+        right: joined!(goldsrc!("1"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823\n0.06 s:27015 > m  ", goldsrc!("133961823")),
+        wrong: joined!(goldsrc!("1"), "\nend 9") }
+}
+rule! {
+    /// Without a challenge the server cannot join, and nobody finds it.
+    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer,
+        asks: "a join is answered by a challenge",
+        cite: [(ValveMaster, "Join", "The master servers each respond by sending FF FF FF FF 73 0A")],
+        right: registered!(""),
+        wrong: registered!("300.00 s:27015 > m  71\nend 309") }
+}
+
+/// What a master owes an answer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::valve_master) enum Owed {
+    Query,
+    Join,
+    WrongChallenge,
+}
+
+/// A message of the past that no answer came to.
+pub(in crate::valve_master) fn unanswered<S: Sink>(
+    owed: Owed,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let (rule, what) = match owed {
+        Owed::Query => (&VM026, "no reply came to the query"),
+        Owed::Join => (&VM047, "no challenge came to the join"),
+        Owed::WrongChallenge => (&VM043, "no new challenge came to the info string"),
+    };
+    sink.recalled(rule, false, evidence, mark, || what.to_owned());
+}
+
+/// Judges whether a reply was asked for, by how it stands to the queries.
+pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink: &mut S) {
+    match answers {
+        Answers::Query { owed } => {
+            sink.judged(&VM027, true, at, String::new);
+            if owed {
+                sink.judged(&VM026, true, at, String::new);
+            }
+        }
+        Answers::More => sink.noted(&VM027, at, || {
+            "one more packet in reply to one query, as Xash3D's master sends them".to_owned()
+        }),
+        Answers::Late => sink.judged(&VM027, false, at, || {
+            "the queries on this socket have long been answered".to_owned()
+        }),
+        Answers::Nothing => {
+            sink.judged(&VM027, false, at, || "there is no query on this socket".to_owned());
+        }
+    }
+}
+
+/// Judges whether a challenge was asked for.
+pub(in crate::valve_master) fn challenged<S: Sink>(why: Why, at: Span, sink: &mut S) {
+    sink.judged(&VM041, why != Why::Nothing, at, || {
+        "no join and no wrong challenge came before this challenge".to_owned()
+    });
+    if let Why::Asked { join, wrong } = why {
+        if join {
+            sink.judged(&VM047, true, at, String::new);
+        }
+        if wrong {
+            sink.judged(&VM043, true, at, String::new);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! How a game server joins, stays in the list, and leaves it.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+use crate::valve_master::info::Engine;
+use crate::valve_master::registration::Claimed;
+
+rule! {
+    /// The challenge proves that the server is where it says it is. With another number it is not listed.
+    pub VM040 "challenge-echo" { severity: Error, who: Server, needs: Interval,
+        asks: "the challenge in the info string is the master's 4 bytes read as a little-endian 32-bit int",
+        cite: [(ValveMaster, "Challenge response, Goldsource", "The challenge number is simply the challenge sent by the master server converted to an int.")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(goldsrc!("2519719247"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823") }
+}
+rule! {
+    /// A server that speaks before it is challenged has guessed, or remembers an earlier life.
+    pub VM042 "info-needs-challenge" { severity: Error, who: Server, needs: Beginning,
+        asks: "an info string is sent only after a challenge",
+        cite: [(ValveMaster, "Challenge response", "After receiving the challenge packet, the game server then sends its challenge information")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: concat!("0.00 s:27015 > m  71\n0.01 s:27015 > m  ", goldsrc!("1339895702"), "\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702") }
+}
+rule! {
+    /// Too seldom, and the master forgets the server; too often, and it is taken for a flood.
+    pub VM044 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
+        asks: "joins to one master recur every 5 minutes (tolerance 10 %)",
+        cite: [(ValveMaster, "Heartbeat", "A \"heartbeat\" occurs every five minutes in order to let the master servers know that a game server is still \"alive\".")],
+        right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
+        wrong: registered!("60.00 s:27015 > m  71\n60.02 m > s:27015  FFFFFFFF 730A le32:133961823\n60.03 s:27015 > m  ", goldsrc!("133961823")) }
+}
+rule! {
+    /// Each round proves anew that the server is there; an old challenge proves nothing, and masters have forgotten it.
+    pub VM045 "heartbeat-rejoins" { severity: Error, who: Server, needs: Interval,
+        asks: "a heartbeat is a whole new join: an info string never reuses an earlier round's challenge",
+        cite: [(ValveMaster, "Heartbeat", "The game server simply goes through the process of \"joining\" the master server list again.")],
+        right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
+        wrong: registered!("300.00 s:27015 > m  ", goldsrc!("1339895702")) }
+}
+// Told here, not judged: it takes all flows of a server to see it.
+rule! {
+    /// Clients ask one of the masters: a server that joins only one is not found by those who ask the other.
+    pub VM046 "two-masters" { severity: Note, who: Server, needs: Beginning,
+        asks: "a server joins two masters",
+        cite: [(ValveMaster, "Join", "Shortly after a game server has been initialized, it picks two master servers to \"join.\"")],
+        right: registered!("0.04 s:27015 > n  71\n0.06 n > s:27015  FFFFFFFF 730A le32:133961823\n0.07 s:27015 > n  ", goldsrc!("133961823")),
+        wrong: registered!("") }
+}
+
+/// Judges the challenge of an info string, by those that this master has given to this server.
+pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
+    match claimed {
+        Claimed::Unclear => {}
+        Claimed::Unchallenged => sink
+            .judged(&VM042, false, at, || "the info string comes before any challenge".to_owned()),
+        Claimed::Given => {
+            sink.judged(&VM040, true, at, String::new);
+            sink.judged(&VM042, true, at, String::new);
+            sink.judged(&VM045, true, at, String::new);
+        }
+        Claimed::Spent { value } => {
+            sink.judged(&VM042, true, at, String::new);
+            sink.judged(&VM045, false, at, || {
+                format!("the challenge {} has served an earlier round", value.cast_signed())
+            });
+        }
+        Claimed::Other { value, given } => {
+            sink.judged(&VM042, true, at, String::new);
+            sink.judged(&VM040, false, at, || match value {
+                Some(value) if value == given.swap_bytes() => {
+                    format!("reads the master's {:02X?} as big-endian", given.to_le_bytes())
+                }
+                Some(value) => format!(
+                    "the challenge is {}, the master gave {}",
+                    value.cast_signed(),
+                    given.cast_signed()
+                ),
+                None => "the challenge is no 32-bit int".to_owned(),
+            });
+        }
+    }
+}
+
+/// Five minutes, in nanoseconds.
+const HEARTBEAT: i64 = 300_000_000_000;
+
+/// `interval`: nanoseconds since the join before.
+pub(in crate::valve_master) fn rejoined<S: Sink>(interval: i64, at: Span, sink: &mut S) {
+    let off = interval.abs_diff(HEARTBEAT);
+    sink.judged(&VM044, off <= HEARTBEAT.unsigned_abs() / 10, at, || {
+        format!("joins again after {} s, not after 300 s", interval / 1_000_000_000)
+    });
+}
+
+rule! {
+    /// The two engines end their quit differently, and masters for the one need not read the other's.
+    pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Message,
+        asks: "the form of the quit is that of the engine the info string shows",
+        cite: [(ValveMaster, "Quit", "")],
+        right: registered!("9.00 s:27015 > m  62 0A"),
+        wrong: registered!("9.00 s:27015 > m  62 0A 00") }
+}
+
+pub(in crate::valve_master) fn quit_form<S: Sink>(
+    form: Engine,
+    shown: Engine,
+    at: Span,
+    sink: &mut S,
+) {
+    let ok = (form == Engine::GoldSrc) == (shown == Engine::GoldSrc);
+    sink.judged(&VM051, ok, at, || {
+        format!("a {} quit, after an info string in {} order", form.name(), shown.name())
+    });
+}
+
+rule! {
+    /// The master has taken the server from its list; what comes behind puts it back, dead.
+    pub VM052 "silent-after-quit" { severity: Warning, who: Server, needs: Interval,
+        asks: "nothing but a new join follows a quit",
+        cite: [(ValveMaster, "Quit", "to signal that the game server has shut down.")],
+        right: registered!("9.00 s:27015 > m  62 0A\n20.00 s:27015 > m  71\n20.02 m > s:27015  FFFFFFFF 730A le32:133961823"),
+        wrong: registered!("9.00 s:27015 > m  62 0A\n9.01 s:27015 > m  62 0A") }
+}
+
+/// `joins`: what follows the quit is a join.
+pub(in crate::valve_master) fn after_quit<S: Sink>(joins: bool, at: Span, sink: &mut S) {
+    sink.judged(&VM052, joins, at, || "the server has quit, and speaks without a join".to_owned());
+}

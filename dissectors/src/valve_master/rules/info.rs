@@ -1,0 +1,141 @@
+//! What the info string of a challenge response must look like.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+rule! {
+    /// Masters take 30 0A as the sign of an info string, and the last 0A as its end.
+    pub VM032 "info-frame" { severity: Error, who: Server, needs: Message,
+        asks: "a challenge response is 30 0A, the info string and a last 0A",
+        cite: [(ValveMaster, "Challenge response", "the game server then sends its challenge information in the following format:")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(goldsrc!("1339895702"), " 00") }
+}
+
+/// What stands round an info string.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::valve_master) struct InfoFrame {
+    /// 0A follows the 30.
+    pub(in crate::valve_master) fed: bool,
+    /// 0A ends it.
+    pub(in crate::valve_master) closed: bool,
+    /// So many bytes stand behind that.
+    pub(in crate::valve_master) behind: usize,
+}
+
+impl InfoFrame {
+    /// It is what the document asks for.
+    pub(in crate::valve_master) fn is_right(self) -> bool {
+        self.fed && self.closed && self.behind == 0
+    }
+}
+
+pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, sink: &mut S) {
+    sink.judged(&VM032, frame.is_right(), at, || match frame {
+        InfoFrame { fed: false, .. } => "30 is not followed by 0A".to_owned(),
+        InfoFrame { closed: false, .. } => "no 0A ends the info string".to_owned(),
+        InfoFrame { behind, .. } => format!("{behind} zeros stand behind the last 0A"),
+    });
+}
+
+rule! {
+    /// Keys and values are told apart by the count of backslashes alone: one too few, and all that follow change places.
+    pub VM033 "info-grammar" { severity: Error, who: Server, needs: Message,
+        asks: "the info string is `\\key\\value` pairs, no key empty, none twice",
+        cite: [(ValveMaster, "Challenge response", "")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike\\map\\de_dust2' 0A") }
+}
+
+/// `wrong`: the first thing wrong, which stands `at` in the payload; the info string begins at
+/// `start`.
+pub(in crate::valve_master) fn info_grammar<S: Sink>(
+    wrong: Option<&'static str>,
+    at: Span,
+    text: &[u8],
+    start: u32,
+    sink: &mut S,
+) {
+    sink.judged(&VM033, wrong.is_none(), at, || {
+        format!("{}: {}", wrong.unwrap_or_default(), piece(text, at, start))
+    });
+}
+
+/// The bytes `at` a place of the payload, of a text that begins at `start`.
+fn piece(text: &[u8], at: Span, start: u32) -> String {
+    let range = at.start.saturating_sub(start) as usize..at.end.saturating_sub(start) as usize;
+    text.get(range).unwrap_or_default().escape_ascii().to_string()
+}
+
+rule! {
+    /// Browsers filter by these; a server without them is listed wrongly, or not at all.
+    pub VM034 "info-required-keys" { severity: Error, who: Server, needs: Message,
+        asks: "the info string has all of protocol, challenge, players, max, bots, gamedir, map, type, password, os, secure, lan, version, region, product",
+        cite: [(ValveMaster, "Differences", "Goldsource protocol challenge players max bots gamedir map type password os secure lan version region product")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike' 0A") }
+}
+
+pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'static str>>(
+    ok: bool,
+    missing: impl FnOnce() -> N,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&VM034, ok, at, || {
+        format!("missing: {}", missing().collect::<Vec<_>>().join(", "))
+    });
+}
+
+rule! {
+    /// Masters and the programs that stand in for them have been seen to read the pairs by their place.
+    pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
+        asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
+        cite: [(ValveMaster, "Differences", "The field order is a bit different with Source than with Goldsource.")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\product\\cstrike\\region\\255' 0A") }
+}
+
+/// `stray`: the first key that stands in none of the orders.
+pub(in crate::valve_master) fn info_order<S: Sink>(
+    stray: Option<Span>,
+    at: Span,
+    text: &[u8],
+    sink: &mut S,
+) {
+    sink.judged(&VM035, stray.is_none(), stray.unwrap_or(at), || {
+        let key = piece(text, stray.unwrap_or(at), at.start);
+        format!("\\{key} stands where it does in none of the orders")
+    });
+}
+
+rule! {
+    /// Browsers show and filter by these values; one that is none of them means something else to each.
+    pub VM036 "info-values" { severity: Warning, who: Server, needs: Message,
+        asks: "os is l or w, type d, l or p, password, secure and lan are 0 or 1, the counts are decimal, players <= max",
+        cite: [(ValveMaster, "Challenge response", "")],
+        right: joined!(goldsrc!("1339895702")),
+        wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\3\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike' 0A") }
+}
+
+pub(in crate::valve_master) fn info_value<S: Sink>(
+    key: &'static str,
+    value: &[u8],
+    allowed: &'static str,
+    ok: bool,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&VM036, ok, at, || {
+        format!("\\{key} is \"{}\", not {allowed}", value.escape_ascii())
+    });
+}
+
+pub(in crate::valve_master) fn info_players<S: Sink>(
+    players: u32,
+    most: u32,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&VM036, players <= most, at, || format!("{players} players where {most} fit"));
+}

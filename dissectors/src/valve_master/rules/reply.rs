@@ -1,0 +1,135 @@
+//! What a reply must look like.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+rule! {
+    /// Clients compare all six bytes and drop what begins otherwise.
+    pub VM010 "reply-header" { severity: Error, who: Master, needs: Message,
+        asks: "FF FF FF FF 66 is followed by 0A",
+        cite: [(ValveMaster, "Reply format", "The reply always starts with FF FF FF FF 66 0A.")],
+        right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
+        wrong: replied!("FFFFFFFF 6600 ip:10.0.0.2:27015 00*6") }
+}
+
+/// `found`: what stands there.
+pub(in crate::valve_master) fn reply_header<S: Sink>(
+    ok: bool,
+    found: Option<u8>,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&VM010, ok, at, || match found {
+        Some(found) => format!("FF FF FF FF 66 is followed by {found:02X}, not by 0A"),
+        None => "the reply ends behind FF FF FF FF 66".to_owned(),
+    });
+}
+
+rule! {
+    /// Nothing but their length divides the blocks: a byte too few shifts every address behind it.
+    pub VM011 "reply-blocks" { severity: Error, who: Master, needs: Message,
+        asks: "what follows the header is a whole number of 6-byte address blocks",
+        cite: [(ValveMaster, "Reply format", "The format is then a series of these server address blocks:")],
+        right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
+        wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 0A00") }
+}
+
+/// `rest`: how many bytes stand behind the last whole block.
+pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink: &mut S) {
+    sink.judged(&VM011, rest == 0, at, || {
+        format!("{rest} bytes, less than a block, stand behind the last one")
+    });
+}
+
+/// Over IPv6 Xash3D's masters send blocks of 18 bytes: a known form.
+pub(in crate::valve_master) fn blocks_ipv6<S: Sink>(at: Span, sink: &mut S) {
+    sink.noted(&VM011, at, || "the blocks have 18 bytes: IPv6, in Xash3D's dialect".to_owned());
+}
+
+rule! {
+    /// Readers stop at it and never see what stands behind.
+    pub VM012 "terminator-last" { severity: Error, who: Master, needs: Message,
+        asks: "0.0.0.0:0 stands only as the last block",
+        cite: [(ValveMaster, "End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
+        right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
+        wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 ip:10.0.1.2:27015") }
+}
+rule! {
+    /// Nobody can query such a server.
+    pub VM013 "address-usable" { severity: Warning, who: Master, needs: Message,
+        asks: "no block, the one that ends the list aside, has address 0.0.0.0 or port 0",
+        cite: [(ValveMaster, "End of IP address list", "")],
+        right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
+        wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:0 00*6") }
+}
+rule! {
+    /// The port is the one number of the protocol in network order: packed as all others, 27015 reads 34665, and no server is there.
+    pub VM014 "port-network-order" { severity: Warning, who: Master, needs: Message,
+        asks: "ports are big-endian",
+        cite: [(ValveMaster, "Reply format", "Unsigned Short Port number - usually 27015 (69 87) - this is network ordered, which is unlike every other Steam protocol.")],
+        right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27016 00*6"),
+        wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:34665 ip:10.0.1.2:34921 00*6") }
+}
+
+/// What is odd about the blocks of a reply.
+#[derive(Default)]
+pub(in crate::valve_master) struct Blocks {
+    /// How many there are, the last 0.0.0.0:0 aside.
+    count: u32,
+    /// How many have a port that is a usual one only when its bytes are swapped.
+    swapped: u32,
+    /// The first 0.0.0.0:0 among them.
+    end: Option<Span>,
+    /// The first that nobody can reach, and its port.
+    unusable: Option<(u16, Span)>,
+}
+
+/// The ports that game servers usually have: 27015, counting up where several share an address.
+const USUAL: std::ops::RangeInclusive<u16> = 27000..=27099;
+
+impl Blocks {
+    /// One more block: an address of 4 or 16 bytes, and a port.
+    pub(in crate::valve_master) fn block(&mut self, block: &[u8], at: Span) {
+        self.count += 1;
+        let Some((address, &port)) = block.split_last_chunk() else { return };
+        let no_address = address.iter().all(|&byte| byte == 0);
+        let port = u16::from_be_bytes(port);
+        if no_address && port == 0 {
+            self.end.get_or_insert(at);
+        } else if no_address || port == 0 {
+            self.unusable.get_or_insert((port, at));
+        }
+        self.swapped += u32::from(!USUAL.contains(&port) && USUAL.contains(&port.swap_bytes()));
+    }
+
+    /// The blocks are what the document asks for.
+    pub(in crate::valve_master) fn sound(&self) -> bool {
+        self.end.is_none() && self.unusable.is_none()
+    }
+}
+
+/// `ended`: 0.0.0.0:0 stands as the last block.
+pub(in crate::valve_master) fn blocks<S: Sink>(
+    blocks: &Blocks,
+    ended: bool,
+    at: Span,
+    sink: &mut S,
+) {
+    if ended || blocks.end.is_some() {
+        sink.judged(&VM012, blocks.end.is_none(), blocks.end.unwrap_or(at), || {
+            "0.0.0.0:0 stands before other blocks".to_owned()
+        });
+    }
+    if blocks.count == 0 {
+        return;
+    }
+    let (port, unusable) = blocks.unusable.unwrap_or((0, at));
+    sink.judged(&VM013, blocks.unusable.is_none(), unusable, || match port {
+        0 => "a server is listed with port 0".to_owned(),
+        port => format!("a server is listed as 0.0.0.0:{port}"),
+    });
+    sink.judged(&VM014, blocks.swapped * 2 <= blocks.count, at, || {
+        let Blocks { swapped, count, .. } = blocks;
+        format!("{swapped} of {count} ports are near 27015 only when their bytes are swapped")
+    });
+}

@@ -1,0 +1,304 @@
+//! The conversation of one flow, and what is remembered of the other flows of its two hosts. It
+//! hands messages to what keeps the listing and the registration, and their facts to the rules.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::kit::{Context, Evidence, Mark, Payload, Recent, Sink, Span, Time};
+
+use super::ValveMaster;
+use super::decode::{self, Known, Reply, Said};
+use super::endpoint::{Endpoint, ZERO};
+use super::info::{Engine, Info};
+use super::listing::{Answers, Asked, Listing, Query};
+use super::registration::{Join, Joined, Registration};
+use super::rules::{self, Owed};
+
+/// What one flow has said. Most flows of a flood say one thing: that is kept in place.
+#[derive(Default)]
+pub struct Talk(State);
+
+enum State {
+    Query(Query),
+    Join(Join),
+    Long(Long),
+}
+
+/// A flow that has said nothing, or more than one thing.
+#[derive(Default)]
+struct Long {
+    listing: Option<Box<Listing>>,
+    registration: Option<Box<Registration>>,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State::Long(Long::default())
+    }
+}
+
+impl Long {
+    fn listing(&mut self) -> &mut Listing {
+        self.listing.get_or_insert_default()
+    }
+
+    fn registration(&mut self) -> &mut Registration {
+        self.registration.get_or_insert_default()
+    }
+}
+
+impl Talk {
+    fn is_silent(&self) -> bool {
+        matches!(self.0, State::Long(Long { listing: None, registration: None }))
+    }
+
+    /// Runs on the whole state, to which what was kept in place is added first.
+    fn long<T>(&mut self, timeout: i64, run: impl FnOnce(&mut Long) -> T) -> T {
+        let mut long = Long::default();
+        match std::mem::take(&mut self.0) {
+            State::Query(query) => {
+                long.listing().ask(query, timeout);
+            }
+            State::Join(join) => {
+                long.registration().join(join, timeout);
+            }
+            State::Long(whole) => long = whole,
+        }
+        let result = run(&mut long);
+        self.0 = State::Long(long);
+        result
+    }
+
+    fn known(&self, payload: &Payload<'_>) -> Known {
+        let (key, server_challenge) = match &self.0 {
+            State::Query(query) => (Some(query.key), None),
+            State::Join(join) => (None, Some(join.server_challenge)),
+            State::Long(Long { listing, registration }) => {
+                let query = listing.as_ref().and_then(|listing| listing.query());
+                let joined = registration.as_ref();
+                (query.map(|query| query.key), joined.and_then(|joined| joined.server_challenge()))
+            }
+        };
+        Known { key, server_challenge, ipv6: payload.from.is_ipv6() }
+    }
+}
+
+/// Where the listings of all clients stand: a client's host, a master, the address that a reply
+/// ended with, and whether the same socket has gone on from there.
+#[derive(Default)]
+pub struct Book {
+    stops: Recent,
+}
+
+impl Book {
+    fn stopped(&mut self, payload: &Payload<'_>, last: Endpoint, most: usize) {
+        let (client, master): (IpAddr, SocketAddr) = (payload.to.ip(), payload.from);
+        self.stops.insert(&(client, master, last, false), most);
+    }
+
+    fn went_on(&mut self, payload: &Payload<'_>, last: Endpoint, most: usize) {
+        let (client, master): (IpAddr, SocketAddr) = (payload.from.ip(), payload.to);
+        self.stops.insert(&(client, master, last, true), most);
+    }
+
+    /// Whether a listing of this client's host has stopped at an address, and not gone on.
+    fn stands_at(&self, payload: &Payload<'_>, seed: Endpoint) -> bool {
+        let (client, master): (IpAddr, SocketAddr) = (payload.from.ip(), payload.to);
+        let was = |on: bool| self.stops.contains(&(client, master, seed, on)) == Some(true);
+        was(false) && !was(true)
+    }
+}
+
+type Cx<'c> = Context<'c, ValveMaster>;
+
+pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let known = cx.talk.known(payload);
+    let said = decode::message(payload.bytes, known, sink);
+    let message = said.message();
+    match said {
+        Said::Query(said) => query(cx, payload, &said, sink),
+        Said::Reply(said) => reply(cx, payload, &said, sink),
+        Said::Join { server_challenge, sound } => {
+            let owed = sound && !payload.lost;
+            join(cx, payload, Join { mark: payload.mark(), server_challenge, owed }, sink);
+        }
+        Said::Challenge { value } => challenge(cx, payload, value, sink),
+        Said::Info(said) => info(cx, payload, &said, sink),
+        Said::Quit { form } => quit(cx, payload, form, sink),
+        Said::Other(_) => {}
+    }
+    sink.end(message, payload);
+}
+
+fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'_>, sink: &mut S) {
+    let query = Query {
+        mark: payload.mark(),
+        key: said.key,
+        question: Query::question(said.region, said.filter),
+        seed: said.seed,
+        owed: said.sound && !payload.lost,
+    };
+    let timeout = cx.settings.answer_timeout;
+    let (mut asked, given_up) = if cx.talk.is_silent() {
+        cx.talk.0 = State::Query(query);
+        (Asked::First { elsewhere: false }, None)
+    } else {
+        cx.talk.long(timeout, |long| long.listing().ask(query, timeout))
+    };
+    unanswered(cx, Owed::Query, given_up, payload.time, sink);
+
+    let Some(seed) = said.seed else { return };
+    match &mut asked {
+        Asked::First { elsewhere } if seed != ZERO => *elsewhere = cx.book.stands_at(payload, seed),
+        Asked::On { last, .. } if *last == Some(seed) => {
+            cx.book.went_on(payload, seed, cx.settings.limits.remembered);
+        }
+        _ => {}
+    }
+    rules::asked(asked, seed, said.seed_at, sink);
+}
+
+fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink: &mut S) {
+    let timeout = cx.settings.answer_timeout;
+    let known = said.sound && !payload.lost;
+    let header = Span::new(0, 6);
+    if known
+        && !said.ended
+        && let Some(last) = said.last()
+    {
+        cx.book.stopped(payload, last, cx.settings.limits.remembered);
+    }
+    // Replies without a query are the noise of floods: nothing is kept for them.
+    if cx.talk.is_silent() {
+        rules::replied(Answers::Nothing, header, sink);
+        return;
+    }
+    let budget = &mut *cx.budget;
+    let (answers, repeated) = cx.talk.long(timeout, |long| {
+        let listing = long.listing();
+        let answers = listing.reply(said, known, payload.side, payload.time, timeout);
+        let belongs = matches!(answers, Answers::Query { .. } | Answers::More);
+        (answers, belongs.then(|| listing.repeated(said, budget)))
+    });
+    rules::replied(answers, header, sink);
+    if let Some(Ok(repeated)) = repeated {
+        let block = repeated.map(|at| said.block_at(at));
+        rules::repeats(block, said.at, sink);
+    }
+}
+
+fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut S) {
+    let timeout = cx.settings.answer_timeout;
+    let joined = if cx.talk.is_silent() {
+        cx.talk.0 = State::Join(join);
+        Joined::default()
+    } else {
+        cx.talk.long(timeout, |long| long.registration().join(join, timeout))
+    };
+    unanswered(cx, Owed::Join, joined.given_up, payload.time, sink);
+    let at = whole(payload);
+    if joined.after_quit {
+        rules::after_quit(true, at, sink);
+    }
+    if let Some(interval) = joined.interval {
+        rules::rejoined(interval, at, sink);
+    }
+}
+
+fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>, sink: &mut S) {
+    let value = value.filter(|_| !payload.lost);
+    let timeout = cx.settings.answer_timeout;
+    let why = cx.talk.long(timeout, |long| long.registration().challenge(value, payload.side));
+    rules::challenged(why, whole(payload), sink);
+}
+
+fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut S) {
+    let timeout = cx.settings.answer_timeout;
+    let claimed = cx.talk.long(timeout, |long| {
+        let registration = long.registration();
+        if registration.speaks() {
+            return None;
+        }
+        Some(registration.info(said, !payload.lost, payload.mark(), timeout))
+    });
+    let at = whole(payload);
+    match claimed {
+        Some(claimed) => {
+            let at = said.challenge.map_or(at, |echo| echo.at);
+            rules::claimed(claimed, at, sink);
+        }
+        None => rules::after_quit(false, at, sink),
+    }
+}
+
+fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
+    let (again, engine) = cx.talk.long(cx.settings.answer_timeout, |long| {
+        let registration = long.registration();
+        (registration.quit(), registration.engine())
+    });
+    let at = whole(payload);
+    if again {
+        rules::after_quit(false, at, sink);
+    } else if let (Some(form), Some(engine)) = (form, engine) {
+        rules::quit_form(form, engine, at, sink);
+    }
+}
+
+/// What is open when the flow ends.
+pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
+    if !end {
+        return;
+    }
+    match std::mem::take(&mut cx.talk.0) {
+        State::Query(query) => {
+            unanswered(cx, Owed::Query, query.owed.then_some(query.mark), now, sink);
+        }
+        State::Join(join) => {
+            unanswered(cx, Owed::Join, join.owed.then_some(join.mark), now, sink);
+        }
+        State::Long(Long { listing, registration }) => {
+            if let Some(mut listing) = listing {
+                unanswered(cx, Owed::Query, listing.unanswered(), now, sink);
+                listing.release(cx.budget);
+            }
+            if let Some(registration) = registration {
+                let (joins, wrong) = registration.unanswered();
+                unanswered(cx, Owed::Join, joins, now, sink);
+                unanswered(cx, Owed::WrongChallenge, wrong, now, sink);
+            }
+        }
+    }
+}
+
+/// Judges messages that are given up: no answer has come to them.
+fn unanswered<S: Sink>(
+    cx: &Cx<'_>,
+    owed: Owed,
+    marks: impl IntoIterator<Item = Mark>,
+    now: Time,
+    sink: &mut S,
+) {
+    for mark in marks {
+        let asked_party_seen = cx.flow.seen.get(mark.side.other().index());
+        let evidence = Evidence {
+            began: cx.flow.began,
+            asked_party_seen: asked_party_seen.copied().unwrap_or_default(),
+            waited: now.since(mark.time) >= cx.settings.answer_timeout,
+            ..Evidence::default()
+        };
+        rules::unanswered(owed, evidence, &mark, sink);
+    }
+}
+
+fn whole(payload: &Payload<'_>) -> Span {
+    Span::new(0, payload.bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_said_one_thing_is_small() {
+        assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+    }
+}

@@ -1,0 +1,227 @@
+//! What is said, and in which order.
+
+use super::*;
+
+const GIVEN: &[u8] = b"\xFF\xFF\xFF\xFFs\n\x96\x2F\xDD\x4F";
+
+fn info(challenge: &str) -> Vec<u8> {
+    let before = r"\protocol\47\challenge\";
+    let behind = r"\players\0\max\2\bots\0\gamedir\cstrike\map\de_dust\type\d\password\0\os\l\secure\0\lan\0\version\1.1.2.5/Stdio\region\255\product\cstrike";
+    format!("0\n{before}{challenge}{behind}\n").into_bytes()
+}
+
+const ALL: &str = "0.0.0.0:0";
+const A: &str = "10.0.0.2:27015";
+const B: &str = "10.0.1.2:27015";
+const C: &str = "10.0.2.2:27015";
+
+#[test]
+fn a_listing_page_by_page() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, r"\gamedir\tf")[..]),
+        (20, MASTER, CLIENT, &reply(&[A, B], false)[..]),
+        (30, CLIENT, MASTER, &query(B, r"\gamedir\tf")[..]),
+        (50, MASTER, CLIENT, &reply(&[C], true)[..]),
+        (60, CLIENT, MASTER, &query(ALL, "")[..]),
+        (80, MASTER, CLIENT, &reply(&[A, B, C], true)[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    for code in ["VM020", "VM021", "VM022", "VM023", "VM024", "VM025", "VM026", "VM027"] {
+        assert!(outcome.passed(code) > 0, "{code} is exercised");
+    }
+}
+
+#[test]
+fn the_same_page_again_at_once_does_not_go_on() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &reply(&[A, B], false)[..]),
+        (30, CLIENT, MASTER, &query(B, "")[..]),
+        (50, MASTER, CLIENT, &reply(&[C], false)[..]),
+        (60, CLIENT, MASTER, &query(B, "")[..]),
+        (80, MASTER, CLIENT, &reply(&["10.0.3.2:27015"], false)[..]),
+    ];
+    assert_eq!(converse(&steps, 9000).failed(), ["VM021"]);
+    // A client that did not get the answer asks again, but not that soon.
+    let later: Vec<_> =
+        steps.iter().map(|&(t, f, to, b)| (if t >= 60 { t + 1000 } else { t }, f, to, b)).collect();
+    assert_eq!(converse(&later, 9000).failed(), [""; 0]);
+}
+
+#[test]
+fn a_query_sent_again_is_one_question() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (1000, CLIENT, MASTER, &query(ALL, "")[..]),
+        (1020, MASTER, CLIENT, &reply(&[A], true)[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+}
+
+#[test]
+fn an_unanswered_query_between_answered_ones_is_found() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &reply(&[A], true)[..]),
+        (100, CLIENT, MASTER, &query(ALL, r"\gamedir\tf")[..]),
+        (700, CLIENT, MASTER, &query(ALL, r"\gamedir\cstrike")[..]),
+        (720, MASTER, CLIENT, &reply(&[B], true)[..]),
+    ];
+    assert_eq!(converse(&steps, 9000).failed(), ["VM026"]);
+    assert_eq!(converse(&steps, 2000).inconclusive(), ["VM026"]);
+}
+
+#[test]
+fn a_query_that_cannot_be_read_is_owed_no_answer() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &reply(&[A], true)[..]),
+        (100, CLIENT, MASTER, &b"1\0\0\0\0"[..]),
+    ];
+    assert_eq!(converse(&steps, 9000).failed(), ["VM003", "VM001"]);
+}
+
+#[test]
+fn a_capture_that_begins_in_a_listing_proves_nothing_about_its_start() {
+    let steps =
+        [(0, CLIENT, MASTER, &query(B, "")[..]), (20, MASTER, CLIENT, &reply(&[C], true)[..])];
+    assert_eq!(converse(&steps, 9000).inconclusive(), ["VM020"]);
+    assert_eq!(converse(&steps, 9000).failed(), [""; 0]);
+}
+
+#[test]
+fn a_listing_does_not_change_its_socket() {
+    let other = "10.0.0.1:50001";
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &reply(&[A, B], false)[..]),
+        (30, other, MASTER, &query(B, "")[..]),
+        (50, MASTER, other, &reply(&[C], true)[..]),
+    ];
+    assert_eq!(converse(&steps, 9000).failed(), ["VM022"]);
+    // Another host may stand where it will.
+    let strange = "10.0.5.1:50001";
+    let steps = steps.map(|(t, f, to, b)| {
+        (t, if f == other { strange } else { f }, if to == other { strange } else { to }, b)
+    });
+    assert_eq!(converse(&steps, 9000).failed(), [""; 0]);
+    // And where the listing has gone on from its own socket, somebody else stands there.
+    let own = (25, CLIENT, MASTER, &query(B, "")[..]);
+    let steps = [steps[0], steps[1], own, steps[2], steps[3]];
+    assert_eq!(converse(&steps, 2000).failed(), [""; 0]);
+}
+
+#[test]
+fn an_address_handed_out_on_two_pages_is_noted() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &reply(&[A, B], false)[..]),
+        (30, CLIENT, MASTER, &query(B, "")[..]),
+        (50, MASTER, CLIENT, &reply(&[C, A], true)[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert_eq!(outcome.failed(), ["VM025"]);
+    assert_eq!(outcome.findings[0].1, Severity::Note);
+    assert_eq!(outcome.detail("VM025"), "10.0.0.2:27015 is handed out twice");
+}
+
+#[test]
+fn a_server_s_life() {
+    let (first, second) = (info("1339895702"), info("-7"));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &first[..]),
+        (300_000, SERVER, MASTER, b"q"),
+        (300_020, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\xF9\xFF\xFF\xFF"),
+        (300_030, SERVER, MASTER, &second[..]),
+        (400_000, SERVER, MASTER, b"b\n"),
+        (500_000, SERVER, MASTER, b"q"),
+        (500_020, MASTER, SERVER, GIVEN),
+    ];
+    let outcome = converse(&steps, 600_000);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    for code in ["VM040", "VM041", "VM042", "VM044", "VM045", "VM047", "VM050", "VM051", "VM052"] {
+        assert!(outcome.passed(code) > 0, "{code} is exercised");
+    }
+}
+
+#[test]
+fn a_challenge_may_stay_the_same_from_round_to_round() {
+    let info = info("1339895702");
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &info[..]),
+        (300_000, SERVER, MASTER, b"q"),
+        (300_020, MASTER, SERVER, GIVEN),
+        (300_030, SERVER, MASTER, &info[..]),
+    ];
+    let outcome = converse(&steps, 400_000);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+}
+
+#[test]
+fn a_wrong_challenge_is_answered_by_another() {
+    let (wrong, right) = (info("2519719247"), info("1339895702"));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &wrong[..]),
+        (50, MASTER, SERVER, GIVEN),
+        (60, SERVER, MASTER, &right[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert_eq!(outcome.failed(), ["VM040"]);
+    assert_eq!(outcome.detail("VM040"), "reads the master's [96, 2F, DD, 4F] as big-endian");
+    assert_eq!(outcome.passed("VM043"), 1);
+    assert_eq!(converse(&steps[..3], 9000).failed(), ["VM040", "VM043"]);
+}
+
+#[test]
+fn a_heartbeat_without_a_join_reuses_its_challenge() {
+    let info = info("1339895702");
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &info[..]),
+        (300_030, SERVER, MASTER, &info[..]),
+    ];
+    assert_eq!(converse(&steps, 400_000).failed(), ["VM045"]);
+    // The network, or the server, may double a datagram.
+    let steps = [steps[0], steps[1], steps[2], (40, SERVER, MASTER, &info[..])];
+    assert_eq!(converse(&steps, 9000).failed(), [""; 0]);
+}
+
+#[test]
+fn joins_that_nobody_answers_are_no_heartbeats() {
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, GIVEN),
+        (300_000, SERVER, MASTER, b"q"),
+        (310_000, SERVER, MASTER, b"q"),
+        (320_000, SERVER, MASTER, b"q"),
+        (320_020, MASTER, SERVER, GIVEN),
+        (620_000, SERVER, MASTER, b"q"),
+        (620_020, MASTER, SERVER, GIVEN),
+    ];
+    let outcome = converse(&steps, 700_000);
+    assert_eq!(outcome.failed(), ["VM047", "VM047"]);
+    assert_eq!(outcome.passed("VM044"), 2);
+}
+
+#[test]
+fn memory_is_bounded_whatever_is_sent() {
+    let unanswered: Vec<Vec<u8>> = (0..200).map(|n| query(ALL, &format!(r"\map\m{n}"))).collect();
+    let mut steps: Vec<Step<'_>> = vec![];
+    for (at, query) in unanswered.iter().enumerate() {
+        steps.push((at as i64 * 10_000, CLIENT, MASTER, query));
+    }
+    let last = reply(&[A], false);
+    steps.push((2_000_000, MASTER, CLIENT, &last));
+    let outcome = converse(&steps, 3_000_000);
+    let unanswered = outcome.failed().len() + outcome.inconclusive().len();
+    assert_eq!(unanswered, 199);
+}

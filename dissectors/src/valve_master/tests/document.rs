@@ -1,0 +1,210 @@
+//! The document's examples, byte for byte.
+
+use super::*;
+
+const EVERYTHING: &str = "31 FF 30 2E 30 2E 30 2E 30 3A 30 00 00";
+
+const NOT_LEFT_4_DEAD: &str = "
+    31 ff 30 2e 30 2e 30 2e 30 3a 30 00 5c 6e 61 70
+    70 5c 35 30 30 00";
+
+const GOLDSRC: &str = "
+    30 0a 5c 70 72 6f
+    74 6f 63 6f 6c 5c 34 37 5c 63 68 61 6c 6c 65 6e
+    67 65 5c 31 33 33 39 38 39 35 37 30 32 5c 70 6c
+    61 79 65 72 73 5c 30 5c 6d 61 78 5c 32 5c 62 6f
+    74 73 5c 30 5c 67 61 6d 65 64 69 72 5c 63 73 74
+    72 69 6b 65 5c 6d 61 70 5c 64 65 5f 64 75 73 74
+    5c 74 79 70 65 5c 64 5c 70 61 73 73 77 6f 72 64
+    5c 30 5c 6f 73 5c 6c 5c 73 65 63 75 72 65 5c 30
+    5c 6c 61 6e 5c 30 5c 76 65 72 73 69 6f 6e 5c 31
+    2e 31 2e 32 2e 35 2f 53 74 64 69 6f 5c 72 65 67
+    69 6f 6e 5c 32 35 35 5c 70 72 6f 64 75 63 74 5c
+    63 73 74 72 69 6b 65 0a";
+
+const SOURCE: &str = "
+    30 0a 5c 70 72 6f
+    74 6f 63 6f 6c 5c 37 5c 63 68 61 6c 6c 65 6e 67
+    65 5c 31 33 33 39 36 31 38 32 33 5c 70 6c 61 79
+    65 72 73 5c 30 5c 6d 61 78 5c 32 5c 62 6f 74 73
+    5c 30 5c 67 61 6d 65 64 69 72 5c 63 73 74 72 69
+    6b 65 5c 6d 61 70 5c 64 65 5f 64 75 73 74 5c 70
+    61 73 73 77 6f 72 64 5c 30 5c 6f 73 5c 6c 5c 6c
+    61 6e 5c 30 5c 72 65 67 69 6f 6e 5c 32 35 35 5c
+    74 79 70 65 5c 64 5c 73 65 63 75 72 65 5c 30 5c
+    76 65 72 73 69 6f 6e 5c 31 2e 30 2e 30 2e 32 38
+    5c 70 72 6f 64 75 63 74 5c 63 73 74 72 69 6b 65
+    0a";
+
+const ORANGE_BOX: &str = "
+    30 0a 5c 70 72 6f 74 6f 63 6f 6c 5c 37 5c 63 68
+    61 6c 6c 65 6e 67 65 5c 31 39 35 39 36 38 37 33
+    39 39 5c 70 6c 61 79 65 72 73 5c 31 5c 6d 61 78
+    5c 34 5c 62 6f 74 73 5c 30 5c 67 61 6d 65 64 69
+    72 5c 74 66 5c 6d 61 70 5c 61 72 65 6e 61 5f 62
+    61 64 6c 61 6e 64 73 5c 70 61 73 73 77 6f 72 64
+    5c 30 5c 6f 73 5c 77 5c 6c 61 6e 5c 31 5c 72 65
+    67 69 6f 6e 5c 2d 31 5c 67 61 6d 65 74 79 70 65
+    5c 61 72 65 6e 61 5c 74 79 70 65 5c 6c 5c 73 65
+    63 75 72 65 5c 30 5c 76 65 72 73 69 6f 6e 5c 31
+    2e 30 2e 34 2e 33 5c 70 72 6f 64 75 63 74 5c 74
+    66 0a";
+
+/// Every message that the document shows.
+pub(in super::super) fn all() -> Vec<Vec<u8>> {
+    let messages = [
+        EVERYTHING,
+        NOT_LEFT_4_DEAD,
+        "FFFFFFFF 660A 0A000002 6987 00000000 0000",
+        "71",
+        "FFFFFFFF 730A 962FDD4F",
+        GOLDSRC,
+        SOURCE,
+        ORANGE_BOX,
+        "62 0A",
+        "62 0A 00",
+    ];
+    messages.iter().map(|message| hex(message)).collect()
+}
+
+/// A whole join with this info string: nothing is wrong with it, and its order is told.
+fn assert_joins(challenge: i32, info: &str, order: &str) {
+    let (given, info) = ([&hex("FFFFFFFF 730A")[..], &challenge.to_le_bytes()].concat(), hex(info));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, &given[..]),
+        (30, SERVER, MASTER, &info[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert_eq!(outcome.messages, ["join", "challenge", "challenge_response"]);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    for code in ["VM032", "VM033", "VM034", "VM035", "VM036", "VM040", "VM041", "VM042", "VM047"] {
+        assert!(outcome.passed(code) > 0, "{code} is exercised");
+    }
+    let (_, lines) = shown(&info);
+    assert!(lines.iter().any(|line| line.ends_with(&format!("({order})"))), "{lines:#?}");
+}
+
+#[test]
+fn the_query_for_all_servers() {
+    let (message, lines) = shown(&hex(EVERYTHING));
+    assert_eq!(message, "query");
+    let expected = [
+        "type 0..1 = '1' (query)",
+        "region 1..2 = 255 (Rest of the world)",
+        "seed 2..12 = \"0.0.0.0:0\"",
+        "filter 12..13 = \"\"",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn the_query_without_left_4_dead() {
+    let (message, lines) = shown(&hex(NOT_LEFT_4_DEAD));
+    assert_eq!(message, "query");
+    let expected = [
+        "type 0..1 = '1' (query)",
+        "region 1..2 = 255 (Rest of the world)",
+        "seed 2..12 = \"0.0.0.0:0\"",
+        "filter 12..22 = \"\\\\napp\\\\500\"",
+        "  condition 12..21 (servers that are not running game 500)",
+        "    key 12..17 = \"napp\"",
+        "    value 17..21 = \"500\"",
+        "  terminator 21..22 = 0",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn conditions_that_a_group_takes_stand_in_it() {
+    let filter = r"\map\a\nor\2\secure\1\nand\1\full\1\linux\1";
+    let (_, lines) = shown(&query("0.0.0.0:0", filter));
+    let names: Vec<_> =
+        lines.iter().skip(3).map(|line| line.split(' ').collect::<Vec<_>>()).collect();
+    let tree: Vec<_> = names
+        .iter()
+        .map(|words| (words.iter().take_while(|word| word.is_empty()).count() / 2, words))
+        .filter_map(|(depth, words)| {
+            let name = words.iter().find(|word| !word.is_empty())?;
+            matches!(*name, "nor" | "nand" | "condition").then(|| format!("{depth} {name}"))
+        })
+        .collect();
+    let expected = [
+        "1 condition",
+        "1 nor",
+        "2 condition",
+        "2 condition",
+        "2 nand",
+        "3 condition",
+        "3 condition",
+        "1 condition",
+    ];
+    assert_eq!(tree, expected);
+    let nor = "(no servers that match any of the following 2 conditions)";
+    assert!(lines.iter().any(|line| line.ends_with(nor)), "{lines:#?}");
+}
+
+#[test]
+fn a_reply_is_blocks_and_an_end() {
+    let (message, lines) = shown(&hex("FFFFFFFF 660A 0A000002 6987 00000000 0000"));
+    assert_eq!(message, "reply");
+    let expected = [
+        "header 0..4 = -1",
+        "type 4..5 = 'f' (reply)",
+        "line_feed 5..6 = 10",
+        "servers 6..12",
+        "  server 6..12 = 10.0.0.2:27015",
+        "end 12..18 = true",
+    ];
+    assert_eq!(lines, expected);
+    let (_, lines) = shown(&hex("FFFFFFFF 660A 0A000002 6987"));
+    assert_eq!(lines.last().unwrap(), "end 12..12 = false");
+}
+
+#[test]
+fn a_join_is_one_byte() {
+    assert_eq!(shown(b"q"), ("join", vec!["type 0..1 = 'q' (join)".to_owned()]));
+}
+
+#[test]
+fn a_challenge_is_a_signed_number() {
+    let (message, lines) = shown(&hex("FFFFFFFF 730A 962FDD4F"));
+    assert_eq!(message, "challenge");
+    assert_eq!(lines.last().unwrap(), "challenge 6..10 = 1339895702");
+    let (_, lines) = shown(&hex("FFFFFFFF 730A FFFFFFFF"));
+    assert_eq!(lines.last().unwrap(), "challenge 6..10 = -1");
+}
+
+#[test]
+fn goldsrc_joins() {
+    assert_joins(1_339_895_702, GOLDSRC, "goldsrc");
+}
+
+#[test]
+fn source_joins() {
+    assert_joins(133_961_823, SOURCE, "source");
+}
+
+#[test]
+fn orange_box_joins() {
+    assert_joins(1_959_687_399, ORANGE_BOX, "orange_box");
+}
+
+#[test]
+fn pairs_of_an_info_string_are_explained() {
+    let (message, lines) = shown(&hex(ORANGE_BOX));
+    assert_eq!(message, "challenge_response");
+    let pairs: Vec<_> = lines.iter().filter(|line| line.starts_with("  pair ")).collect();
+    assert_eq!(pairs.len(), 16);
+    assert!(pairs.iter().all(|line| line.ends_with(')')), "{pairs:#?}");
+    assert!(pairs[10].ends_with("(Rest of the world)"));
+    assert_eq!(lines[lines.len() - 2], "line_feed 177..178 = 10");
+}
+
+#[test]
+fn both_quits() {
+    let expected = ["type 0..1 = 'b' (quit)", "line_feed 1..2 = 10", "form 2..2 (goldsrc)"];
+    assert_eq!(shown(b"b\n"), ("quit", expected.map(str::to_owned).to_vec()));
+    let (_, lines) = shown(b"b\n\0");
+    assert_eq!(lines.last().unwrap(), "form 3..3 (source)");
+}
