@@ -1,6 +1,92 @@
-//! Reads packet captures of game-server query and master-server protocols, and says what is in
-//! them.
+//! gamewire reads packet captures of game-server query and master-server protocols.
+//!
+//! The way of a packet, and which module may know which:
+//!
+//! ```text
+//! main -> cli, commands -> report -> session -> flows -> net -> capture
+//!                             \          \        \
+//!                              +----------+--------+--> dissectors
+//! ```
+//!
+//! - [`capture`] yields packets from files, pipes and compressed streams.
+//! - [`net`] walks link, IP, UDP and TCP headers, joins fragments and orders segments.
+//! - [`flows`] finds the flow of a packet and tells its protocol.
+//! - [`session`] leads each packet through these, to the protocol's dissector and to a view.
+//! - [`report`] writes what a view was told: text, JSON, tables.
+//! - [`commands`] are what users type; [`cli`] is how they type it.
+//!
+//! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
 
+pub mod capture;
+pub mod cli;
+pub mod commands;
+pub mod flows;
 pub mod net;
 pub mod report;
+pub mod session;
 pub mod text;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+/// Which of the streams are terminals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal {
+    /// Standard output.
+    pub out: bool,
+    /// Standard error.
+    pub err: bool,
+}
+
+/// The run did what it was asked to do.
+pub const RAN: u8 = 0;
+/// Usage, unreadable input, or output that cannot be written.
+pub const UNUSABLE: u8 = 2;
+
+/// Runs a command line and returns the exit code.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, out, err, terminal),
+    };
+    let ran = match &cli.command {
+        Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
+        Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
+    };
+    let ran = ran.and_then(|()| Ok(out.flush()?));
+    match ran {
+        Ok(()) => RAN,
+        Err(failure) if failure.reader_is_gone() => RAN,
+        Err(failure) => {
+            writeln!(err, "gamewire: {failure}").ok();
+            UNUSABLE
+        }
+    }
+}
+
+/// Help goes to the output, a mistake to the errors; both keep their colours on a terminal only.
+fn usage<'w>(
+    error: &clap::Error,
+    out: &'w mut dyn Write,
+    err: &'w mut dyn Write,
+    terminal: Terminal,
+) -> u8 {
+    let (to, terminal, code) =
+        if error.use_stderr() { (err, terminal.err, UNUSABLE) } else { (out, terminal.out, RAN) };
+    let text = error.render();
+    let written = if terminal { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") };
+    match written.and_then(|()| to.flush()) {
+        Ok(()) => code,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
+        Err(_) => UNUSABLE,
+    }
+}

@@ -4,41 +4,11 @@
 //! first packet that was recorded), `b` (the other end), `protocol`, `first`, `last` (times of the
 //! first and the last packet), `packets`, `bytes` (of payload), `messages`, `findings`.
 
-use std::net::SocketAddr;
-
-use dissectors::kit::{Time, Transport};
-
+use crate::flows::FlowRow;
 use crate::report::clock::Clock;
 use crate::report::json::{address, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
-
-/// What is known of one flow at the end of the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowRow {
-    /// Its number in this run.
-    pub flow: u32,
-    /// What carried it.
-    pub transport: Transport,
-    /// Its ends: the sender of its first recorded packet, and the other.
-    pub ends: [SocketAddr; 2],
-    /// The protocol it speaks; empty for none that is known.
-    pub protocol: &'static str,
-    /// The time of its first packet.
-    pub first: Time,
-    /// The time of its last packet.
-    pub last: Time,
-    /// Packets in both directions.
-    pub packets: u64,
-    /// Bytes of payload in both directions.
-    pub bytes: u64,
-    /// Messages that were decoded.
-    pub messages: u64,
-    /// What was found in them.
-    pub findings: u64,
-    /// Digits of a second that the capture has: 6 or 9.
-    pub digits: u8,
-}
 
 const COLUMNS: [&str; 11] = [
     "flow",

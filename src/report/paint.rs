@@ -11,7 +11,7 @@ use owo_colors::Style;
 use crate::report::put;
 
 /// What the user asks for with `--color`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Choice {
     /// Colours on a terminal.
     #[default]

@@ -69,6 +69,20 @@ impl Connection {
         self.end(End::Abandoned, budget, reader);
     }
 
+    /// Shows the reader what it has left unread of a direction: for a reader that could make
+    /// nothing of it before it saw the other direction.
+    pub fn read_again<R: Reader>(&mut self, way: Way, budget: &mut Budget, reader: &mut R) {
+        let (own, other) = self.pair(way);
+        if own.is_ended() || own.is_ignored() {
+            return;
+        }
+        let other_has_hole = other.has_hole();
+        own.show_again(&mut Context { way, budget, reader, other_has_hole });
+        if self.is_ignored() {
+            self.ignore(budget);
+        }
+    }
+
     /// Whether both directions have ended. What comes now is a repeat, or a new connection.
     #[must_use]
     pub fn is_over(&self) -> bool {

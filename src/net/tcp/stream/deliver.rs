@@ -212,6 +212,14 @@ impl Stream {
         held.settle(cx.budget);
     }
 
+    /// Shows the reader what is unread, as if it had not seen it.
+    pub(in crate::net::tcp) fn show_again<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        if let Some(held) = &mut self.held {
+            held.shown = 0;
+        }
+        self.show(None, cx);
+    }
+
     /// Shows unread bytes for the last time, for want of room. They are no longer in the buffer.
     fn drop_at_limit<R: Reader>(
         &mut self,

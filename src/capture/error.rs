@@ -1,0 +1,161 @@
+//! What can be wrong with a capture: before it begins, and on the way.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::text::escaped;
+
+/// Why a capture cannot be read at all. Each names the file, what is wrong, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file cannot be opened.
+    #[error("{}: {}", shown(path), why(error))]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The file is no capture.
+    #[error(
+        "{}: not a capture file: it {seems}; give a pcap or pcapng file, as tcpdump -w writes it",
+        shown(path)
+    )]
+    NotACapture {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be.
+        seems: &'static str,
+    },
+    /// The file is a capture of a version that cannot be read.
+    #[error("{}: {what}; convert it with a current version of the recorder", shown(path))]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What is not supported.
+        what: String,
+    },
+}
+
+/// Something about the recording that whoever judges it has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The file ends inside a record.
+    FileCut {
+        /// The file.
+        path: PathBuf,
+        /// Where the record begins.
+        offset: u64,
+    },
+    /// A record or block does not parse and was passed over, or ends the reading.
+    BrokenBlock {
+        /// The file.
+        path: PathBuf,
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The recorder says that it dropped packets.
+    Drops {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: u64,
+    },
+    /// The file became shorter while it was read.
+    FileShrank {
+        /// The file.
+        path: PathBuf,
+        /// Where reading stopped.
+        offset: u64,
+    },
+    /// Reading or decompressing failed.
+    ReadError {
+        /// The file.
+        path: PathBuf,
+        /// Where reading stopped.
+        offset: u64,
+        /// What the system or the decompressor says.
+        what: String,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::FileCut { path, offset } => write!(
+                f,
+                "{}: the file ends inside the record at byte {offset}; everything before it was read",
+                shown(path)
+            ),
+            Notice::BrokenBlock { path, offset, what } => {
+                write!(f, "{}: at byte {offset}: {what}", shown(path))
+            }
+            Notice::Drops { path, count } => {
+                write!(f, "{}: the recorder dropped {count} packets", shown(path))
+            }
+            Notice::FileShrank { path, offset } => write!(
+                f,
+                "{}: the file became shorter while it was read; reading stopped at byte {offset}",
+                shown(path)
+            ),
+            Notice::ReadError { path, offset, what } => {
+                write!(f, "{}: reading stopped at byte {offset}: {}", shown(path), escaped(what))
+            }
+        }
+    }
+}
+
+/// A path as it is safe to show on a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => escaped(&path.to_string_lossy()).into_owned(),
+    }
+}
+
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "permission denied; read it as its owner, or ask for read permission".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// What a file that is no capture seems to be, by its first bytes.
+pub(super) fn seems(bytes: &[u8]) -> &'static str {
+    const MAGICS: [(&[u8], &str); 14] = [
+        (b"PK\x03\x04", "seems to be a zip archive: unpack it first"),
+        (b"\xFD7zXZ\0", "seems to be compressed with xz: unpack it first"),
+        (b"\x04\x22\x4D\x18", "seems to be compressed with lz4: unpack it first"),
+        (b"BZh", "seems to be compressed with bzip2: unpack it first"),
+        (b"7z\xBC\xAF\x27\x1C", "seems to be a 7z archive: unpack it first"),
+        (b"\x7FELF", "seems to be a program"),
+        (b"MZ", "seems to be a Windows program"),
+        (b"%PDF", "seems to be a PDF document"),
+        (b"\x89PNG", "seems to be a picture"),
+        (b"snoop\0\0\0", "seems to be a capture of Solaris snoop: convert it with editcap"),
+        (b"GMBU", "seems to be a capture of Microsoft Network Monitor: convert it with editcap"),
+        (b"RTSS", "seems to be a capture of Microsoft Network Monitor: convert it with editcap"),
+        (
+            b"TRSNIFF data",
+            "seems to be a capture of a Network General Sniffer: convert it with editcap",
+        ),
+        (b"SQLite format 3", "seems to be a SQLite database"),
+    ];
+    if bytes.is_empty() {
+        return "is empty";
+    }
+    if let Some((_, seems)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return seems;
+    }
+    let printable = |byte: &&u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7E | 0x80..);
+    if bytes.iter().filter(printable).count() == bytes.len() && bytes.iter().any(u8::is_ascii) {
+        return "seems to be text";
+    }
+    "begins with bytes of no format known here"
+}

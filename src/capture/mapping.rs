@@ -1,0 +1,173 @@
+//! A file in memory, that may become shorter while it is read.
+//!
+//! Reading behind the end of a mapped file raises SIGBUS, which kills the process. Here a handler
+//! puts a page of zeros in the place of the missing one and takes a note; the reader sees the note
+//! and stops with what it has. A SIGBUS anywhere else goes to whoever handled it before.
+//!
+//! This is the one module of the capture side that needs `unsafe`: for mapping, and for the handler.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use memmap2::{Advice, Mmap, MmapOptions};
+
+/// Files that can be mapped and guarded at a time; further ones are read as streams.
+const GUARDED: usize = 64;
+
+/// A mapped range that the handler may mend.
+struct Guard {
+    start: AtomicUsize,
+    end: AtomicUsize,
+    taken: AtomicBool,
+    mended: AtomicBool,
+}
+
+static GUARDS: [Guard; GUARDED] = [const {
+    Guard {
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+        taken: AtomicBool::new(false),
+        mended: AtomicBool::new(false),
+    }
+}; GUARDED];
+
+/// A whole file, mapped for reading.
+pub(super) struct Mapping {
+    map: Mmap,
+    guard: &'static Guard,
+}
+
+impl Mapping {
+    /// Maps a file that is not empty.
+    ///
+    /// # Errors
+    /// What the system says; also where no guard is free.
+    pub(super) fn new(file: &File) -> io::Result<Mapping> {
+        handler::install()?;
+        // SAFETY: the bytes may change while they are mapped; they are read as plain bytes only, and
+        // every length found in them is checked against the slice. Pages that vanish are mended by
+        // the handler.
+        let map = unsafe { MmapOptions::new().map(file) }?;
+        map.advise(Advice::Sequential).ok();
+        let guard = GUARDS.iter().find(|guard| !guard.taken.swap(true, Ordering::AcqRel));
+        let Some(guard) = guard else {
+            return Err(io::Error::other("too many files are mapped"));
+        };
+        let start = map.as_ptr() as usize;
+        guard.mended.store(false, Ordering::Release);
+        guard.start.store(start, Ordering::Release);
+        guard.end.store(start.saturating_add(map.len()), Ordering::Release);
+        Ok(Mapping { map, guard })
+    }
+
+    /// The file's bytes; zeros where it became shorter.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// Whether the file became shorter, and zeros were read in place of its bytes.
+    pub(super) fn shrank(&self) -> bool {
+        self.guard.mended.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        self.guard.end.store(0, Ordering::Release);
+        self.guard.start.store(0, Ordering::Release);
+        self.guard.taken.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(unix)]
+mod handler {
+    use std::io;
+    use std::mem::MaybeUninit;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::GUARDS;
+
+    static PAGE: AtomicUsize = AtomicUsize::new(4096);
+    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+    /// Puts the handler in place, once.
+    pub(super) fn install() -> io::Result<()> {
+        if BEFORE.get().is_some() {
+            return Ok(());
+        }
+        // SAFETY: sysconf reads a constant of the system.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        if let Ok(page) = usize::try_from(page)
+            && page.is_power_of_two()
+        {
+            PAGE.store(page, Ordering::Release);
+        }
+        let mut before = MaybeUninit::<libc::sigaction>::uninit();
+        // SAFETY: `before` is written by the first call before it is read, and is stored before the
+        // handler can be called; the handler is a function of the shape that SA_SIGINFO demands.
+        unsafe {
+            if libc::sigaction(libc::SIGBUS, std::ptr::null(), before.as_mut_ptr()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            BEFORE.get_or_init(|| before.assume_init());
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigemptyset(&mut action.sa_mask);
+            if libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs inside the signal: touches atomics and makes two kinds of system call, nothing else.
+    extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: with SA_SIGINFO the kernel hands over a valid siginfo, whose address is the fault's.
+        let address = unsafe { (*info).si_addr() } as usize;
+        for guard in &GUARDS {
+            let start = guard.start.load(Ordering::Acquire);
+            let end = guard.end.load(Ordering::Acquire);
+            if start == 0 || address < start || address >= end {
+                continue;
+            }
+            let page = PAGE.load(Ordering::Acquire);
+            let at = address & !(page - 1);
+            // SAFETY: the page lies in a mapping of ours that only readers of plain bytes use; it is
+            // replaced by zeros in one step.
+            let mended = unsafe {
+                libc::mmap(
+                    at as *mut libc::c_void,
+                    page,
+                    libc::PROT_READ,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+                    -1,
+                    0,
+                )
+            };
+            if mended != libc::MAP_FAILED {
+                guard.mended.store(true, Ordering::Release);
+                return;
+            }
+        }
+        // SAFETY: the action that was in force before is put back; the access is tried again then,
+        // and fails as it would have without this module.
+        unsafe {
+            match BEFORE.get() {
+                Some(before) => libc::sigaction(libc::SIGBUS, before, std::ptr::null_mut()),
+                None => libc::raise(libc::SIGKILL),
+            };
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod handler {
+    /// There is no SIGBUS here.
+    pub(super) fn install() -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Where packets come from: pcap and pcapng files, plain or compressed, pipes, and several files
+//! merged.
+//!
+//! Plain files are memory-mapped and walked without copying a packet; pipes and compressed files go
+//! through a buffer that grows no further than one record. This module knows records and their
+//! times. It refuses to know what a packet's bytes say.
+
+mod error;
+mod input;
+mod mapping;
+mod merge;
+mod open;
+mod pcap;
+mod pcapng;
+#[cfg(test)]
+mod tests;
+mod zstd;
+
+pub use error::{CaptureError, Notice};
+pub use open::{open, open_merged};
+
+use crate::net::LinkType;
+
+/// One packet as it was recorded, lent until the next is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// When it was recorded: nanoseconds since 1970.
+    pub time: i64,
+    /// How its first header reads.
+    pub link: LinkType,
+    /// Its length on the wire; more than `data` holds where the snap length cut it.
+    pub original_length: u32,
+    /// The recorded bytes.
+    pub data: &'a [u8],
+    /// Which of the merged files it is from, counted from 0.
+    pub file: u32,
+    /// Where `data` begins in the capture file, in bytes; in a compressed one, decompressed.
+    pub offset: u64,
+    /// How many digits behind the second the recorder's clock has: 6 or 9.
+    pub digits: u8,
+}
+
+/// What a capture yields.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A packet.
+    Packet(Packet<'a>),
+    /// Something about the recording itself.
+    Notice(Notice),
+}
+
+/// A capture that is being read. It ends; it never fails half-way: what is wrong is a [`Notice`].
+pub trait Packets {
+    /// Goes on to the next event and says its time. `None`: the capture is over.
+    fn advance(&mut self) -> Option<i64>;
+    /// The event that `advance` went to.
+    fn current(&self) -> Event<'_>;
+    /// Bytes read so far and bytes in all, where that is known.
+    fn progress(&self) -> Option<(u64, u64)>;
+
+    /// The next event.
+    fn next(&mut self) -> Option<Event<'_>> {
+        self.advance()?;
+        Some(self.current())
+    }
+}
+
+/// A record of more bytes than this is none: the length is damaged.
+const RECORD: usize = 16 << 20;

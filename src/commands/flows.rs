@@ -1,0 +1,140 @@
+//! `gamewire flows`: a row for every flow of a protocol of ours.
+
+use std::io::{self, Write};
+
+use dissectors::kit::{Evidence, Field, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict};
+
+use crate::Terminal;
+use crate::cli::{Flows, FlowsFormat};
+use crate::commands::read::{Command, read};
+use crate::commands::{Failure, painted};
+use crate::flows::FlowRow;
+use crate::report::flows;
+use crate::report::paint::Paint;
+use crate::session::{Scene, Session, Told, View};
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(
+    args: &Flows,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let mut listing = Listing {
+        view: Counting::default(),
+        format: args.format,
+        paint: painted(args.color, terminal.out),
+        heading: None,
+        begun: false,
+        out,
+    };
+    read(&args.input, &mut listing, err, terminal.err && !terminal.out)
+}
+
+struct Listing<'w> {
+    view: Counting,
+    format: FlowsFormat,
+    paint: Paint,
+    heading: Option<String>,
+    begun: bool,
+    out: &'w mut dyn Write,
+}
+
+impl Command for Listing<'_> {
+    type View = Counting;
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.heading = name.map(str::to_owned);
+        Ok(())
+    }
+
+    fn view(&mut self) -> &mut Counting {
+        &mut self.view
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, _: &Session) -> io::Result<()> {
+        let mut rows = std::mem::take(&mut self.view.rows);
+        rows.sort_by_key(|row| row.flow);
+        let mut text = Vec::new();
+        match self.format {
+            FlowsFormat::Text => {
+                if let Some(heading) = &self.heading {
+                    writeln!(text, "==> {heading} <==")?;
+                }
+                flows::text(&rows, self.paint, &mut text);
+            }
+            FlowsFormat::Json => rows.iter().for_each(|row| flows::json(row, &mut text)),
+            FlowsFormat::Csv => {
+                if !self.begun {
+                    flows::csv_header(&mut text);
+                }
+                rows.iter().for_each(|row| flows::csv(row, &mut text));
+            }
+        }
+        self.begun = true;
+        self.out.write_all(&text)
+    }
+}
+
+/// Counts messages and findings, and keeps the flows.
+#[derive(Default)]
+struct Counting {
+    judge: Judge,
+    told: Told,
+    rows: Vec<FlowRow>,
+}
+
+impl Sink for Counting {
+    #[inline(always)]
+    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
+    #[inline(always)]
+    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
+    #[inline(always)]
+    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
+    #[inline(always)]
+    fn close(&mut self, _: u32) {}
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.judged(rule, ok, at, detail);
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.noted(rule, at, detail);
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {
+        self.told.messages += 1;
+    }
+}
+
+impl View for Counting {
+    fn scene(&mut self, _: &Scene) {}
+
+    fn settle(&mut self) -> Told {
+        let findings = self.judge.findings.drain(..);
+        let proven = findings.filter(|finding| finding.verdict != Verdict::Inconclusive).count();
+        self.told.findings += u32::try_from(proven).unwrap_or(u32::MAX);
+        std::mem::take(&mut self.told)
+    }
+
+    fn flow_ended(&mut self, row: &FlowRow) {
+        self.rows.push(row.clone());
+    }
+}

@@ -1,0 +1,33 @@
+//! The commands: each reads captures through a session and writes what its view was told.
+
+pub mod dissect;
+pub mod flows;
+mod read;
+
+use std::io;
+
+use crate::capture::CaptureError;
+use crate::report::paint::{self, Choice, Paint};
+
+/// How a command ended, where it did not simply run.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The input cannot be read.
+    #[error("{0}")]
+    Capture(#[from] CaptureError),
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    /// Whether the reader of the output went away, which is no fault.
+    pub fn reader_is_gone(&self) -> bool {
+        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Colours as the user wants them.
+fn painted(choice: Choice, is_terminal: bool) -> Paint {
+    Paint::new(paint::enabled(choice, is_terminal, |name| std::env::var_os(name)))
+}

@@ -1,0 +1,122 @@
+//! From the files that were named to a session's packets: what is the same for every command.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use dissectors::kit::Settings;
+
+use crate::capture::{self, Event, Packets};
+use crate::cli::Input;
+use crate::commands::Failure;
+use crate::flows::Identifier;
+use crate::session::{Options, Session, View};
+
+/// Files that are at least this large get a progress bar.
+const LARGE: u64 = 64 << 20;
+
+/// How many packets pass between two looks at the clock of the progress bar.
+const STEP: u64 = 1 << 14;
+
+/// What a command does with each capture, beside looking on.
+pub(super) trait Command {
+    /// Looks on.
+    type View: View;
+    /// A capture begins; it has a name where there are several.
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
+    /// The view.
+    fn view(&mut self) -> &mut Self::View;
+    /// Whether the output still takes something: an error ends the reading.
+    fn check(&mut self) -> io::Result<()>;
+    /// The capture was read.
+    fn end(&mut self, session: &Session) -> io::Result<()>;
+}
+
+/// Reads all captures, one by one or merged. Warnings go to `err`.
+pub(super) fn read<C: Command>(
+    input: &Input,
+    command: &mut C,
+    err: &mut dyn Write,
+    progress: bool,
+) -> Result<(), Failure> {
+    if input.merge && input.files.len() > 1 {
+        let packets = capture::open_merged(&input.files)?;
+        return one(input, None, packets, command, err, progress);
+    }
+    for file in &input.files {
+        let packets = capture::open(file)?;
+        let name = (input.files.len() > 1).then(|| display(file));
+        one(input, name.as_deref(), packets, command, err, progress)?;
+    }
+    Ok(())
+}
+
+/// A file's name, safe to show.
+fn display(file: &Path) -> String {
+    crate::text::escaped(&file.to_string_lossy()).into_owned()
+}
+
+fn one<C: Command>(
+    input: &Input,
+    name: Option<&str>,
+    mut packets: Box<dyn Packets + Send>,
+    command: &mut C,
+    err: &mut dyn Write,
+    progress: bool,
+) -> Result<(), Failure> {
+    let mut session = Session::new(options(input));
+    let bar = bar(packets.as_ref(), progress);
+    command.begin(name)?;
+    while let Some(event) = packets.next() {
+        match event {
+            Event::Packet(packet) => session.packet(&packet, command.view()),
+            Event::Notice(notice) => {
+                session.notice(&notice, command.view());
+                writeln!(err, "gamewire: warning: {notice}").ok();
+            }
+        }
+        if session.packets() % STEP == 0
+            && let Some(bar) = &bar
+        {
+            bar.set_position(packets.progress().map_or(0, |(done, _)| done));
+        }
+        command.check()?;
+        if input.count.is_some_and(|count| session.packets() >= count) {
+            break;
+        }
+    }
+    session.finish(command.view());
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    if session.unknown_links() > 0 {
+        let (count, all) = (session.unknown_links(), session.packets());
+        let packets = if count == 1 { "packet has" } else { "packets have" };
+        writeln!(
+            err,
+            "gamewire: warning: {count} of {all} {packets} a link type that gamewire does not read"
+        )
+        .ok();
+    }
+    command.check()?;
+    command.end(&session)?;
+    Ok(())
+}
+
+fn options(input: &Input) -> Options {
+    Options {
+        identifier: Identifier::new(input.decode_as.clone()),
+        settings: Settings { gamespy_keys: input.gamespy_key.clone(), ..Settings::default() },
+        verify_checksums: input.verify_checksums,
+        ..Options::default()
+    }
+}
+
+fn bar(packets: &dyn Packets, wanted: bool) -> Option<indicatif::ProgressBar> {
+    let (_, total) = packets.progress()?;
+    if !wanted || total < LARGE {
+        return None;
+    }
+    let style = "{bar:40} {percent}% of {total_bytes}, {bytes_per_sec}, {eta} left";
+    let style = indicatif::ProgressStyle::with_template(style).ok()?;
+    Some(indicatif::ProgressBar::new(total).with_style(style))
+}

@@ -1,0 +1,120 @@
+//! Which protocol a payload speaks: by its bytes on any port, with ports and what the flow said
+//! before as a tie-break only.
+
+use std::str::FromStr;
+
+use dissectors::Id;
+use dissectors::kit::{Claim, Hint, StreamView, Transport};
+
+/// A protocol that the user forces on a port: `udp.port==27999,a2s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecodeAs {
+    /// What carries it.
+    pub transport: Transport,
+    /// A port of either end.
+    pub port: u16,
+    /// The protocol.
+    pub protocol: Id,
+}
+
+impl FromStr for DecodeAs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<DecodeAs, String> {
+        let form = "write it as udp.port==27999,a2s";
+        let (place, name) = text.split_once(',').ok_or_else(|| form.to_owned())?;
+        let (layer, port) = place.split_once("==").ok_or_else(|| form.to_owned())?;
+        let transport = match layer.trim() {
+            "udp.port" => Transport::Udp,
+            "tcp.port" => Transport::Tcp,
+            other => return Err(format!("`{other}` is neither udp.port nor tcp.port; {form}")),
+        };
+        let port = port.trim().parse().map_err(|_| format!("`{port}` is no port; {form}"))?;
+        let protocol = Id::named(name.trim()).ok_or_else(|| {
+            let names: Vec<_> = Id::ALL.iter().map(|id| id.info().id).collect();
+            format!("`{name}` is no protocol; there are {}", names.join(", "))
+        })?;
+        Ok(DecodeAs { transport, port, protocol })
+    }
+}
+
+/// Tells protocols apart.
+#[derive(Clone, Debug, Default)]
+pub struct Identifier {
+    forced: Vec<DecodeAs>,
+}
+
+impl Identifier {
+    /// With the protocols that the user forces on ports.
+    pub fn new(forced: Vec<DecodeAs>) -> Identifier {
+        Identifier { forced }
+    }
+
+    /// The protocol that is forced on a packet between these ports.
+    pub fn forced(&self, transport: Transport, ports: [u16; 2]) -> Option<Id> {
+        if self.forced.is_empty() {
+            return None;
+        }
+        let mut forced = self.forced.iter().filter(|f| f.transport == transport);
+        forced.find(|forced| ports.contains(&forced.port)).map(|forced| forced.protocol)
+    }
+
+    /// The protocol of a datagram. `known` is what its flow has spoken so far; `ports` are the
+    /// source's and the destination's.
+    pub fn datagram(&self, bytes: &[u8], ports: [u16; 2], known: Option<Id>) -> Option<Id> {
+        if let Some(forced) = self.forced(Transport::Udp, ports) {
+            return Some(forced);
+        }
+        if let Some(known) = known
+            && known.claim(bytes, Hint { known: true, ..hint(known, ports) }) >= Claim::Weak
+        {
+            return Some(known);
+        }
+        best(|id, hint| id.claim(bytes, hint), ports)
+    }
+
+    /// The protocol of a stream, by its first bytes; `Err` says whether they can still tell.
+    pub fn stream(&self, view: &StreamView<'_>, ports: [u16; 2]) -> Result<Id, Undecided> {
+        if let Some(forced) = self.forced(Transport::Tcp, ports) {
+            return Ok(forced);
+        }
+        let claim = |id: Id, hint| id.claim_stream(view, hint);
+        if let Some(id) = best(claim, ports) {
+            return Ok(id);
+        }
+        let undecided = Id::ALL.iter().any(|&id| claim(id, hint(id, ports)) == Claim::Undecided);
+        Err(if undecided { Undecided::More } else { Undecided::None })
+    }
+}
+
+/// Why a stream's protocol is not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undecided {
+    /// More bytes may tell.
+    More,
+    /// It is none of ours.
+    None,
+}
+
+fn hint(id: Id, ports: [u16; 2]) -> Hint {
+    let usual = id.info().ports;
+    Hint {
+        from_port: usual.contains(&ports[0]),
+        to_port: usual.contains(&ports[1]),
+        ..Hint::default()
+    }
+}
+
+/// The first protocol in the list that is sure; else the first that may be, if the port says so.
+fn best(claim: impl Fn(Id, Hint) -> Claim, ports: [u16; 2]) -> Option<Id> {
+    let mut weak = None;
+    for &id in Id::ALL {
+        let hint = hint(id, ports);
+        match claim(id, hint) {
+            Claim::Sure => return Some(id),
+            Claim::Weak if hint.any() => weak = weak.or(Some(id)),
+            Claim::Weak | Claim::Undecided | Claim::No => {}
+        }
+    }
+    weak
+}

@@ -1,0 +1,14 @@
+//! The flow tracker's memory: who talks to whom, since when, in which protocol.
+//!
+//! Together with the talks of `dissectors` this is what follows a conversation: the table finds the
+//! flow of a packet, `identify` tells its protocol, and the protocol's talk checks what is said and
+//! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
+//! and outputs.
+
+pub mod identify;
+pub mod key;
+pub mod table;
+
+pub use identify::{DecodeAs, Identifier};
+pub use key::{Ends, Key};
+pub use table::{Flow, FlowRow, State, Table};

@@ -1,0 +1,576 @@
+//! The way of a packet: headers, fragments, flow, protocol, view.
+//!
+//! ```text
+//! Packet --net::decode--> Fragment --Defragmenter--+
+//!                    \--> Datagram, Segment <------+
+//! Datagram --Table, Identifier--> Talk::message --> View
+//! Segment  --Table--> Stream (net::tcp) --frames--> Talk::message --> View
+//! ```
+//!
+//! The session owns all state that outlives a packet and drives it by the capture's own clock. It
+//! knows no output and no file.
+
+mod stream;
+mod view;
+
+use std::net::IpAddr;
+
+use dissectors::kit::{
+    Budget, Evidence, FlowFacts, Mark, Payload, Piece, Settings, Side, Span, Time, Transport,
+};
+use dissectors::net_rules::{NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010};
+use dissectors::{Books, Id};
+
+use crate::capture::{Notice, Packet};
+use crate::flows::table::Slot;
+use crate::flows::{Flow, Identifier, Key, State, Table};
+use crate::net::ip_defrag::EventKind;
+use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
+use crate::net::{
+    Datagram, Defragmenter, FrameRef, Ip, Outcome, Tunnels, Whole, checksum, decode,
+    decode_ip_payload,
+};
+
+pub use stream::Stream;
+pub use view::{Scene, Told, View};
+
+/// What a session is told before it begins.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How protocols are told apart.
+    pub identifier: Identifier,
+    /// What the protocols may be told.
+    pub settings: Settings,
+    /// The user vouches that the capture is complete.
+    pub complete: bool,
+    /// Judge IP, UDP and TCP checksums.
+    pub verify_checksums: bool,
+    /// Flows that are followed at a time.
+    pub flows: usize,
+    /// Bytes that unfinished answers may hold, over all flows.
+    pub unfinished_bytes: usize,
+    /// A flow that is silent for so long, in nanoseconds, has ended.
+    pub idle: i64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            identifier: Identifier::default(),
+            settings: Settings::default(),
+            complete: false,
+            verify_checksums: false,
+            flows: 1 << 22,
+            unfinished_bytes: 64 << 20,
+            idle: 300_000_000_000,
+        }
+    }
+}
+
+/// Reads a capture's packets, one after the other.
+pub struct Session {
+    options: Options,
+    table: Table,
+    defragmenter: Defragmenter,
+    fragment_events: Vec<crate::net::ip_defrag::Event>,
+    streams: stream::Streams,
+    books: Books,
+    budget: Budget,
+    deadlines: Deadlines,
+    incomplete: Incomplete,
+    ports: Ports,
+    pieces: Vec<Piece>,
+    frame: u64,
+    now: Time,
+    numbered: u32,
+    /// Packets of a link type that cannot be read.
+    unknown_links: u64,
+    lossy: bool,
+    digits: u8,
+}
+
+/// Pairs of hosts between which fragmented datagrams never became whole: what seems to be missing
+/// there may have been in them.
+#[derive(Default)]
+struct Incomplete {
+    pairs: std::collections::HashSet<(IpAddr, IpAddr)>,
+    all: bool,
+}
+
+impl Incomplete {
+    /// With more pairs than this, every pair counts as one of them.
+    const MOST: usize = 1 << 16;
+
+    fn insert(&mut self, source: IpAddr, destination: IpAddr) {
+        if self.pairs.len() >= Incomplete::MOST {
+            self.all = true;
+        } else {
+            self.pairs.insert((source.min(destination), source.max(destination)));
+        }
+    }
+
+    fn contains(&self, flow: &FlowFacts) -> bool {
+        let [a, b] = flow.ends.map(|end| end.ip());
+        self.all || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
+    }
+}
+
+/// When flows want to be asked again. The earliest comes first.
+#[derive(Default)]
+struct Deadlines(std::collections::BinaryHeap<std::cmp::Reverse<(Time, u32, Slot)>>);
+
+impl Deadlines {
+    /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
+    fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
+        if let Some(deadline) = deadline
+            && flow.due.is_none()
+        {
+            flow.due = Some(deadline);
+            self.0.push(std::cmp::Reverse((deadline, flow.number, slot)));
+        }
+    }
+}
+
+/// The ports that flows of ours use: a datagram between others need not be looked up.
+struct Ports(Box<[u64; 1024]>);
+
+impl Ports {
+    fn insert(&mut self, port: u16) {
+        self.0[usize::from(port >> 6)] |= 1 << (port & 63);
+    }
+
+    fn contains(&self, port: u16) -> bool {
+        self.0[usize::from(port >> 6)] >> (port & 63) & 1 == 1
+    }
+}
+
+/// Where the bytes of a payload were recorded.
+#[derive(Clone, Copy)]
+enum Recorded<'a> {
+    /// In the packet at hand.
+    Here,
+    /// In the fragments that were joined.
+    Joined(&'a Whole),
+}
+
+impl Session {
+    /// A session that has seen nothing.
+    pub fn new(options: Options) -> Session {
+        let budget = Budget::new(options.unfinished_bytes);
+        Session {
+            table: Table::new(options.flows),
+            options,
+            defragmenter: Defragmenter::new(FragmentLimits::default()),
+            fragment_events: Vec::new(),
+            streams: stream::Streams::default(),
+            books: Books::default(),
+            budget,
+            deadlines: Deadlines::default(),
+            incomplete: Incomplete::default(),
+            ports: Ports(Box::new([0; 1024])),
+            pieces: Vec::new(),
+            frame: 0,
+            now: Time(i64::MIN),
+            numbered: 0,
+            unknown_links: 0,
+            lossy: false,
+            digits: 6,
+        }
+    }
+
+    /// Packets read so far.
+    pub fn packets(&self) -> u64 {
+        self.frame
+    }
+
+    /// Flows whose protocol was told so far.
+    pub fn flows(&self) -> u32 {
+        self.numbered
+    }
+
+    /// Packets whose link type cannot be read.
+    pub fn unknown_links(&self) -> u64 {
+        self.unknown_links
+    }
+
+    /// The next packet.
+    pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
+        self.frame += 1;
+        self.digits = packet.digits;
+        self.now = self.now.max(Time(packet.time));
+        self.elapse(view);
+        let outcome = decode(packet.link, packet.data, packet.original_length);
+        let time = Time(packet.time);
+        self.outcome(outcome, time, Recorded::Here, 0, view);
+    }
+
+    /// Something was said about the recording itself.
+    pub fn notice<V: View>(&mut self, notice: &Notice, view: &mut V) {
+        let rule = match notice {
+            Notice::Drops { .. } => &NET010,
+            Notice::FileCut { .. } | Notice::FileShrank { .. } => &NET009,
+            _ => return,
+        };
+        self.lossy = true;
+        view.scene(&Scene {
+            protocol: None,
+            flow: NOWHERE,
+            digits: self.digits,
+            tunnels: Tunnels::default(),
+        });
+        let mark =
+            Mark { frame: self.frame, time: self.now.max(Time(0)), length: 0, side: Side::First };
+        view.recalled(rule, false, Evidence::default(), &mark, || notice.to_string());
+        view.settle();
+    }
+
+    /// The capture is over: what is open is judged.
+    pub fn finish<V: View>(&mut self, view: &mut V) {
+        self.defragmenter.finish(&mut self.fragment_events);
+        self.fragment_events(view);
+        for slot in self.table.in_order() {
+            self.end_flow(slot, view);
+        }
+    }
+
+    fn outcome<V: View>(
+        &mut self,
+        outcome: Outcome<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        depth: usize,
+        view: &mut V,
+    ) {
+        if self.options.verify_checksums {
+            self.checksums(&outcome, time, view);
+        }
+        match outcome {
+            Outcome::Udp(datagram) => self.datagram(&datagram, time, recorded, view),
+            Outcome::Tcp(segment) => self.segment(&segment, time, recorded, view),
+            Outcome::Fragment(fragment) => {
+                let at = FrameRef { frame: self.frame, time: time.0 };
+                let events = &mut self.fragment_events;
+                let whole = match recorded {
+                    Recorded::Here => self.defragmenter.add(&fragment, at, events),
+                    Recorded::Joined(outer) => {
+                        self.defragmenter.add_inside(&fragment, outer, at, events)
+                    }
+                };
+                self.fragment_events(view);
+                if let Some(whole) = whole {
+                    if depth < NESTED_DATAGRAMS {
+                        let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
+                        self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
+                    }
+                    self.defragmenter.recycle(whole);
+                }
+            }
+            Outcome::UnknownLink => self.unknown_links += 1,
+            Outcome::Malformed(malformed) => {
+                self.about_packet(time, view, |view, mark| {
+                    view.recalled(&NET008, false, Evidence::default(), mark, || {
+                        malformed.to_string()
+                    });
+                });
+            }
+            Outcome::Other | Outcome::Snapped => {}
+        }
+    }
+
+    /// Judges the packet at hand apart from any flow.
+    fn about_packet<V: View>(&self, time: Time, view: &mut V, judge: impl FnOnce(&mut V, &Mark)) {
+        view.scene(&Scene {
+            protocol: None,
+            flow: NOWHERE,
+            digits: self.digits,
+            tunnels: Tunnels::default(),
+        });
+        judge(view, &Mark { frame: self.frame, time, length: 0, side: Side::First });
+        view.settle();
+    }
+
+    fn checksums<V: View>(&self, outcome: &Outcome<'_>, time: Time, view: &mut V) {
+        let sums = checksum::verify(outcome);
+        let wrong = |verdict| match verdict {
+            checksum::Verdict::Wrong { found, expected } => {
+                Some(format!("the checksum is {found:#06x}, the bytes give {expected:#06x}"))
+            }
+            _ => None,
+        };
+        for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
+            if matches!(verdict, checksum::Verdict::NotJudged) {
+                continue;
+            }
+            let detail = wrong(verdict);
+            self.about_packet(time, view, |view, mark| {
+                view.recalled(rule, detail.is_none(), Evidence::default(), mark, || {
+                    detail.clone().unwrap_or_default()
+                });
+            });
+        }
+    }
+
+    fn fragment_events<V: View>(&mut self, view: &mut V) {
+        for event in std::mem::take(&mut self.fragment_events) {
+            let datagram = format!("datagram {:#06x}", event.identification);
+            let (rule, detail) = match &event.kind {
+                EventKind::Overlap { differs } => {
+                    let how = if *differs { "with other bytes" } else { "with the same bytes" };
+                    (&NET004, format!("fragments of {datagram} overlap {how}"))
+                }
+                EventKind::Missing { frames, held, length, .. } => {
+                    let of = length.map_or(String::new(), |length| format!(" of {length}"));
+                    let packets = frames.len();
+                    let detail = format!(
+                        "{datagram} never became whole: {packets} fragments, {held}{of} bytes"
+                    );
+                    self.incomplete.insert(event.ip.source, event.ip.destination);
+                    (&NET005, detail)
+                }
+                EventKind::Malformed(malformed) => (&NET008, malformed.to_string()),
+            };
+            let mark = Mark {
+                frame: event.at.frame,
+                time: Time(event.at.time),
+                length: 0,
+                side: Side::First,
+            };
+            let ends = [event.ip.source, event.ip.destination].map(|ip| (ip, 0).into());
+            let flow = FlowFacts { ends, ..NOWHERE };
+            view.scene(&Scene {
+                protocol: None,
+                flow,
+                digits: self.digits,
+                tunnels: event.ip.tunnels,
+            });
+            view.recalled(rule, false, Evidence::default(), &mark, || detail);
+            view.settle();
+        }
+    }
+
+    fn datagram<V: View>(
+        &mut self,
+        datagram: &Datagram<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        view: &mut V,
+    ) {
+        let bytes = datagram.payload.bytes;
+        let ports = [datagram.source_port, datagram.destination_port];
+        let key = key(&datagram.ip, ports, Transport::Udp);
+        let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
+        let mut found = if followed { self.table.find(&key) } else { None };
+        if let Some((slot, _)) = found
+            && self.has_ended(slot, time)
+        {
+            self.end_flow(slot, view);
+            found = None;
+        }
+        let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
+            State::Talk(talk) => Some(talk.id()),
+            _ => None,
+        });
+        let lost = !datagram.payload.is_whole();
+        let mut payload = Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame: self.frame,
+            time,
+            side: found.map_or(Side::First, |(_, side)| side),
+            from: key.from(),
+            to: key.to(),
+            flow: 0,
+            transport: Transport::Udp,
+            lost,
+        };
+        let told = self.options.identifier.datagram(bytes, ports, known);
+        let Some(id) = told.or_else(|| self.books.expects(&payload)) else { return };
+        if let (Some((slot, _)), Some(known)) = (found, known)
+            && known != id
+        {
+            self.end_flow(slot, view);
+            found = None;
+        }
+        let (slot, side) = match found {
+            Some(found) => found,
+            None => (self.begin_flow(&key, time, id, id.opens(bytes), view), Side::First),
+        };
+        payload.side = side;
+        let mut pieces = std::mem::take(&mut self.pieces);
+        self.locate(datagram.payload.offset, bytes.len(), recorded, &mut pieces);
+        payload.pieces = &pieces;
+        self.message(slot, &payload, datagram.payload.snapped, datagram.ip.tunnels, view);
+        self.pieces = pieces;
+    }
+
+    /// Where `length` bytes at `offset` of what was decoded were recorded.
+    fn locate(&self, offset: u32, length: usize, from: Recorded<'_>, pieces: &mut Vec<Piece>) {
+        pieces.clear();
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        match from {
+            Recorded::Here => pieces.push(Piece { at: 0, length, frame: self.frame, offset }),
+            Recorded::Joined(whole) => {
+                let end = offset.saturating_add(length);
+                for piece in &whole.pieces {
+                    let start = piece.at.max(offset);
+                    let stop = piece.at.saturating_add(piece.length).min(end);
+                    if start < stop {
+                        pieces.push(Piece {
+                            at: start - offset,
+                            length: stop - start,
+                            frame: piece.frame,
+                            offset: piece.offset.saturating_add(start - piece.at),
+                        });
+                    }
+                }
+                if pieces.is_empty() {
+                    pieces.push(Piece { at: 0, length: 0, frame: self.frame, offset: 0 });
+                }
+            }
+        }
+    }
+
+    fn has_ended(&mut self, slot: Slot, time: Time) -> bool {
+        let idle = self.options.idle;
+        self.table.flow(slot).is_some_and(|flow| time.since(flow.last) > idle)
+    }
+
+    fn begin_flow<V: View>(
+        &mut self,
+        key: &Key,
+        time: Time,
+        id: Id,
+        began: bool,
+        view: &mut V,
+    ) -> Slot {
+        self.make_room(view);
+        let slot = self.table.insert(key, time);
+        self.numbered = self.numbered.saturating_add(1);
+        for port in key.ports {
+            self.ports.insert(port);
+        }
+        if let Some(flow) = self.table.flow(slot) {
+            flow.number = self.numbered;
+            flow.began = began;
+            flow.state = State::Talk(id.talk());
+        }
+        slot
+    }
+
+    fn make_room<V: View>(&mut self, view: &mut V) {
+        while self.table.is_full() {
+            let Some(slot) = self.table.stalest() else { return };
+            self.end_flow(slot, view);
+        }
+    }
+
+    /// Hands one message to its flow's talk.
+    fn message<V: View>(
+        &mut self,
+        slot: Slot,
+        payload: &Payload<'_>,
+        snapped: bool,
+        tunnels: Tunnels,
+        view: &mut V,
+    ) {
+        let Some(flow) = self.table.flow(slot) else { return };
+        count(flow, payload);
+        let facts = flow.facts();
+        let State::Talk(talk) = &mut flow.state else { return };
+        view.scene(&Scene { protocol: Some(talk.id()), flow: facts, digits: self.digits, tunnels });
+        let whole = Span::new(0, payload.bytes.len());
+        let vouched = self.options.complete;
+        let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);
+        view.evidence(Evidence { vouched, ..Evidence::default() });
+        view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        let (began, lost) = (facts.began, payload.lost);
+        view.evidence(Evidence { vouched, began, lost, lossy, ..Evidence::default() });
+        let payload = Payload { flow: facts.number, ..*payload };
+        let settings = &self.options.settings;
+        talk.message(&mut self.books, facts, settings, &mut self.budget, &payload, view);
+        let deadline = talk.deadline();
+        let told = view.settle();
+        flow.count_told(told);
+        self.deadlines.plan(flow, slot, deadline);
+    }
+
+    /// What is due by now.
+    fn elapse<V: View>(&mut self, view: &mut V) {
+        self.defragmenter.expire(self.now.0, &mut self.fragment_events);
+        if !self.fragment_events.is_empty() {
+            self.fragment_events(view);
+        }
+        while let Some(&std::cmp::Reverse((due, number, slot))) = self.deadlines.0.peek() {
+            if due > self.now {
+                break;
+            }
+            self.deadlines.0.pop();
+            if let Some(flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
+                flow.due = None;
+                self.ask(slot, false, view);
+            }
+        }
+        if let Some(slot) = self.table.idle(Time(self.now.0.saturating_sub(self.options.idle))) {
+            self.end_flow(slot, view);
+        }
+    }
+
+    /// Lets a flow's talk judge what time has decided.
+    fn ask<V: View>(&mut self, slot: Slot, end: bool, view: &mut V) {
+        let Some(flow) = self.table.flow(slot) else { return };
+        let facts = flow.facts();
+        let talk = match &mut flow.state {
+            State::Talk(talk) => talk,
+            State::Stream(stream) => match stream.talk() {
+                Some(talk) => talk,
+                None => return,
+            },
+            State::New | State::Ignored => return,
+        };
+        let tunnels = Tunnels::default();
+        view.scene(&Scene { protocol: Some(talk.id()), flow: facts, digits: self.digits, tunnels });
+        let vouched = self.options.complete;
+        let began = facts.began;
+        let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);
+        view.evidence(Evidence { vouched, began, lossy, ..Evidence::default() });
+        let (settings, now) = (&self.options.settings, self.now);
+        talk.elapse(&mut self.books, facts, settings, &mut self.budget, now, end, view);
+        let deadline = talk.deadline();
+        let told = view.settle();
+        flow.count_told(told);
+        // A deadline that has passed and still stands would come back at once, for ever.
+        let later = Time(now.0.saturating_add(1_000_000));
+        self.deadlines.plan(flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
+    }
+
+    fn end_flow<V: View>(&mut self, slot: Slot, view: &mut V) {
+        self.drain_stream(slot, view);
+        self.ask(slot, true, view);
+        if let Some(flow) = self.table.remove(slot)
+            && flow.number > 0
+        {
+            view.flow_ended(&flow.row(self.digits));
+        }
+    }
+}
+
+/// Stands for the flow of what belongs to none.
+const NOWHERE: FlowFacts = FlowFacts {
+    ends: [std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0); 2],
+    began: false,
+    seen: [false; 2],
+    number: 0,
+    transport: Transport::Udp,
+};
+
+fn key(ip: &Ip, ports: [u16; 2], transport: Transport) -> Key {
+    Key { source: ip.source, destination: ip.destination, ports, transport }
+}
+
+fn count(flow: &mut Flow, payload: &Payload<'_>) {
+    flow.seen[payload.side.index()] = true;
+    flow.last = flow.last.max(payload.time);
+    flow.packets += payload.pieces.len().max(1) as u64;
+    flow.bytes = flow.bytes.saturating_add(payload.bytes.len() as u64);
+}

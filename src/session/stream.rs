@@ -1,0 +1,456 @@
+//! A TCP connection on its way to a protocol: which one it speaks, and where its messages end.
+
+use dissectors::kit::{
+    Closed, Evidence, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time, Transport, Unread,
+};
+use dissectors::net_rules::{NET006, NET007};
+use dissectors::{Books, Id, Talk};
+
+use super::{Options, Recorded, Scene, Session, View, key};
+use crate::flows::identify::Undecided;
+use crate::flows::table::Slot;
+use crate::flows::{Flow, State};
+use crate::net::tcp::{
+    Budget, Connection, End, Event, Flags, Kind, Limits, Next, Reader, Run, Way,
+};
+use crate::net::{Segment, Tunnels};
+
+/// Bytes of each direction that may wait for the other to tell the protocol.
+const UNDECIDED: usize = 4096;
+
+/// One connection.
+#[derive(Default)]
+pub struct Stream {
+    connection: Connection,
+    speech: Speech,
+}
+
+/// What a connection speaks, as far as it is told.
+#[derive(Default)]
+struct Speech {
+    talk: Option<Box<Talk>>,
+    /// The unread beginnings, while the protocol is not told.
+    beginnings: Option<Box<[Vec<u8>; 2]>>,
+    /// The protocol was told by the other direction: this one's bytes are to be read first.
+    held: Option<Side>,
+}
+
+impl Stream {
+    /// The protocol, if it is told.
+    pub fn protocol(&self) -> Option<Id> {
+        self.speech.talk.as_ref().map(|talk| talk.id())
+    }
+
+    /// The state of the conversation, if its protocol is told.
+    pub fn talk(&mut self) -> Option<&mut Talk> {
+        self.speech.talk.as_deref_mut()
+    }
+}
+
+/// What all connections share.
+pub(super) struct Streams {
+    budget: Budget,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams { budget: Budget::new(Limits::default()) }
+    }
+}
+
+impl Session {
+    /// A TCP segment.
+    pub(super) fn segment<V: View>(
+        &mut self,
+        segment: &Segment<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        view: &mut V,
+    ) {
+        let ports = [segment.source_port, segment.destination_port];
+        let key = key(&segment.ip, ports, Transport::Tcp);
+        let found = self.table.find(&key).filter(|&(slot, _)| !self.has_ended(slot, time));
+        let (slot, side) = match found {
+            Some(found) => found,
+            None if segment.flags.syn() || segment.payload.announced > 0 => {
+                if let Some((slot, _)) = self.table.find(&key) {
+                    self.end_flow(slot, view);
+                }
+                self.make_room(view);
+                let slot = self.table.insert(&key, time);
+                if let Some(flow) = self.table.flow(slot) {
+                    flow.began = segment.flags.syn() && !segment.flags.ack();
+                    flow.state = State::Stream(Box::default());
+                }
+                (slot, Side::First)
+            }
+            None => return,
+        };
+        let mut pieces = std::mem::take(&mut self.pieces);
+        self.locate(segment.payload.offset, segment.payload.bytes.len(), recorded, &mut pieces);
+        self.with_stream(slot, segment.ip.tunnels, view, |connection, budget, reading| {
+            let flow = &mut *reading.flow;
+            flow.seen[side.index()] = true;
+            flow.last = flow.last.max(time);
+            flow.packets += 1;
+            flow.bytes = flow.bytes.saturating_add(segment.payload.bytes.len() as u64);
+            for part in parts(segment, &pieces, time) {
+                connection.segment(way(side), &part, budget, reading);
+            }
+        });
+        self.pieces = pieces;
+    }
+
+    /// Nothing more comes of this connection: what waits for missing bytes is read without them.
+    pub(super) fn drain_stream<V: View>(&mut self, slot: Slot, view: &mut V) {
+        self.with_stream(slot, Tunnels::default(), view, |connection, budget, reading| {
+            std::mem::take(connection).finish(budget, reading);
+        });
+    }
+
+    /// Lets `work` use a flow's connection and a reader for it.
+    fn with_stream<V: View>(
+        &mut self,
+        slot: Slot,
+        tunnels: Tunnels,
+        view: &mut V,
+        work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
+    ) {
+        let Some(flow) = self.table.flow(slot) else { return };
+        let mut stream = match std::mem::replace(&mut flow.state, State::New) {
+            State::Stream(stream) => stream,
+            other => {
+                flow.state = other;
+                return;
+            }
+        };
+        let mut reading = Reading {
+            speech: std::mem::take(&mut stream.speech),
+            flow,
+            options: &self.options,
+            books: &mut self.books,
+            unfinished: &mut self.budget,
+            numbered: &mut self.numbered,
+            pieces: Vec::new(),
+            frame: self.frame,
+            time: self.now,
+            digits: self.digits,
+            lossy: self.lossy,
+            tunnels,
+            view,
+        };
+        let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
+        work(connection, budget, &mut reading);
+        if let Some(held) = reading.speech.held.take() {
+            connection.read_again(way(held), budget, &mut reading);
+            connection.read_again(way(held.other()), budget, &mut reading);
+        }
+        stream.speech = reading.speech;
+        let deadline = stream.speech.talk.as_ref().and_then(|talk| talk.deadline());
+        if let Some(flow) = self.table.flow(slot) {
+            flow.state = State::Stream(stream);
+            self.deadlines.plan(flow, slot, deadline);
+        }
+    }
+}
+
+/// A segment in as many parts as it was recorded in: one, unless IP fragments carried it.
+fn parts<'s>(
+    segment: &Segment<'s>,
+    pieces: &[Piece],
+    time: Time,
+) -> impl Iterator<Item = crate::net::tcp::Segment<'s>> {
+    let (bytes, announced) = (segment.payload.bytes, segment.payload.announced as usize);
+    let (sequence, acknowledgment) = (segment.sequence, segment.acknowledgment);
+    let (flags, last) = (segment.flags, pieces.len().saturating_sub(1));
+    pieces.iter().enumerate().map(move |(i, piece)| {
+        let (start, length) = (piece.at as usize, piece.length as usize);
+        let payload = bytes.get(start..start.saturating_add(length)).unwrap_or_default();
+        // A SYN takes a place in the sequence: parts behind the first stand one further on.
+        let shift = piece.at.wrapping_add(u32::from(flags.syn() && i > 0));
+        crate::net::tcp::Segment {
+            sequence: sequence.wrapping_add(shift),
+            acknowledgment,
+            flags: Flags {
+                syn: flags.syn() && i == 0,
+                fin: flags.fin() && i == last,
+                rst: flags.rst() && i == last,
+                ack: flags.ack(),
+            },
+            payload,
+            announced: if i == last { announced.saturating_sub(start) } else { payload.len() },
+            frame: piece.frame,
+            time: time.0,
+            offset: piece.offset,
+        }
+    })
+}
+
+/// Reads a connection's bytes, finds its messages and hands them to its talk.
+struct Reading<'s, V> {
+    speech: Speech,
+    flow: &'s mut Flow,
+    options: &'s Options,
+    books: &'s mut Books,
+    unfinished: &'s mut dissectors::kit::Budget,
+    numbered: &'s mut u32,
+    pieces: Vec<Piece>,
+    frame: u64,
+    time: Time,
+    digits: u8,
+    lossy: bool,
+    tunnels: Tunnels,
+    view: &'s mut V,
+}
+
+impl<V: View> Reader for Reading<'_, V> {
+    fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
+        let side = side(way);
+        if self.speech.talk.is_none() {
+            match self.identify(side, run) {
+                Ok(id) => self.begin(id),
+                Err(Undecided::More) => return Next::Consumed(0),
+                Err(Undecided::None) => return Next::Ignore,
+            }
+            if self.waits(side.other()) {
+                self.speech.held = Some(side.other());
+            }
+            self.speech.beginnings = None;
+        }
+        if self.speech.held.is_some_and(|held| held != side) && run.end().is_none() {
+            return Next::Consumed(0);
+        }
+        let used = self.next(side, run);
+        let is_last = used == 0 || used >= run.bytes().len();
+        if let Some(end) = run.end().filter(|_| is_last) {
+            self.closed(side, end);
+        }
+        Next::Consumed(used)
+    }
+
+    fn event(&mut self, event: Event) {
+        if event.kind == Kind::NewConnection {
+            self.end_talk();
+            return;
+        }
+        if let Kind::Gap { .. } | Kind::Limit { .. } = event.kind {
+            self.flow.lossy = true;
+        }
+        let Some(id) = self.speech.talk.as_ref().map(|talk| talk.id()) else { return };
+        let (rule, detail) = match event.kind {
+            Kind::Gap { sequence, missing, .. } => {
+                (&NET006, format!("{missing} bytes are missing at sequence number {sequence}"))
+            }
+            Kind::Limit { limit, dropped } => {
+                (&NET006, format!("{dropped} bytes were dropped at the limit {limit:?}"))
+            }
+            Kind::OverlapDiffers { sequence, original } => {
+                let at = format!("from sequence number {sequence} on");
+                (&NET007, format!("other bytes than frame {original} has {at}"))
+            }
+            Kind::NewConnection => return,
+        };
+        let mark = Mark { frame: event.frame, time: self.time, length: 0, side: side(event.way) };
+        self.view.scene(&self.scene(id));
+        self.view.recalled(rule, false, Evidence::default(), &mark, || detail);
+        self.settle();
+    }
+}
+
+impl<V: View> Reading<'_, V> {
+    fn identify(&mut self, side: Side, run: &Run<'_>) -> Result<Id, Undecided> {
+        if run.bytes().is_empty() {
+            return Err(Undecided::More);
+        }
+        let ends = self.flow.facts().ends;
+        let other =
+            self.speech.beginnings.as_ref().map(|both| both[side.other().index()].as_slice());
+        let mut view = StreamView {
+            bytes: [run.bytes(), other.unwrap_or_default()],
+            began: [run.began() && !run.after_gap(), true],
+            ended: [run.end().is_some(), false],
+        };
+        let mut ports = [ends[side.index()].port(), ends[side.other().index()].port()];
+        if side == Side::Second {
+            view.bytes.swap(0, 1);
+            view.began.swap(0, 1);
+            view.ended.swap(0, 1);
+            ports.swap(0, 1);
+        }
+        let told = self.options.identifier.stream(&view, ports);
+        if told != Err(Undecided::More) {
+            return told;
+        }
+        let beginnings = self.speech.beginnings.get_or_insert_default();
+        let own = &mut beginnings[side.index()];
+        if run.bytes().len() > UNDECIDED {
+            return Err(Undecided::None);
+        }
+        own.extend_from_slice(run.bytes().get(own.len()..).unwrap_or_default());
+        Err(Undecided::More)
+    }
+
+    /// Whether a direction has unread bytes from before the protocol was told.
+    fn waits(&self, side: Side) -> bool {
+        self.speech.beginnings.as_ref().is_some_and(|both| !both[side.index()].is_empty())
+    }
+
+    fn begin(&mut self, id: Id) {
+        *self.numbered = self.numbered.saturating_add(1);
+        self.flow.number = *self.numbered;
+        self.speech.talk = Some(Box::new(id.talk()));
+    }
+
+    /// Reads one message, or passes over what is none. Returns how many bytes it took.
+    fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
+        let bytes = run.bytes();
+        let Some(talk) = &mut self.speech.talk else { return 0 };
+        if bytes.is_empty() {
+            return 0;
+        }
+        let ended = run.end().is_some();
+        let unread = Unread { bytes, seen: run.seen(), ended, after_gap: run.after_gap() };
+        let length = match talk.frame(side, &unread) {
+            Framed::Message(length) => length.clamp(1, bytes.len()),
+            Framed::Junk(length) => return length.clamp(1, bytes.len()),
+            Framed::More => return 0,
+        };
+        let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
+        let lost = run.after_gap() || cut && length == bytes.len();
+        self.message(side, run, length, lost);
+        length
+    }
+
+    fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        let (mut frame, mut time) = (self.frame, self.time);
+        for piece in run.pieces_of(0..length) {
+            (frame, time) = (piece.frame, Time(piece.time));
+            pieces.push(Piece {
+                at: piece.bytes.start as u32,
+                length: piece.bytes.len() as u32,
+                frame: piece.frame,
+                offset: piece.offset,
+            });
+        }
+        let bytes = run.bytes().get(..length).unwrap_or_default();
+        let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
+        self.talk(lost, |talk, books, cx| {
+            cx.view.judged(&NET006, !lost, Span::new(0, length), || {
+                "the recording lost bytes of this message".to_owned()
+            });
+            cx.view.evidence(cx.evidence(lost));
+            let settings = &cx.options.settings;
+            talk.message(books, cx.facts, settings, cx.unfinished, &payload, cx.view);
+        });
+        self.pieces = pieces;
+    }
+
+    fn closed(&mut self, side: Side, end: End) {
+        let how = match end {
+            End::Fin => Closed::Orderly,
+            End::Reset => Closed::Reset,
+            End::Gap | End::Limit | End::Abandoned => return,
+        };
+        let payload = Payload { ..self.payload(side, &[]) };
+        self.talk(false, |talk, books, cx| {
+            cx.view.evidence(cx.evidence(false));
+            let settings = &cx.options.settings;
+            talk.closed(books, cx.facts, settings, cx.unfinished, how, &payload, cx.view);
+        });
+    }
+
+    /// The ports are used again: what was said so far is judged as it stands.
+    fn end_talk(&mut self) {
+        let now = self.time;
+        self.talk(false, |talk, books, cx| {
+            cx.view.evidence(cx.evidence(false));
+            let settings = &cx.options.settings;
+            talk.elapse(books, cx.facts, settings, cx.unfinished, now, true, cx.view);
+        });
+        if let Some(talk) = self.speech.talk.take() {
+            let protocol = talk.id().info().id;
+            self.view.flow_ended(&crate::flows::FlowRow { protocol, ..self.flow.row(self.digits) });
+        }
+        self.speech = Speech::default();
+        let flow = &mut *self.flow;
+        (flow.number, flow.messages, flow.findings) = (0, 0, 0);
+        (flow.packets, flow.bytes) = (0, 0);
+        (flow.first, flow.last) = (now, now);
+        (flow.began, flow.lossy, flow.due) = (true, false, None);
+    }
+
+    fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {
+        let ends = self.flow.facts().ends;
+        Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame: self.frame,
+            time: self.time,
+            side,
+            from: ends[side.index()],
+            to: ends[side.other().index()],
+            flow: self.flow.number,
+            transport: Transport::Tcp,
+            lost: false,
+        }
+    }
+
+    /// Lets the talk work, in the scene of this flow, and counts what was told.
+    fn talk(&mut self, lost: bool, work: impl FnOnce(&mut Talk, &mut Books, Working<'_, V>)) {
+        let Some(mut talk) = self.speech.talk.take() else { return };
+        self.view.scene(&self.scene(talk.id()));
+        let working = Working {
+            facts: self.flow.facts(),
+            lossy: self.lossy || self.flow.lossy,
+            options: self.options,
+            unfinished: self.unfinished,
+            view: self.view,
+        };
+        working.view.evidence(Evidence { lost: false, ..working.evidence(lost) });
+        work(&mut talk, self.books, working);
+        self.speech.talk = Some(talk);
+        self.settle();
+    }
+
+    fn scene(&self, id: Id) -> Scene {
+        let (digits, tunnels) = (self.digits, self.tunnels);
+        Scene { protocol: Some(id), flow: self.flow.facts(), digits, tunnels }
+    }
+
+    fn settle(&mut self) {
+        self.flow.count_told(self.view.settle());
+    }
+}
+
+/// What a talk works with.
+struct Working<'w, V> {
+    facts: dissectors::kit::FlowFacts,
+    lossy: bool,
+    options: &'w Options,
+    unfinished: &'w mut dissectors::kit::Budget,
+    view: &'w mut V,
+}
+
+impl<V> Working<'_, V> {
+    fn evidence(&self, lost: bool) -> Evidence {
+        let (vouched, began) = (self.options.complete, self.facts.began);
+        Evidence { vouched, began, lost, lossy: self.lossy, ..Evidence::default() }
+    }
+}
+
+fn way(side: Side) -> Way {
+    match side {
+        Side::First => Way::AToB,
+        Side::Second => Way::BToA,
+    }
+}
+
+fn side(way: Way) -> Side {
+    match way {
+        Way::AToB => Side::First,
+        Way::BToA => Side::Second,
+    }
+}

@@ -1,0 +1,39 @@
+//! Who looks on: what a command wants to know of the messages as they are told.
+
+use dissectors::Id;
+use dissectors::kit::{FlowFacts, Sink};
+
+use crate::flows::FlowRow;
+use crate::net::Tunnels;
+
+/// Round which flow the next messages and judgements happen.
+#[derive(Clone, Copy)]
+pub struct Scene {
+    /// The protocol; `None` where a packet is judged before its protocol is told.
+    pub protocol: Option<Id>,
+    /// The flow; its number is 0 where no flow is concerned.
+    pub flow: FlowFacts,
+    /// How many digits behind the second the capture's times have: 6 or 9.
+    pub digits: u8,
+    /// The tunnels that the packet at hand came through.
+    pub tunnels: Tunnels,
+}
+
+/// How much was told since the last time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Messages.
+    pub messages: u32,
+    /// Findings, inconclusive ones left out.
+    pub findings: u32,
+}
+
+/// Receives messages and judgements, and is told which flow they belong to.
+pub trait View: Sink {
+    /// What follows belongs to this flow.
+    fn scene(&mut self, scene: &Scene);
+    /// Nothing more follows for now; says how much was told since `scene`.
+    fn settle(&mut self) -> Told;
+    /// A flow has ended.
+    fn flow_ended(&mut self, _: &FlowRow) {}
+}
