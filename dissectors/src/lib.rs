@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a2s;
+pub mod gamespy4;
 pub mod kit;
 pub mod net_rules;
 mod registry;
@@ -19,4 +20,5 @@ pub use listed::{Books, Id, Talk};
 registry::protocols! {
     A2s => a2s::A2s,
     ValveMaster => valve_master::ValveMaster,
+    GameSpy4 => gamespy4::GameSpy4,
 }

@@ -1,0 +1,491 @@
+//! What stands behind the header of a server information response: variables, then players and
+//! teams by columns, as the GameSpy SDK writes them.
+
+use super::decode::{Answer, Form, decimal};
+use super::fields as f;
+use super::rules::{self, Layout, Properties};
+use crate::kit::{Cut, Field, Read, Reader, Sink, Span, Text};
+
+/// What is known before an answer is decoded.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// How it was asked for.
+    pub(super) form: Option<Form>,
+    /// It is a whole answer: its rules are judged. A packet of one that never became whole is only
+    /// shown.
+    pub(super) judging: bool,
+}
+
+/// How long the name of a player or team column is that stands here: `player_`, `score_t`.
+pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
+    let length = bytes.iter().take(64).position(|&byte| byte == 0)?;
+    let name = bytes.get(..length)?;
+    let named = name.ends_with(b"_") || name.ends_with(b"_t");
+    (named && name.iter().all(u8::is_ascii_graphic)).then_some(length)
+}
+
+/// Whether a section of players or teams begins here.
+pub(super) fn section_begins(bytes: &[u8]) -> bool {
+    match bytes {
+        [1 | 2, name @ ..] => column_name(name).is_some(),
+        _ => false,
+    }
+}
+
+/// An answer with a split header, behind it.
+pub(super) fn split<S: Sink>(
+    r: &mut Reader<'_, S>,
+    bytes: &[u8],
+    section: u8,
+    known: Known,
+    said: &mut Answer,
+) -> Result<(), Cut> {
+    let mut properties = Properties::default();
+    let mut layout = Layout::default();
+    let mut table = Table::default();
+    let read = sections(r, section, known, &mut properties, &mut layout, &mut table);
+    table.rows(bytes, r);
+    let form = match known.form {
+        Some(Form::JustCause) => Form::JustCause,
+        _ if properties.minecraft => Form::MinecraftFull,
+        _ if properties.other_game => Form::Split,
+        _ => Form::Ut3,
+    };
+    finish(r, form, known, &properties, &layout, said);
+    read
+}
+
+/// Rules over the whole answer, and what it is.
+fn finish<S: Sink>(
+    r: &mut Reader<'_, S>,
+    form: Form,
+    known: Known,
+    properties: &Properties<'_>,
+    layout: &Layout,
+    said: &mut Answer,
+) {
+    r.leaf(&f::FORM, 0, form as u64);
+    said.other_game = form != Form::Ut3;
+    if known.judging {
+        rules::pairs_complete(layout, r.sink);
+        properties.judge(r.sink);
+    }
+}
+
+fn sections<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    section: u8,
+    known: Known,
+    properties: &mut Properties<'a>,
+    layout: &mut Layout,
+    table: &mut Table,
+) -> Result<(), Cut> {
+    if matches!(section, 1 | 2) && column_name(r.peek()).is_some() {
+        columns(r, section, layout, table)?;
+    } else {
+        variables(r, known, properties, layout)?;
+        if known.form == Some(Form::JustCause) {
+            return just_cause_players(r, layout);
+        }
+    }
+    loop {
+        let zeros = zeros(r.peek());
+        let behind = r.peek().get(zeros..).unwrap_or_default();
+        let more = section_begins(behind);
+        if zeros > 0 {
+            let padding = r.bytes(&f::PADDING, zeros);
+            layout.quirk(padding.at, "zeros stand between the sections or behind the last");
+        }
+        if !more {
+            if !r.is_empty() {
+                let at = Span::new(r.at(), r.at() + r.rest());
+                layout.fault(at, "what stands behind the variables is no section of columns");
+            }
+            return Ok(());
+        }
+        let section = r.u8(&f::SECTION)?;
+        columns(r, section.value, layout, table)?;
+    }
+}
+
+fn zeros(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == 0).count()
+}
+
+/// "This data is then exploded": a variable, a zero, its value, a zero, and so on. An empty name
+/// ends the list.
+fn variables<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    known: Known,
+    properties: &mut Properties<'a>,
+    layout: &mut Layout,
+) -> Result<(), Cut> {
+    r.open(&f::PROPERTIES);
+    while !r.is_empty() && r.peek().first() != Some(&0) && !section_begins(r.peek()) {
+        r.open(&f::PROPERTY);
+        let key = terminated(r, &f::KEY, layout)?;
+        let value = value(r, key, layout)?;
+        r.close();
+        if let Some(value) = value {
+            properties.add(key, value, known.judging, r.sink);
+        }
+    }
+    r.close();
+    match r.peek().first() {
+        Some(0) => {
+            r.bytes(&f::PROPERTIES_END, 1);
+        }
+        Some(_) => layout.quirk(r.here(), "no empty name ends the variables"),
+        None => {}
+    }
+    Ok(())
+}
+
+/// A text that must end in a zero.
+fn terminated<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    field: &'static Field,
+    layout: &mut Layout,
+) -> Result<Read<&'a [u8]>, Cut> {
+    let start = r.at();
+    let text = r.text(field);
+    if text.is_err() {
+        layout.fault(r.since(start), "a text has no terminating zero");
+    }
+    text
+}
+
+/// The value of a variable. Where another variable's name stands in its place, it is missing: UT3
+/// leaves out some, and a zero inside a Minecraft server's name shifts all that follows.
+fn value<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    key: Read<&'a [u8]>,
+    layout: &mut Layout,
+) -> Result<Option<Read<&'a [u8]>>, Cut> {
+    if r.is_empty() || rules::name_in_place_of_value(r.peek()) {
+        layout.fault(key.at, "a variable has no value");
+        r.leaf(&f::VALUE, 0, Text::at(r.here()).value());
+        return Ok(None);
+    }
+    let left = r.peek();
+    let list = matches!(key.value, b"p1073741828" | b"p1073741829");
+    let length = left.iter().position(|&byte| byte == 0);
+    match length.and_then(|length| left.get(..length)) {
+        Some(text) if list && text.contains(&f::MUTATOR_SEPARATOR) => Ok(Some(mutators(r, text))),
+        _ => terminated(r, &f::VALUE, layout).map(Some),
+    }
+}
+
+/// "List of Custom Mutators [seperated by 0x1c (end of file)]".
+fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]> {
+    let start = r.at();
+    r.open_text(&f::VALUE, text.len());
+    for name in text.split(|&byte| byte == f::MUTATOR_SEPARATOR) {
+        let place = Span::new(r.at(), r.at() + name.len());
+        // With the separator, or the terminating zero, behind it.
+        r.leaf(&f::MUTATOR, name.len() + 1, Text::at(place).value());
+    }
+    r.close();
+    Read { value: text, at: r.since(start) }
+}
+
+/// A column: where its name and its first value stand, which row that belongs to, how many follow.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    section: u8,
+    name: Span,
+    at: usize,
+    first: u32,
+    count: u32,
+}
+
+/// The columns of an answer, to be read by rows. Further columns are shown by columns only.
+#[derive(Default)]
+struct Table {
+    columns: [Column; 24],
+    used: usize,
+}
+
+impl Table {
+    fn add(&mut self, column: Column) {
+        if let Some(free) = self.columns.get_mut(self.used) {
+            *free = column;
+            self.used += 1;
+        }
+    }
+
+    /// Players, then teams, each with what the columns say of them. The bytes are the columns': the
+    /// rows have none of their own.
+    fn rows<S: Sink>(&mut self, bytes: &[u8], r: &mut Reader<'_, S>) {
+        let kinds = [(1, &f::PLAYERS, &f::PLAYER), (2, &f::TEAMS, &f::TEAM)];
+        for (section, list, row) in kinds {
+            let used = self.columns.get_mut(..self.used).unwrap_or_default();
+            let own = used.iter().filter(|column| column.section == section);
+            let Some(rows) = own.map(|column| column.first + column.count).max() else { continue };
+            r.open(list);
+            for number in 0..rows {
+                r.open(row);
+                for column in used.iter_mut().filter(|column| column.section == section) {
+                    if (column.first..column.first + column.count).contains(&number) {
+                        cell(column, bytes, r);
+                    }
+                }
+                r.close();
+            }
+            r.close();
+        }
+    }
+}
+
+/// The next value of a column.
+fn cell<S: Sink>(column: &mut Column, bytes: &[u8], r: &mut Reader<'_, S>) {
+    let left = bytes.get(column.at..).unwrap_or_default();
+    let length = left.iter().position(|&byte| byte == 0).unwrap_or(left.len());
+    let value = Span::new(column.at, column.at + length);
+    column.at += length + 1;
+    r.open(&f::ROW_VALUE);
+    r.leaf(&f::KEY, 0, Text::at(column.name).value());
+    r.leaf(&f::VALUE, 0, Text::at(value).value());
+    r.close();
+}
+
+/// A section of players or teams: for each column its name, the row its first value belongs to, and
+/// the values; an empty value ends a column, an empty name the section.
+fn columns<S: Sink>(
+    r: &mut Reader<'_, S>,
+    section: u8,
+    layout: &mut Layout,
+    table: &mut Table,
+) -> Result<(), Cut> {
+    r.open(&f::COLUMNS);
+    while !r.is_empty() && r.peek().first() != Some(&0) && !section_begins(r.peek()) {
+        r.open(&f::COLUMN);
+        let start = r.at();
+        let name = terminated(r, &f::COLUMN_NAME, layout)?;
+        if r.is_empty() {
+            layout.fault(name.at, "a column has a name and nothing else");
+            return Err(Cut::Told);
+        }
+        let first = r.u8(&f::COLUMN_FIRST)?;
+        let name = Span::new(start, start + name.value.len());
+        let (first, at) = (u32::from(first.value), r.at());
+        let mut column = Column { section, name, at, first, count: 0 };
+        let read = values(r, layout, &mut column.count);
+        table.add(column);
+        read?;
+        r.close();
+    }
+    r.close();
+    if r.peek().first() == Some(&0) {
+        r.bytes(&f::SECTION_END, 1);
+    }
+    Ok(())
+}
+
+/// What a run of zeros at the place of a value is: so many empty values, and then the column's end
+/// or another value.
+pub(super) struct Run {
+    pub(super) empty: usize,
+    pub(super) ends: bool,
+}
+
+/// UT3 gives bots empty names, so that a zero may be an empty value as well as a column's end. What
+/// stands behind the zeros tells.
+pub(super) fn run(bytes: &[u8]) -> Run {
+    let zeros = zeros(bytes);
+    let behind = bytes.get(zeros..).unwrap_or_default();
+    if behind.is_empty() || section_begins(behind) {
+        return Run { empty: zeros.saturating_sub(2), ends: true };
+    }
+    match column_name(behind) {
+        Some(_) => Run { empty: zeros.saturating_sub(1), ends: true },
+        None => Run { empty: zeros, ends: false },
+    }
+}
+
+fn values<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout, count: &mut u32) -> Result<(), Cut> {
+    while !r.is_empty() && !section_begins(r.peek()) {
+        if r.peek().first() != Some(&0) {
+            terminated(r, &f::COLUMN_VALUE, layout)?;
+            *count += 1;
+            continue;
+        }
+        let run = run(r.peek());
+        for _ in 0..run.empty {
+            r.text(&f::COLUMN_VALUE)?;
+            *count += 1;
+        }
+        if run.ends {
+            r.bytes(&f::COLUMN_END, 1);
+            return Ok(());
+        }
+    }
+    layout.fault(r.here(), "nothing ends a column");
+    Ok(())
+}
+
+/// Just Cause 2 Multiplayer: a count, then name, Steam ID and ping of each player.
+fn just_cause_players<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout) -> Result<(), Cut> {
+    if r.is_empty() {
+        return Ok(());
+    }
+    r.u16_be(&f::COUNT)?;
+    r.open(&f::PLAYERS);
+    while !r.is_empty() {
+        r.open(&f::PLAYER);
+        terminated(r, &f::PLAYER_NAME, layout)?;
+        terminated(r, &f::STEAM_ID, layout)?;
+        r.u16_be(&f::PING)?;
+        r.close();
+    }
+    r.close();
+    Ok(())
+}
+
+/// An answer without a split header: Minecraft's basic one, or the GameSpy SDK's.
+pub(super) fn unsplit<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    known: Known,
+    said: &mut Answer,
+) -> Result<(), Cut> {
+    if known.judging && matches!(known.form, Some(Form::Ut3 | Form::MinecraftFull)) {
+        rules::no_splitnum(r.here(), r.sink);
+    }
+    let mut properties = Properties::default();
+    let mut layout = Layout::default();
+    let basic = known.form == Some(Form::MinecraftBasic) || is_basic(r.peek());
+    let form = if basic { Form::MinecraftBasic } else { Form::Unsplit };
+    let read = if basic {
+        basic_list(r, &mut properties, known, &mut layout)
+    } else {
+        unsplit_sections(r, known, &mut properties, &mut layout)
+    };
+    finish(r, form, known, &properties, &layout, said);
+    read
+}
+
+/// Whether this is Minecraft's plain list: five texts of which two are numbers, a port and a text.
+fn is_basic(bytes: &[u8]) -> bool {
+    let mut texts = bytes.split(|&byte| byte == 0);
+    let numbers = texts.nth(3).zip(texts.next());
+    let Some((players, most)) = numbers else { return false };
+    let ends = bytes.iter().enumerate().filter(|&(_, &byte)| byte == 0);
+    let rest = ends.map(|(at, _)| at + 3).nth(4).and_then(|at| bytes.get(at..));
+    decimal(players).is_some()
+        && decimal(most).is_some()
+        && rest.is_some_and(|rest| {
+            rest.iter().position(|&byte| byte == 0) == rest.len().checked_sub(1)
+        })
+}
+
+/// Minecraft's plain list, its values without their names.
+fn basic_list<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    properties: &mut Properties<'a>,
+    known: Known,
+    layout: &mut Layout,
+) -> Result<(), Cut> {
+    const NAMES: [&[u8]; 5] = [b"hostname", b"gametype", b"map", b"numplayers", b"maxplayers"];
+    r.open(&f::PROPERTIES);
+    for key in NAMES {
+        open_named(r, key);
+        let value = terminated(r, &f::VALUE, layout)?;
+        r.close();
+        properties.add(Read { value: key, at: r.here() }, value, known.judging, r.sink);
+    }
+    open_named(r, b"hostport");
+    let port = match *r.peek() {
+        [low, high, ..] => u16::from_le_bytes([low, high]),
+        _ => {
+            layout.fault(r.here(), "the list ends before the port");
+            return Err(Cut::Told);
+        }
+    };
+    let here = r.here();
+    r.sink.leaf_text(&f::VALUE, here, port.to_string().as_bytes());
+    r.u16_le(&f::PORT_BYTES)?;
+    r.close();
+    open_named(r, b"hostip");
+    terminated(r, &f::VALUE, layout)?;
+    r.close();
+    r.close();
+    Ok(())
+}
+
+/// A variable whose name is not in the packet.
+fn open_named<S: Sink>(r: &mut Reader<'_, S>, key: &[u8]) {
+    r.open(&f::PROPERTY);
+    let here = r.here();
+    r.sink.leaf_text(&f::KEY, here, key);
+}
+
+/// The GameSpy SDK's answer without a header: variables, then counted rows of players and of teams.
+fn unsplit_sections<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
+    known: Known,
+    properties: &mut Properties<'a>,
+    layout: &mut Layout,
+) -> Result<(), Cut> {
+    if known.form == Some(Form::Other) {
+        r.bytes(&f::VALUES, r.rest());
+        return Ok(());
+    }
+    variables(r, known, properties, layout)?;
+    for (list, row) in [(&f::PLAYERS, &f::PLAYER), (&f::TEAMS, &f::TEAM)] {
+        if !r.is_empty() {
+            counted_rows(r, list, row, layout)?;
+        }
+    }
+    if !r.is_empty() {
+        let at = Span::new(r.at(), r.at() + r.rest());
+        layout.fault(at, "bytes stand behind the teams");
+    }
+    Ok(())
+}
+
+/// A count, the columns' names, an empty one, and the values row by row.
+fn counted_rows<S: Sink>(
+    r: &mut Reader<'_, S>,
+    list: &'static Field,
+    row: &'static Field,
+    layout: &mut Layout,
+) -> Result<(), Cut> {
+    let Ok(count) = r.u16_be(&f::COUNT) else {
+        layout.fault(r.here(), "the answer ends in a count");
+        return Err(Cut::Short);
+    };
+    let mut names = [Span::default(); 32];
+    let mut used = 0;
+    r.open(&f::COLUMNS);
+    while !matches!(r.peek().first(), None | Some(0)) {
+        let start = r.at();
+        let name = terminated(r, &f::COLUMN_NAME, layout)?;
+        let Some(free) = names.get_mut(used) else {
+            layout.fault(name.at, "more than 32 columns");
+            return Err(Cut::Told);
+        };
+        *free = Span::new(start, start + name.value.len());
+        used += 1;
+    }
+    r.close();
+    if !r.is_empty() {
+        r.bytes(&f::NAMES_END, 1);
+    }
+    let names = names.get(..used).unwrap_or_default();
+    if names.is_empty() || count.value == 0 {
+        return Ok(());
+    }
+    r.open(list);
+    for _ in 0..count.value {
+        r.open(row);
+        for &name in names {
+            r.open(&f::ROW_VALUE);
+            r.leaf(&f::KEY, 0, Text::at(name).value());
+            terminated(r, &f::VALUE, layout)?;
+            r.close();
+        }
+        r.close();
+    }
+    r.close();
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! From the bytes of one whole message to its fields: a function per packet, in the document's
+//! order. What stands behind the header of a server information response is `answer`'s.
+
+use super::answer::{self, Known};
+use super::fields as f;
+use super::rules;
+use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, decode};
+
+/// Nothing is judged by the reader alone: the document's layouts differ too much from each other.
+static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+
+/// The first two bytes of a request.
+pub(super) const MAGIC: u16 = 0xFEFD;
+/// The byte of a challenge request and of its answer.
+pub(super) const CHALLENGE: u8 = 0x09;
+/// The byte of an info request and of its answer.
+pub(super) const INFO: u8 = 0x00;
+
+/// What is asked, or answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Challenge,
+    Info,
+    #[default]
+    Unknown,
+}
+
+/// How an info request is laid out, or its answer: the document's way, or another game's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Form {
+    /// Challenge and FF FF FF 01.
+    Ut3,
+    /// Challenge and 00 00 00 00.
+    MinecraftFull,
+    /// Challenge alone; the answer is a plain list.
+    MinecraftBasic,
+    /// The GameSpy SDK's three selectors and flags, and no challenge.
+    Qr2,
+    /// The same behind a challenge, but not FF FF FF 01.
+    Qr2Challenge,
+    /// Challenge and FF FF FF 02; the answer is one packet whose players are laid out differently.
+    JustCause,
+    /// An answer without a split header, as the GameSpy SDK gives it to who does not ask for one.
+    Unsplit,
+    /// An answer with a split header, as the GameSpy SDK gives it for games other than UT3.
+    Split,
+    /// Nothing that is known.
+    #[default]
+    Other,
+}
+
+/// What the conversation needs to know of a request.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Request {
+    pub(super) kind: Kind,
+    pub(super) timestamp: Option<u32>,
+    pub(super) challenge: Option<Read<i32>>,
+    pub(super) form: Form,
+    /// Nothing is wrong with it so far.
+    pub(super) sound: bool,
+}
+
+/// What the conversation needs to know of an answer.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Answer {
+    pub(super) timestamp: Option<Read<u32>>,
+    /// The number it hands out.
+    pub(super) challenge: Option<i32>,
+    /// The server names a game that is not UT3, or is laid out as another game's.
+    pub(super) other_game: bool,
+}
+
+/// Whether this is a request but for its first two bytes: as long as one, with the type of one, and
+/// one of the two bytes right, or both in the wrong order.
+pub(super) fn is_damaged_request(bytes: &[u8]) -> bool {
+    let near = matches!(
+        bytes,
+        [0xFE, _, INFO | CHALLENGE, ..]
+            | [_, 0xFD, INFO | CHALLENGE, ..]
+            | [0xFD, 0xFE, INFO | CHALLENGE, ..]
+    );
+    near && matches!(bytes.len(), 7 | 11 | 15) && !bytes.starts_with(&MAGIC.to_be_bytes())
+}
+
+/// Decodes packets 1 and 3: what a client sends. `given`: the challenge it was given last.
+pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -> Request {
+    let mut said = Request::default();
+    decode(bytes, &ENDINGS, sink, |r| {
+        let magic = u16::from_be_bytes(*r.peek().first_chunk().ok_or(Cut::Short)?);
+        let at = r.leaf(&f::MAGIC, 2, 0);
+        said.sound = rules::magic(magic, at, r.sink);
+        if r.is_empty() {
+            said.sound = said.sound && rules::request_type(None, r.here(), r.sink);
+            return Ok(());
+        }
+        let kind = r.u8(&f::REQUEST_TYPE)?;
+        said.sound = said.sound && rules::request_type(Some(kind.value), kind.at, r.sink);
+        match kind.value {
+            CHALLENGE => challenge_request(r, &mut said),
+            INFO => info_request(r, given, &mut said),
+            _ => {
+                leftover(r, &f::BODY);
+                Ok(())
+            }
+        }
+    });
+    said
+}
+
+/// Whatever is left, as one field.
+fn leftover<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field) {
+    if !r.is_empty() {
+        r.bytes(field, r.rest());
+    }
+}
+
+/// "Packet 1: Initial request".
+fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Request) -> Result<(), Cut> {
+    said.kind = Kind::Challenge;
+    let behind = r.peek().get(4..);
+    said.sound = said.sound && rules::challenge_request_length(r.at(), behind, r);
+    said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
+    leftover(r, &f::PADDING);
+    Ok(())
+}
+
+/// "Packet 3: Second request", in the document's form and in those of other games.
+fn info_request<S: Sink>(
+    r: &mut Reader<'_, S>,
+    given: Option<i32>,
+    said: &mut Request,
+) -> Result<(), Cut> {
+    said.kind = Kind::Info;
+    if r.rest() < 4 {
+        said.sound = said.sound && rules::request_tail(Form::Other, r.peek(), r.here(), r.sink);
+    }
+    said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
+    let (form, with_challenge) = request_form(r.peek(), given);
+    said.form = form;
+    if with_challenge {
+        said.challenge = Some(r.i32_be(&f::CHALLENGE)?);
+    }
+    let tail = r.peek();
+    let at = Span::new(r.at(), r.at() + tail.len());
+    leftover(r, &f::TAIL);
+    r.leaf(&f::FORM, 0, form as u64);
+    said.sound = said.sound && rules::request_tail(form, tail, at, r.sink);
+    Ok(())
+}
+
+/// What stands behind the timestamp of an info request, and whether that begins with a challenge.
+///
+/// The GameSpy SDK reads a selector each for server, player and team variables (0: none, FF: all)
+/// and flags; a challenge can look the same only where it is near to zero and negative.
+pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (Form, bool) {
+    let selectors = |a: u8, b: u8, c: u8| a == 0xFF && [b, c].iter().all(|&s| s == 0 || s == 0xFF);
+    match *rest {
+        [] => (Form::Qr2, false),
+        [a, b, c] if selectors(a, b, c) => (Form::Qr2, false),
+        [a, b, c, flags] => {
+            let is_given = given == Some(i32::from_be_bytes([a, b, c, flags]));
+            if selectors(a, b, c) && flags <= 3 && !is_given {
+                return (Form::Qr2, false);
+            }
+            (Form::MinecraftBasic, true)
+        }
+        [_, _, _, _, a, b, c] if selectors(a, b, c) => (Form::Qr2Challenge, true),
+        [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x01] => (Form::Ut3, true),
+        [_, _, _, _, 0, 0, 0, 0] => (Form::MinecraftFull, true),
+        [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x02] => (Form::JustCause, true),
+        [_, _, _, _, a, b, c, 0x01] if selectors(a, b, c) => (Form::Qr2Challenge, true),
+        _ => (Form::Other, rest.len() >= 4),
+    }
+}
+
+/// Decodes packet 2: "First response".
+pub(super) fn challenge_response<S: Sink>(bytes: &[u8], sink: &mut S) -> Answer {
+    let mut said = Answer::default();
+    decode(bytes, &ENDINGS, sink, |r| {
+        r.u8(&f::RESPONSE_TYPE)?;
+        let whole = r.rest() > 4;
+        if !whole {
+            rules::challenge_number(None, r.peek(), r.here(), r.sink);
+        }
+        said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
+        if !whole {
+            return Ok(());
+        }
+        let field = r.peek();
+        let at = Span::new(r.at(), r.at() + field.len());
+        let length = field.iter().position(|&byte| byte == 0);
+        said.challenge = length.and_then(|length| decimal(field.get(..length)?));
+        rules::challenge_number(said.challenge, field, at, r.sink);
+        if let (Some(number), Some(length)) = (said.challenge, length) {
+            rules::challenge_width(field, length, at, r.sink);
+            r.leaf(&f::CHALLENGE, length + 1, i64::from(number) as u64);
+        } else {
+            r.text(&f::CHALLENGE_TEXT)?;
+        }
+        leftover(r, &f::PADDING);
+        Ok(())
+    });
+    said
+}
+
+/// A decimal number of 32 bits, signed; "This number can start with a minus sign".
+pub(super) fn decimal(text: &[u8]) -> Option<i32> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if !digits.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Decodes nothing.
+pub(super) fn unknown<S: Sink>(bytes: &[u8], sink: &mut S) {
+    decode(bytes, &ENDINGS, sink, |r| {
+        leftover(r, &f::BODY);
+        Ok(())
+    });
+}
+
+/// The first 16 bytes of a packet of a server information response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) timestamp: u32,
+    /// The low 7 bits of byte 15.
+    pub(super) index: u8,
+    /// Its high bit.
+    pub(super) last: bool,
+    /// Byte 16, which "isn't understood": which section the packet begins with.
+    pub(super) section: u8,
+}
+
+impl Header {
+    /// Where the section byte stands.
+    pub(super) const SECTION: usize = 15;
+
+    /// Reads it, if it is there. The text is random by the document, "splitnum" in practice:
+    /// another text is told from the first variable of an answer without a header by the bytes behind it.
+    pub(super) fn of(bytes: &[u8]) -> Option<Header> {
+        let [INFO, t0, t1, t2, t3, text @ ..] = bytes else { return None };
+        let (text, rest) = text.split_first_chunk::<9>()?;
+        let [number, section, ..] = *rest else { return None };
+        let conventional = text == b"splitnum\0";
+        let plausible = text.iter().position(|&byte| byte == 0) == Some(8)
+            && !(0x20..0x80).contains(&number)
+            && section <= 2;
+        (conventional || plausible).then_some(Header {
+            timestamp: u32::from_be_bytes([*t0, *t1, *t2, *t3]),
+            index: number & 0x7F,
+            last: number & 0x80 != 0,
+            section,
+        })
+    }
+}
+
+/// Decodes packet 4: "Server information response", whole, or joined from several packets.
+pub(super) fn info_response<S: Sink>(bytes: &[u8], known: Known, sink: &mut S) -> Answer {
+    let mut said = Answer::default();
+    decode(bytes, &ENDINGS, sink, |r| {
+        r.u8(&f::RESPONSE_TYPE)?;
+        said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
+        match Header::of(bytes) {
+            Some(header) => {
+                let splitnum = r.text(&f::SPLITNUM)?;
+                if known.judging {
+                    rules::splitnum(splitnum, r.sink);
+                }
+                r.u8(&f::PACKET_NUMBER)?;
+                if !known.judging {
+                    r.leaf(&f::INDEX, 0, header.index.into());
+                    r.leaf(&f::LAST, 0, header.last.into());
+                }
+                r.u8(&f::SECTION)?;
+                answer::split(r, bytes, header.section, known, &mut said)
+            }
+            None => answer::unsplit(r, known, &mut said),
+        }
+    });
+    said
+}

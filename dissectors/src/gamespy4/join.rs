@@ -1,0 +1,286 @@
+//! One answer from several packets.
+//!
+//! Each packet begins with a header and the number of a section. Where a packet ends inside a
+//! section, the next one names the section again; inside a column, the column's name and the row
+//! that its first value belongs to; where it ends inside a value, that value is repeated whole. So
+//! the joined answer leaves out the headers, the repeated names, and what the repeated values
+//! replace. A packet that begins with none of these goes on where the one before it stopped.
+
+use super::answer::{column_name, run, section_begins};
+use super::decode::Header;
+use crate::kit::{Buffer, Piece};
+
+/// The first packet as it is, the others by their content.
+pub(super) fn join<'a>(packets: impl Iterator<Item = (&'a [u8], Vec<Piece>)>) -> Buffer {
+    let mut joined = Buffer::default();
+    let mut walk: Option<Walk> = None;
+    for (bytes, pieces) in packets {
+        let skip = match &mut walk {
+            None => {
+                walk = Some(Walk::new(bytes));
+                0
+            }
+            Some(walk) => {
+                let content = bytes.get(Header::SECTION..).unwrap_or_default();
+                let seam = walk.seam(&joined.bytes, content);
+                cut(&mut joined, seam.keep);
+                walk.back_to(&seam);
+                (Header::SECTION + seam.skip).min(bytes.len())
+            }
+        };
+        joined.append(bytes.get(skip..).unwrap_or_default(), skip, &pieces);
+        if let Some(walk) = &mut walk {
+            walk.on(&joined.bytes);
+        }
+    }
+    joined
+}
+
+/// Takes off what stands behind `length` bytes.
+fn cut(joined: &mut Buffer, length: usize) {
+    joined.bytes.truncate(length);
+    let length = joined.bytes.len() as u32;
+    while let Some(last) = joined.pieces.last_mut() {
+        if last.at >= length {
+            joined.pieces.pop();
+            continue;
+        }
+        last.length = last.length.min(length - last.at);
+        break;
+    }
+}
+
+/// Where a packet's content goes on: so many joined bytes stay, so many bytes from the section byte
+/// on are left out.
+struct Seam {
+    keep: usize,
+    skip: usize,
+    /// A column goes on with this row.
+    row: Option<usize>,
+}
+
+/// What is expected at `Walk::at`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Key,
+    Value,
+    /// Behind the variables, or behind a section.
+    Between,
+    ColumnName,
+    Values,
+    /// Nothing that is known.
+    Lost,
+}
+
+/// Where the joined bytes stop: a walk over them that goes on with each packet.
+struct Walk {
+    place: Place,
+    /// The first byte that is not understood yet.
+    at: usize,
+    /// No text ends between `at` and here.
+    searched: usize,
+    section: u8,
+    /// The last variable's name, or the last column's.
+    name: std::ops::Range<usize>,
+    /// The row that the value at `at` belongs to.
+    row: usize,
+    /// The last value that is not empty: its row and its first byte.
+    value: Option<(usize, usize)>,
+}
+
+impl Walk {
+    fn new(first: &[u8]) -> Walk {
+        let section = first.get(Header::SECTION).copied().unwrap_or_default();
+        let content = first.get(Header::SECTION + 1..).unwrap_or_default();
+        let columns = matches!(section, 1 | 2) && column_name(content).is_some();
+        let place = if columns { Place::ColumnName } else { Place::Key };
+        let at = Header::SECTION + 1;
+        let section = if columns { section } else { 0 };
+        Walk { place, at, searched: at, section, name: 0..0, row: 0, value: None }
+    }
+
+    /// How `content`, which begins with the section byte, goes on from what is joined so far.
+    fn seam(&self, joined: &[u8], content: &[u8]) -> Seam {
+        let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
+        match content {
+            [section @ (1 | 2), text @ ..] => match column_name(text) {
+                Some(length) => self.column_seam(joined, *section, text, length),
+                None => goes_on,
+            },
+            [0, text @ ..] => self.variable_seam(joined, text).map_or(goes_on, |keep| Seam {
+                keep,
+                skip: 1,
+                row: None,
+            }),
+            _ => goes_on,
+        }
+    }
+
+    /// A packet begins with a column: the one that is cut, or another.
+    fn column_seam(&self, joined: &[u8], section: u8, text: &[u8], length: usize) -> Seam {
+        let (name, first) = (text.get(..length), text.get(length + 1).map(|&row| usize::from(row)));
+        let same = self.place == Place::Values
+            && self.section == section
+            && name == joined.get(self.name.clone());
+        if let Some(first) = first.filter(|_| same)
+            && let Some(keep) = self.row_start(joined, first)
+        {
+            return Seam { keep, skip: 1 + length + 2, row: Some(first) };
+        }
+        let open = joined.get(self.at..).unwrap_or_default();
+        let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
+        let whole = Seam { skip: 0, ..goes_on };
+        match self.place {
+            Place::ColumnName if self.section != section => Seam { keep: self.at, ..whole },
+            // A name that is cut is repeated, or it goes on.
+            Place::ColumnName => {
+                let cut = open.strip_suffix(b"\0").unwrap_or(open);
+                let repeated = name.is_some_and(|name| name.starts_with(cut));
+                if repeated { Seam { keep: self.at, ..goes_on } } else { goes_on }
+            }
+            Place::Values if open.first() == Some(&0) && self.section == section => goes_on,
+            // A value that is cut and never repeated would swallow the section byte.
+            Place::Values if open.first().is_some_and(|&byte| byte != 0) => {
+                Seam { keep: self.at, ..whole }
+            }
+            _ => whole,
+        }
+    }
+
+    /// Where the value of a row of the current column begins, if that is at its end.
+    fn row_start(&self, joined: &[u8], row: usize) -> Option<usize> {
+        if let Some((last, at)) = self.value
+            && row == last
+        {
+            return Some(at);
+        }
+        let at = self.at + row.checked_sub(self.row)?;
+        let zeros = joined.get(self.at..at)?;
+        zeros.iter().all(|&byte| byte == 0).then_some(at)
+    }
+
+    /// A packet goes on with variables: how much stays of what is joined, if something is repeated.
+    fn variable_seam(&self, joined: &[u8], text: &[u8]) -> Option<usize> {
+        let first = text.split(|&byte| byte == 0).next().filter(|first| !first.is_empty())?;
+        let open = joined.get(self.at..)?;
+        let name = joined.get(self.name.clone())?;
+        match self.place {
+            Place::Key if !open.is_empty() => first.starts_with(open).then_some(self.at),
+            // A name that is cut may look like one whose value is to come.
+            Place::Value if open.is_empty() => first.starts_with(name).then_some(self.name.start),
+            Place::Key | Place::Value => (first == name).then_some(self.name.start),
+            // The name that was to come was cut to nothing, which looks like the end.
+            Place::Between if self.section == 0 && open.is_empty() && !section_begins(text) => {
+                joined.len().checked_sub(1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes back to where the joined bytes were cut.
+    fn back_to(&mut self, seam: &Seam) {
+        if let Some(row) = seam.row {
+            (self.at, self.row, self.value) = (seam.keep, row, None);
+        } else if self.section == 0 && (seam.keep <= self.name.start || self.at > seam.keep) {
+            (self.place, self.at) = (Place::Key, seam.keep);
+        }
+        self.at = self.at.min(seam.keep);
+        self.searched = self.searched.min(seam.keep);
+    }
+
+    /// Goes on as far as the joined bytes tell.
+    fn on(&mut self, joined: &[u8]) {
+        while self.step(joined).is_some() {}
+    }
+
+    fn step(&mut self, joined: &[u8]) -> Option<()> {
+        let left = joined.get(self.at..)?;
+        let byte = *left.first()?;
+        match self.place {
+            Place::Key if byte == 0 => self.go(Place::Between, self.at + 1),
+            Place::Key | Place::Values | Place::ColumnName if section_begins(left) => {
+                self.go(Place::Between, self.at);
+            }
+            Place::Key => {
+                let end = self.text_end(joined)?;
+                self.name = self.at..end;
+                self.go(Place::Value, end + 1);
+            }
+            Place::Value => {
+                let end = self.text_end(joined)?;
+                self.go(Place::Key, end + 1);
+            }
+            Place::Between => match byte {
+                0 => self.go(Place::Between, self.at + 1),
+                1 | 2 => {
+                    self.section = byte;
+                    self.go(Place::ColumnName, self.at + 1);
+                }
+                _ => self.go(Place::Lost, joined.len()),
+            },
+            Place::ColumnName if byte == 0 => self.go(Place::Between, self.at + 1),
+            Place::ColumnName => {
+                let end = self.text_end(joined)?;
+                self.row = usize::from(*joined.get(end + 1)?);
+                self.name = self.at..end;
+                self.value = None;
+                self.go(Place::Values, end + 2);
+            }
+            Place::Values if byte == 0 => return self.zeros(joined, left),
+            Place::Values => {
+                let end = self.text_end(joined)?;
+                self.value = Some((self.row, self.at));
+                self.row += 1;
+                self.go(Place::Values, end + 1);
+            }
+            Place::Lost => return None,
+        }
+        Some(())
+    }
+
+    /// Zeros at the place of a value: what they are is told by what stands behind them, whole.
+    fn zeros(&mut self, joined: &[u8], left: &[u8]) -> Option<()> {
+        let known = self.searched.saturating_sub(self.at).min(left.len());
+        let more = left.get(known..)?.iter().position(|&byte| byte != 0);
+        let Some(more) = more else {
+            self.searched = joined.len();
+            return None;
+        };
+        let zeros = known + more;
+        self.searched = self.at + zeros;
+        let behind = left.get(zeros..)?;
+        if !behind.iter().take(64).any(|&byte| byte == 0) && behind.len() < 64 {
+            return None;
+        }
+        let run = run(left.get(zeros.saturating_sub(2)..)?);
+        if !run.ends {
+            self.row += zeros;
+            self.go(Place::Values, self.at + zeros);
+        } else if section_begins(behind) {
+            self.go(Place::Between, self.at + zeros);
+        } else {
+            self.go(Place::ColumnName, self.at + zeros);
+        }
+        Some(())
+    }
+
+    fn go(&mut self, place: Place, at: usize) {
+        (self.place, self.at) = (place, at);
+        self.searched = self.searched.max(at);
+    }
+
+    /// The zero that ends the text at `at`.
+    fn text_end(&mut self, joined: &[u8]) -> Option<usize> {
+        let from = self.searched.max(self.at);
+        match joined.get(from..)?.iter().position(|&byte| byte == 0) {
+            Some(more) => {
+                self.searched = from + more;
+                Some(from + more)
+            }
+            None => {
+                self.searched = joined.len();
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The messages of GameSpy 4, by the names scripts use.
+
+use crate::kit::{Message, Who};
+
+macro_rules! messages {
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+        $(pub(super) static $name: Message =
+            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
+        pub(super) static ALL: &[&Message] = &[$(&$name),+];
+    };
+}
+
+messages! {
+    CHALLENGE_REQUEST = "challenge_request", "Initial request", Client, "timestamp {timestamp}";
+    CHALLENGE_RESPONSE = "challenge_response", "First response", Server, "[challenge {challenge}]";
+    INFO_REQUEST = "info_request", "Second request", Client, "[challenge {challenge}]";
+    INFO_RESPONSE = "info_response", "Server information response", Server,
+        "{properties#} properties[, {players#} players][, {teams#} teams]";
+    INFO_FRAGMENT = "info_fragment", "packet of an answer that never became whole", Server,
+        "timestamp {timestamp}, packet {index}";
+    UNKNOWN = "unknown", "not a message of the document", Any, "";
+}

@@ -1,0 +1,419 @@
+//! GameSpy query protocol 4, as Unreal Tournament 3 speaks it.
+//!
+//! The document is UnrealAdmin's "UT3 query protocol": a client asks for a challenge, gets a number
+//! as text, and sends it back in binary to get the server's variables, in one packet or several.
+//!
+//! Other games speak the same protocol with differences, and some of them are more common than UT3.
+//! Minecraft masks the timestamp, pads its full request with zeros and has a basic one without a
+//! tail, answered by a plain list; GameSpy's own SDK (QR2) hands out the challenge 0, which is then
+//! left out; Just Cause 2 Multiplayer writes its players in a way of its own. All are decoded, and
+//! named in the field `form`. What the document leaves open - byte 16, players and teams - is as
+//! that SDK writes it.
+//!
+//! The SDK's messages between server and master, which begin with FE FD as well, are not of this
+//! protocol.
+
+mod answer;
+mod decode;
+mod fields;
+mod join;
+mod messages;
+mod rules;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+pub use talk::Talk;
+
+use answer::Known;
+use decode::{Answer, Form, Header, Kind, MAGIC, Request};
+use messages as m;
+use talk::{Asked, Found, Part, Unfinished};
+
+use crate::kit::{
+    Claim, Context, Evidence, FlowFacts, Hint, Info, Message, Payload, Protocol, Sink, Time,
+};
+
+/// GameSpy query protocol 4.
+pub struct GameSpy4;
+
+impl Protocol for GameSpy4 {
+    const INFO: Info = Info {
+        id: "gamespy4",
+        title: "GameSpy query protocol 4",
+        ports: &[6500, 6600, 6700, 6800, 6900, 25565, 29900],
+        messages: m::ALL,
+        rules: rules::ALL,
+    };
+    type Talk = Talk;
+    type Book = ();
+
+    fn claim(bytes: &[u8], hint: Hint) -> Claim {
+        match *bytes {
+            [0xFE, 0xFD, ..] => claim_request(bytes, hint),
+            [decode::CHALLENGE, ..] => claim_challenge(bytes, hint),
+            [decode::INFO, ..] => claim_info(bytes, hint),
+            _ if decode::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
+            _ if hint.forced => Claim::Weak,
+            _ => Claim::No,
+        }
+    }
+
+    fn opens(bytes: &[u8]) -> bool {
+        matches!(
+            bytes,
+            [0xFE, 0xFD, decode::CHALLENGE, _, _, _, _]
+                | [0xFE, 0xFD, decode::CHALLENGE, _, _, _, _, 0, 0, 0, 0]
+        )
+    }
+
+    fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
+        let bytes = payload.bytes;
+        let from_server = cx.talk.client.is_none_or(|client| client != payload.side);
+        let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
+        let asks = bytes.starts_with(&MAGIC.to_be_bytes())
+            || !answers && decode::is_damaged_request(bytes);
+        match bytes.first() {
+            _ if asks => request(cx, payload, sink),
+            Some(&decode::CHALLENGE) if from_server => challenge_response(cx, payload, sink),
+            Some(&decode::INFO) if from_server => info_packet(cx, payload, sink),
+            _ => unknown(payload, sink),
+        }
+    }
+
+    fn deadline(talk: &Talk) -> Option<Time> {
+        talk.deadline()
+    }
+
+    fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
+        give_up_overdue(cx, now, end, sink);
+        if end {
+            for asked in cx.talk.take_asked() {
+                unanswered(cx, &asked, now, sink);
+            }
+        }
+    }
+}
+
+/// FE FD: a request, or a master server's message to a game server.
+fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
+    match *bytes {
+        // Byte for byte a master's answer to the question whether it is up.
+        [_, _, decode::CHALLENGE, 0, 0, 0, 0] if !hint.any() => Claim::Weak,
+        [_, _, decode::CHALLENGE, _, _, _, _]
+        | [_, _, decode::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
+        [_, _, decode::INFO, _, _, _, _, ref rest @ ..] => {
+            match decode::request_form(rest, None).0 {
+                Form::Other => Claim::Weak,
+                Form::Qr2 if rest.is_empty() => Claim::Weak,
+                _ => Claim::Sure,
+            }
+        }
+        [_, _, decode::INFO | decode::CHALLENGE, ..] if bytes.len() <= 32 => Claim::Weak,
+        // The SDK's other messages, up to 0A, come to the query port too, from its master.
+        [_, _, kind, ..] if hint.known || hint.forced || hint.to_port && kind > 0x0A => Claim::Weak,
+        _ => Claim::No,
+    }
+}
+
+/// 09: an answer with a challenge, whose text must be a number where nothing but the port speaks
+/// for it.
+fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
+    let text = bytes.get(5..).unwrap_or_default();
+    let length = text.iter().position(|&byte| byte == 0);
+    let digits = length.and_then(|length| text.get(..length));
+    let number = digits.is_some_and(|digits| decode::decimal(digits).is_some());
+    let zeros = text.iter().skip(length.unwrap_or_default()).all(|&byte| byte == 0);
+    let width = text.len() == 12 || length.is_some_and(|length| text.len() == length + 1);
+    match number && zeros && width {
+        true if length.is_some_and(|length| length >= 5) => Claim::Sure,
+        true => Claim::Weak,
+        false if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
+        false => Claim::No,
+    }
+}
+
+/// 00: an answer with variables.
+fn claim_info(bytes: &[u8], hint: Hint) -> Claim {
+    if bytes.get(5..14) == Some(b"splitnum\0".as_slice()) && bytes.len() >= 16 {
+        return Claim::Sure;
+    }
+    match bytes.get(5..) {
+        Some([_, ..]) if hint.known || hint.forced => Claim::Weak,
+        _ => Claim::No,
+    }
+}
+
+/// A client asks.
+fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
+    cx.talk.client = Some(payload.side);
+    let latest = cx.talk.given().first().copied();
+    let said = decode::request(payload.bytes, latest, sink);
+    let verified = match said {
+        Request { kind: Kind::Info, sound: true, challenge, .. } => {
+            rules::challenge(cx.talk.given(), challenge, sink)
+        }
+        _ => None,
+    };
+    // Without a challenge given before, the request is owed nothing either.
+    let proven = said.kind != Kind::Info || verified.is_some();
+    let asked = Request { sound: said.sound && proven, ..said };
+    if let Some(old) = cx.talk.ask(&asked, verified, payload, &cx.settings.limits) {
+        unanswered(cx, &old, payload.time, sink);
+    }
+    sink.end(request_message(said.kind), payload);
+}
+
+fn request_message(kind: Kind) -> &'static Message {
+    match kind {
+        Kind::Challenge => &m::CHALLENGE_REQUEST,
+        Kind::Info => &m::INFO_REQUEST,
+        Kind::Unknown => &m::UNKNOWN,
+    }
+}
+
+/// A server gives a challenge.
+fn challenge_response<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    cx.talk.client = Some(payload.side.other());
+    let said = decode::challenge_response(payload.bytes, sink);
+    answers(cx, Kind::Challenge, &said, payload, sink);
+    if let Some(challenge) = said.challenge {
+        cx.talk.give(challenge);
+    }
+    sink.end(&m::CHALLENGE_RESPONSE, payload);
+}
+
+/// A packet of an answer with variables.
+fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
+    let header = Header::of(payload.bytes);
+    let form = header.and_then(|header| cx.talk.form(header.timestamp));
+    match header {
+        Some(header) if form != Some(Form::JustCause) && !is_alone(cx, header) => {
+            cx.talk.client = Some(payload.side.other());
+            part(cx, header, payload, sink);
+        }
+        // Without a header, only a request tells an answer from other traffic.
+        None if !cx.talk.waits_for_info() => unknown(payload, sink),
+        _ => {
+            cx.talk.client = Some(payload.side.other());
+            whole(cx, payload, sink);
+            if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk) {
+                cx.talk.done(u32::from_be_bytes(*timestamp), payload.bytes);
+            }
+        }
+    }
+}
+
+/// Whether a packet is a whole answer: the first is the last, and no other is there.
+fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
+    header.index == 0 && header.last && !cx.talk.is_open(header.timestamp)
+}
+
+/// A whole answer, in one packet or joined.
+fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
+    let header = Header::of(payload.bytes);
+    let timestamp = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
+    let form = timestamp.and_then(|bytes| cx.talk.form(u32::from_be_bytes(*bytes)));
+    let said = decode::info_response(payload.bytes, Known { form, judging: true }, sink);
+    if header.is_some() && form != Some(Form::JustCause) {
+        rules::packets_whole(sink);
+    }
+    if !said.other_game && !cx.talk.port_judged {
+        cx.talk.port_judged = true;
+        rules::query_port(payload.from.port(), sink);
+    }
+    answers(cx, Kind::Info, &said, payload, sink);
+    sink.end(&m::INFO_RESPONSE, payload);
+}
+
+/// Which request an answer answers.
+fn answers<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    kind: Kind,
+    said: &Answer,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let Some(timestamp) = said.timestamp else { return };
+    let asked = match cx.talk.answer(kind, timestamp.value, payload.bytes) {
+        Found::Asked(asked) => asked,
+        Found::Copy => {
+            return rules::packet_copy(Header::of(payload.bytes).map_or(0, |h| h.index), sink);
+        }
+        Found::Nothing => {
+            let what = if kind == Kind::Info { "info" } else { "challenge" };
+            return rules::asked_for(false, what, sink);
+        }
+    };
+    rules::asked_for(true, "", sink);
+    rules::timestamp_echo(asked.timestamp, timestamp, sink);
+    rules::answered(true, Evidence::default(), &asked.mark, sink);
+    match asked.verified {
+        Some(true) => rules::right_challenge_answered(sink),
+        Some(false) => rules::wrong_challenge_answered(sink),
+        None => {}
+    }
+}
+
+/// A request that waits no longer.
+fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sink: &mut S) {
+    if asked.answers > 0 {
+        return;
+    }
+    let evidence = evidence(cx, asked.mark.side.other().index(), asked.mark.time, now, asked.lost);
+    if asked.owed {
+        rules::answered(false, evidence, &asked.mark, sink);
+    } else if asked.verified == Some(false) && evidence.waited {
+        rules::wrong_challenge_refused(&asked.mark, sink);
+    }
+}
+
+/// What is known when an answer, or the rest of one, has failed to come since `since`.
+fn evidence(
+    cx: &Context<'_, GameSpy4>,
+    server: usize,
+    since: Time,
+    now: Time,
+    lost: bool,
+) -> Evidence {
+    Evidence {
+        began: cx.flow.began,
+        lost,
+        asked_party_seen: cx.flow.seen.get(server).copied().unwrap_or_default(),
+        waited: now.since(since) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    }
+}
+
+/// A packet of an answer in several.
+fn part<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    header: Header,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    give_up_overdue(cx, payload.time, false, sink);
+    let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
+    let mark = payload.mark();
+    match cx.talk.part(header, payload, limits, timeout, cx.budget) {
+        Part::Kept => {}
+        Part::Whole(answer) => join_and_tell(cx, answer, payload, sink),
+        Part::Copy => {
+            fragment_fields(payload, sink);
+            rules::packet_copy(header.index, sink);
+            sink.end(&m::INFO_FRAGMENT, payload);
+        }
+        Part::Repeated => {
+            let open = cx.talk.take_open(header.timestamp);
+            let since = open.as_ref().map(|open| open.mark.time);
+            if since.is_some_and(|since| cx.talk.asked_since(header.timestamp, since)) {
+                // The request was repeated: another answer begins.
+                give_up(cx, open, payload.time, sink);
+                return part(cx, header, payload, sink);
+            }
+            rules::packet_repeated(header.index, &mark, payload.lost, sink);
+            spoilt(cx, open, header.timestamp, payload, sink);
+        }
+        Part::LastMisplaced { highest, last } => {
+            rules::last_bit_misplaced(highest, last, &mark, payload.lost, sink);
+            let open = cx.talk.take_open(header.timestamp);
+            spoilt(cx, open, header.timestamp, payload, sink);
+        }
+        Part::Full => {
+            let open = cx.talk.take_open(header.timestamp);
+            spoilt(cx, open, header.timestamp, payload, sink);
+        }
+    }
+}
+
+/// An answer is whole: it is told as one message.
+fn join_and_tell<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    mut answer: Unfinished,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let packets = answer.in_order().into_iter();
+    let joined = join::join(
+        packets.map(|part| (answer.packets.bytes_of(part), answer.packets.pieces_of(part))),
+    );
+    let payload =
+        Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost: answer.lost(), ..*payload };
+    whole(cx, &payload, sink);
+    answer.packets.release(cx.budget);
+}
+
+/// An answer whose packets contradict each other: what is wrong has been told.
+fn spoilt<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    open: Option<Unfinished>,
+    timestamp: u32,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    if let Some(open) = open {
+        fragments(cx, open, sink);
+    }
+    fragment_fields(payload, sink);
+    sink.end(&m::INFO_FRAGMENT, payload);
+    cx.talk.settle(timestamp);
+}
+
+fn give_up_overdue<S: Sink>(cx: &mut Context<'_, GameSpy4>, now: Time, all: bool, sink: &mut S) {
+    let most = cx.settings.limits.unfinished;
+    while let Some(open) = cx.talk.take_overdue(now, all, most) {
+        give_up(cx, Some(open), now, sink);
+    }
+}
+
+/// The rest of an answer has not come.
+fn give_up<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    open: Option<Unfinished>,
+    now: Time,
+    sink: &mut S,
+) {
+    let Some(open) = open else { return };
+    let evidence = evidence(cx, open.side.index(), open.mark.time, now, open.lost());
+    rules::unfinished(open.have, open.last, evidence, &open.mark, sink);
+    cx.talk.settle(open.timestamp);
+    fragments(cx, open, sink);
+}
+
+/// Each packet of an answer that never became whole is a message of its own.
+fn fragments<S: Sink>(cx: &mut Context<'_, GameSpy4>, mut open: Unfinished, sink: &mut S) {
+    let FlowFacts { ends, number, transport, .. } = cx.flow;
+    for part in open.packets.parts() {
+        let pieces = open.packets.pieces_of(part);
+        let payload = Payload {
+            bytes: open.packets.bytes_of(part),
+            pieces: &pieces,
+            inflated: false,
+            frame: part.frame,
+            time: part.time,
+            side: open.side,
+            from: ends[open.side.index()],
+            to: ends[open.side.other().index()],
+            flow: number,
+            transport,
+            lost: part.lost,
+        };
+        fragment_fields(&payload, sink);
+        sink.end(&m::INFO_FRAGMENT, &payload);
+    }
+    open.packets.release(cx.budget);
+}
+
+fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
+    decode::info_response(payload.bytes, Known { form: None, judging: false }, sink);
+}
+
+/// A datagram that is none of the document's messages.
+fn unknown<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
+    decode::unknown(payload.bytes, sink);
+    sink.end(&m::UNKNOWN, payload);
+}

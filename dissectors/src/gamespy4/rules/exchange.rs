@@ -1,0 +1,135 @@
+//! Who speaks when: what answers what, and what a challenge is worth.
+
+use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::rule;
+
+rule! {
+    /// The timestamp is the only thing that tells a client which of its requests is answered.
+    pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Message,
+        asks: "an answer repeats the request's 4 timestamp bytes",
+        cite: [(Ut3Query, "Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
+               (Ut3Query, "Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203041 '7\\0'" }
+}
+rule! {
+    /// The number proves that the client can be reached at the address it asks from; with another the server stays silent.
+    pub GS4007 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
+        asks: "the info request carries the number that was given, as a big-endian signed 32-bit integer",
+        cite: [(Ut3Query, "Packet 3: Second request", "Bytes 8 to 11 (ZZ ZZ ZZ ZZ) is binary packed number received from Packet 2 (signed 4-byte big-endian integer).")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '-2'  00\n0.03 c > s  FEFD00 10203041 FFFFFFFE FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 07000000 FFFFFF01" }
+}
+rule! {
+    /// Without the challenge anybody could have a server's long answers sent to a victim's address.
+    pub GS4008 "challenge-first" { severity: Error, who: Client, needs: Beginning,
+        asks: "no info request without a challenge given to that client's address and port before",
+        cite: [(Ut3Query, "UT3 query protocol", "Client sends new request to Server, including said number")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.01 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.02 s > c  09 10203040 '7\\0'" }
+}
+rule! {
+    /// A server that answers whatever the challenge is amplifies forged requests.
+    pub GS4010 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
+        asks: "an info request with a wrong challenge is not answered",
+        cite: [(Ut3Query, "UT3 query protocol", "Server replies with a unique number")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
+}
+rule! {
+    /// An answer that nobody asked for is a stray, a reflection, or noise.
+    pub GS4030 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
+        asks: "no answer without a request",
+        cite: [(Ut3Query, "UT3 query protocol", "Client sends request to Server")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 s > c  09 10203040 '8\\0'" }
+}
+rule! {
+    /// A server that does not answer is not listed by those who ask.
+    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer,
+        asks: "a request is answered",
+        cite: [(Ut3Query, "UT3 query protocol", "Server replies with query information")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\nend 10" }
+}
+
+/// The request's timestamp as the answer should repeat it, and whether it does.
+pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, sink: &mut S) {
+    let masked = asked & 0x0F0F_0F0F;
+    if got.value != asked && got.value == masked {
+        sink.noted(&GS4004, got.at, || {
+            format!(
+                "the answer repeats {asked:08X} as {masked:08X}: Minecraft masks it with 0F0F0F0F"
+            )
+        });
+        return;
+    }
+    sink.judged(&GS4004, got.value == asked, got.at, || {
+        format!("the answer says {:08X}, the request {asked:08X}", got.value)
+    });
+}
+
+/// An info request, and the challenges that its client was given on this flow, the latest first.
+/// Says whether the challenge is right.
+pub(in crate::gamespy4) fn challenge<S: Sink>(
+    given: &[i32],
+    said: Option<Read<i32>>,
+    sink: &mut S,
+) -> Option<bool> {
+    let at = said.map_or(Span::new(7, 7), |said| said.at);
+    sink.judged(&GS4008, !given.is_empty(), at, || {
+        "the server has given no challenge to this client yet".to_owned()
+    });
+    let latest = *given.first()?;
+    let Some(said) = said else {
+        if latest == 0 {
+            sink.noted(&GS4007, at, || {
+                "the challenge is 0 and left out, as the GameSpy SDK's clients do".to_owned()
+            });
+            return Some(true);
+        }
+        sink.judged(&GS4007, false, at, || {
+            format!("the server gave the challenge {latest}, the request has none")
+        });
+        return Some(false);
+    };
+    let ok = given.contains(&said.value);
+    sink.judged(&GS4007, ok, at, || {
+        let swapped =
+            if said.value.swap_bytes() == latest { ": its bytes are swapped" } else { "" };
+        format!("the server gave the challenge {latest}, the request has {}{swapped}", said.value)
+    });
+    Some(ok)
+}
+
+/// A request with a wrong challenge is answered.
+pub(in crate::gamespy4) fn wrong_challenge_answered<S: Sink>(sink: &mut S) {
+    sink.judged(&GS4010, false, Span::default(), || {
+        "this answers a request with a wrong challenge".to_owned()
+    });
+}
+
+/// A request with a wrong challenge went unanswered.
+pub(in crate::gamespy4) fn wrong_challenge_refused<S: Sink>(mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS4010, true, Evidence::default(), mark, String::new);
+}
+
+/// A request with the right challenge is answered.
+pub(in crate::gamespy4) fn right_challenge_answered<S: Sink>(sink: &mut S) {
+    sink.judged(&GS4010, true, Span::default(), String::new);
+}
+
+pub(in crate::gamespy4) fn asked_for<S: Sink>(ok: bool, what: &str, sink: &mut S) {
+    sink.judged(&GS4030, ok, Span::default(), || {
+        format!("no {what} request of this client waits for an answer")
+    });
+}
+
+pub(in crate::gamespy4) fn answered<S: Sink>(
+    ok: bool,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS4031, ok, evidence, mark, || "no answer came".to_owned());
+}

@@ -1,0 +1,269 @@
+//! The variables of the document's table.
+
+use crate::gamespy4::decode::decimal;
+use crate::gamespy4::fields::MUTATORS;
+use crate::kit::{Read, Sink};
+use crate::rule;
+
+rule! {
+    /// Browsers sort and filter by these; a text in their place is read as 0, or stops the reader.
+    pub GS4024 "numbers" { severity: Warning, who: Server, needs: Message,
+        asks: "hostport, numplayers, maxplayers, OwningPlayerId, NumPublicConnections, EngineVersion, MinNetVersion, s* and the numeric p* are decimal; AverageSkillRating is a float",
+        cite: [(Ut3Query, "Packet 4: Server information response", "hostport 8277 The server port"),
+               (Ut3Query, "Packet 4: Server information response", "AverageSkillRating 1000.000000")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\08277\\0AverageSkillRating\\01000.000000\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\0unknown\\0\\0'" }
+}
+rule! {
+    /// A server that claims more players than it has room for is taken for full, or for forged.
+    pub GS4025 "player-limits" { severity: Warning, who: Server, needs: Message,
+        asks: "numplayers is at most maxplayers, and maxplayers equals NumPublicConnections",
+        cite: [(Ut3Query, "Packet 4: Server information response", "numplayers 4 Current number of players"),
+               (Ut3Query, "Packet 4: Server information response", "NumPublicConnections 24 Maximum number of players")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\04\\0maxplayers\\024\\0NumPublicConnections\\024\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\025\\0maxplayers\\024\\0NumPublicConnections\\024\\0\\0'" }
+}
+rule! {
+    /// A value outside its table means nothing to a reader.
+    pub GS4026 "value-domains" { severity: Warning, who: Server, needs: Message,
+        asks: "gamemode, bUsesStats, bIsDedicated, s32779 (1 to 5), s0 (1 to 8), s6, s7, s10 (0, 1) and s8 (0 to 4) are as in the table",
+        cite: [(Ut3Query, "Packet 4: Server information response", "s32779 3 GameMode (1=DM, 2=WAR, 3=VCTF, 4=TDM, 5=DUEL)"),
+               (Ut3Query, "Packet 4: Server information response", "bUsesStats True Stats enabled (True/False)")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'gamemode\\0openplaying\\0bUsesStats\\0True\\0s32779\\03\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'gamemode\\0openplaying\\0bUsesStats\\0yes\\0s32779\\03\\0\\0'" }
+}
+rule! {
+    /// Each bit is a mutator; one outside the table is a mutator that the document does not know.
+    pub GS4027 "mutator-bits" { severity: Warning, who: Server, needs: Message,
+        asks: "p268435717 has only bits of the mutator table",
+        cite: [(Ut3Query, "Stock Mutator bit string", "p268435717 returns an int32 value:")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'p268435717\\017\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'p268435717\\032\\0\\0'" }
+}
+rule! {
+    /// UT3's own mistakes: no fault of who runs the server, but a reader must not take them for what they are called.
+    pub GS4028 "known-bugs" { severity: Note, who: Server, needs: Message,
+        asks: "hostname is not simply OwningPlayerName, and mapname is a map's name",
+        cite: [(Ut3Query, "Packet 4: Server information response", "This is currently the OwningPlayerName. This is clearly a bug"),
+               (Ut3Query, "Packet 4: Server information response", "Seems like this is a bug. It definitely isn't a map name.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0ut3.example\\0mapname\\0DM-Deck\\0OwningPlayerName\\0Ann\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0Ann\\0mapname\\0DM-Deck\\0OwningPlayerName\\0Ann\\0\\0'" }
+}
+
+/// What rules over several variables need of them.
+#[derive(Default)]
+pub(in crate::gamespy4) struct Properties<'a> {
+    hostname: Option<Read<&'a [u8]>>,
+    map_name: Option<Read<&'a [u8]>>,
+    owner: Option<Read<&'a [u8]>>,
+    game_mode: Option<Read<&'a [u8]>>,
+    players: Option<Read<i32>>,
+    max_players: Option<Read<i32>>,
+    public_connections: Option<Read<i32>>,
+    /// A variable says that this is Minecraft.
+    pub(in crate::gamespy4) minecraft: bool,
+    /// A variable that UT3 does not have names a game.
+    pub(in crate::gamespy4) other_game: bool,
+}
+
+impl<'a> Properties<'a> {
+    /// One variable more. Its own value is judged at once.
+    pub(in crate::gamespy4) fn add<S: Sink>(
+        &mut self,
+        key: Read<&[u8]>,
+        value: Read<&'a [u8]>,
+        judging: bool,
+        sink: &mut S,
+    ) {
+        match key.value {
+            b"hostname" => self.hostname = Some(value),
+            b"mapname" => self.map_name = Some(value),
+            b"OwningPlayerName" => self.owner = Some(value),
+            b"gamemode" => self.game_mode = Some(value),
+            b"numplayers" => self.players = number(value),
+            b"maxplayers" => self.max_players = number(value),
+            b"NumPublicConnections" => self.public_connections = number(value),
+            b"game_id" => {
+                self.other_game = true;
+                self.minecraft = value.value.starts_with(b"MINECRAFT");
+            }
+            b"gamename" | b"gamever" => self.other_game = true,
+            _ => {}
+        }
+        if judging {
+            value_alone(key.value, value, sink);
+        }
+    }
+
+    /// The rules that look at several variables, or at what game this is.
+    pub(in crate::gamespy4) fn judge<S: Sink>(&self, sink: &mut S) {
+        if let (Some(players), Some(most)) = (self.players, self.max_players) {
+            let connections = self.public_connections.map_or(most.value, |number| number.value);
+            let ok = players.value <= most.value && most.value == connections;
+            sink.judged(&GS4025, ok, players.at, || {
+                let (players, most) = (players.value, most.value);
+                if players > most {
+                    format!("numplayers is {players}, maxplayers {most}")
+                } else {
+                    format!("maxplayers is {most}, NumPublicConnections {connections}")
+                }
+            });
+        }
+        if let Some(mode) = self.game_mode.filter(|_| !self.other_game) {
+            let ok = matches!(mode.value, b"openplaying" | b"closedplaying");
+            domain("gamemode", ok, mode, sink);
+        }
+        self.known_bugs(sink);
+    }
+
+    fn known_bugs<S: Sink>(&self, sink: &mut S) {
+        let owner = self.owner.filter(|owner| !owner.value.is_empty());
+        let named = self.hostname.zip(owner);
+        let listed = self.map_name.filter(|map| map.value.starts_with(b"OwningPlayerId="));
+        match (named, listed) {
+            (Some((hostname, owner)), _) if hostname.value == owner.value => {
+                let too = if listed.is_some() { ", and mapname lists all variables" } else { "" };
+                sink.judged(&GS4028, false, hostname.at, || {
+                    format!("hostname is the owning player's name{too}")
+                });
+            }
+            (_, Some(map)) => {
+                sink.judged(&GS4028, false, map.at, || "mapname lists all variables".to_owned())
+            }
+            (Some((hostname, _)), None) => sink.judged(&GS4028, true, hostname.at, String::new),
+            (None, None) => {}
+        }
+    }
+}
+
+fn number(value: Read<&[u8]>) -> Option<Read<i32>> {
+    decimal(value.value).map(|number| Read { value: number, at: value.at })
+}
+
+/// `s0` or `p268435717`: how UT3 writes most of its variables.
+fn is_numbered(key: &[u8]) -> bool {
+    matches!(key, [b's' | b'p', digits @ ..]
+        if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
+
+/// The rules that need one variable only.
+fn value_alone<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
+    let text = value.value;
+    match key {
+        b"hostport"
+        | b"numplayers"
+        | b"maxplayers"
+        | b"OwningPlayerId"
+        | b"NumPublicConnections"
+        | b"EngineVersion"
+        | b"MinNetVersion" => {
+            numeric(key, is_decimal(text), "a decimal number", value, sink);
+        }
+        b"AverageSkillRating" => {
+            let float = text.iter().all(|byte| !byte.is_ascii_alphabetic())
+                && std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
+            numeric(key, float, "a float", value, sink);
+        }
+        b"bUsesStats" => domain("bUsesStats", matches!(text, b"True" | b"False"), value, sink),
+        b"bIsDedicated" => domain("bIsDedicated", matches!(text, b"True" | b"False"), value, sink),
+        [b's', ..] if is_numbered(key) => numbered(key, value, sink),
+        // 0x1000_0000 and up are numbers, 0x4000_0000 and up texts.
+        [b'p', b'2', b'6', b'8', b'4', b'3', b'5', ..] if is_numbered(key) => {
+            numeric(key, is_decimal(text), "a decimal number", value, sink);
+            if key == b"p268435717"
+                && let Some(bits) = decimal(text)
+            {
+                mutator_bits(Read { value: bits, at: value.at }, sink);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_decimal(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+fn numbered<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
+    let number = is_decimal(value.value);
+    numeric(key, number, "a decimal number", value, sink);
+    let (name, domain_of) = match key {
+        b"s32779" => ("s32779", 1..=5),
+        b"s0" => ("s0", 1..=8),
+        b"s6" => ("s6", 0..=1),
+        b"s7" => ("s7", 0..=1),
+        b"s8" => ("s8", 0..=4),
+        b"s10" => ("s10", 0..=1),
+        _ => return,
+    };
+    if number {
+        let ok = decimal(value.value).is_some_and(|number| domain_of.contains(&number));
+        domain(name, ok, value, sink);
+    }
+}
+
+fn numeric<S: Sink>(key: &[u8], ok: bool, kind: &str, value: Read<&[u8]>, sink: &mut S) {
+    sink.judged(&GS4024, ok, value.at, || {
+        let key = String::from_utf8_lossy(key);
+        format!("{key} is {:?}, not {kind}", String::from_utf8_lossy(value.value))
+    });
+}
+
+fn domain<S: Sink>(name: &str, ok: bool, value: Read<&[u8]>, sink: &mut S) {
+    sink.judged(&GS4026, ok, value.at, || {
+        format!(
+            "{name} is {:?}, which the table does not have",
+            String::from_utf8_lossy(value.value)
+        )
+    });
+}
+
+fn mutator_bits<S: Sink>(bits: Read<i32>, sink: &mut S) {
+    let known = MUTATORS.iter().fold(0, |known, (bit, _)| known | bit);
+    let unknown = bits.value.cast_unsigned() & !known;
+    sink.judged(&GS4027, unknown == 0, bits.at, || {
+        format!("p268435717 is {}: bits {unknown:#x} are no mutator of the table", bits.value)
+    });
+}
+
+/// Whether the first text is a variable's name and the text behind it looks like its value: then
+/// the name stands where another variable's value should.
+pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
+    let mut texts = bytes.splitn(3, |&byte| byte == 0);
+    let first = texts.next().unwrap_or_default();
+    let Some(second) = texts.next().filter(|_| is_name(first)) else { return false };
+    match first {
+        [b's', ..] => is_decimal(second),
+        _ => !second.is_empty() && !is_name(second),
+    }
+}
+
+fn is_name(text: &[u8]) -> bool {
+    const NAMES: [&[u8]; 18] = [
+        b"AverageSkillRating",
+        b"EngineVersion",
+        b"MinNetVersion",
+        b"NumPublicConnections",
+        b"OwningPlayerId",
+        b"OwningPlayerName",
+        b"bIsDedicated",
+        b"bUsesStats",
+        b"game_id",
+        b"gamemode",
+        b"gametype",
+        b"hostip",
+        b"hostname",
+        b"hostport",
+        b"mapname",
+        b"maxplayers",
+        b"numplayers",
+        b"plugins",
+    ];
+    match text.first() {
+        None => false,
+        Some(b's') if is_numbered(text) => true,
+        Some(b'p') if is_numbered(text) => text.len() > 9,
+        Some(_) => NAMES.contains(&text),
+    }
+}

@@ -1,0 +1,131 @@
+//! What a client sends: packets 1 and 3.
+
+use crate::gamespy4::decode::{Form, MAGIC};
+use crate::kit::{Reader, Sink, Span};
+use crate::rule;
+
+rule! {
+    /// A server tells queries from game traffic on the same port by these two bytes; without them it does not answer.
+    pub GS4001 "magic" { severity: Error, who: Client, needs: Message,
+        asks: "a request starts with FE FD",
+        cite: [(Ut3Query, "Packet 1: Initial request", "The first 2 bytes (FE FD) are protocol identifier."),
+               (Ut3Query, "Packet 3: Second request", "The first two bytes (FE FD) again indicate the query protocol.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFC00 10203040 0091295B FFFFFF01" }
+}
+rule! {
+    /// The byte says what is asked; a server ignores others, or takes them for a master server's message.
+    pub GS4002 "request-type" { severity: Error, who: Client, needs: Message,
+        asks: "behind FE FD stands 09 (challenge) or 00 (server information)",
+        cite: [(Ut3Query, "Packet 1: Initial request", "Byte 3 (09) indicate that the client wishes to receive the challenge string."),
+               (Ut3Query, "Packet 3: Second request", "Byte 3 (00) indicates that this is a request for server information.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD05 10203040 0091295B FFFFFF01" }
+}
+rule! {
+    /// Servers that compare the length drop a longer request; one that is shorter has no timestamp to be told by.
+    pub GS4003 "challenge-request-length" { severity: Error, who: Client, needs: Message,
+        asks: "a challenge request is 7 bytes: FE FD 09 and 4 bytes of timestamp",
+        cite: [(Ut3Query, "Packet 1: Initial request", "Bytes 4 to 7 (XX XX XX XX) are a binary-packed timestamp, in seconds.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.10 c > s  FEFD09 10203041 FF" }
+}
+rule! {
+    /// The last four bytes say which sections are wanted, and that the asker can take an answer in several packets.
+    pub GS4009 "request-tail" { severity: Error, who: Client, needs: Message,
+        asks: "FF FF FF 01 closes the info request",
+        cite: [(Ut3Query, "Packet 3: Second request", "Bytes 12 to 15 are always (FF FF FF 01).")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B 01020304" }
+}
+
+/// Whether the first two bytes are the protocol's.
+pub(in crate::gamespy4) fn magic<S: Sink>(magic: u16, at: Span, sink: &mut S) -> bool {
+    let ok = magic == MAGIC;
+    sink.judged(&GS4001, ok, at, || format!("the request starts with {magic:04X}, not FEFD"));
+    ok
+}
+
+/// Whether the third byte, if there is one, asks for something that the document knows.
+pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sink: &mut S) -> bool {
+    let ok = matches!(kind, Some(0x00 | 0x09));
+    sink.judged(&GS4002, ok, at, || match kind {
+        Some(kind) => format!("the request's type is {kind:02X}, neither 09 nor 00"),
+        None => "the request ends before its type".to_owned(),
+    });
+    ok
+}
+
+/// `behind`: what stands behind the timestamp, if that is whole.
+pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
+    before: usize,
+    behind: Option<&[u8]>,
+    r: &mut Reader<'_, S>,
+) -> bool {
+    let at = Span::new(before + 4, before + r.rest());
+    let length = before + r.rest();
+    match behind {
+        Some([0, 0, 0, 0]) => {
+            r.sink.noted(&GS4003, at, || {
+                "4 zero bytes stand behind the timestamp, as some clients send them".to_owned()
+            });
+            true
+        }
+        _ => {
+            let ok = behind.is_some_and(<[u8]>::is_empty);
+            r.sink.judged(&GS4003, ok, at, || {
+                format!("the challenge request has {length} bytes, not 7")
+            });
+            ok
+        }
+    }
+}
+
+/// `tail`: what stands behind the challenge, or where it would.
+pub(in crate::gamespy4) fn request_tail<S: Sink>(
+    form: Form,
+    tail: &[u8],
+    at: Span,
+    sink: &mut S,
+) -> bool {
+    let known = match form {
+        Form::Ut3 => None,
+        Form::Qr2 if tail == [0xFF, 0xFF, 0xFF, 0x01] => None,
+        Form::MinecraftFull => Some("00 00 00 00 closes the request, as Minecraft takes it"),
+        Form::Qr2 if tail.is_empty() => Some("nothing closes the request"),
+        Form::MinecraftBasic => Some("nothing closes the request: Minecraft's basic form"),
+        Form::JustCause => {
+            Some("FF FF FF 02 closes the request, as Just Cause 2 Multiplayer takes it")
+        }
+        Form::Qr2 | Form::Qr2Challenge => Some(
+            "other sections, or an answer in one packet, are asked for as the GameSpy SDK has it",
+        ),
+        Form::Unsplit | Form::Split | Form::Other => {
+            sink.judged(&GS4009, false, at, || {
+                format!("{} closes the request, not FF FF FF 01", Hex(tail))
+            });
+            return false;
+        }
+    };
+    match known {
+        None => sink.judged(&GS4009, true, at, String::new),
+        Some(known) => sink.noted(&GS4009, at, || known.to_owned()),
+    }
+    true
+}
+
+/// The first bytes in hex, for people.
+pub(super) struct Hex<'a>(pub(super) &'a [u8]);
+
+impl std::fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("nothing");
+        }
+        for (number, byte) in self.0.iter().take(16).enumerate() {
+            let space = if number > 0 { " " } else { "" };
+            write!(f, "{space}{byte:02X}")?;
+        }
+        if self.0.len() > 16 { f.write_str(" ...") } else { Ok(()) }
+    }
+}

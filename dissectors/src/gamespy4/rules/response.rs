@@ -1,0 +1,80 @@
+//! What every answer must look like: packet 2, and the port it comes from.
+
+use super::request::Hex;
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+rule! {
+    /// The client turns the text into the number it must send back; what is no number, or too large, cannot be sent.
+    pub GS4005 "challenge-number" { severity: Error, who: Server, needs: Message,
+        asks: "the challenge is an ASCII decimal, '-' allowed, zero-terminated, within 32 bits signed",
+        cite: [(Ut3Query, "Packet 2: First response", "is an ASCII represented number. This number can start with a minus sign, and is null-padded at the end."),
+               (Ut3Query, "Packet 3: Second request", "(signed 4-byte big-endian integer)")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '-2147483648' 00",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '2147483648\\0\\0'" }
+}
+rule! {
+    /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the packet behind its zero.
+    pub GS4006 "challenge-width" { severity: Note, who: Server, needs: Message,
+        asks: "the challenge is padded with zeros to 12 bytes",
+        cite: [(Ut3Query, "Packet 2: First response", "Bytes 7 to 18 (YY YY YY YY YY YY YY YY YY YY YY YY)")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0'" }
+}
+rule! {
+    /// Players' browsers and firewalls look for UT3's queries there; since version 1.01 the port can be set.
+    pub GS4032 "query-port" { severity: Note, who: Server, needs: Message,
+        asks: "a UT3 server's query port is 6500 plus a multiple of 100",
+        cite: [(Ut3Query, "UT3 query protocol", "The query port (on the server) is 6500 by default"),
+               (Ut3Query, "UT3 query protocol", "in steps of 100, i.e. 6600 would be the next runner up")],
+        right: "0.00 c > s:6600  FEFD09 10203040\n0.02 s:6600 > c  09 10203040 '7\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0'\n0.03 c > s:6600  FEFD00 10203041 00000007 FFFFFF01\n0.05 s:6600 > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s:7780  FEFD09 10203040\n0.02 s:7780 > c  09 10203040 '7\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0'\n0.03 c > s:7780  FEFD00 10203041 00000007 FFFFFF01\n0.05 s:7780 > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
+}
+
+/// `field`: all that stands behind the timestamp.
+pub(in crate::gamespy4) fn challenge_number<S: Sink>(
+    number: Option<i32>,
+    field: &[u8],
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&GS4005, number.is_some(), at, || {
+        let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
+        if field.is_empty() {
+            "the answer ends before the challenge".to_owned()
+        } else if text.len() == field.len() {
+            format!("no zero ends the challenge {:?}", String::from_utf8_lossy(text))
+        } else if text.is_ascii() {
+            let text = String::from_utf8_lossy(text);
+            format!("the challenge {text:?} is no decimal number of 32 bits, signed")
+        } else {
+            format!("the challenge {} is not ASCII", Hex(text))
+        }
+    });
+}
+
+/// `length`: of the number, which a zero ends.
+pub(in crate::gamespy4) fn challenge_width<S: Sink>(
+    field: &[u8],
+    length: usize,
+    at: Span,
+    sink: &mut S,
+) {
+    let padding = field.get(length..).unwrap_or_default();
+    let zeros = padding.iter().all(|&byte| byte == 0);
+    sink.judged(&GS4006, field.len() == 12 && zeros, at, || {
+        if zeros {
+            format!("the challenge stands in {} bytes, not in 12", field.len())
+        } else {
+            format!("{} stands behind the challenge, not zeros", Hex(padding))
+        }
+    });
+}
+
+/// Judged once per flow, for answers that show no other game than UT3.
+pub(in crate::gamespy4) fn query_port<S: Sink>(port: u16, sink: &mut S) {
+    let ok = port.checked_sub(6500).is_some_and(|above| above.is_multiple_of(100));
+    sink.judged(&GS4032, ok, Span::default(), || {
+        format!("the query port is {port}, not 6500 plus a multiple of 100")
+    });
+}

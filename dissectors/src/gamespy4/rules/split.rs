@@ -1,0 +1,146 @@
+//! How an answer is cut into packets, and what the packets hold when they are joined.
+
+use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::rule;
+
+rule! {
+    /// The text tells an answer that may come in several packets; some readers look for it and give up without.
+    pub GS4020 "splitnum-string" { severity: Note, who: Server, needs: Message,
+        asks: "the zero-terminated string behind the timestamp is \"splitnum\"",
+        cite: [(Ut3Query, "Packet 4: Server information response", "This is random, and conventionally set to the string splitnum, null terminated.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'SPLITNUM\\0' 80 00 'hostport\\07777\\0\\0'" }
+}
+rule! {
+    /// A reader puts the packets together by their index; one that is missing or there twice makes the answer unreadable.
+    pub GS4021 "packet-index" { severity: Error, who: Server, needs: Answer,
+        asks: "the packet indices of one answer run from 0 without a gap or a repeat",
+        cite: [(Ut3Query, "Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 81 01 'player_\\0' 00 'Ann\\0\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 82 01 'player_\\0' 00 'Ann\\0\\0\\0'\nend 10" }
+}
+rule! {
+    /// Only the last packet tells a reader how many there are: without the bit it waits for ever, with two it stops too early.
+    pub GS4022 "last-bit" { severity: Error, who: Server, needs: Answer,
+        asks: "the high bit stands on the last packet of an answer and on no other",
+        cite: [(Ut3Query, "Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\nend 10" }
+}
+rule! {
+    /// Readers take names and values by turns: from the first gap on every value is taken for a name.
+    pub GS4023 "pairs-complete" { severity: Error, who: Server, needs: Message,
+        asks: "names and values alternate, all zero-terminated, over the joined answer",
+        cite: [(Ut3Query, "Packet 4: Server information response", "This data is then exploded, meaning that the \\0 character is used to separate different values."),
+               (Ut3Query, "Packet 4: Server information response", "These values can be combined as \"value n\" => \"value n+1\"")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0\\0\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0p268435704\\050\\0\\0'" }
+}
+
+/// How the text of an answer departs from names and values by turns: the first fault counts.
+#[derive(Default)]
+pub(in crate::gamespy4) struct Layout {
+    fault: Option<(Span, &'static str)>,
+    quirk: Option<(Span, &'static str)>,
+}
+
+impl Layout {
+    pub(in crate::gamespy4) fn fault(&mut self, at: Span, what: &'static str) {
+        self.fault.get_or_insert((at, what));
+    }
+
+    /// What readers are known to get over.
+    pub(in crate::gamespy4) fn quirk(&mut self, at: Span, what: &'static str) {
+        self.quirk.get_or_insert((at, what));
+    }
+}
+
+pub(in crate::gamespy4) fn pairs_complete<S: Sink>(layout: &Layout, sink: &mut S) {
+    match (layout.fault, layout.quirk) {
+        (Some((at, what)), _) => {
+            sink.judged(&GS4023, false, at, || format!("at byte {}: {what}", at.start));
+        }
+        (None, Some((at, what))) => {
+            sink.noted(&GS4023, at, || format!("at byte {}: {what}", at.start));
+        }
+        (None, None) => sink.judged(&GS4023, true, Span::default(), String::new),
+    }
+}
+
+pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
+    sink.judged(&GS4020, text.value == b"splitnum", text.at, || {
+        format!("the string is {:?}, not \"splitnum\"", String::from_utf8_lossy(text.value))
+    });
+}
+
+/// The answer has no split header although the request says that the asker can take several packets.
+pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS4020, false, at, || {
+        "no string, packet number and section stand before the variables".to_owned()
+    });
+}
+
+/// All packets of an answer are there, once each, and the last is the one that says so.
+pub(in crate::gamespy4) fn packets_whole<S: Sink>(sink: &mut S) {
+    let at = Span::new(14, 15);
+    sink.judged(&GS4021, true, at, String::new);
+    sink.judged(&GS4022, true, at, String::new);
+}
+
+/// A packet that was there already, byte for byte.
+pub(in crate::gamespy4) fn packet_copy<S: Sink>(index: u8, sink: &mut S) {
+    sink.noted(&GS4021, Span::new(14, 15), || format!("an identical copy of packet {index}"));
+}
+
+/// What needs no waiting: the packets that prove it are there.
+fn proven(lost: bool) -> Evidence {
+    let (waited, asked_party_seen) = (true, true);
+    Evidence { lost, waited, asked_party_seen, ..Evidence::default() }
+}
+
+/// A packet whose index another packet of the same answer had.
+pub(in crate::gamespy4) fn packet_repeated<S: Sink>(
+    index: u8,
+    mark: &Mark,
+    lost: bool,
+    sink: &mut S,
+) {
+    sink.recalled(&GS4021, false, proven(lost), mark, || {
+        format!("packet {index} came twice, with different bytes")
+    });
+}
+
+/// A packet that a last bit contradicts.
+pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
+    index: u8,
+    last: u8,
+    mark: &Mark,
+    lost: bool,
+    sink: &mut S,
+) {
+    sink.recalled(&GS4022, false, proven(lost), mark, || {
+        format!("the high bit stands on packet {last}, and there is a packet {index} as well")
+    });
+}
+
+/// An answer that was given up. `have`: which packets came, a bit each.
+pub(in crate::gamespy4) fn unfinished<S: Sink>(
+    have: u128,
+    last: Option<u8>,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let missing = have.trailing_ones();
+    let highest = last.map_or(127_u32.saturating_sub(have.leading_zeros()), u32::from);
+    if last.is_some() || missing < highest {
+        sink.recalled(&GS4021, false, evidence, mark, || match last {
+            Some(last) => format!("packet {missing} of 0 to {last} is missing"),
+            None => format!("packet {missing} is missing, packet {highest} is there"),
+        });
+    } else {
+        sink.recalled(&GS4022, false, evidence, mark, || {
+            format!("no packet behind packet {highest}, and the high bit on none")
+        });
+    }
+}

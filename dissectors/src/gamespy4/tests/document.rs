@@ -1,0 +1,185 @@
+//! The document's four packets and its table.
+
+use crate::kit::*;
+
+use super::{Stage, packet};
+
+/// The table's example values, in its order; the hostname and the map name as the document wants
+/// them.
+const TABLE: &[u8] = b"hostname\0ut3.example\0hostport\x008277\0numplayers\x004\0maxplayers\x0024\0\
+    gamemode\0openplaying\0mapname\0DM-SHANGRILA\0OwningPlayerId\x00113350319\0\
+    NumPublicConnections\x0024\0bUsesStats\0True\0bIsDedicated\0True\0\
+    OwningPlayerName\0Multiplay#83\0AverageSkillRating\x001000.000000\0EngineVersion\x003543\0\
+    MinNetVersion\x003467\0s32779\x003\0s0\x002\0s1\x000\0s6\x001\0s7\x000\0s8\x000\0s9\x000\0s10\x000\0s11\x000\0\
+    s12\x000\0s13\x000\0s14\x000\0p1073741825\0DM-SHANGRILA\0p1073741826\0UTGame.UTDeathmatch\0\
+    p1073741827\0Deathmatch (24 Player)\0p1073741828\0BattleRPG\x1cServer Advertisements\0\
+    p268435704\x000\0p268435705\x0015\0p268435703\x005\0p268435717\x0017\0\0";
+
+#[test]
+fn the_four_packets() {
+    let outcome = Stage::default().asks().server(50, &packet(0x80, 0, TABLE)).ends(60);
+    let names = ["challenge_request", "challenge_response", "info_request", "info_response"];
+    assert_eq!(outcome.names(), names);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    let fields: Vec<_> = outcome.told.iter().map(|told| told.fields.as_str()).collect();
+    assert_eq!(fields[0], "timestamp=270544960");
+    assert_eq!(fields[1], "timestamp=270544960 challenge=7");
+    assert_eq!(fields[2], "timestamp=270544961 challenge=7");
+    assert!(
+        fields[3].starts_with("timestamp=270544961 properties{hostname=ut3.example hostport=8277")
+    );
+    assert!(fields[3].ends_with("p268435717=17}"));
+}
+
+#[test]
+fn the_table_explains_the_values() {
+    let outcome = Stage::default().asks().server(50, &packet(0x80, 0, TABLE)).ends(60);
+    let meanings = &outcome.told[3].meanings;
+    for meaning in [
+        "game mode: VCTF",
+        "bot skill level: Average",
+        "pure server: yes",
+        "players against bots: disabled",
+        "custom mutators: BattleRPG, Server Advertisements",
+        "stock mutators: BigHead, LowGrav",
+        "UT3",
+    ] {
+        assert!(meanings.iter().any(|other| other == meaning), "{meaning} in {meanings:?}");
+    }
+}
+
+#[test]
+fn a_negative_challenge_is_sent_back_in_binary() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    stage.server(20, b"\x09\x10\x20\x30\x40-1234567890\0");
+    stage.client(30, b"\xFE\xFD\x00\x10\x20\x30\x41\xB6\x69\xFD\x2E\xFF\xFF\xFF\x01");
+    let outcome = stage.server(50, &packet(0x80, 0, TABLE)).ends(60);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.told[2].fields, "timestamp=270544961 challenge=-1234567890");
+}
+
+#[test]
+fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_judged() {
+    for (challenge, shown) in [
+        (&b"12x\0"[..], "challenge=12x"),
+        (b"99999999999\0", "challenge=99999999999"),
+        (b"123456789012", "challenge=123456789012"),
+        (b"\0", "challenge="),
+        (b"-\0", "challenge=-"),
+        (b"+5\0", "challenge=+5"),
+    ] {
+        let mut stage = Stage::default();
+        stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+        let outcome = stage.server(20, &[b"\x09\x10\x20\x30\x40", challenge].concat()).ends(30);
+        assert_eq!(outcome.failed(), ["GS4005"]);
+        assert!(outcome.told[1].fields.ends_with(shown), "{}", outcome.told[1].fields);
+    }
+}
+
+#[test]
+fn a_request_behind_a_late_start_proves_nothing_about_challenges() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
+    let outcome = stage.server(10, &packet(0x80, 0, TABLE)).ends(60);
+    assert!(outcome.failed().is_empty());
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008"]);
+}
+
+#[test]
+fn repeated_requests_are_one_request_and_each_may_be_answered() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").client(1000, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    stage.server(1010, b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0");
+    let outcome = stage.server(1011, b"\x09\x10\x20\x30\x408\0\0\0\0\0\0\0\0\0\0\0").ends(9000);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").client(1000, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    let outcome = stage.server(1010, b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0").ends(9000);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+}
+
+#[test]
+fn a_wrong_challenge_is_owed_no_answer() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(20, b"\x09\x10\x20\x30\x407\0");
+    stage.client(30, b"\xFE\xFD\x00\x10\x20\x30\x41\x07\0\0\0\xFF\xFF\xFF\x01");
+    let outcome = stage.ends(10_000);
+    assert_eq!(outcome.failed(), ["GS4007"]);
+    assert!(outcome.details().iter().any(|detail| detail.contains("its bytes are swapped")));
+    let kept = outcome.judge.counts(super::super::rules::ALL[9]);
+    assert_eq!((kept.passed, kept.failed), (1, 0), "challenge-verified is kept");
+}
+
+#[test]
+fn silence_is_a_fault_only_when_there_was_time_to_answer() {
+    let outcome = Stage::default().asks().ends(2_000);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4031"]);
+    let outcome = Stage::default().asks().ends(4_000);
+    assert_eq!(outcome.failed(), ["GS4031"]);
+    let mut stage = Stage::default();
+    let outcome = stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").ends(10_000);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4031"], "nothing of the server is there");
+}
+
+#[test]
+fn a_copy_of_an_answer_is_a_note() {
+    let answer = packet(0x80, 0, TABLE);
+    let outcome = Stage::default().asks().server(50, &answer).server(51, &answer).ends(60);
+    assert!(outcome.failed().is_empty());
+    assert_eq!(outcome.found(Verdict::Note), ["GS4021"]);
+}
+
+#[test]
+fn values_outside_the_table() {
+    for (content, code) in [
+        (&b"hostport\0\0\0"[..], "GS4024"),
+        (b"AverageSkillRating\0inf\0\0", "GS4024"),
+        (b"s3\0x\0\0", "GS4024"),
+        (b"p268435704\0many\0\0", "GS4024"),
+        (b"numplayers\x003\0maxplayers\x002\0\0", "GS4025"),
+        (b"numplayers\x003\0maxplayers\x009\0NumPublicConnections\x008\0\0", "GS4025"),
+        (b"gamemode\0paused\0\0", "GS4026"),
+        (b"s32779\x006\0\0", "GS4026"),
+        (b"s0\x000\0\0", "GS4026"),
+        (b"s8\x005\0\0", "GS4026"),
+        (b"p268435717\x004096\0\0", "GS4027"),
+        (b"p268435717\0-1\0\0", "GS4027"),
+    ] {
+        let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
+        assert_eq!(outcome.failed(), [code], "{}", String::from_utf8_lossy(content));
+    }
+}
+
+#[test]
+fn names_without_values_and_values_without_an_end() {
+    for (content, fields) in [
+        (&b"mapname\0DM-Deck"[..], "mapname=DM-Deck"),
+        (b"mapname\0DM-Deck\0hostport\0", "mapname=DM-Deck hostport="),
+        (b"p1073741828\0p268435704\x0050\0\0", "p1073741828= p268435704=50"),
+        (b"hostname\0a\0b\0gametype\0SMP\0map\0w\0\0", "hostname=a b= gametype=SMP map=w"),
+    ] {
+        let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
+        assert_eq!(outcome.failed(), ["GS4023"], "{}", String::from_utf8_lossy(content));
+        let told = &outcome.told[3].fields;
+        assert!(told.ends_with(&format!("properties{{{fields}}}")), "{told}");
+    }
+}
+
+#[test]
+fn the_two_documented_bugs_are_one_note() {
+    let content = b"hostname\0Ann\0mapname\0OwningPlayerId=830,s0=2\0OwningPlayerName\0Ann\0\0";
+    let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
+    assert!(outcome.failed().is_empty());
+    assert_eq!(outcome.found(Verdict::Fail), ["GS4028"]);
+}
+
+#[test]
+fn an_answer_whose_timestamp_looks_like_the_identifier() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\xFD\0\x30\x40").server(20, b"\x09\xFD\0\x30\x407\0");
+    let outcome = stage.ends(30);
+    assert_eq!(outcome.names(), ["challenge_request", "challenge_response"]);
+    assert!(outcome.failed().is_empty());
+}

@@ -1,0 +1,110 @@
+//! Cut, flipped and random bytes: nothing panics, and each byte belongs to one leaf.
+
+use proptest::prelude::*;
+
+use crate::kit::*;
+
+use super::{Stage, packet};
+
+const REQUESTS: [&[u8]; 6] = [
+    b"\xFE\xFD\x09\x10\x20\x30\x40",
+    b"\xFE\xFD\x09\x10\x20\x30\x40\0\0\0\0",
+    b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01",
+    b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07",
+    b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF",
+    b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x02",
+];
+
+fn answers() -> Vec<Vec<u8>> {
+    vec![
+        b"\x09\x10\x20\x30\x40-9513307\0\0\0\0".to_vec(),
+        packet(
+            0x80,
+            0,
+            b"hostname\0a\0p1073741828\0A\x1cB\0p268435717\x0017\0\0\x01player_\0\0Ann\0\0\0\0\
+              score_\0\x003\0\0\0\0\0\x02team_t\0\0Red\0\0\0",
+        ),
+        packet(0x80, 0, b"hostname\0a\0\0\0\x01Ann\0STEAM_0:0:1\0\0\x2A"),
+        b"\0\x10\x20\x30\x41Motd\0SMP\0world\x002\x0020\0\xDD\x63127.0.0.1\0".to_vec(),
+        b"\0\x10\x20\x30\x41hostname\0a\0\0\0\x01player_\0\0Ann\0\0\0\0".to_vec(),
+    ]
+}
+
+fn both_ways(bytes: &[u8]) {
+    for request in REQUESTS {
+        let mut stage = Stage::default();
+        stage.client(0, request).server(10, bytes).server(20, bytes).ends(9000);
+    }
+    Stage::default().asks().client(40, bytes).ends(9000);
+    for hint in [Hint::default(), Hint { known: true, ..Hint::default() }] {
+        super::GameSpy4::claim(bytes, hint);
+    }
+}
+
+#[test]
+fn every_message_cut_at_every_length_and_with_every_byte_flipped() {
+    for message in REQUESTS.iter().map(|request| request.to_vec()).chain(answers()) {
+        for length in 0..=message.len() {
+            both_ways(&message[..length]);
+        }
+        for at in 0..message.len() {
+            for flip in [0x01, 0x80, 0xFF] {
+                let mut flipped = message.clone();
+                flipped[at] ^= flip;
+                both_ways(&flipped);
+            }
+        }
+    }
+}
+
+/// Bytes that the protocol is made of, more often than others.
+fn likely() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        3 => Just(b"\0".to_vec()),
+        2 => Just(b"\x01player_\0".to_vec()),
+        1 => Just(b"\x02team_t\0".to_vec()),
+        1 => Just(b"score_\0".to_vec()),
+        1 => Just(b"hostport\0".to_vec()),
+        1 => Just(b"p1073741828\0\x1c".to_vec()),
+        2 => prop::collection::vec(any::<u8>(), 0..4),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        both_ways(&bytes);
+    }
+
+    #[test]
+    fn random_answers(content in likely(), number: u8, section in 0u8..4) {
+        both_ways(&packet(number, section, &content));
+        both_ways(&[b"\0\x10\x20\x30\x41", content.as_slice()].concat());
+    }
+
+    #[test]
+    fn random_packets(packets in prop::collection::vec((0u8..6, 0u8..3, likely()), 1..9)) {
+        let mut stage = Stage::default();
+        stage.asks();
+        for (at, (number, section, content)) in packets.iter().enumerate() {
+            let last = if at + 1 == packets.len() { 0x80 } else { 0 };
+            stage.server(50, &packet(number | last, *section, content));
+        }
+        stage.ends(9000);
+    }
+
+    #[test]
+    fn whole_answers_of_random_packets(packets in prop::collection::vec((0u8..3, likely()), 2..6)) {
+        let mut stage = Stage::default();
+        stage.asks();
+        for (at, (section, content)) in packets.iter().enumerate() {
+            let last = if at + 1 == packets.len() { 0x80 } else { 0 };
+            stage.server(50, &packet(at as u8 | last, *section, content));
+        }
+        let outcome = stage.ends(9000);
+        prop_assert_eq!(outcome.names()[3..].to_vec(), vec!["info_response"]);
+    }
+}
