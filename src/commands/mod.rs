@@ -29,5 +29,5 @@ impl Failure {
 
 /// Colours as the user wants them.
 fn painted(choice: Choice, is_terminal: bool) -> Paint {
-    Paint::new(paint::enabled(choice, is_terminal, |name| std::env::var_os(name)))
+    Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
 }

@@ -74,7 +74,7 @@ fn one<C: Command>(
                 writeln!(err, "gamewire: warning: {notice}").ok();
             }
         }
-        if session.packets() % STEP == 0
+        if session.packets().is_multiple_of(STEP)
             && let Some(bar) = &bar
         {
             bar.set_position(packets.progress().map_or(0, |(done, _)| done));

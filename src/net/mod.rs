@@ -1,6 +1,6 @@
 //! From the bytes of one recorded packet to addresses, ports and payload.
 //!
-//! [`decode`] walks link, network and transport headers, and through tunnels, to the innermost
+//! [`decode()`] walks link, network and transport headers, and through tunnels, to the innermost
 //! datagram or segment; [`Defragmenter`] joins IP fragments, and [`decode_ip_payload`] goes on
 //! with what it joined. Everything here borrows from the packet and is `Copy`: an ordinary packet
 //! costs no allocation.

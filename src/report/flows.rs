@@ -131,6 +131,8 @@ fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dissectors::kit::{Time, Transport};
+
     use super::*;
 
     fn rows() -> [FlowRow; 2] {

@@ -3,7 +3,7 @@
 //!
 //! What is odd about it: a request may first be answered by a challenge that it must then carry;
 //! an answer may be split over packets in one of three layouts which do not tell themselves apart,
-//! compressed or not ([`split`]); info is answered in two forms; and games talk on the same port.
+//! compressed or not (see `split`); info is answered in two forms; and games talk on the same port.
 
 mod claim;
 mod decode;

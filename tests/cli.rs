@@ -1,0 +1,175 @@
+//! What scripts rely on: exit codes, pipes, files of every kind, errors that say what to do.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use support::{gamewire, samples};
+
+/// A folder of this test's own, removed when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("gamewire-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        Folder(folder)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, bytes).expect("a writable folder");
+        path.to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).ok();
+    }
+}
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name)
+}
+
+fn binary() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_gamewire"))
+}
+
+#[test]
+fn what_is_no_capture_is_named_with_what_it_seems_to_be() {
+    let folder = Folder::new("not-a-capture");
+    for (name, bytes, seems) in [
+        ("empty.pcap", b"".as_slice(), "is empty"),
+        ("notes.pcap", b"these are notes\n", "seems to be text"),
+        ("packed.pcap", b"PK\x03\x04rest", "seems to be a zip archive"),
+        ("noise.pcap", b"\x01\x02\x03\x04\x05\x00\x00", "bytes of no format known here"),
+    ] {
+        let path = folder.file(name, bytes);
+        let run = gamewire(["dissect", &path]);
+        assert_eq!(run.code, 2, "{name}");
+        assert_eq!(run.err.lines().count(), 1, "{}", run.err);
+        assert!(run.err.contains(name) && run.err.contains(seems), "{}", run.err);
+    }
+    let run = gamewire(["dissect", "/no/such/file.pcap"]);
+    assert_eq!((run.code, run.err.as_str()), (2, "gamewire: /no/such/file.pcap: no such file\n"));
+    let run = gamewire(["dissect", &folder.0.to_string_lossy()]);
+    assert!(run.code == 2 && run.err.contains("is a folder"), "{}", run.err);
+}
+
+#[test]
+fn usage_is_explained() {
+    let run = gamewire(["dissect"]);
+    assert!(run.code == 2 && run.err.contains("<FILE>"), "{}", run.err);
+    let run = gamewire(["dissect", "-d", "udp.port==1,nothing", "x"]);
+    assert!(run.code == 2 && run.err.contains("a2s"), "{}", run.err);
+    let run = gamewire(["--help"]);
+    assert!(run.code == 0 && run.out.contains("dissect") && run.out.contains("flows"));
+    let run = gamewire(["--version"]);
+    assert!(run.code == 0 && run.out.starts_with("gamewire "));
+}
+
+#[test]
+fn a_file_that_is_cut_is_read_up_to_the_cut() {
+    let folder = Folder::new("cut");
+    let bytes = fs::read(sample("a2s-info-players-rules.pcap")).expect("the sample");
+    let path = folder.file("cut.pcap", &bytes[..bytes.len() - 3]);
+    let run = gamewire(["dissect", &path]);
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("cut.pcap: the file ends inside the record"), "{}", run.err);
+    let whole = gamewire(["dissect", &sample("a2s-info-players-rules.pcap").to_string_lossy()]);
+    let expected: Vec<_> = whole.out.lines().collect();
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(lines, expected[..expected.len() - 1]);
+}
+
+#[test]
+fn compressed_and_piped_captures_say_the_same() {
+    let folder = Folder::new("compressed");
+    for sample in samples() {
+        let bytes = fs::read(&sample).expect("the sample");
+        let path = sample.to_string_lossy().into_owned();
+        let plain = gamewire(["dissect", "--format", "json", &path]);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&bytes).expect("memory");
+        let gzip = gzip.finish().expect("memory");
+        let zstd = ruzstd::encoding::compress_to_vec(
+            bytes.as_slice(),
+            ruzstd::encoding::CompressionLevel::Fastest,
+        );
+        for (name, bytes) in [("a.bin", &gzip), ("b.bin", &zstd)] {
+            let path = folder.file(name, bytes);
+            assert_eq!(gamewire(["dissect", "--format", "json", &path]).out, plain.out, "{path}");
+        }
+        let mut child = binary()
+            .args(["dissect", "--format", "json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(&bytes).expect("the binary reads");
+        drop(stdin);
+        let output = child.wait_with_output().expect("the binary ends");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), plain.out);
+    }
+}
+
+#[test]
+fn halves_of_a_capture_are_merged() {
+    let folder = Folder::new("merged");
+    let sample = sample("a2s-split-order.pcap");
+    let bytes = fs::read(&sample).expect("the sample");
+    let (header, mut rest) = bytes.split_at(24);
+    let mut halves = [header.to_vec(), header.to_vec()];
+    let mut at = 0;
+    while let Some(length) = rest.get(8..12) {
+        let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
+        let (record, behind) = rest.split_at(16 + length);
+        halves[usize::from(at >= 10)].extend_from_slice(record);
+        (rest, at) = (behind, at + 1);
+    }
+    let first = folder.file("first.pcap", &halves[0]);
+    let second = folder.file("second.pcap", &halves[1]);
+    let merged = gamewire(["dissect", "--merge", &second, &first]);
+    assert_eq!(merged.out, gamewire(["dissect", &sample.to_string_lossy()]).out);
+    let apart = gamewire(["dissect", &first, &second]);
+    assert!(apart.out.starts_with("==> ") && apart.out.matches("==> ").count() == 2);
+}
+
+#[test]
+fn a_protocol_can_be_forced_on_a_port() {
+    let path = sample("a2s-info-players-rules.pcap").to_string_lossy().into_owned();
+    let run = gamewire(["dissect", "-d", "udp.port==27015,valve_master", &path]);
+    assert!(run.out.lines().skip(1).all(|line| line.contains(" valve_master ")), "{}", run.out);
+}
+
+#[test]
+fn a_count_ends_the_reading() {
+    let path = sample("a2s-info-players-rules.pcap").to_string_lossy().into_owned();
+    let run = gamewire(["dissect", "-c", "4", "--format", "json", &path]);
+    assert_eq!(run.out.lines().count(), 4);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let path = sample("a2s-split-order.pcap");
+    let files = std::iter::repeat_n(path, 400);
+    let mut child = binary()
+        .args(["dissect", "-v"])
+        .args(files)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut out = child.stdout.take().expect("a pipe");
+    out.read_exact(&mut [0; 10]).expect("some output");
+    drop(out);
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

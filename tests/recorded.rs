@@ -1,0 +1,68 @@
+//! Captures of real programs, where they are beside the checkout (or in `GAMEWIRE_CAPTURES`). They
+//! are not part of the project; without them these tests say so and do nothing.
+
+#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::gamewire;
+
+fn captures(folder: &str) -> Option<Vec<PathBuf>> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures");
+    let root = std::env::var_os("GAMEWIRE_CAPTURES").map_or_else(beside, PathBuf::from);
+    let mut files = Vec::new();
+    let mut folders = vec![root.join(folder)];
+    while let Some(folder) = folders.pop() {
+        for file in std::fs::read_dir(folder).ok()?.flatten() {
+            let path = file.path();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                _ if path.is_dir() => folders.push(path),
+                Some("pcap" | "pcapng" | "cap") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Some(files)
+}
+
+#[test]
+fn nothing_is_claimed_in_captures_of_other_protocols() {
+    let Some(files) = captures("corpora") else {
+        eprintln!("skipped: no captures of other protocols are here");
+        return;
+    };
+    let mut requests = 0;
+    for file in files {
+        let path = file.to_string_lossy().into_owned();
+        let run = gamewire(["dissect", "--format", "json", &path]);
+        assert!(run.code == 0 || run.code == 2, "{path}: exit {}", run.code);
+        if path.ends_with("source_engine.pcap") {
+            requests = run.out.matches(r#""message":"info_request""#).count();
+            assert_eq!(run.out.lines().count(), requests);
+        } else {
+            assert_eq!(run.out, "", "{path}");
+        }
+    }
+    assert_eq!(requests, 17);
+}
+
+#[test]
+fn every_message_of_recorded_servers_is_read_to_its_last_byte() {
+    let Some(files) = captures("recorded") else {
+        eprintln!("skipped: no recorded captures are here");
+        return;
+    };
+    for file in files {
+        let path = file.to_string_lossy().into_owned();
+        let run = gamewire(["dissect", "--format", "json", &path]);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{path}");
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        if name.starts_with("a2s_") {
+            assert!(run.out.lines().count() > 15, "{path}");
+            assert!(!run.out.contains(r#""message":"split_fragment""#), "{path}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Every sample, as users see it: the lines, and the JSON with its trees.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+use support::{gamewire, samples};
+
+fn stem(sample: &Path) -> String {
+    sample.file_stem().expect("a name").to_string_lossy().into_owned()
+}
+
+#[test]
+fn lines() {
+    for sample in samples() {
+        let run = gamewire([Path::new("dissect").as_os_str(), sample.as_os_str()]);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", sample.display());
+        insta::assert_snapshot!(format!("lines-{}", stem(&sample)), run.out);
+    }
+}
+
+#[test]
+fn json() {
+    for sample in samples() {
+        let args = ["dissect", "--format", "json", &sample.to_string_lossy()].map(str::to_owned);
+        let run = gamewire(args);
+        assert_eq!(run.code, 0);
+        let keys = [
+            "frame",
+            "frames",
+            "time",
+            "flow",
+            "transport",
+            "src",
+            "dst",
+            "protocol",
+            "message",
+            "fields",
+            "findings",
+        ];
+        for line in run.out.lines() {
+            let message: Value = serde_json::from_str(line).expect("a JSON object a line");
+            let object = message.as_object().expect("an object");
+            for key in keys {
+                assert!(object.contains_key(key), "{key} in {line}");
+            }
+        }
+        insta::assert_snapshot!(format!("json-{}", stem(&sample)), run.out);
+    }
+}
+
+/// Every byte of a message belongs to exactly one leaf.
+#[test]
+fn leaves_cover_every_byte_once() {
+    for sample in samples() {
+        let path = sample.to_string_lossy().into_owned();
+        let run = gamewire(["dissect", "--format", "json", "--tree", &path]);
+        for line in run.out.lines() {
+            let message: Value = serde_json::from_str(line).expect("JSON");
+            let mut leaves = BTreeSet::new();
+            for node in message["tree"].as_array().expect("a tree") {
+                collect(node, &mut leaves);
+            }
+            let mut at = 0;
+            for (offset, length) in leaves {
+                assert_eq!(offset, at, "{path}: {line}");
+                at = offset + length;
+            }
+            assert!(at > 0, "{path}: a message without bytes");
+        }
+    }
+}
+
+fn collect(node: &Value, leaves: &mut BTreeSet<(u64, u64)>) {
+    let number = |key: &str| node[key].as_u64().expect("a number");
+    match node["children"].as_array() {
+        Some(children) if !children.is_empty() => {
+            children.iter().for_each(|child| collect(child, leaves));
+        }
+        _ if number("length") > 0 => {
+            assert!(leaves.insert((number("offset"), number("length"))), "one leaf a byte");
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn tree_and_bytes_of_one_answer() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/a2s-documents-examples.pcap");
+    let path = sample.to_string_lossy().into_owned();
+    insta::assert_snapshot!("tree", gamewire(["dissect", "-v", &path]).out);
+    insta::assert_snapshot!("bytes", gamewire(["dissect", "-x", &path]).out);
+    insta::assert_snapshot!("colours", gamewire(["dissect", "-vx", "--color=always", &path]).out);
+}
+
+#[test]
+fn flows() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/a2s-split-order.pcap");
+    let path = sample.to_string_lossy().into_owned();
+    insta::assert_snapshot!("flows-text", gamewire(["flows", &path]).out);
+    insta::assert_snapshot!("flows-json", gamewire(["flows", "--format", "json", &path]).out);
+    insta::assert_snapshot!("flows-csv", gamewire(["flows", "--format", "csv", &path]).out);
+}
