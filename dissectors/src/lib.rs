@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a2s;
+pub mod gamespy1;
 pub mod gamespy4;
 pub mod kit;
 pub mod net_rules;
@@ -21,4 +22,5 @@ registry::protocols! {
     A2s => a2s::A2s,
     ValveMaster => valve_master::ValveMaster,
     GameSpy4 => gamespy4::GameSpy4,
+    GameSpy1 => gamespy1::GameSpy1,
 }

@@ -1,0 +1,284 @@
+//! Answers that come in several datagrams: they are kept until all are there, and then told as one
+//! message, whichever came first.
+
+use crate::kit::{Buffer, Context, Evidence, Mark, Payload, Side, Sink, Span, Time};
+
+use super::rules::{self, Misnumbered};
+use super::words::{Numbering, Words};
+use super::{GameSpy1, decode, messages};
+
+type Cx<'c> = Context<'c, GameSpy1>;
+
+/// Datagrams of one answer that are kept: far more than any server sends.
+const MOST_HELD: usize = 256;
+
+/// One datagram of an answer: which of its parts it holds.
+#[derive(Clone, Copy)]
+struct Held {
+    first: u32,
+    last: u32,
+    closed: bool,
+}
+
+/// An answer that is not whole.
+struct Answer {
+    side: Side,
+    number: u32,
+    due: Time,
+    mark: Mark,
+    buffer: Buffer,
+    /// What each datagram in `buffer` holds.
+    held: Vec<Held>,
+}
+
+impl Answer {
+    /// Datagrams by number; `Err`: the first part that is missing, if an end is known.
+    fn order(&self) -> Result<Vec<usize>, Option<u32>> {
+        let mut order: Vec<usize> = (0..self.held.len()).collect();
+        order.sort_by_key(|&at| self.held.get(at).map(|held| held.first));
+        let mut next = 1_u32;
+        let mut closed = false;
+        for held in order.iter().filter_map(|&at| self.held.get(at)) {
+            if held.first != next {
+                return Err(Some(next));
+            }
+            closed |= held.closed;
+            next = held.last.saturating_add(1);
+        }
+        if closed { Ok(order) } else { Err(None) }
+    }
+}
+
+/// The answers of one flow that are not whole.
+#[derive(Default)]
+pub(super) struct Answers {
+    waiting: Vec<Answer>,
+}
+
+impl Answers {
+    pub(super) fn due(&self) -> Option<Time> {
+        self.waiting.iter().map(|answer| answer.due).min()
+    }
+
+    fn find(&self, side: Side, number: u32) -> Option<usize> {
+        let same = |answer: &Answer| answer.side == side && answer.number == number;
+        self.waiting.iter().position(same)
+    }
+
+    fn take(&mut self, at: usize) -> Option<Answer> {
+        (at < self.waiting.len()).then(|| self.waiting.remove(at))
+    }
+}
+
+/// Takes a datagram of an answer. Says whether it begins one.
+pub(super) fn datagram<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    sink: &mut S,
+) -> bool {
+    let mark = payload.mark();
+    let (number, held) = match words.numbering {
+        Numbering::Parts { answer, first, last } if first > 0 => {
+            (answer, Held { first, last, closed: words.closed.is_some() })
+        }
+        other => {
+            let what = match other {
+                Numbering::Absent => Misnumbered::Absent,
+                Numbering::Wrong => Misnumbered::Unreadable,
+                Numbering::Parts { .. } => Misnumbered::FromZero,
+            };
+            whole(payload, words, sink, |sink| {
+                if words.is_sound() {
+                    rules::misnumbered(what, payload.lost, &mark, sink);
+                }
+            });
+            return true;
+        }
+    };
+    if held.first == 1 && held.closed {
+        whole(payload, words, sink, |sink| rules::numbered(rules::whole(&mark), sink));
+        return true;
+    }
+    gather(cx, payload, number, held, sink)
+}
+
+/// An answer in one datagram.
+fn whole<S: Sink>(
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    sink: &mut S,
+    numbering: impl FnOnce(&mut S),
+) {
+    decode::message(payload.bytes, words, decode::Kind::Response, sink);
+    numbering(sink);
+    sink.end(&messages::QUERY_RESPONSE, payload);
+}
+
+fn gather<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    number: u32,
+    held: Held,
+    sink: &mut S,
+) -> bool {
+    let mut known = cx.talk.answers().find(payload.side, number);
+    if let Some(at) = known {
+        match repeats(cx, at, payload, held) {
+            Repeat::No => {}
+            Repeat::Same => {
+                lone(payload, number, held, sink);
+                return false;
+            }
+            // The number is used again: for another answer.
+            Repeat::Differs => {
+                give_up(cx, at, payload.time, sink);
+                known = None;
+            }
+        }
+    }
+    let begins = known.is_none();
+    let at = known.unwrap_or_else(|| begin(cx, payload, number, sink));
+    let most = cx.settings.limits.parts_bytes;
+    let answers = cx.talk.answers();
+    let Some(answer) = answers.waiting.get_mut(at) else { return begins };
+    if answer.held.len() >= MOST_HELD || !answer.buffer.keep(payload, most, cx.budget) {
+        if answer.held.is_empty() {
+            answers.take(at);
+        }
+        lone(payload, number, held, sink);
+        return begins;
+    }
+    answer.held.push(held);
+    if let Ok(order) = answer.order()
+        && let Some(answer) = answers.take(at)
+    {
+        join(cx, answer, &order, payload, sink);
+    }
+    begins
+}
+
+/// Room for one more answer; with too many, the oldest is given up.
+fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
+    if cx.talk.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
+        give_up(cx, 0, payload.time, sink);
+    }
+    let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
+    let answers = cx.talk.answers();
+    answers.waiting.push(Answer {
+        side: payload.side,
+        number,
+        due,
+        mark: payload.mark(),
+        buffer: Buffer::default(),
+        held: Vec::new(),
+    });
+    answers.waiting.len().saturating_sub(1)
+}
+
+enum Repeat {
+    No,
+    Same,
+    Differs,
+}
+
+fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: Held) -> Repeat {
+    let Some(answer) = cx.talk.answers().waiting.get(at) else { return Repeat::No };
+    let overlaps = |held: &&Held| held.first <= new.last && new.first <= held.last;
+    if !answer.held.iter().any(|held| overlaps(&held)) {
+        return Repeat::No;
+    }
+    let parts = answer.buffer.parts().iter();
+    if parts.into_iter().any(|part| answer.buffer.bytes_of(part) == payload.bytes) {
+        Repeat::Same
+    } else {
+        Repeat::Differs
+    }
+}
+
+/// A datagram that will not be part of a whole.
+fn lone<S: Sink>(payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+    decode::fragment(payload.bytes, number, held.first, sink);
+    sink.end(&messages::QUERY_FRAGMENT, payload);
+}
+
+/// All parts are there.
+fn join<S: Sink>(
+    cx: &mut Cx<'_>,
+    mut answer: Answer,
+    order: &[usize],
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let mut joined = Buffer::default();
+    let mut ends = Vec::with_capacity(order.len());
+    let mut lost = false;
+    let (mut closed, mut last) = (None, 0);
+    for &at in order {
+        let (Some(part), Some(held)) = (answer.buffer.parts().get(at), answer.held.get(at)) else {
+            continue;
+        };
+        joined.append(answer.buffer.bytes_of(part), 0, &answer.buffer.pieces_of(part));
+        ends.push(joined.bytes.len());
+        lost |= part.lost;
+        last = held.last;
+        if held.closed && closed.is_none() {
+            closed = Some(held.last);
+        }
+    }
+    answer.buffer.release(cx.budget);
+    let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
+    decode::joined(payload.bytes, &ends, sink);
+    match closed {
+        Some(closed) if closed < last => {
+            let what = Misnumbered::FinalInside(closed, last);
+            rules::misnumbered(what, lost, &payload.mark(), sink);
+        }
+        _ => rules::numbered(Span::new(0, payload.bytes.len()), sink),
+    }
+    sink.end(&messages::QUERY_RESPONSE, &payload);
+}
+
+/// Gives an answer up: each of its datagrams is told on its own.
+fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
+    let Some(mut answer) = cx.talk.answers().take(at) else { return };
+    let lost = answer.buffer.parts().iter().any(|part| part.lost);
+    let evidence = Evidence {
+        began: cx.flow.began,
+        lost,
+        asked_party_seen: true,
+        waited: now.since(answer.mark.time) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    };
+    let missing = answer.order().err().flatten();
+    for (part, held) in answer.buffer.parts().iter().zip(&answer.held) {
+        let [from, to] = match answer.side {
+            Side::First => cx.flow.ends,
+            Side::Second => [cx.flow.ends[1], cx.flow.ends[0]],
+        };
+        let payload = Payload {
+            bytes: answer.buffer.bytes_of(part),
+            pieces: &answer.buffer.pieces_of(part),
+            inflated: false,
+            frame: part.frame,
+            time: part.time,
+            side: answer.side,
+            from,
+            to,
+            flow: cx.flow.number,
+            transport: cx.flow.transport,
+            lost: part.lost,
+        };
+        lone(&payload, answer.number, *held, sink);
+    }
+    rules::unfinished(missing, evidence, &answer.mark, sink);
+    answer.buffer.release(cx.budget);
+}
+
+/// Gives up what is overdue, or with `end` all.
+pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
+    let overdue = |answer: &Answer| end || answer.due <= now;
+    while let Some(at) = cx.talk.answers().waiting.iter().position(overdue) {
+        give_up(cx, at, now, sink);
+    }
+}

@@ -1,0 +1,135 @@
+//! What is remembered beyond one flow: how a game server stands with a master. Every entry names
+//! two hosts, and only their own traffic changes it.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, SocketAddr};
+
+use crate::kit::Time;
+
+/// Bytes of a game name that are remembered.
+const LONGEST_NAME: usize = 64;
+
+/// A game name, as far as it is remembered.
+pub(super) fn name(game: &[u8]) -> Box<[u8]> {
+    game.get(..LONGEST_NAME).unwrap_or(game).into()
+}
+
+/// A game server and a master: the server's host and query port, the master's endpoint.
+pub(super) type Pair = (IpAddr, u16, SocketAddr);
+/// A server's host and query port, and whom it speaks to.
+type Query = (IpAddr, u16, IpAddr);
+
+/// How a server stands with a master.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    /// Its latest heartbeat.
+    pub(super) latest: Time,
+    /// The latest that no change of the game's state caused.
+    pub(super) regular: Option<Time>,
+    /// It has answered a challenge.
+    pub(super) validated: bool,
+    /// It was challenged since the latest heartbeat.
+    pub(super) challenged: bool,
+}
+
+/// What spans the flows between two hosts.
+#[derive(Default)]
+pub struct Book {
+    standings: Kept<Pair, Standing>,
+    games: Kept<Query, Box<[u8]>>,
+}
+
+impl Book {
+    /// How a server stands. `Err`: it is not known, and `true` where it never was.
+    pub(super) fn standing(&mut self, pair: &Pair, most: usize) -> Result<&mut Standing, bool> {
+        self.standings.find(pair, most)
+    }
+
+    /// A heartbeat of a server that is not known, or stands no longer where it stood.
+    pub(super) fn begin(&mut self, pair: Pair, standing: Standing, most: usize) {
+        self.standings.keep(pair, standing, most);
+    }
+
+    /// A server leaves.
+    pub(super) fn forget(&mut self, pair: &Pair) {
+        self.standings.forget(pair);
+    }
+
+    /// A server says which game it runs.
+    pub(super) fn plays(&mut self, pair: &Pair, game: &[u8], most: usize) {
+        let (server, port, master) = *pair;
+        let query = (server, port, master.ip());
+        if self.games.find(&query, most).is_ok_and(|known| **known == *game) {
+            return;
+        }
+        self.games.keep(query, name(game), most);
+    }
+
+    /// The game of a server that another host has heard of.
+    pub(super) fn game(&mut self, server: SocketAddr, other: IpAddr, most: usize) -> Option<&[u8]> {
+        let game = self.games.find(&(server.ip(), server.port(), other), most);
+        game.ok().map(|game| &**game)
+    }
+}
+
+/// A map that forgets what was not asked for the longest.
+struct Kept<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+    forgot: bool,
+}
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Kept<K, V> {
+        Kept { young: HashMap::new(), old: HashMap::new(), forgot: false }
+    }
+}
+
+/// Entries of a kind that are kept at least, whatever else is to be remembered: they are larger
+/// than the facts that limit is for.
+const MOST: usize = 1 << 16;
+
+impl<K: Hash + Eq + Clone, V> Kept<K, V> {
+    /// `Err`: it is not there, and `true` where it never was.
+    fn find(&mut self, key: &K, most: usize) -> Result<&mut V, bool> {
+        if let Some((key, value)) = self.old.remove_entry(key) {
+            self.keep(key, value, most);
+        }
+        self.young.get_mut(key).ok_or(!self.forgot)
+    }
+
+    fn keep(&mut self, key: K, value: V, most: usize) {
+        if self.young.len() >= most.clamp(1, MOST) && !self.young.contains_key(&key) {
+            self.forgot |= !self.old.is_empty();
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.old.remove(&key);
+        self.young.insert(key, value);
+    }
+
+    fn forget(&mut self, key: &K) {
+        self.young.remove(key);
+        self.old.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_stays() {
+        let mut kept = Kept::default();
+        kept.keep(0, "zero", 2);
+        assert_eq!(kept.find(&9, 2), Err(true));
+        for key in 1..20 {
+            kept.keep(key, "other", 2);
+            assert_eq!(kept.find(&0, 2), Ok(&mut "zero"), "{key}");
+        }
+        assert!(kept.young.len() <= 2 && kept.old.len() <= 2);
+        assert_eq!(kept.find(&1, 2), Err(false), "it may have been there");
+        kept.forget(&0);
+        assert!(kept.find(&0, 2).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Which datagrams and streams speak this protocol. Other texts begin with a backslash too.
+
+use crate::kit::{Claim, Hint, StreamView};
+
+use super::rules::is_secure_string;
+use super::words::{self, Numbering, Text, is_query};
+
+/// Bytes at the end of a datagram among which its `\queryid\` stands.
+const TAIL: usize = 64;
+
+/// Whether a datagram is this protocol's.
+pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
+    let [b'\\', rest @ ..] = bytes else {
+        return if hint.forced { Claim::Weak } else { Claim::No };
+    };
+    if is_sure(bytes) {
+        return Claim::Sure;
+    }
+    let key = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let is_pair = key >= 2 && rest.get(key) == Some(&b'\\');
+    if is_pair || hint.known || hint.forced { Claim::Weak } else { Claim::No }
+}
+
+fn is_sure(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\\heartbeat\\")
+        || is_closed(bytes)
+        || is_challenge(bytes)
+        || is_query_only(bytes)
+        || bytes.strip_prefix(b"\\validate\\").is_some_and(|code| code.len() == 8)
+}
+
+/// Whether it ends as answers do: with `\final\`, or with the number of its part.
+fn is_closed(bytes: &[u8]) -> bool {
+    if bytes.ends_with(b"\\final\\") || bytes.ends_with(b"\\final") {
+        return true;
+    }
+    let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or(bytes);
+    let number = tail.windows(9).rposition(|window| window == b"\\queryid\\");
+    let number = number.and_then(|at| tail.get(at..));
+    number.is_some_and(|number| matches!(words::scan(number).numbering, Numbering::Parts { .. }))
+}
+
+fn is_challenge(bytes: &[u8]) -> bool {
+    let openings = [&b"\\basic\\\\secure\\"[..], b"\\basic\\secure\\", b"\\secure\\"];
+    let challenge = openings.into_iter().find_map(|opening| bytes.strip_prefix(opening));
+    challenge.is_some_and(|challenge| {
+        let challenge = challenge.split(|&byte| byte == b'\\').next().unwrap_or_default();
+        is_secure_string(challenge) || bytes.starts_with(b"\\basic")
+    })
+}
+
+/// Whether it is nothing but queries: `\info\`, `\rules\\players\`, `\status\xserverquery`.
+fn is_query_only(bytes: &[u8]) -> bool {
+    bytes.len() <= TAIL
+        && Text::new(bytes, 0).all(|pair| {
+            let bare = is_query(pair.key) && matches!(pair.text(), b"" | b"xserverquery");
+            bare && pair.opened
+                || pair.key.is_empty() && pair.value.is_none()
+                || pair.key == words::FINAL
+        })
+        && bytes.len() > 1
+}
+
+/// Whether a datagram opens a conversation: a heartbeat that answers no challenge.
+pub(super) fn opens(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\\heartbeat\\") && words::scan(bytes).validate.is_none()
+}
+
+/// How a stream's directions begin.
+const STREAMS: [&[u8]; 7] = [
+    b"\\basic\\\\secure\\",
+    b"\\basic\\secure\\",
+    b"\\secure\\",
+    b"\\gamename\\",
+    b"\\list\\\\gamename\\",
+    b"\\list\\gamename\\",
+    b"\\list\\cmp\\gamename\\",
+];
+/// How they go on, where their beginning is not in the capture, or is not the document's.
+const LATER: [&[u8]; 3] = [b"\\ip\\", b"\\list\\", b"\\echo\\"];
+
+/// Whether a stream is this protocol's.
+pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
+    let starts = |bytes: &[u8], with: &[&[u8]]| with.iter().any(|start| bytes.starts_with(start));
+    if view.bytes.iter().any(|bytes| starts(bytes, &STREAMS)) {
+        return Claim::Sure;
+    }
+    if view.bytes.iter().any(|bytes| starts(bytes, &LATER)) {
+        return Claim::Weak;
+    }
+    let undecided = |bytes: &[u8], ended: bool| {
+        let may = |start: &&&[u8]| start.len() > bytes.len() && start.starts_with(bytes);
+        !ended && STREAMS.iter().any(|start| may(&start))
+    };
+    let [first, second] = view.bytes;
+    let [first_ended, second_ended] = view.ended;
+    let silent = first.is_empty() && second.is_empty();
+    if undecided(first, first_ended) && undecided(second, second_ended) && !silent {
+        return Claim::Undecided;
+    }
+    match (silent, hint.known || hint.forced) {
+        (true, _) if !(first_ended && second_ended) => Claim::Undecided,
+        (_, true) => Claim::Weak,
+        _ => Claim::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn datagram(bytes: &[u8]) -> Claim {
+        claim(bytes, Hint::default())
+    }
+
+    fn stream(first: &[u8], second: &[u8]) -> Claim {
+        let view = StreamView { bytes: [first, second], began: [true; 2], ended: [false; 2] };
+        claim_stream(&view, Hint::default())
+    }
+
+    #[test]
+    fn what_says_itself_what_it_is() {
+        for text in [
+            r"\heartbeat\7778\gamename\ut\",
+            r"\heartbeat\x",
+            r"\basic\secure\l8jfVy",
+            r"\basic\\secure\l8-fVy",
+            r"\secure\SLXIUJ",
+            r"\status\",
+            r"\status\xserverquery",
+            r"\info\\rules\\players\",
+            r"\basic\",
+            r"\validate\SAaJHX96",
+            r"\validate\a+uKBylT\queryid\1.1",
+            r"\validate\\final\",
+            r"\score_16\0\teamname_1\allied\final\\queryid\1142.3",
+            r"\hostname\x\queryid\1.1",
+        ] {
+            assert_eq!(datagram(text.as_bytes()), Claim::Sure, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_others_say_too() {
+        let weak = [r"\hostname\x", r"\echo\hello", r"\info\file", r"\status\ready"];
+        for text in weak {
+            assert_eq!(datagram(text.as_bytes()), Claim::Weak, "{text}");
+        }
+        let no: [&[u8]; 8] = [
+            b"",
+            b"\\",
+            b"\\\\server\\share",
+            b"\\\x00\\",
+            b"0\n\\protocol\\47\\challenge\\1\n",
+            b"\xFF\xFF\xFF\xFFstatusResponse\n\\mapname\\q3dm1",
+            b"\\MAILSLOT",
+            b"text \\final\\",
+        ];
+        for bytes in no {
+            assert_eq!(datagram(bytes), Claim::No, "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn streams() {
+        assert_eq!(stream(b"", br"\basic\\secure\XDWAOR"), Claim::Sure);
+        assert_eq!(stream(br"\gamename\gamespy2\gam", b""), Claim::Sure);
+        assert_eq!(stream(b"", br"\basic\"), Claim::Undecided);
+        assert_eq!(stream(b"", b""), Claim::Undecided);
+        assert_eq!(stream(br"\ip\1.2.3.4", b""), Claim::Weak);
+        assert_eq!(stream(b"GET / HTTP/1.1\r\n", b""), Claim::No);
+        assert_eq!(stream(br"\basic instinct", b""), Claim::No);
+        assert_eq!(stream(b"", br"\"), Claim::Undecided);
+    }
+}

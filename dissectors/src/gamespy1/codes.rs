@@ -1,0 +1,74 @@
+//! The challenges that one party was given lately, and what its answer is worth.
+
+use crate::kit::{Payload, Read, Settings, Sink};
+
+use super::rules;
+use super::validate::{CHALLENGE, RESPONSE, expected};
+
+/// Challenges that may be answered at the same time.
+const MOST: usize = 4;
+
+/// What an answer to a challenge is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worth {
+    Right,
+    Wrong,
+    /// The game's key, or the challenge, is not known.
+    Unknown,
+}
+
+/// The latest challenges.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Challenges {
+    given: [Option<[u8; CHALLENGE]>; MOST],
+    next: usize,
+    /// One could not be read, or is none.
+    blurred: bool,
+}
+
+impl Challenges {
+    /// One more is given.
+    pub(super) fn give(&mut self, challenge: &[u8], payload: &Payload<'_>) {
+        match <[u8; CHALLENGE]>::try_from(challenge) {
+            Ok(challenge) if !payload.lost && rules::is_secure_string(&challenge) => {
+                if let Some(place) = self.given.get_mut(self.next % MOST) {
+                    *place = Some(challenge);
+                }
+                self.next = (self.next + 1) % MOST;
+            }
+            _ => self.blurred = true,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.given.iter().all(Option::is_none)
+    }
+
+    /// What a response to the latest challenge must be. `None`: no key.
+    pub(super) fn expected(&self, game: &[u8], settings: &Settings) -> Option<[u8; RESPONSE]> {
+        let latest = self.given.get((self.next + MOST - 1) % MOST).copied().flatten();
+        expected(game, latest?, settings)
+    }
+
+    /// Judges a response: to any of the challenges, for they may have crossed.
+    pub(super) fn judge<S: Sink>(
+        &self,
+        game: Option<&[u8]>,
+        code: Read<&[u8]>,
+        settings: &Settings,
+        sink: &mut S,
+    ) -> Worth {
+        if code.value.len() != RESPONSE {
+            return Worth::Wrong;
+        }
+        let Some(game) = game else { return Worth::Unknown };
+        let Some(latest) = self.expected(game, settings) else { return Worth::Unknown };
+        let mut given = self.given.iter().flatten();
+        let ok = given.any(|&given| expected(game, given, settings) == code.value.try_into().ok());
+        if !ok && self.blurred {
+            return Worth::Unknown;
+        }
+        rules::validate_code(code, ok, latest, sink);
+        if ok { Worth::Right } else { Worth::Wrong }
+    }
+}

@@ -1,0 +1,235 @@
+//! From the bytes of one whole message to its fields.
+
+use super::fields as f;
+use super::list::{self, Form};
+use super::words::{self, Text, Words, decimal, is_query};
+use super::{messages, rules};
+use crate::kit::{Endings, Field, Kind as FieldKind, Message, Pair, Reader, Sink, Span, decode};
+use crate::kit::{Text as Place, Transport};
+
+/// Nothing is judged by the reader alone: the text is split before it is read.
+pub(super) static ENDINGS: Endings =
+    Endings { whole: None, terminated: None, utf8: None, behind: None };
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Heartbeat,
+    Secure,
+    Validate,
+    ListRequest,
+    /// In this form.
+    ListResponse(Form),
+    Query,
+    Response,
+    Other,
+}
+
+impl Kind {
+    pub(super) fn message(self) -> &'static Message {
+        match self {
+            Kind::Heartbeat => &messages::HEARTBEAT,
+            Kind::Secure => &messages::SECURE,
+            Kind::Validate => &messages::VALIDATE,
+            Kind::ListRequest => &messages::LIST_REQUEST,
+            Kind::ListResponse(_) => &messages::LIST_RESPONSE,
+            Kind::Query => &messages::QUERY,
+            Kind::Response => &messages::QUERY_RESPONSE,
+            Kind::Other => &messages::TEXT,
+        }
+    }
+
+    /// What a text is.
+    pub(super) fn of(words: &Words<'_>, transport: Transport, wants: Form) -> Kind {
+        let tcp = transport == Transport::Tcp;
+        match words.first {
+            b"ip" => return Kind::ListResponse(Form::Text),
+            b"list" => return Kind::ListRequest,
+            words::FINAL if tcp => return Kind::ListResponse(wants),
+            _ => {}
+        }
+        if words.heartbeat.is_some() {
+            let answers = words.validate.is_some();
+            return if answers { Kind::Validate } else { Kind::Heartbeat };
+        }
+        let numbered = words.numbering != words::Numbering::Absent;
+        if words.validate.is_some() && (tcp || words.properties == 0) {
+            return Kind::Validate;
+        }
+        if words.secure.is_some() && words.queries == 0 && !numbered {
+            return Kind::Secure;
+        }
+        if tcp {
+            return match (words.first, wants) {
+                (b"gamename", _) => Kind::Validate,
+                (b"echo", _) => Kind::Other,
+                (_, Form::Groups | Form::Info) => Kind::ListResponse(wants),
+                _ => Kind::Other,
+            };
+        }
+        let query = is_query(words.first) || words.first == b"secure";
+        match () {
+            () if query && !numbered && words.properties == 0 => Kind::Query,
+            () if numbered || words.closed.is_some() => Kind::Response,
+            () if words.properties > 0 && words.gamename.is_some() => Kind::Response,
+            () => Kind::Other,
+        }
+    }
+}
+
+/// Decodes a text, and judges what it alone can show: its pairs and its closing.
+pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink: &mut S) {
+    if kind == Kind::ListResponse(Form::Text) {
+        list::text(bytes, words, sink);
+        return;
+    }
+    decode(bytes, &ENDINGS, sink, |r| {
+        if let Kind::ListResponse(form) = kind {
+            r.leaf(&f::FORM, 0, form as u64);
+        }
+        let in_map = matches!(kind, Kind::Response | Kind::Other);
+        if in_map {
+            r.open(&f::PROPERTIES);
+        }
+        pairs(r, bytes, 0, kind);
+        if in_map {
+            r.close();
+        }
+        Ok(())
+    });
+    rules::pairs(words.fault, sink);
+    if !words.is_sound() {
+        return;
+    }
+    let owes_final = kind == Kind::Validate;
+    if owes_final || words.closed.is_some() {
+        rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
+    }
+    if let Some(challenge) = words.secure {
+        rules::secure_string(challenge, sink);
+    }
+    if let Some(code) = words.validate {
+        rules::validate_string(code, sink);
+    }
+}
+
+/// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`.
+pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], sink: &mut S) {
+    decode(bytes, &ENDINGS, sink, |r| {
+        r.open(&f::PROPERTIES);
+        for &end in ends {
+            let start = r.at();
+            pairs(r, bytes.get(start..end).unwrap_or_default(), start, Kind::Response);
+        }
+        r.close();
+        Ok(())
+    });
+    let mut words = Words::default();
+    let mut start = 0;
+    for &end in ends {
+        words.read(bytes.get(start..end).unwrap_or_default(), start);
+        start = end;
+    }
+    rules::pairs(words.fault, sink);
+    if words.is_sound() && words.closed.is_some() {
+        rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
+    }
+}
+
+/// Decodes a datagram of an answer that never became whole.
+pub(super) fn fragment<S: Sink>(bytes: &[u8], answer: u32, part: u32, sink: &mut S) {
+    decode(bytes, &ENDINGS, sink, |r| {
+        r.leaf(&f::FRAGMENT_OF, 0, answer.into());
+        r.leaf(&f::PART, 0, part.into());
+        r.open(&f::PROPERTIES);
+        pairs(r, bytes, 0, Kind::Response);
+        r.close();
+        Ok(())
+    });
+    rules::pairs(words::scan(bytes).fault, sink);
+}
+
+/// What has been shown of a message that is shown once only.
+#[derive(Default)]
+struct Shown {
+    port: bool,
+    gamename: bool,
+    location: bool,
+    validate: bool,
+    challenge: bool,
+    query: bool,
+}
+
+fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: Kind) {
+    let mut shown = Shown::default();
+    for pair in Text::new(text, start) {
+        match pair.key {
+            b"" if pair.value.is_none() => framing(r, &f::BACKSLASH, pair.at(), pair.at()),
+            words::FINAL => framing(r, &f::FINAL, pair.at(), pair.key_at()),
+            words::QUERYID => framing(r, &f::QUERYID, pair.at(), pair.value_at()),
+            _ => keyed(r, &pair, kind, &mut shown),
+        }
+    }
+}
+
+/// A text whose backslashes, and whose key, belong to its bytes.
+pub(super) fn framing<S: Sink>(
+    r: &mut Reader<'_, S>,
+    field: &'static Field,
+    at: Span,
+    place: Span,
+) {
+    debug_assert!(field.kind == FieldKind::Text);
+    r.leaf(field, (at.end as usize).saturating_sub(r.at()), Place::at(place).value());
+}
+
+fn keyed<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, kind: Kind, shown: &mut Shown) {
+    let first = |shown: &mut bool| !std::mem::replace(shown, true);
+    let field = match (kind, pair.key) {
+        (Kind::Response | Kind::Other | Kind::ListResponse(_), _) => None,
+        (Kind::Heartbeat | Kind::Validate, b"heartbeat") if first(&mut shown.port) => {
+            return port(r, pair);
+        }
+        (Kind::Query, b"secure") if !shown.query && first(&mut shown.query) => {
+            return query(r, pair);
+        }
+        (Kind::Query, key) if is_query(key) && first(&mut shown.query) => return query(r, pair),
+        (Kind::Secure | Kind::Query, b"secure") if first(&mut shown.challenge) => {
+            Some(&f::CHALLENGE)
+        }
+        (_, b"gamename") if first(&mut shown.gamename) => Some(&f::GAMENAME),
+        (Kind::Validate, b"location") if first(&mut shown.location) => Some(&f::LOCATION),
+        (Kind::Validate, b"validate") if first(&mut shown.validate) => Some(&f::VALIDATE),
+        (Kind::ListRequest, b"list") if !pair.text().is_empty() => Some(&f::LIST),
+        _ => None,
+    };
+    let bare = pair.text().is_empty() && words::is_bare(pair.key);
+    match field {
+        Some(field) => framing(r, field, pair.at(), pair.value_at()),
+        None if bare && !matches!(kind, Kind::Response | Kind::Other) => {
+            framing(r, &f::KEYWORD, pair.at(), pair.key_at());
+        }
+        None => r.pair(&f::OTHER, pair),
+    }
+}
+
+fn port<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>) {
+    match decimal::<u32>(pair.text()).filter(|_| !pair.text().is_empty()) {
+        Some(port) => {
+            r.leaf(&f::PORT, pair.at().len() as usize, port.into());
+        }
+        None => framing(r, &f::PORT_TEXT, pair.at(), pair.value_at()),
+    }
+}
+
+/// The first keyword of a query, and what it asks about.
+fn query<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>) {
+    let (key, at) = (pair.key_at(), pair.at());
+    if pair.text().is_empty() {
+        framing(r, &f::QUERY, at, key);
+        return;
+    }
+    framing(r, &f::QUERY, Span { start: at.start, end: key.end }, key);
+    let field = if pair.key == b"secure" { &f::CHALLENGE } else { &f::ARGUMENT };
+    framing(r, field, at, pair.value_at());
+}

@@ -1,0 +1,57 @@
+//! The fields of the messages. The backslashes and the key belong to the value's bytes.
+
+use super::list::Form;
+use crate::kit::{Field, Kind, PairFields};
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => { $($(#[$doc])* pub(super) static $name: Field = $field;)+ };
+}
+
+fields! {
+    // Heartbeats, challenges and their answers
+    PORT = Field::new("port", "Query port", Kind::Unsigned);
+    PORT_TEXT = Field::new("port_text", "Query port, no number", Kind::Text).framing();
+    GAMENAME = Field::new("gamename", "Game name", Kind::Text);
+    LOCATION = Field::new("location", "Location", Kind::Text);
+    VALIDATE = Field::new("validate", "Validation code", Kind::Text);
+    CHALLENGE = Field::new("challenge", "Secure challenge", Kind::Text);
+
+    // Lists
+    LIST = Field::new("list", "Kind of list", Kind::Text);
+    FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
+    SERVERS = Field::new("servers", "Servers", Kind::List);
+    ADDRESS = Field::new("address", "IP and query port", Kind::Text);
+    BLOCK = Field::new("address", "IP and query port", Kind::Endpoint);
+    ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing();
+
+    // Queries and their answers
+    QUERY = Field::new("query", "Query", Kind::Text);
+    ARGUMENT = Field::new("argument", "Argument", Kind::Text);
+    PROPERTIES = Field::new("properties", "Properties", Kind::Map);
+    QUERYID = Field::new("queryid", "Query id", Kind::Text).framing();
+    FRAGMENT_OF = Field::new("queryid", "Query id", Kind::Unsigned);
+    PART = Field::new("part", "Part", Kind::Unsigned);
+
+    // Any message
+    KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing();
+    FINAL = Field::new("final", "End of the message", Kind::Text).framing();
+    BACKSLASH = Field::new("backslash", "Backslash", Kind::Text).framing();
+    PAIR = Field::new("pair", "Pair", Kind::Pair);
+    KEY = Field::new("key", "Key", Kind::Text);
+    VALUE = Field::new("value", "Value", Kind::Text);
+}
+
+/// A key that the document does not name, and its value.
+pub(super) static OTHER: PairFields = PairFields { pair: &PAIR, key: &KEY, value: &VALUE };
+
+fn form(value: u64) -> Option<&'static str> {
+    Some(match value {
+        v if v == Form::Text as u64 => "text",
+        v if v == Form::Compact as u64 => "compact: blocks of 4 bytes of address and 2 of port",
+        v if v == Form::Groups as u64 => "groups",
+        v if v == Form::Info as u64 => "info2",
+        v if v == Form::Enciphered as u64 => "enciphered, as the client's enctype asks: not read",
+        v if v == Form::Unknown as u64 => "neither text nor blocks of addresses",
+        _ => return None,
+    })
+}

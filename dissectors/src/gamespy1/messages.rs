@@ -1,0 +1,23 @@
+//! The messages, by the names scripts use.
+
+use crate::kit::{Message, Who};
+
+macro_rules! messages {
+    ($($ident:ident = $name:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+        $(pub(super) static $ident: Message =
+            Message { name: $name, label: $label, speaker: Who::$speaker, gist: $gist };)+
+        pub(super) static ALL: &[&Message] = &[$(&$ident),+];
+    };
+}
+
+messages! {
+    HEARTBEAT = "heartbeat", "Heartbeat", Server, "heartbeat[ of {gamename}][, query port {port}]";
+    SECURE = "secure", "Secure challenge", Master, "challenge[ {challenge}]";
+    VALIDATE = "validate", "Validation", Any, "answer to a challenge[: {validate}][, {gamename}]";
+    LIST_REQUEST = "list_request", "List request", Client, "list[ of {gamename}][, {list}]";
+    LIST_RESPONSE = "list_response", "Server list", Master, "list[ of {servers#} servers]";
+    QUERY = "query", "Query", Client, "query[ {query}]";
+    QUERY_RESPONSE = "query_response", "Answer to a query", Server, "answer[ of {properties#} properties]";
+    QUERY_FRAGMENT = "query_fragment", "Part of an answer", Server, "part[ {part}] of an answer that never became whole";
+    TEXT = "text", "Other text", Any, "other text";
+}

@@ -1,0 +1,103 @@
+//! The GameSpy text protocol, as 333networks documents it: "MasterServer".
+//!
+//! Game servers send heartbeats to a master over UDP and prove by a challenge that they are what
+//! they say; clients fetch the list of servers over TCP behind the same challenge, and query the
+//! servers. Everything is text: keys and values behind backslashes.
+//!
+//! What is odd about it: the document prints the texts without the backslash that an empty value
+//! has on the wire; a stream has no lengths, and its first message no end; lists may come as blocks
+//! of bytes, or enciphered; answers to queries, which the document leaves to the games, come in
+//! numbered parts, several to a datagram or one in several; and the code that proves a game is
+//! ciphered with the game's key, of which one only is known here.
+//!
+//! What one pair of hosts shows is judged here. Whether a client queries the servers it was told of
+//! (GS1032) takes more than two hosts to see: that rule is told here, not judged.
+
+mod answers;
+mod book;
+mod claim;
+mod codes;
+mod connection;
+mod decode;
+mod fields;
+mod list;
+mod messages;
+mod rules;
+mod stream;
+mod talk;
+mod uplink;
+mod validate;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use book::Book;
+pub use talk::Talk;
+
+use crate::kit::{
+    Claim, Closed, Context, Framed, Hint, Info, Payload, Protocol, Side, Sink, StreamView, Time,
+    Unread,
+};
+
+/// The protocol.
+pub struct GameSpy1;
+
+/// Masters over UDP, masters over TCP, another master's port of the document, and queries.
+const PORTS: &[u16] = &[27900, 28900, 27500, 7778];
+
+/// Whether masters usually hear heartbeats on this port.
+fn is_master_port(port: u16) -> bool {
+    matches!(port, 27900 | 27500)
+}
+
+impl Protocol for GameSpy1 {
+    const INFO: Info = Info {
+        id: "gamespy1",
+        title: "GameSpy text protocol",
+        ports: PORTS,
+        messages: messages::ALL,
+        rules: rules::ALL,
+    };
+    type Talk = Talk;
+    type Book = Book;
+
+    #[inline]
+    fn claim(bytes: &[u8], hint: Hint) -> Claim {
+        claim::claim(bytes, hint)
+    }
+
+    fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
+        claim::claim_stream(view, hint)
+    }
+
+    fn opens(bytes: &[u8]) -> bool {
+        claim::opens(bytes)
+    }
+
+    fn frame(talk: &mut Talk, side: Side, unread: &Unread<'_>) -> Framed {
+        let (framing, connection) = talk.stream();
+        stream::frame(framing, connection, side, unread)
+    }
+
+    fn closed<S: Sink>(
+        cx: &mut Context<'_, GameSpy1>,
+        how: Closed,
+        payload: &Payload<'_>,
+        sink: &mut S,
+    ) {
+        connection::closed(cx, how, payload, sink);
+    }
+
+    fn message<S: Sink>(cx: &mut Context<'_, GameSpy1>, payload: &Payload<'_>, sink: &mut S) {
+        talk::message(cx, payload, sink);
+    }
+
+    fn deadline(talk: &Talk) -> Option<Time> {
+        talk.due()
+    }
+
+    fn elapse<S: Sink>(cx: &mut Context<'_, GameSpy1>, now: Time, end: bool, sink: &mut S) {
+        talk::elapse(cx, now, end, sink);
+    }
+}

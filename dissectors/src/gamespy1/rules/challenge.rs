@@ -1,0 +1,82 @@
+//! The secure challenge and its answer.
+
+use crate::kit::{Evidence, Mark, Read, Sink};
+use crate::rule;
+
+use crate::gamespy1::validate::{CHALLENGE, RESPONSE};
+
+rule! {
+    /// Games answer nothing else: a longer or stranger challenge keeps them out.
+    pub GS1003 "secure-string" { severity: Error, who: Master, needs: Message,
+        asks: "the challenge is 6 characters of A-Z a-z 0-9",
+        cite: [(Networks333, "Servers", "The challenge consists of a 6 byte string of random characters that consists of lowercase and uppercase characters, as well as numbers")],
+        right: registered!(),
+        wrong: concat!(
+            r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", "\n",
+            r"0.02 m > s:7778  '\\basic\\\\secure\\l8-fVy'") }
+}
+
+/// Whether a challenge is one.
+pub(in crate::gamespy1) fn is_secure_string(challenge: &[u8]) -> bool {
+    challenge.len() == CHALLENGE && challenge.iter().all(u8::is_ascii_alphanumeric)
+}
+
+pub(in crate::gamespy1) fn secure_string<S: Sink>(challenge: Read<&[u8]>, sink: &mut S) {
+    sink.judged(&GS1003, is_secure_string(challenge.value), challenge.at, || {
+        format!("the challenge is {:?}", String::from_utf8_lossy(challenge.value))
+    });
+}
+
+rule! {
+    /// The six enciphered bytes make eight characters, always: anything else was not made by the algorithm.
+    pub GS1004 "validate-string" { severity: Error, who: Any, needs: Message,
+        asks: "the response is 8 characters",
+        cite: [(Networks333, "Clients", "responds with its game name, location and 8 byte validation code")],
+        right: registered!(),
+        wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX9\\final\\'") }
+}
+
+pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mut S) {
+    sink.judged(&GS1004, code.value.len() == RESPONSE, code.at, || {
+        format!("the response has {} characters", code.value.len())
+    });
+}
+
+rule! {
+    /// This is how a master tells a game from a stranger; a wrong response keeps a server off the list, and a client without one.
+    pub GS1005 "validate-code" { severity: Error, who: Any, needs: Interval,
+        asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key",
+        cite: [(Networks333, "Clients", "All legitimate game clients automatically respond with the correct code")],
+        right: registered!(),
+        wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\XuXkWPKC\\final\\'") }
+}
+
+/// A response of the right length, of a game whose key is known. `expected`: what one of the
+/// challenges that were given asks for.
+pub(in crate::gamespy1) fn validate_code<S: Sink>(
+    code: Read<&[u8]>,
+    ok: bool,
+    expected: [u8; RESPONSE],
+    sink: &mut S,
+) {
+    sink.judged(&GS1005, ok, code.at, || wrong_code(code.value, expected));
+}
+
+/// The same, where the response came before its challenge.
+pub(in crate::gamespy1) fn early_code<S: Sink>(
+    code: &[u8],
+    expected: [u8; RESPONSE],
+    lost: bool,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let evidence = Evidence { lost, ..Evidence::default() };
+    sink.recalled(&GS1005, code == expected, evidence, mark, || {
+        format!("{}; it came before the challenge", wrong_code(code, expected))
+    });
+}
+
+fn wrong_code(code: &[u8], expected: [u8; RESPONSE]) -> String {
+    let (code, expected) = (String::from_utf8_lossy(code), String::from_utf8_lossy(&expected));
+    format!("the response is {code:?}, the algorithm gives {expected:?}")
+}

@@ -1,0 +1,244 @@
+//! The TCP connection on which a client is given a list.
+
+use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::rule;
+
+use crate::gamespy1::list::is_address;
+
+rule! {
+    /// A client waits for the challenge; a master that opens otherwise is not understood.
+    pub GS1010 "master-speaks-first" { severity: Error, who: Master, needs: Beginning,
+        asks: "on TCP the master opens with basic and a secure challenge",
+        cite: [(Networks333, "Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
+}
+
+/// The master's first words. `challenge`: there is one among them; `basic`: that stands before it.
+pub(in crate::gamespy1) fn master_opens<S: Sink>(
+    challenge: bool,
+    basic: bool,
+    at: Span,
+    sink: &mut S,
+) {
+    if challenge && !basic {
+        sink.noted(&GS1010, at, || "secure without basic".into());
+        return;
+    }
+    sink.judged(&GS1010, challenge, at, || "the master's first words are no challenge".into());
+}
+
+rule! {
+    /// A master that is not told the game has no key to check the response with.
+    pub GS1011 "client-validates" { severity: Error, who: Client, needs: Beginning,
+        asks: "the client's first words are gamename, location and validate",
+        cite: [(Networks333, "Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: concat!(
+            r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
+            r"0.02 c > m:28900  tcp '\\gamename\\ut\\validate\\3JOdDFU5\\final\\'") }
+}
+
+/// The client's first words lack these.
+pub(in crate::gamespy1) fn client_opens<S: Sink>(
+    missing: Option<&'static str>,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&GS1011, missing.is_none(), at, || {
+        format!("the client's first words lack {}", missing.unwrap_or_default())
+    });
+}
+
+rule! {
+    /// A master owes a list to games only.
+    pub GS1012 "list-after-validate" { severity: Error, who: Client, needs: Beginning,
+        asks: "`\\list\\` is asked only after a validate",
+        cite: [(Networks333, "Clients", "Immediately after sending the correct response, the client requests the list of game server addresses.")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: concat!(
+            r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
+            r"0.02 c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'", "\n",
+            "0.03 m:28900 > c  tcp fin") }
+}
+
+pub(in crate::gamespy1) fn list_after_validate<S: Sink>(ok: bool, at: Span, sink: &mut S) {
+    sink.judged(&GS1012, ok, at, || "a list is asked for without a validate".into());
+}
+
+rule! {
+    /// The response proves one game: with it, the lists of others are not to be had.
+    pub GS1013 "list-game" { severity: Error, who: Client, needs: Message,
+        asks: "the list is asked for the game that was validated",
+        cite: [(Networks333, "Clients", "\\list\\gamename\\ut")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: validated!(r"0.03 c > m:28900  tcp '\\list\\\\gamename\\unreal\\final\\'", "0.05 m:28900 > c  tcp fin") }
+}
+
+pub(in crate::gamespy1) fn list_game<S: Sink>(
+    asked: Option<Read<&[u8]>>,
+    validated: &[u8],
+    sink: &mut S,
+) {
+    let at = asked.map(|asked| asked.at).unwrap_or_default();
+    let same = asked.is_some_and(|asked| asked.value.eq_ignore_ascii_case(validated));
+    sink.judged(&GS1013, same, at, || {
+        let validated = String::from_utf8_lossy(validated);
+        match asked {
+            Some(asked) => format!(
+                "the list of {:?} is asked for, {validated:?} was validated",
+                String::from_utf8_lossy(asked.value)
+            ),
+            None => format!("the list of no game is asked for, {validated:?} was validated"),
+        }
+    });
+}
+
+rule! {
+    /// The challenge guards nothing if the list is given away without its answer.
+    pub GS1014 "list-guarded" { severity: Error, who: Master, needs: Beginning,
+        asks: "no list for a client whose validate is missing or wrong",
+        cite: [(Networks333, "Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: concat!(
+            r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
+            r"0.02 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin") }
+}
+
+/// What a list was given for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gamespy1) enum Grant {
+    /// A validate that is right.
+    Right,
+    /// One that is wrong.
+    Wrong,
+    /// None.
+    Missing,
+}
+
+pub(in crate::gamespy1) fn list_guarded<S: Sink>(grant: Grant, at: Span, sink: &mut S) {
+    sink.judged(&GS1014, grant == Grant::Right, at, || {
+        let what = if grant == Grant::Wrong { "is wrong" } else { "is missing" };
+        format!("a list for a client whose validate {what}")
+    });
+}
+
+rule! {
+    /// Clients query what the list says; an address they cannot read is a server nobody sees.
+    pub GS1015 "list-addresses" { severity: Error, who: Master, needs: Message,
+        asks: "every `\\ip\\` value is a dotted-decimal IPv4 address, ':' and a port 1-65535",
+        cite: [(Networks333, "Clients", "a complete list of server addresses consisting of the IP and query port")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: listed!(r"\\ip\\10.0.0.2:0\\final\\", " fin") }
+}
+
+/// An address of a list in text.
+pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mut S) {
+    sink.judged(&GS1015, is_address(address.value), address.at, || {
+        format!("{:?} is no address with a port", String::from_utf8_lossy(address.value))
+    });
+}
+
+/// A block of a compact list.
+pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut S) {
+    let [.., high, low] = block.value;
+    sink.judged(&GS1015, [high, low] != [0, 0], block.at, || "the port is 0".into());
+}
+
+/// Bytes that make no block.
+pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1015, false, at, || format!("{} bytes are left over: a block has 6", at.len()));
+}
+
+rule! {
+    /// Without `\final\` a client cannot tell a short list from a broken connection.
+    pub GS1016 "list-complete" { severity: Error, who: Master, needs: Interval,
+        asks: "a list ends in `\\final\\` before the connection closes",
+        cite: [(Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final\\")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: listed!(r"\\ip\\10.0.0.2:7778\\ip\\10.0.1.2:7778", " fin") }
+}
+
+pub(in crate::gamespy1) fn list_complete<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1016, true, at, String::new);
+}
+
+/// A list without its end. `lost`: the recording may have lost that.
+pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut S) {
+    let evidence = Evidence { lost, ..Evidence::default() };
+    sink.recalled(&GS1016, false, evidence, mark, || {
+        "the connection closes before \\final\\".into()
+    });
+}
+
+rule! {
+    /// Many clients read until the connection closes: an open one keeps them waiting.
+    pub GS1017 "master-closes" { severity: Warning, who: Master, needs: Answer,
+        asks: "the master closes the connection behind the list, within the answer timeout",
+        cite: [(Networks333, "Clients", "When the list has been sent, the masterserver closes the connection.")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", "\nend 9") }
+}
+rule! {
+    /// A stranger who is told why knows what to try next; silence is what the document asks for.
+    pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Answer,
+        asks: "on TCP a wrong validate closes the connection without an answer",
+        cite: [(Networks333, "Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
+        right: concat!(
+            r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
+            r"0.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\12345678\\final\\'", "\n",
+            "0.03 m:28900 > c  tcp fin"),
+        wrong: concat!(
+            r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
+            r"0.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\12345678\\final\\'", "\n",
+            r"0.03 m:28900 > c  tcp '\\echo\\You failed to authenticate.\\final\\' fin") }
+}
+
+/// Why a master should close the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gamespy1) enum Closing {
+    /// It has given the list.
+    Listed,
+    /// The client's validate is wrong.
+    BadValidate,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gamespy1) enum Closed {
+    InTime,
+    /// So many nanoseconds later.
+    Late(i64),
+    /// Not at all, so far.
+    Open,
+    /// It spoke instead.
+    Spoke,
+}
+
+/// `mark`: the list, or the validate. `evidence`: whether waiting proves anything.
+pub(in crate::gamespy1) fn master_closes<S: Sink>(
+    why: Closing,
+    closed: Closed,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let (rule, after) = match why {
+        Closing::Listed => (&GS1017, "the list"),
+        Closing::BadValidate => (&GS1018, "a wrong validate"),
+    };
+    // What was seen to come late, or instead, needs no waiting.
+    let evidence = match closed {
+        Closed::InTime | Closed::Open => evidence,
+        Closed::Late(_) | Closed::Spoke => {
+            Evidence { waited: true, asked_party_seen: true, ..evidence }
+        }
+    };
+    sink.recalled(rule, closed == Closed::InTime, evidence, mark, || match closed {
+        Closed::Late(late) => {
+            format!("the connection is closed {:.1} s behind {after}", late as f64 / 1e9)
+        }
+        Closed::Spoke => format!("{after} is answered"),
+        Closed::InTime | Closed::Open => format!("the connection stays open behind {after}"),
+    });
+}

@@ -1,0 +1,113 @@
+//! Queries to game servers, and their answers in parts.
+
+use crate::kit::{Evidence, Mark, Sink, Span};
+use crate::rule;
+
+rule! {
+    /// A server that does not answer is shown as dead, or not at all.
+    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer,
+        asks: "a game server answers a query (`\\info\\`, `\\status\\`, `\\basic\\`, `\\rules\\`, `\\players\\`)",
+        cite: [(Networks333, "Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        right: concat!(
+            r"0.00 c > s:7778  '\\info\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'"),
+        wrong: concat!(
+            r"0.00 c > s:7778  '\\info\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'", "\n",
+            r"1.00 c > s:7778  '\\players\\'", "\n",
+            "end 9") }
+}
+
+pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1030, true, at, String::new);
+}
+
+pub(in crate::gamespy1) fn query_ignored<S: Sink>(
+    query: &str,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS1030, false, evidence, mark, || format!("no answer came to \\{query}\\"));
+}
+
+rule! {
+    /// Datagrams overtake each other and get lost: the numbers are all a reader has to put an answer together.
+    pub GS1031 "queryid" { severity: Error, who: Server, needs: Answer,
+        asks: "the parts of an answer carry one queryid, numbered from 1 without a gap, `\\final\\` in the last",
+        cite: [(Networks333, "Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        right: concat!(
+            r"0.00 c > s:7778  '\\status\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\queryid\\1.1'", "\n",
+            r"0.02 s:7778 > c  '\\player_0\\Ann\\queryid\\1.2\\final\\'"),
+        wrong: concat!(
+            r"0.00 c > s:7778  '\\status\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\queryid\\1.1'", "\n",
+            r"0.02 s:7778 > c  '\\player_0\\Ann\\queryid\\1.3\\final\\'", "\n",
+            "end 9") }
+}
+
+/// An answer is whole and rightly numbered.
+pub(in crate::gamespy1) fn numbered<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1031, true, at, String::new);
+}
+
+/// What is wrong with the numbers of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gamespy1) enum Misnumbered {
+    Absent,
+    Unreadable,
+    FromZero,
+    /// `\final\` stands in the first of these parts, the other is the last.
+    FinalInside(u32, u32),
+}
+
+/// An answer shows by itself that it is wrongly numbered: nothing need be waited for.
+pub(in crate::gamespy1) fn misnumbered<S: Sink>(
+    what: Misnumbered,
+    lost: bool,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let evidence = Evidence { lost, waited: true, asked_party_seen: true, ..Evidence::default() };
+    sink.recalled(&GS1031, false, evidence, mark, || match what {
+        Misnumbered::Absent => "there is no queryid".into(),
+        Misnumbered::Unreadable => {
+            "the queryid is no ANSWER.PART, or does not go on from the one before".into()
+        }
+        Misnumbered::FromZero => "the parts are numbered from 0, not from 1".into(),
+        Misnumbered::FinalInside(closed, last) => {
+            format!("\\final\\ stands in part {closed}, part {last} is there as well")
+        }
+    });
+}
+
+/// An answer that was given up. `missing`: the first part that never came, if that is known;
+/// otherwise the end is what is missing.
+pub(in crate::gamespy1) fn unfinished<S: Sink>(
+    missing: Option<u32>,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS1031, false, evidence, mark, || match missing {
+        Some(part) => format!("part {part} is missing"),
+        None => "the part with \\final\\ is missing".into(),
+    });
+}
+
+rule! {
+    /// A list that nobody queries was fetched for nothing: by a tool, perhaps, and not by a game.
+    ///
+    /// It takes more than one pair of hosts to see: the conversation of one pair does not judge it.
+    pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Answer,
+        asks: "a client queries the servers of the list it got",
+        cite: [(Networks333, "Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'"),
+        wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\nend 60") }
+}
+
+/// Where the whole of a message stands.
+pub(in crate::gamespy1) fn whole(mark: &Mark) -> Span {
+    Span { start: 0, end: mark.length }
+}

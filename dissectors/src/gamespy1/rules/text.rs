@@ -1,0 +1,49 @@
+//! How every text is put together.
+
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+rule! {
+    /// Readers take keys and values by turns: behind a key without a value, every value is taken for a key.
+    pub GS1001 "pairs" { severity: Error, who: Any, needs: Message,
+        asks: "a text is `\\key\\value` pairs; the keyword `final` alone has no value",
+        cite: [(Networks333, "Servers", "\\heartbeat\\7778\\gamename\\ut\\")],
+        right: registered!(),
+        wrong: r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename'" }
+}
+
+/// `fault`: the first thing that is no pair.
+pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, sink: &mut S) {
+    let (at, what) = fault.unwrap_or_default();
+    sink.judged(&GS1001, fault.is_none(), at, || what.to_owned());
+}
+
+rule! {
+    /// A reader of a stream waits for `\final\`: without it the message never ends, and what stands behind it belongs to nothing.
+    pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
+        asks: "`\\final` closes a validate, a list and a query answer, with nothing behind but a backslash",
+        cite: [(Networks333, "Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
+               (Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final\\")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
+}
+
+/// `closed`: where `\final` stands; `behind`: what stands behind it that should not; `numbered`: a
+/// `\queryid\` does, as GameSpy's own software writes it.
+pub(in crate::gamespy1) fn final_closes<S: Sink>(
+    closed: Option<Span>,
+    behind: Option<Span>,
+    numbered: bool,
+    sink: &mut S,
+) {
+    match (closed, behind) {
+        (None, _) => sink.judged(&GS1002, false, Span::default(), || "no \\final closes it".into()),
+        (Some(_), Some(behind)) => sink.judged(&GS1002, false, behind, || {
+            format!("{} bytes stand behind \\final", behind.len())
+        }),
+        (Some(at), None) if numbered => sink.noted(&GS1002, at, || {
+            "\\queryid\\ stands behind \\final\\, as GameSpy's own software writes it".into()
+        }),
+        (Some(at), None) => sink.judged(&GS1002, true, at, String::new),
+    }
+}

@@ -1,0 +1,189 @@
+//! Game servers that let masters know of them.
+
+use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::rule;
+
+use crate::gamespy1::words::decimal;
+
+rule! {
+    /// The port and the game are all a heartbeat says; the address is the datagram's.
+    pub GS1020 "heartbeat-layout" { severity: Error, who: Server, needs: Message,
+        asks: "a heartbeat is `\\heartbeat\\PORT\\gamename\\GAME`, port 1-65535",
+        cite: [(Networks333, "Servers", "this information contains only the query port of the server, as well as the game name (ut)")],
+        right: registered!(),
+        wrong: r"0.00 s:7778 > m  '\\heartbeat\\0\\gamename\\ut\\'" }
+}
+
+/// Judges a heartbeat's own keys, and returns what they say. `first`: the message's first key.
+pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
+    port: Read<&[u8]>,
+    gamename: Option<Read<&'a [u8]>>,
+    first: &[u8],
+    sink: &mut S,
+) -> Option<(u16, &'a [u8])> {
+    let number = decimal::<u16>(port.value).filter(|&port| port > 0);
+    let game = gamename.map(|game| game.value).filter(|game| !game.is_empty());
+    let in_order =
+        first == b"heartbeat" && gamename.is_none_or(|game| game.at.start > port.at.start);
+    let said = number.zip(game).filter(|_| in_order);
+    sink.judged(&GS1020, said.is_some(), port.at, || match (number, game) {
+        (None, _) => format!("{:?} is no port", String::from_utf8_lossy(port.value)),
+        (_, None) => "there is no game name".into(),
+        _ => "the heartbeat does not stand first".into(),
+    });
+    said
+}
+
+rule! {
+    /// A server that is not challenged cannot prove that it is one, and is not listed.
+    pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Answer,
+        asks: "the first heartbeat is answered by basic and a secure challenge",
+        cite: [(Networks333, "Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
+        right: registered!(),
+        wrong: concat!(
+            r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", "\n",
+            r"0.02 m > s:7778  '\\info\\'", "\n",
+            r"0.03 s:7778 > m  '\\hostname\\Test\\queryid\\1.1\\final\\'", "\n",
+            "end 9") }
+}
+
+/// The first heartbeat is challenged.
+pub(in crate::gamespy1) fn challenged<S: Sink>(basic: bool, at: Span, sink: &mut S) {
+    if basic {
+        sink.judged(&GS1021, true, at, String::new);
+    } else {
+        sink.noted(&GS1021, at, || "secure without basic".into());
+    }
+}
+
+/// It was not.
+pub(in crate::gamespy1) fn unchallenged<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS1021, false, evidence, mark, || {
+        "no challenge came to the first heartbeat".into()
+    });
+}
+
+rule! {
+    /// A server that leaves the challenge unanswered is not listed.
+    pub GS1022 "challenge-answered" { severity: Error, who: Server, needs: Answer,
+        asks: "the server answers with heartbeat, gamename, validate and final",
+        cite: [(Networks333, "Servers", "The UT server, if legitimate, responds with its heartbeat port, game name and 8 byte validation code")],
+        right: registered!(),
+        wrong: challenged!("end 9") }
+}
+
+/// A challenge was answered. `missing`: what the answer lacks; `as_query`: it is written as an
+/// answer to a query, as GameSpy's own software does.
+pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
+    missing: Option<&'static str>,
+    as_query: bool,
+    lost: bool,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    let at = Span { start: 0, end: mark.length };
+    match missing {
+        None => sink.judged(&GS1022, true, at, String::new),
+        Some(missing) if as_query => {
+            sink.noted(&GS1022, at, || format!("answered as a query, without {missing}"))
+        }
+        // The answer itself is the proof: nothing need be waited for.
+        Some(missing) => {
+            let evidence =
+                Evidence { lost, waited: true, asked_party_seen: true, ..Evidence::default() };
+            sink.recalled(&GS1022, false, evidence, mark, || format!("the answer lacks {missing}"));
+        }
+    }
+}
+
+/// A challenge was not answered.
+pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS1022, false, evidence, mark, || "no validate came to the challenge".into());
+}
+
+rule! {
+    /// The challenge was for one server: the answer of another says nothing about it.
+    pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Message,
+        asks: "the answer has the port and the game name of the heartbeat",
+        cite: [(Networks333, "Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
+        right: registered!(),
+        wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7779\\gamename\\ut\\validate\\SAaJHX96\\final\\'") }
+}
+
+/// Port and game name of the heartbeat, and of the answer.
+pub(in crate::gamespy1) fn same_server<S: Sink>(
+    beat: (u16, &[u8]),
+    answer: (u16, &[u8]),
+    at: Span,
+    sink: &mut S,
+) {
+    let same = beat.0 == answer.0 && beat.1.eq_ignore_ascii_case(answer.1);
+    sink.judged(&GS1023, same, at, || {
+        let name = |name| String::from_utf8_lossy(name).into_owned();
+        format!(
+            "the heartbeat is of {:?} on port {}, the answer of {:?} on port {}",
+            name(beat.1),
+            beat.0,
+            name(answer.1),
+            answer.0
+        )
+    });
+}
+
+/// Nanoseconds between heartbeats, at least.
+const SHORTEST: i64 = 30_000_000_000;
+/// And at most.
+pub(in crate::gamespy1) const LONGEST: i64 = 300_000_000_000;
+
+rule! {
+    /// Masters forget a server after some minutes of silence, and take a faster one for an attack.
+    pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
+        asks: "heartbeats come twice a minute to once in five minutes; the answer to a challenge does not count",
+        cite: [(Networks333, "Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],
+        right: registered!(r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'"),
+        wrong: registered!(r"10.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'") }
+}
+
+/// Nanoseconds since the heartbeat before; `regular`: since the last that no change of the game's
+/// state caused, if this one has no such cause either.
+pub(in crate::gamespy1) fn interval<S: Sink>(
+    latest: i64,
+    regular: Option<i64>,
+    at: Span,
+    sink: &mut S,
+) {
+    let early = regular.is_some_and(|regular| regular < SHORTEST);
+    let late = latest > LONGEST;
+    // A heartbeat for a cause may come at any time: it shows only that none is overdue.
+    if regular.is_none() && !late {
+        return;
+    }
+    sink.judged(&GS1024, !early && !late, at, || {
+        let seconds = |nanoseconds: i64| nanoseconds as f64 / 1e9;
+        format!(
+            "{:.1} s since the heartbeat before",
+            seconds(regular.filter(|_| early).unwrap_or(latest))
+        )
+    });
+}
+
+rule! {
+    /// One proof is enough as long as the heartbeats go on; more challenges are traffic for nothing.
+    pub GS1025 "no-rechallenge" { severity: Note, who: Master, needs: Interval,
+        asks: "a server that is validated and keeps sending is not challenged again",
+        cite: [(Networks333, "Servers", "The masterserver does not verify the UT server anymore, as long as it keeps sending heartbeats")],
+        right: registered!(r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", r"120.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'"),
+        wrong: registered!(
+            r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'",
+            r"60.02 m > s:7778  '\\basic\\\\secure\\XDWAOR'",
+            r"60.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\3JOdDFU5\\final\\'") }
+}
+
+/// A validated server goes on: it was challenged again, or it was not.
+pub(in crate::gamespy1) fn rechallenged<S: Sink>(again: bool, at: Span, sink: &mut S) {
+    sink.judged(&GS1025, !again, at, || "the server was validated before".into());
+}

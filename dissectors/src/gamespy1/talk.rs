@@ -1,0 +1,282 @@
+//! The conversation of one flow: which message a payload is, and who is to hear of it.
+
+use crate::kit::{Context, Evidence, Mark, Payload, Side, Sink, Time, Transport};
+
+use super::answers::{self, Answers};
+use super::connection::{self, Connection};
+use super::decode::{self, Kind};
+use super::list::{self, Form};
+use super::stream::Framing;
+use super::uplink::{self, Uplink};
+use super::words::{self, Words};
+use super::{GameSpy1, rules};
+
+type Cx<'c> = Context<'c, GameSpy1>;
+
+/// Queries of one flow that may wait at the same time, beside the oldest.
+const MOST_WAITING: usize = 7;
+
+/// What one flow is up to.
+#[derive(Default)]
+pub struct Talk {
+    /// The oldest query that waits for its answer.
+    asked: Option<Asked>,
+    /// What a flow of one query never has.
+    more: Option<Box<More>>,
+}
+
+#[derive(Default)]
+struct More {
+    waiting: Vec<Asked>,
+    answers: Answers,
+    uplink: Option<Box<Uplink>>,
+    connection: Option<Box<Connection>>,
+    framing: Framing,
+}
+
+/// A query that waits for its answer.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    mark: Mark,
+    word: Word,
+}
+
+/// What is asked for, and owed an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Info,
+    Status,
+    Basic,
+    Rules,
+    Players,
+}
+
+impl Word {
+    fn of(first: &[u8]) -> Option<Word> {
+        Some(match first {
+            b"info" => Word::Info,
+            b"status" => Word::Status,
+            b"basic" => Word::Basic,
+            b"rules" => Word::Rules,
+            b"players" => Word::Players,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Word::Info => "info",
+            Word::Status => "status",
+            Word::Basic => "basic",
+            Word::Rules => "rules",
+            Word::Players => "players",
+        }
+    }
+}
+
+impl Talk {
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    pub(super) fn answers(&mut self) -> &mut Answers {
+        &mut self.more().answers
+    }
+
+    pub(super) fn uplink(&mut self) -> &mut Uplink {
+        self.more().uplink.get_or_insert_default()
+    }
+
+    pub(super) fn uplink_so_far(&mut self) -> Option<&mut Uplink> {
+        self.more.as_mut()?.uplink.as_deref_mut()
+    }
+
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        self.more().connection.get_or_insert_default()
+    }
+
+    pub(super) fn connection_so_far(&mut self) -> Option<&mut Connection> {
+        self.more.as_mut()?.connection.as_deref_mut()
+    }
+
+    /// How far the stream is read, and what it said.
+    pub(super) fn stream(&mut self) -> (&mut Framing, Option<&Connection>) {
+        let more = self.more();
+        (&mut more.framing, more.connection.as_deref())
+    }
+
+    /// When the first of the answers in parts is overdue.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.more.as_ref()?.answers.due()
+    }
+
+    fn take(&mut self, at: usize) -> Option<Asked> {
+        let waiting = self.more.as_mut().map(|more| &mut more.waiting);
+        match (at, waiting) {
+            (0, waiting) => {
+                let next = waiting.filter(|rest| !rest.is_empty()).map(|rest| rest.remove(0));
+                std::mem::replace(&mut self.asked, next)
+            }
+            (at, Some(waiting)) if at <= waiting.len() => Some(waiting.remove(at - 1)),
+            _ => None,
+        }
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Asked> {
+        self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
+    }
+}
+
+/// One datagram, or one framed message.
+pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    if payload.transport == Transport::Tcp {
+        in_stream(cx, payload, sink);
+        return;
+    }
+    let words = words::scan(payload.bytes);
+    let kind = Kind::of(&words, Transport::Udp, Form::Text);
+    if kind == Kind::Response {
+        if answers::datagram(cx, payload, &words, sink) {
+            answered(cx, payload, sink);
+        }
+        expire(cx, payload.time, false, sink);
+        return;
+    }
+    decode::message(payload.bytes, &words, kind, sink);
+    match kind {
+        Kind::Heartbeat => uplink::heartbeat(cx, payload, &words, sink),
+        Kind::Secure => uplink::secure(cx, payload, &words, sink),
+        Kind::Validate => uplink::validate(cx, payload, &words, sink),
+        Kind::Query => query(cx, payload, &words, sink),
+        _ => {}
+    }
+    expire(cx, payload.time, false, sink);
+    sink.end(kind.message(), payload);
+}
+
+fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    cx.talk.more().framing.spoke(payload.side);
+    let connection = cx.talk.connection();
+    let owes = connection.owes().filter(|_| connection.is_master(payload.side));
+    let bytes = payload.bytes;
+    let words = words::scan(bytes);
+    let text = bytes.starts_with(b"\\") && !is_blocks(owes, &words);
+    if !text {
+        let form = owes.filter(|form| matches!(form, Form::Compact | Form::Enciphered));
+        let complete = match form.unwrap_or(Form::Unknown) {
+            Form::Compact => Some(list::compact(bytes, sink)),
+            form => {
+                list::opaque(bytes, form, sink);
+                None
+            }
+        };
+        connection::list_response(cx, payload, complete, sink);
+        sink.end(Kind::ListResponse(Form::Compact).message(), payload);
+        return;
+    }
+    let wants = owes.unwrap_or_default();
+    let kind = Kind::of(&words, Transport::Tcp, wants);
+    decode::message(bytes, &words, kind, sink);
+    match kind {
+        Kind::Secure => connection::secure(cx, payload, &words, sink),
+        Kind::Validate => connection::validate(cx, payload, &words, sink),
+        Kind::ListRequest => connection::list_request(cx, payload, &words, sink),
+        Kind::ListResponse(_) => {
+            connection::list_response(cx, payload, Some(words.closed.is_some()), sink);
+        }
+        _ => connection::other(cx, payload, sink),
+    }
+    sink.end(kind.message(), payload);
+}
+
+/// Whether what begins with a backslash is a list in blocks none the less: its first address may
+/// begin with that byte.
+fn is_blocks(owes: Option<Form>, words: &Words<'_>) -> bool {
+    let text = [&b"ip"[..], b"echo", b"basic", b"secure"].contains(&words.first);
+    match owes {
+        Some(Form::Compact) => !text,
+        Some(Form::Enciphered) => !text && words.first != words::FINAL,
+        _ => false,
+    }
+}
+
+/// A query comes; those that the document names are owed an answer by game servers.
+fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
+    let asks_master = cx.talk.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
+    let Some(word) = Word::of(words.first) else { return };
+    if asks_master || !words.is_sound() || payload.lost {
+        return;
+    }
+    let asked = Asked { mark: payload.mark(), word };
+    if cx.talk.asked.is_none() {
+        cx.talk.asked = Some(asked);
+        return;
+    }
+    if cx.talk.waiting().count() > MOST_WAITING {
+        give_up(cx, payload.time, sink);
+    }
+    cx.talk.more().waiting.push(asked);
+}
+
+/// An answer begins: the oldest query of the other side has it.
+fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let asks = |asked: &Asked| asked.mark.side != payload.side;
+    let Some(at) = cx.talk.waiting().position(asks) else { return };
+    if cx.talk.take(at).is_some() {
+        rules::query_answered(rules::whole(&payload.mark()), sink);
+    }
+}
+
+/// Gives the oldest query up.
+fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
+    let Some(asked) = cx.talk.take(0) else { return };
+    let evidence = Evidence {
+        began: cx.flow.began,
+        asked_party_seen: is_seen(cx, asked.mark.side.other()),
+        waited: is_overdue(cx, &asked.mark, now),
+        ..Evidence::default()
+    };
+    rules::query_ignored(asked.word.name(), evidence, &asked.mark, sink);
+}
+
+fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
+    cx.flow.seen[side.index()]
+}
+
+fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
+    now.since(mark.time) >= cx.settings.answer_timeout
+}
+
+/// Gives up what is overdue, or with `end` all. While nothing of the asked party is in the capture,
+/// it may turn up yet.
+fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
+    while let Some(asked) = cx.talk.asked {
+        let due = is_overdue(cx, &asked.mark, now) && is_seen(cx, asked.mark.side.other());
+        if !end && !due {
+            break;
+        }
+        give_up(cx, now, sink);
+    }
+    uplink::expire(cx, now, end, sink);
+}
+
+/// The capture has reached `now`.
+pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
+    if cx.talk.more.is_some() {
+        answers::expire(cx, now, end, sink);
+    }
+    if end {
+        expire(cx, now, true, sink);
+        connection::end(cx, now, sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_said_one_thing_is_small() {
+        assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+    }
+}

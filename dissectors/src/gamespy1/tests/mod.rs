@@ -1,0 +1,8 @@
+//! The document's own lines, the rules' examples, whole conversations, and bytes of every kind.
+
+mod conversations;
+mod document;
+mod lab;
+mod lists;
+mod robustness;
+mod script;

@@ -1,0 +1,194 @@
+//! A game server and a master on one UDP flow: heartbeats, challenges and their answers.
+
+use std::net::SocketAddr;
+
+use crate::kit::{Context, Evidence, Mark, Payload, Side, Sink, Span, Time};
+
+use super::book::{self, Pair, Standing};
+use super::codes::{Challenges, Worth};
+use super::words::{Numbering, Words};
+use super::{GameSpy1, rules};
+
+type Cx<'c> = Context<'c, GameSpy1>;
+
+/// What one flow shows of it.
+#[derive(Default)]
+pub(super) struct Uplink {
+    /// Who sends heartbeats, or should.
+    server: Option<Side>,
+    /// The latest heartbeat: its query port and its game.
+    beat: Option<(u16, Box<[u8]>)>,
+    /// The first heartbeat, while it waits for its challenge.
+    first: Option<Mark>,
+    challenges: Challenges,
+    /// The challenge that waits for its answer.
+    owed: Option<Mark>,
+}
+
+impl Uplink {
+    /// Whether this party is known to be a game server, so that the other is a master.
+    pub(super) fn is_server(&self, side: Side) -> bool {
+        self.server == Some(side)
+    }
+}
+
+fn pair(server: SocketAddr, port: u16, master: SocketAddr) -> Pair {
+    (server.ip(), port, master)
+}
+
+/// A heartbeat without a validate.
+pub(super) fn heartbeat<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    sink: &mut S,
+) {
+    let Some((port, game)) = layout(words, sink) else { return };
+    let (now, most) = (payload.time, cx.settings.limits.remembered);
+    let pair = pair(payload.from, port, payload.to);
+    let uplink = cx.talk.uplink();
+    uplink.server = Some(payload.side);
+    if uplink.beat.as_ref().is_none_or(|beat| (beat.0, &*beat.1) != (port, game)) {
+        uplink.beat = Some((port, book::name(game)));
+    }
+    if words.exiting {
+        cx.book.forget(&pair);
+        return;
+    }
+    cx.book.plays(&pair, game, most);
+    let answers = uplink.owed.is_some();
+    let fresh = Standing {
+        latest: now,
+        regular: (!words.statechanged).then_some(now),
+        validated: false,
+        challenged: false,
+    };
+    let at = Span::new(0, payload.bytes.len());
+    let Ok(standing) = cx.book.standing(&pair, most).map_err(|never| {
+        // A state that changes is older than the capture: the first heartbeat came before.
+        if never && !words.statechanged && !payload.lost {
+            uplink.first = Some(payload.mark());
+        }
+    }) else {
+        cx.book.begin(pair, fresh, most);
+        return;
+    };
+    let latest = now.since(standing.latest);
+    let regular = standing.regular.map(|regular| now.since(regular));
+    // What comes while a challenge waits may be meant as its answer.
+    if !answers {
+        rules::interval(latest, regular.filter(|_| !words.statechanged), at, sink);
+    }
+    if latest > rules::LONGEST {
+        *standing = fresh;
+        return;
+    }
+    if standing.validated && !standing.challenged {
+        rules::rechallenged(false, at, sink);
+    }
+    standing.latest = now;
+    standing.regular = fresh.regular.or(standing.regular);
+    standing.challenged = false;
+}
+
+/// Judges the heartbeat's own keys; those of an unsound text are not judged.
+fn layout<'a, S: Sink>(words: &Words<'a>, sink: &mut S) -> Option<(u16, &'a [u8])> {
+    let port = words.heartbeat.filter(|_| words.is_sound())?;
+    rules::heartbeat_layout(port, words.gamename, words.first, sink)
+}
+
+/// A challenge.
+pub(super) fn secure<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    sink: &mut S,
+) {
+    let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
+    let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
+    let uplink = cx.talk.uplink();
+    uplink.challenges.give(challenge.value, payload);
+    if uplink.server.is_none() && words.basic && super::is_master_port(payload.from.port()) {
+        uplink.server = Some(server);
+    }
+    if uplink.server != Some(server) {
+        return;
+    }
+    if rules::is_secure_string(challenge.value) && !payload.lost {
+        uplink.owed = Some(payload.mark());
+    }
+    if uplink.first.take().is_some() {
+        rules::challenged(words.basic, challenge.at, sink);
+        return;
+    }
+    let Some((port, _)) = uplink.beat else { return };
+    let standing = cx.book.standing(&pair(payload.to, port, payload.from), most);
+    if let Ok(standing) = standing
+        && standing.validated
+        && payload.time.since(standing.latest) <= rules::LONGEST
+    {
+        standing.challenged = true;
+        rules::rechallenged(true, challenge.at, sink);
+    }
+}
+
+/// The answer to a challenge, of whomever.
+pub(super) fn validate<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    sink: &mut S,
+) {
+    let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
+    let most = cx.settings.limits.remembered;
+    let said = words.heartbeat.map(|_| layout(words, sink));
+    let uplink = cx.talk.uplink();
+    let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
+    if owed && said != Some(None) {
+        let missing = match (words.heartbeat, words.gamename) {
+            (None, _) => Some("heartbeat"),
+            (_, None) => Some("gamename"),
+            _ => None,
+        };
+        let as_query = words.numbering != Numbering::Absent;
+        rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
+    }
+    if let (Some((port, game)), Some(Some(said))) = (&uplink.beat, said)
+        && uplink.server == Some(payload.side)
+    {
+        rules::same_server((*port, game), said, words.heartbeat.unwrap_or(code).at, sink);
+    }
+    let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
+    let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
+    let game = game.or_else(|| cx.book.game(payload.from, payload.to.ip(), most));
+    let worth = uplink.challenges.judge(game, code, cx.settings, sink);
+    let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
+    if let Some(port) = port.filter(|_| worth != Worth::Wrong && !uplink.challenges.is_empty())
+        && let Ok(standing) = cx.book.standing(&pair(payload.from, port, payload.to), most)
+    {
+        standing.validated = true;
+    }
+}
+
+/// Gives up what waits for an answer in vain, or with `end` all. While nothing of the asked party is
+/// in the capture, it may turn up yet.
+pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
+    let (seen, began, timeout) = (cx.flow.seen, cx.flow.began, cx.settings.answer_timeout);
+    let Some(uplink) = cx.talk.uplink_so_far() else { return };
+    let evidence = |mark: &Mark| Evidence {
+        began,
+        asked_party_seen: seen[mark.side.other().index()],
+        waited: now.since(mark.time) >= timeout,
+        ..Evidence::default()
+    };
+    let is_due = |mark: &mut Mark| {
+        let evidence = evidence(mark);
+        end || evidence.waited && evidence.asked_party_seen
+    };
+    if let Some(mark) = uplink.first.take_if(is_due) {
+        rules::unchallenged(evidence(&mark), &mark, sink);
+    }
+    if let Some(mark) = uplink.owed.take_if(is_due) {
+        rules::challenge_ignored(evidence(&mark), &mark, sink);
+    }
+}

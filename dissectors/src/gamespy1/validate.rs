@@ -1,0 +1,89 @@
+//! The answer to a secure challenge: what proves that a game, and not something else, speaks.
+//!
+//! It knows the GameSpy algorithm and one game's key. Keys never leave this file but into the
+//! arithmetic; nothing prints them.
+
+use crate::kit::Settings;
+
+/// Keys that are known without the user's help: game name, key.
+const KEYS: [(&[u8], &[u8]); 1] = [(b"ut", b"Z5Nfb0")];
+
+/// Characters of a challenge.
+pub(super) const CHALLENGE: usize = 6;
+/// Characters of a response.
+pub(super) const RESPONSE: usize = 8;
+
+/// What the game must answer to the challenge. `None` where its key is not known.
+pub(super) fn expected(
+    game: &[u8],
+    challenge: [u8; CHALLENGE],
+    settings: &Settings,
+) -> Option<[u8; RESPONSE]> {
+    let given = settings.gamespy_keys.iter().map(|(game, key)| (game.as_bytes(), key.as_bytes()));
+    let mut keys = given.chain(KEYS).filter(|(_, key)| !key.is_empty());
+    let (_, key) = keys.find(|(name, _)| name.eq_ignore_ascii_case(game))?;
+    Some(base64(encipher(challenge, key)))
+}
+
+/// RC4, but for its generator: the first index advances by the plain byte plus one, not by one.
+fn encipher(mut text: [u8; CHALLENGE], key: &[u8]) -> [u8; CHALLENGE] {
+    let mut state: [u8; 256] = std::array::from_fn(|i| i as u8);
+    let mut j = 0_u8;
+    for (i, &byte) in (0..=255_u8).zip(key.iter().cycle()) {
+        j = j.wrapping_add(state[usize::from(i)]).wrapping_add(byte);
+        state.swap(usize::from(i), usize::from(j));
+    }
+    let (mut i, mut j) = (0_u8, 0_u8);
+    for byte in &mut text {
+        i = i.wrapping_add(*byte).wrapping_add(1);
+        let first = state[usize::from(i)];
+        j = j.wrapping_add(first);
+        let second = state[usize::from(j)];
+        state.swap(usize::from(i), usize::from(j));
+        *byte ^= state[usize::from(first.wrapping_add(second))];
+    }
+    text
+}
+
+/// Six bytes, six bits at a time.
+fn base64(bytes: [u8; CHALLENGE]) -> [u8; RESPONSE] {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let [a, b, c, d, e, f] = bytes;
+    let bits = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+    std::array::from_fn(|i| DIGITS[(bits >> (42 - 6 * i)) as usize & 0x3F])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(game: &str, challenge: &[u8; 6], settings: &Settings) -> Option<String> {
+        let answer = expected(game.as_bytes(), *challenge, settings)?;
+        Some(String::from_utf8(answer.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn the_document_s_tcp_example_is_genuine() {
+        let settings = Settings::default();
+        assert_eq!(answer("ut", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
+        assert_eq!(answer("UT", b"XDWAOR", &settings).unwrap(), "3JOdDFU5");
+    }
+
+    #[test]
+    fn the_document_s_udp_example_is_not() {
+        let answer = answer("ut", b"l8jfVy", &Settings::default()).unwrap();
+        assert_eq!(answer, "SAaJHX96");
+        assert_ne!(answer, "XuXkWPKC");
+    }
+
+    #[test]
+    fn the_user_s_keys_count_first() {
+        let key = |game: &str, key: &str| (game.to_owned(), key.to_owned());
+        let gamespy_keys = vec![key("unreal", "LabKey"), key("empty", ""), key("ut", "LabKey")];
+        let settings = Settings { gamespy_keys, ..Settings::default() };
+        assert_eq!(answer("unreal", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
+        assert_eq!(answer("ut", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
+        assert_eq!(answer("empty", b"TONXSR", &settings), None);
+        assert_eq!(answer("deusex", b"TONXSR", &settings), None);
+    }
+}

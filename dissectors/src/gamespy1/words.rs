@@ -1,0 +1,340 @@
+//! The text of a message: keys and values behind backslashes, and the keywords that frame them.
+//!
+//! It knows both forms in which a keyword without a value is written: the document prints
+//! `\basic\secure\XDWAOR`, games send `\basic\\secure\XDWAOR`. It refuses to know conversations.
+
+use crate::kit::{Pair, Pairs, Read, Span};
+
+/// Closes a message.
+pub(super) const FINAL: &[u8] = b"final";
+/// Numbers the parts of an answer.
+pub(super) const QUERYID: &[u8] = b"queryid";
+
+/// Keywords that have no value.
+const BARE: [&[u8]; 10] = [
+    b"basic", b"info", b"status", b"rules", b"players", b"packets", b"teams", b"list", b"exiting",
+    FINAL,
+];
+
+/// Keywords that may stand where the document has left out the backslash of an empty value.
+const KEYWORDS: [&[u8]; 7] =
+    [b"secure", b"gamename", b"validate", b"heartbeat", b"echo", QUERYID, b"location"];
+
+/// Queries with a value.
+const QUERIES_WITH_VALUE: [&[u8]; 4] =
+    [b"echo", b"level_property", b"game_property", b"player_property"];
+
+pub(super) fn is_bare(key: &[u8]) -> bool {
+    BARE.contains(&key)
+}
+
+fn is_keyword(value: &[u8]) -> bool {
+    is_bare(value) || KEYWORDS.contains(&value)
+}
+
+/// Whether a keyword asks a server for something. A challenge is not meant.
+pub(super) fn is_query(key: &[u8]) -> bool {
+    let query = is_bare(key) && ![FINAL, b"list", b"exiting"].contains(&key);
+    query || QUERIES_WITH_VALUE.contains(&key)
+}
+
+/// The pairs of a text, keywords without a value on their own. They cover every byte of it.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    rest: &'a [u8],
+    start: usize,
+}
+
+impl<'a> Text<'a> {
+    /// The pairs of `text`, which stands `start` bytes into the payload.
+    pub(super) fn new(text: &'a [u8], start: usize) -> Text<'a> {
+        Text { rest: text, start }
+    }
+}
+
+impl<'a> Iterator for Text<'a> {
+    type Item = Pair<'a>;
+
+    fn next(&mut self) -> Option<Pair<'a>> {
+        let mut pair = Pairs::new(self.rest, self.start).next()?;
+        let behind = self.rest.get(pair.at().len() as usize..).unwrap_or_default();
+        if stands_alone(&pair, behind) {
+            let key = usize::from(pair.opened).saturating_add(pair.key.len());
+            pair = Pairs::new(self.rest.get(..key)?, self.start).next()?;
+        }
+        let used = pair.at().len() as usize;
+        self.rest = self.rest.get(used..).unwrap_or_default();
+        self.start = self.start.saturating_add(used);
+        Some(pair)
+    }
+}
+
+/// Whether what seems to be the value of a key is the next key. `behind`: what follows the two.
+fn stands_alone(pair: &Pair<'_>, behind: &[u8]) -> bool {
+    let value = pair.text();
+    if value.is_empty() {
+        return false;
+    }
+    if pair.key == FINAL || is_bare(pair.key) && is_keyword(value) {
+        return true;
+    }
+    // A key that lost its value, before a keyword that cannot be one.
+    match value {
+        FINAL => matches!(behind, b"" | b"\\") || behind.starts_with(b"\\\\queryid\\"),
+        QUERYID => behind.strip_prefix(b"\\").is_some_and(|id| number(id).is_some()),
+        _ => false,
+    }
+}
+
+/// An answer's number, and a part's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QueryId {
+    pub(super) answer: u32,
+    pub(super) part: u32,
+}
+
+/// A `\queryid\` value, up to the next backslash.
+fn number(value: &[u8]) -> Option<QueryId> {
+    let value = value.split(|&byte| byte == b'\\').next()?;
+    let dot = value.iter().position(|&byte| byte == b'.')?;
+    let (answer, part) = value.split_at_checked(dot)?;
+    Some(QueryId { answer: decimal(answer)?, part: decimal(part.get(1..)?)? })
+}
+
+/// A decimal number without a sign.
+pub(super) fn decimal<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    if !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// How the `\queryid\`s of a datagram number its part of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// There is none.
+    #[default]
+    Absent,
+    /// One that is no number, or several that do not follow each other.
+    Wrong,
+    /// These parts of the answer are in the datagram.
+    Parts { answer: u32, first: u32, last: u32 },
+}
+
+impl Numbering {
+    fn and(self, id: Option<QueryId>) -> Numbering {
+        match (self, id) {
+            (Numbering::Absent, Some(QueryId { answer, part })) => {
+                Numbering::Parts { answer, first: part, last: part }
+            }
+            (Numbering::Parts { answer, first, last }, Some(id))
+                if id.answer == answer && last.checked_add(1) == Some(id.part) =>
+            {
+                Numbering::Parts { answer, first, last: id.part }
+            }
+            _ => Numbering::Wrong,
+        }
+    }
+}
+
+/// What a text says, found before it is decoded.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Words<'a> {
+    /// The first keyword.
+    pub(super) first: &'a [u8],
+    pub(super) heartbeat: Option<Read<&'a [u8]>>,
+    pub(super) gamename: Option<Read<&'a [u8]>>,
+    pub(super) validate: Option<Read<&'a [u8]>>,
+    pub(super) secure: Option<Read<&'a [u8]>>,
+    pub(super) list: Option<Read<&'a [u8]>>,
+    pub(super) location: bool,
+    pub(super) basic: bool,
+    pub(super) statechanged: bool,
+    pub(super) exiting: bool,
+    /// The list is wanted enciphered.
+    pub(super) enctype: bool,
+    /// Keywords that ask for something.
+    pub(super) queries: u32,
+    /// Keys that no message but an answer has.
+    pub(super) properties: u32,
+    pub(super) numbering: Numbering,
+    /// Where `\final\` stands.
+    pub(super) closed: Option<Span>,
+    /// What stands behind it, but for backslashes and a `\queryid\`.
+    pub(super) behind: Option<Span>,
+    /// A `\queryid\` stands behind it.
+    pub(super) numbered_behind: bool,
+    /// What is no pair.
+    pub(super) fault: Option<(Span, &'static str)>,
+    /// How the text ends: a key that may yet get its value.
+    pub(super) open_key: Option<&'a [u8]>,
+}
+
+/// Reads a whole text.
+pub(super) fn scan(text: &[u8]) -> Words<'_> {
+    let mut words = Words::default();
+    words.read(text, 0);
+    words
+}
+
+impl<'a> Words<'a> {
+    /// Reads a text that stands `start` bytes into the payload.
+    pub(super) fn read(&mut self, text: &'a [u8], start: usize) {
+        let mut pairs = Text::new(text, start).peekable();
+        while let Some(pair) = pairs.next() {
+            let next = pairs.peek().map(|next| next.key);
+            self.fault = self.fault.or(fault(&pair, next).map(|what| (pair.at(), what)));
+            if next.is_none() && pair.value.is_none() {
+                self.open_key = Some(pair.key);
+            }
+            self.take(&pair);
+        }
+    }
+
+    fn take(&mut self, pair: &Pair<'a>) {
+        if self.first.is_empty() {
+            self.first = pair.key;
+        }
+        if self.closed.is_some() && !pair.key.is_empty() {
+            self.take_behind(pair);
+        }
+        let value = Some(Read { value: pair.text(), at: pair.at() });
+        match pair.key {
+            b"" => {}
+            FINAL => self.closed = self.closed.or(Some(pair.at())),
+            QUERYID => self.numbering = self.numbering.and(number(pair.text())),
+            b"heartbeat" => self.heartbeat = self.heartbeat.or(value),
+            b"gamename" => self.gamename = self.gamename.or(value),
+            b"validate" => self.validate = self.validate.or(value),
+            b"secure" => self.secure = self.secure.or(value),
+            b"list" => self.list = self.list.or(value),
+            b"location" => self.location = true,
+            b"basic" => self.basic = true,
+            b"statechanged" => self.statechanged = true,
+            b"exiting" => self.exiting = true,
+            b"enctype" => self.enctype = !matches!(pair.text(), b"" | b"0"),
+            b"gamever" => {}
+            key if is_query(key) => self.queries = self.queries.saturating_add(1),
+            _ => self.properties = self.properties.saturating_add(1),
+        }
+    }
+
+    fn take_behind(&mut self, pair: &Pair<'a>) {
+        if pair.key == QUERYID && !self.numbered_behind {
+            self.numbered_behind = true;
+            return;
+        }
+        let at = pair.at();
+        let start = self.behind.map_or(at.start, |behind| behind.start);
+        self.behind = Some(Span { start, end: at.end });
+    }
+
+    /// Whether the pairs are sound, so that what else is asked of them can be judged.
+    pub(super) fn is_sound(&self) -> bool {
+        self.fault.is_none()
+    }
+}
+
+/// What is wrong with a pair. `next`: the key that follows.
+fn fault(pair: &Pair<'_>, next: Option<&[u8]>) -> Option<&'static str> {
+    if !pair.opened {
+        return Some("no backslash stands before the first key");
+    }
+    if pair.key.is_empty() {
+        let doubled =
+            pair.value.is_none() && next.is_none_or(|next| [FINAL, QUERYID].contains(&next));
+        return (!doubled).then_some("a key is empty");
+    }
+    let lacks_value = pair.value.is_none() && !is_bare(pair.key);
+    lacks_value.then_some("a key has no value")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pairs(text: &str) -> Vec<(String, Option<String>)> {
+        let text_of = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let pairs = Text::new(text.as_bytes(), 0);
+        pairs.map(|pair| (text_of(pair.key), pair.value.map(text_of))).collect()
+    }
+
+    fn is_sound(text: &str) -> bool {
+        scan(text.as_bytes()).is_sound()
+    }
+
+    #[test]
+    fn both_forms_of_an_empty_value_say_the_same() {
+        for (printed, sent) in [
+            (r"\basic\secure\XDWAOR", r"\basic\\secure\XDWAOR"),
+            (r"\list\gamename\ut", r"\list\\gamename\ut"),
+            (r"\info\rules\players\", r"\info\\rules\\players\"),
+        ] {
+            let keys = |text| pairs(text).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+            assert_eq!(keys(printed), keys(sent));
+            assert!(is_sound(printed) && is_sound(sent));
+        }
+    }
+
+    #[test]
+    fn final_never_has_a_value() {
+        let closed = r"\validate\a\final\\queryid\2.1";
+        assert_eq!(pairs(closed)[1], ("final".into(), Some(String::new())));
+        let words = scan(closed.as_bytes());
+        assert!(words.numbered_behind && words.behind.is_none() && words.is_sound());
+        assert_eq!(pairs(r"\final\queryid\2.1")[0], ("final".into(), None));
+        assert!(scan(br"\ip\1.2.3.4:5\final\rest\x").behind.is_some());
+    }
+
+    #[test]
+    fn a_name_may_be_a_keyword() {
+        assert!(is_sound(r"\player_0\final\queryid\1.1"));
+        let text = r"\player_0\final\player_1\status\queryid\1.1\final\";
+        assert_eq!(pairs(text)[0], ("player_0".into(), Some("final".into())));
+        assert_eq!(pairs(text)[1], ("player_1".into(), Some("status".into())));
+        assert!(is_sound(text));
+    }
+
+    #[test]
+    fn what_is_no_pair() {
+        for text in [
+            r"heartbeat\7778\gamename\ut",
+            r"\heartbeat\7778\gamename",
+            r"\hostname\final\",
+            r"\hostname\queryid\1.1",
+            r"\\a\b\c",
+            r"\ip\255.255.255.255:7778\...\final\",
+        ] {
+            assert!(!is_sound(text), "{text}");
+        }
+        for text in [r"\heartbeat\7778\gamename\ut\", r"\status", r"\queryid\1.1\\final\"] {
+            assert!(is_sound(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_in_one_datagram_follow_each_other() {
+        let numbering = |text: &'static str| scan(text.as_bytes()).numbering;
+        let parts = Numbering::Parts { answer: 1, first: 1, last: 3 };
+        assert_eq!(numbering(r"\a\b\queryid\1.1\c\d\queryid\1.2\queryid\1.3\final\"), parts);
+        assert_eq!(numbering(r"\a\b\queryid\1.1\c\d\queryid\1.3"), Numbering::Wrong);
+        assert_eq!(numbering(r"\a\b\queryid\1"), Numbering::Wrong);
+        assert_eq!(numbering(r"\a\b\queryid\99999999999.1"), Numbering::Wrong);
+        assert_eq!(numbering(r"\a\b\final\"), Numbering::Absent);
+    }
+
+    proptest! {
+        #[test]
+        fn pairs_cover_the_text(text in r"(\\|a|final|list|basic|queryid|1\.1){0,12}") {
+            let mut at = 3;
+            for pair in Text::new(text.as_bytes(), 3) {
+                prop_assert_eq!(pair.at().start as usize, at);
+                prop_assert!(pair.at().len() > 0);
+                at = pair.at().end as usize;
+            }
+            prop_assert_eq!(at, text.len() + 3);
+        }
+    }
+}
