@@ -228,13 +228,14 @@ fn join<S: Sink>(
     }
     answer.buffer.release(cx.budget);
     let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
-    decode::joined(payload.bytes, &ends, sink);
-    match closed {
-        Some(closed) if closed < last => {
+    let inside = closed.filter(|closed| *closed < last);
+    decode::joined(payload.bytes, &ends, inside.is_none(), sink);
+    match inside {
+        Some(closed) => {
             let what = Misnumbered::FinalInside(closed, last);
             rules::misnumbered(what, lost, &payload.mark(), sink);
         }
-        _ => rules::numbered(Span::new(0, payload.bytes.len()), sink),
+        None => rules::numbered(Span::new(0, payload.bytes.len()), sink),
     }
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }

@@ -37,7 +37,13 @@ pub(super) struct Standing {
 #[derive(Default)]
 pub struct Book {
     standings: Kept<Pair, Standing>,
-    games: Kept<Query, Box<[u8]>>,
+    queried: Kept<Query, Queried>,
+}
+
+/// What a host knows of a game server, whichever of its ports it speaks from.
+struct Queried {
+    game: Box<[u8]>,
+    challenged: Option<Time>,
 }
 
 impl Book {
@@ -60,16 +66,34 @@ impl Book {
     pub(super) fn plays(&mut self, pair: &Pair, game: &[u8], most: usize) {
         let (server, port, master) = *pair;
         let query = (server, port, master.ip());
-        if self.games.find(&query, most).is_ok_and(|known| **known == *game) {
-            return;
+        match self.queried.find(&query, most) {
+            Ok(known) if *known.game == *game => {}
+            Ok(known) => known.game = name(game),
+            Err(_) => {
+                let known = Queried { game: name(game), challenged: None };
+                self.queried.keep(query, known, most);
+            }
         }
-        self.games.keep(query, name(game), most);
+    }
+
+    /// A master challenges a server from another port than the one that heartbeats go to.
+    pub(super) fn challenge(&mut self, server: SocketAddr, other: IpAddr, now: Time, most: usize) {
+        if let Ok(known) = self.queried.find(&(server.ip(), server.port(), other), most) {
+            known.challenged = Some(now);
+        }
+    }
+
+    /// Whether a master has done so since then.
+    pub(super) fn was_challenged(&mut self, pair: &Pair, since: Time, most: usize) -> bool {
+        let (server, port, master) = *pair;
+        let known = self.queried.find(&(server, port, master.ip()), most);
+        known.is_ok_and(|known| known.challenged.is_some_and(|time| time >= since))
     }
 
     /// The game of a server that another host has heard of.
     pub(super) fn game(&mut self, server: SocketAddr, other: IpAddr, most: usize) -> Option<&[u8]> {
-        let game = self.games.find(&(server.ip(), server.port(), other), most);
-        game.ok().map(|game| &**game)
+        let known = self.queried.find(&(server.ip(), server.port(), other), most);
+        known.ok().map(|known| &*known.game)
     }
 }
 

@@ -45,16 +45,21 @@ impl Challenges {
     }
 
     /// What a response to the latest challenge must be. `None`: no key.
-    pub(super) fn expected(&self, game: &[u8], settings: &Settings) -> Option<[u8; RESPONSE]> {
+    pub(super) fn expected(
+        &self,
+        game: &[u8],
+        enctype: u8,
+        settings: &Settings,
+    ) -> Option<[u8; RESPONSE]> {
         let latest = self.given.get((self.next + MOST - 1) % MOST).copied().flatten();
-        expected(game, latest?, settings)
+        expected(game, latest?, enctype, settings)
     }
 
     /// Judges a response: to any of the challenges, for they may have crossed.
     pub(super) fn judge<S: Sink>(
         &self,
         game: Option<&[u8]>,
-        code: Read<&[u8]>,
+        (code, enctype): (Read<&[u8]>, u8),
         settings: &Settings,
         sink: &mut S,
     ) -> Worth {
@@ -62,9 +67,10 @@ impl Challenges {
             return Worth::Wrong;
         }
         let Some(game) = game else { return Worth::Unknown };
-        let Some(latest) = self.expected(game, settings) else { return Worth::Unknown };
+        let Some(latest) = self.expected(game, enctype, settings) else { return Worth::Unknown };
         let mut given = self.given.iter().flatten();
-        let ok = given.any(|&given| expected(game, given, settings) == code.value.try_into().ok());
+        let ok = given
+            .any(|&given| expected(game, given, enctype, settings) == code.value.try_into().ok());
         if !ok && self.blurred {
             return Worth::Unknown;
         }

@@ -34,8 +34,8 @@ pub(super) struct Connection {
     validated: Option<Validated>,
     /// The form of the list that was asked for last.
     asked: Option<Form>,
-    /// The client wants it enciphered.
-    enctype: bool,
+    /// How the client wants it enciphered.
+    enctype: u8,
     /// A list without its end: `true` where the recording may have lost that.
     cut: Option<(Mark, bool)>,
     /// Why the master should close.
@@ -52,7 +52,7 @@ impl Connection {
     /// The form of the list that the master owes now, if it was asked for one.
     pub(super) fn owes(&self) -> Option<Form> {
         let asked = self.asked?;
-        Some(if self.enctype { Form::Enciphered } else { asked })
+        Some(if self.enctype != 0 { Form::Enciphered } else { asked })
     }
 
     /// The game that the client validated for.
@@ -103,7 +103,9 @@ pub(super) fn secure<S: Sink>(
     connection.challenges.give(challenge.value, payload);
     let Some(validated) = &mut connection.validated else { return };
     let Some(early) = validated.early.take() else { return };
-    if let Some(expected) = connection.challenges.expected(&validated.game, cx.settings) {
+    if let Some(expected) =
+        connection.challenges.expected(&validated.game, connection.enctype, cx.settings)
+    {
         let lost = validated.lost || payload.lost;
         rules::early_code(&early, expected, lost, &validated.mark, sink);
         validated.worth = if early == expected { Worth::Right } else { Worth::Wrong };
@@ -142,7 +144,7 @@ pub(super) fn validate<S: Sink>(
     connection.enctype = words.enctype;
     let Some(code) = words.validate else { return };
     let game = words.gamename.map(|game| game.value);
-    let worth = connection.challenges.judge(game, code, cx.settings, sink);
+    let worth = connection.challenges.judge(game, (code, words.enctype), cx.settings, sink);
     let early = connection.challenges.is_empty() && !connection.master_spoke;
     let lost = payload.lost;
     let wrong = worth == Worth::Wrong && !lost;

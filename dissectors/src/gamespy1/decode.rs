@@ -113,8 +113,9 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     }
 }
 
-/// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`.
-pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], sink: &mut S) {
+/// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`. `closed`:
+/// the last part has `\final\`, and no other.
+pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], closed: bool, sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
         for &end in ends {
@@ -131,7 +132,7 @@ pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], sink: &mut S) {
         start = end;
     }
     rules::pairs(words.fault, sink);
-    if words.is_sound() && words.closed.is_some() {
+    if words.is_sound() && closed {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
 }

@@ -97,6 +97,8 @@ pub(super) fn opaque<S: Sink>(bytes: &[u8], form: Form, sink: &mut S) {
 
 /// Decodes `\ip\ADDRESS:PORT\ip\...\final\`.
 pub(super) fn text<S: Sink>(bytes: &[u8], words: &Words<'_>, sink: &mut S) {
+    // Of a list without an end, what stands last may be a piece only.
+    let is_cut = |at: Span| words.closed.is_none() && at.end as usize == bytes.len();
     decode(bytes, &ENDINGS, sink, |r| -> Result<(), Cut> {
         r.leaf(&f::FORM, 0, Form::Text as u64);
         r.open(&f::SERVERS);
@@ -114,14 +116,14 @@ pub(super) fn text<S: Sink>(bytes: &[u8], words: &Words<'_>, sink: &mut S) {
             }
             let address = Read { value: pair.text(), at: pair.at() };
             framing(r, &f::ADDRESS, pair.at(), pair.value_at());
-            if pair.value.is_some() {
+            if pair.value.is_some() && !is_cut(pair.at()) {
                 rules::list_address(address, r.sink);
             }
         }
         r.close();
         Ok(())
     });
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.fault.filter(|(at, _)| !is_cut(*at)), sink);
     if words.is_sound() && words.closed.is_some() {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }

@@ -86,14 +86,17 @@ pub(super) fn frame(
     let (framed, then) = match connection.and_then(|connection| binary(connection, side, bytes)) {
         Some(form) => in_blocks(form, bytes, unread.ended),
         None if bytes.first() != Some(&b'\\') => {
-            let next = bytes.iter().position(|&byte| byte == b'\\');
-            (Framed::Junk(next.unwrap_or(bytes.len())), Late::Nothing)
+            (Framed::Junk(opening(bytes).unwrap_or(bytes.len())), Late::Nothing)
         }
         None => text(connection, bytes, from, unread.ended),
     };
     let capped = framed == Framed::More && bytes.len() >= LONGEST;
     let framed = if capped { Framed::Message(LONGEST) } else { framed };
-    *searched = if framed == Framed::More { bytes.len() } else { 0 };
+    *searched = match framed {
+        // What follows the `\final` that is there may yet tell where its message ends.
+        Framed::More => closing(bytes, from).unwrap_or(bytes.len()),
+        _ => 0,
+    };
     if framed != Framed::More {
         *late = then;
     }
@@ -192,21 +195,31 @@ fn blocks_end_at_end(bytes: &[u8]) -> Option<Late> {
 }
 
 fn text(connection: Option<&Connection>, bytes: &[u8], from: usize, ended: bool) -> (Framed, Late) {
-    if let Some(cut) = next_request(bytes) {
+    if from < SHORT
+        && let Some(cut) = next_request(bytes)
+    {
         return (Framed::Message(cut), Late::Nothing);
     }
-    let mut at = from.saturating_sub(CLOSING.len());
-    while let Some(found) = find(bytes, at, CLOSING) {
-        let behind = found + CLOSING.len();
-        match bytes.get(behind) {
-            None | Some(b'\\') => return closed(bytes, behind, ended),
-            Some(_) => at = behind,
-        }
+    if let Some(found) = closing(bytes, from) {
+        return closed(bytes, found + CLOSING.len(), ended);
     }
     if ended || is_whole_without_final(connection, bytes) {
         return (Framed::Message(bytes.len()), Late::Final);
     }
     (Framed::More, Late::Nothing)
+}
+
+/// The first `\final` that is a keyword, if it does not lie wholly before `from`.
+fn closing(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from.saturating_sub(CLOSING.len());
+    while let Some(found) = find(bytes, at, CLOSING) {
+        let behind = found + CLOSING.len();
+        if matches!(bytes.get(behind), None | Some(b'\\')) {
+            return Some(found);
+        }
+        at = behind;
+    }
+    None
 }
 
 fn find(bytes: &[u8], from: usize, needle: &[u8]) -> Option<usize> {
@@ -360,6 +373,18 @@ mod tests {
             messages(&bytes, true),
             (vec![r"\ip\1.2.3.4:5\ip\1.2.3.4:6\final".to_owned()], 1)
         );
+    }
+
+    #[test]
+    fn what_follows_final_may_come_later() {
+        let first = format!("{VALIDATE}\\l");
+        let (found, junk) = messages(&[first.as_bytes(), br"ist\gamename\ut\final\"], false);
+        assert_eq!(
+            (found, junk),
+            (vec![VALIDATE.to_owned(), r"\list\gamename\ut\final\".into()], 0)
+        );
+        let text = br"\echo\finally\final\";
+        assert_eq!(messages(&[text], false), (vec![r"\echo\finally\final\".to_owned()], 0));
     }
 
     #[test]

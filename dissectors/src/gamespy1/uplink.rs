@@ -56,7 +56,8 @@ pub(super) fn heartbeat<S: Sink>(
         return;
     }
     cx.book.plays(&pair, game, most);
-    let answers = uplink.owed.is_some();
+    let timeout = cx.settings.answer_timeout;
+    let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
     let fresh = Standing {
         latest: now,
         regular: (!words.statechanged).then_some(now),
@@ -112,6 +113,7 @@ pub(super) fn secure<S: Sink>(
         uplink.server = Some(server);
     }
     if uplink.server != Some(server) {
+        cx.book.challenge(payload.to, payload.from.ip(), payload.time, most);
         return;
     }
     if rules::is_secure_string(challenge.value) && !payload.lost {
@@ -161,7 +163,7 @@ pub(super) fn validate<S: Sink>(
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
     let game = game.or_else(|| cx.book.game(payload.from, payload.to.ip(), most));
-    let worth = uplink.challenges.judge(game, code, cx.settings, sink);
+    let worth = uplink.challenges.judge(game, (code, words.enctype), cx.settings, sink);
     let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
     if let Some(port) = port.filter(|_| worth != Worth::Wrong && !uplink.challenges.is_empty())
         && let Ok(standing) = cx.book.standing(&pair(payload.from, port, payload.to), most)
@@ -186,7 +188,14 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         end || evidence.waited && evidence.asked_party_seen
     };
     if let Some(mark) = uplink.first.take_if(is_due) {
-        rules::unchallenged(evidence(&mark), &mark, sink);
+        let [server, master] = match mark.side {
+            Side::First => cx.flow.ends,
+            Side::Second => [cx.flow.ends[1], cx.flow.ends[0]],
+        };
+        let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
+        let pair = pair(server, port, master);
+        let elsewhere = cx.book.was_challenged(&pair, mark.time, cx.settings.limits.remembered);
+        rules::unchallenged(elsewhere, evidence(&mark), &mark, sink);
     }
     if let Some(mark) = uplink.owed.take_if(is_due) {
         rules::challenge_ignored(evidence(&mark), &mark, sink);

@@ -13,16 +13,24 @@ pub(super) const CHALLENGE: usize = 6;
 /// Characters of a response.
 pub(super) const RESPONSE: usize = 8;
 
-/// What the game must answer to the challenge. `None` where its key is not known.
+/// What the game must answer to the challenge, for the encoding type it asks for. `None` where its
+/// key, or the encoding type, is not known.
 pub(super) fn expected(
     game: &[u8],
     challenge: [u8; CHALLENGE],
+    enctype: u8,
     settings: &Settings,
 ) -> Option<[u8; RESPONSE]> {
     let given = settings.gamespy_keys.iter().map(|(game, key)| (game.as_bytes(), key.as_bytes()));
     let mut keys = given.chain(KEYS).filter(|(_, key)| !key.is_empty());
     let (_, key) = keys.find(|(name, _)| name.eq_ignore_ascii_case(game))?;
-    Some(base64(encipher(challenge, key)))
+    let mut answer = encipher(challenge, key);
+    match enctype {
+        0 => {}
+        2 => answer.iter_mut().zip(key.iter().cycle()).for_each(|(byte, key)| *byte ^= key),
+        _ => return None,
+    }
+    Some(base64(answer))
 }
 
 /// RC4, but for its generator: the first index advances by the plain byte plus one, not by one.
@@ -58,7 +66,7 @@ mod tests {
     use super::*;
 
     fn answer(game: &str, challenge: &[u8; 6], settings: &Settings) -> Option<String> {
-        let answer = expected(game.as_bytes(), *challenge, settings)?;
+        let answer = expected(game.as_bytes(), *challenge, 0, settings)?;
         Some(String::from_utf8(answer.to_vec()).unwrap())
     }
 
@@ -74,6 +82,14 @@ mod tests {
         let answer = answer("ut", b"l8jfVy", &Settings::default()).unwrap();
         assert_eq!(answer, "SAaJHX96");
         assert_ne!(answer, "XuXkWPKC");
+    }
+
+    #[test]
+    fn encoding_types() {
+        let answer = |enctype| expected(b"ut", *b"HRZJLG", enctype, &Settings::default());
+        assert_eq!(answer(0).as_ref(), Some(b"K8bTorkx"));
+        assert_eq!(answer(2).as_ref(), Some(b"cfOdxNsB"), "as a client in a recording answered");
+        assert_eq!(answer(1), None);
     }
 
     #[test]

@@ -151,8 +151,8 @@ pub(super) struct Words<'a> {
     pub(super) basic: bool,
     pub(super) statechanged: bool,
     pub(super) exiting: bool,
-    /// The list is wanted enciphered.
-    pub(super) enctype: bool,
+    /// How the list is wanted enciphered, and the response is: 0 if it is not.
+    pub(super) enctype: u8,
     /// Keywords that ask for something.
     pub(super) queries: u32,
     /// Keys that no message but an answer has.
@@ -212,7 +212,9 @@ impl<'a> Words<'a> {
             b"basic" => self.basic = true,
             b"statechanged" => self.statechanged = true,
             b"exiting" => self.exiting = true,
-            b"enctype" => self.enctype = !matches!(pair.text(), b"" | b"0"),
+            b"enctype" => {
+                self.enctype = decimal(pair.text()).unwrap_or(u8::from(!pair.text().is_empty()))
+            }
             b"gamever" => {}
             key if is_query(key) => self.queries = self.queries.saturating_add(1),
             _ => self.properties = self.properties.saturating_add(1),
@@ -331,7 +333,7 @@ mod tests {
             let mut at = 3;
             for pair in Text::new(text.as_bytes(), 3) {
                 prop_assert_eq!(pair.at().start as usize, at);
-                prop_assert!(pair.at().len() > 0);
+                prop_assert!(!pair.at().is_empty());
                 at = pair.at().end as usize;
             }
             prop_assert_eq!(at, text.len() + 3);

@@ -154,7 +154,7 @@ rule! {
     /// Without `\final\` a client cannot tell a short list from a broken connection.
     pub GS1016 "list-complete" { severity: Error, who: Master, needs: Interval,
         asks: "a list ends in `\\final\\` before the connection closes",
-        cite: [(Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final\\")],
+        cite: [(Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\ip\\10.0.1.2:7778", " fin") }
 }

@@ -23,7 +23,7 @@ rule! {
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
         asks: "`\\final` closes a validate, a list and a query answer, with nothing behind but a backslash",
         cite: [(Networks333, "Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
-               (Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final\\")],
+               (Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
 }

@@ -56,9 +56,14 @@ pub(in crate::gamespy1) fn challenged<S: Sink>(basic: bool, at: Span, sink: &mut
     }
 }
 
-/// It was not.
-pub(in crate::gamespy1) fn unchallenged<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
-    sink.recalled(&GS1021, false, evidence, mark, || {
+/// It was not, or only `elsewhere`: from another port of the master, as some do.
+pub(in crate::gamespy1) fn unchallenged<S: Sink>(
+    elsewhere: bool,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS1021, elsewhere, evidence, mark, || {
         "no challenge came to the first heartbeat".into()
     });
 }

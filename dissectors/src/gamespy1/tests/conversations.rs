@@ -1,1 +1,275 @@
+//! Whole conversations over UDP: servers and masters, queries and answers.
 
+use crate::gamespy1::rules;
+
+use super::lab::{C, Ear, Lab, M, S};
+
+const BEAT: &[u8] = br"\heartbeat\7778\gamename\ut\";
+const PROOF: &[u8] = br"\heartbeat\7778\gamename\ut\validate\SAaJHX96\final\";
+const CHALLENGE: &[u8] = br"\basic\\secure\l8jfVy";
+
+/// A server that is validated.
+fn registered() -> Lab<Ear> {
+    let mut lab = Lab::new();
+    lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, PROOF);
+    lab
+}
+
+#[test]
+fn a_server_goes_on_for_an_hour() {
+    let mut lab = registered();
+    for minute in 1..60 {
+        lab.udp(f64::from(minute) * 60.0, S, M, BEAT);
+    }
+    lab.end(3600.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1024).passed, 59);
+    assert_eq!(lab.counts(&rules::GS1025).passed, 59);
+}
+
+#[test]
+fn heartbeats_too_often_and_too_seldom() {
+    for (second, fine) in [(29.0, false), (30.0, true), (300.0, true), (301.0, false)] {
+        let mut lab = registered();
+        lab.udp(second, S, M, BEAT).end(second + 9.0);
+        assert_eq!(lab.counts(&rules::GS1024).failed, u64::from(!fine), "{second}");
+    }
+}
+
+#[test]
+fn a_change_of_state_may_come_at_any_time() {
+    let mut lab = registered();
+    let changed = br"\heartbeat\7778\gamename\ut\statechanged\1";
+    lab.udp(3.0, S, M, changed).udp(60.0, S, M, BEAT).udp(70.0, S, M, changed).end(99.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_restart_on_another_port_is_the_same_server() {
+    let mut lab = registered();
+    lab.udp(60.0, "10.0.0.2:40000", M, BEAT).udp(120.0, "10.0.0.2:40000", M, BEAT).end(200.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1021).passed, 1);
+    assert_eq!(lab.counts(&rules::GS1024).passed, 2);
+}
+
+#[test]
+fn masters_are_told_apart() {
+    let mut lab = registered();
+    lab.udp(1.0, S, "10.0.0.9:27500", BEAT).udp(2.0, S, "10.0.1.9:27900", BEAT).end(9.0);
+    assert_eq!(lab.counts(&rules::GS1024).passed + lab.counts(&rules::GS1024).failed, 0);
+    assert_eq!(lab.codes(), ["GS1021?", "GS1021?"], "neither master is in the capture");
+}
+
+#[test]
+fn a_silent_server_may_be_challenged_again() {
+    let mut lab = registered();
+    lab.udp(1000.0, S, M, BEAT).udp(1000.1, M, S, CHALLENGE).udp(1000.2, S, M, PROOF).end(1100.0);
+    assert_eq!(lab.codes(), ["GS1024"]);
+}
+
+#[test]
+fn a_server_that_failed_may_be_challenged_again() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE);
+    lab.udp(0.04, S, M, br"\heartbeat\7778\gamename\ut\validate\XuXkWPKC\final\");
+    lab.udp(60.0, S, M, BEAT).udp(60.02, M, S, CHALLENGE).udp(60.04, S, M, PROOF).end(99.0);
+    assert_eq!(lab.codes(), ["GS1005"]);
+}
+
+#[test]
+fn an_unanswered_heartbeat_proves_nothing_without_the_master() {
+    let run = |vouched| {
+        let mut lab = Lab::new();
+        lab.vouched = vouched;
+        lab.udp(0.0, S, M, BEAT).end(60.0);
+        lab.codes()
+    };
+    assert_eq!(run(false), ["GS1021?"]);
+    assert_eq!(run(true), ["GS1021"]);
+}
+
+#[test]
+fn a_master_may_challenge_from_another_port() {
+    let mut lab = Lab::new();
+    lab.vouched = true;
+    lab.udp(0.0, S, M, BEAT).udp(0.02, "10.0.0.9:45233", S, br"\secure\l8jfVy");
+    lab.udp(0.04, S, "10.0.0.9:45233", br"\validate\SAaJHX96\final\\queryid\1.1").end(60.0);
+    assert_eq!(lab.codes(), ["(GS1002)"]);
+    assert_eq!(lab.counts(&rules::GS1021).passed, 1);
+    assert_eq!(lab.counts(&rules::GS1005).passed, 1);
+}
+
+#[test]
+fn a_challenge_without_an_answer() {
+    let run = |end: f64| {
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).end(end);
+        lab.codes()
+    };
+    assert_eq!(run(1.0), ["GS1022?"]);
+    assert_eq!(run(9.0), ["GS1022"]);
+}
+
+#[test]
+fn an_answer_of_another_server() {
+    for answer in [
+        &br"\heartbeat\7779\gamename\ut\validate\SAaJHX96\final\"[..],
+        br"\heartbeat\7778\gamename\unreal\validate\SAaJHX96\final\",
+    ] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, answer).end(9.0);
+        assert_eq!(lab.codes(), ["GS1023"]);
+    }
+}
+
+#[test]
+fn an_answer_that_lacks_its_heartbeat() {
+    let run = |answer: &[u8]| {
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE).udp(0.04, S, M, answer).end(9.0);
+        lab.codes()
+    };
+    assert_eq!(run(br"\gamename\ut\validate\SAaJHX96\final\"), ["GS1022"]);
+    assert_eq!(run(br"\validate\SAaJHX96\final\"), ["GS1022"]);
+    assert_eq!(run(br"\heartbeat\7778\validate\SAaJHX96\final\"), ["GS1020"]);
+    // As GameSpy's own software does.
+    assert_eq!(run(br"\validate\SAaJHX96\final\\queryid\2.1"), ["(GS1002)", "(GS1022)"]);
+    assert_eq!(run(br"\validate\XuXkWPKC\final\\queryid\2.1"), ["(GS1002)", "(GS1022)", "GS1005"]);
+}
+
+#[test]
+fn the_game_of_a_server_is_known_on_its_other_flows() {
+    let mut lab = registered();
+    lab.udp(1.0, "10.0.0.9:27901", S, br"\secure\XDWAOR");
+    lab.udp(1.02, S, "10.0.0.9:27901", br"\validate\3JOdDFU5\final\\queryid\2.1").end(9.0);
+    assert_eq!(lab.counts(&rules::GS1005).passed, 2);
+}
+
+#[test]
+fn an_answer_in_parts_is_one_message() {
+    let parts: [&[u8]; 3] = [
+        br"\hostname\Test\queryid\7.1",
+        br"\player_0\Ann\queryid\7.2",
+        br"\player_1\Bob\final\\queryid\7.3",
+    ];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\status\");
+        for at in order {
+            lab.udp(0.1, S, C, parts[at]);
+        }
+        lab.end(9.0);
+        assert_eq!(lab.names(), ["query", "query_response"]);
+        let heard = lab.last();
+        assert_eq!(heard.fields, "properties=[hostname:Test player_0:Ann player_1:Bob]");
+        let frame = |part| order.iter().position(|at| *at == part).unwrap() as u64 + 2;
+        assert_eq!(heard.frames, [frame(0), frame(1), frame(2)], "by the parts' numbers");
+        assert_eq!(lab.codes(), ["(GS1002)"]);
+        assert_eq!(lab.counts(&rules::GS1030).passed, 1);
+        assert_eq!(lab.counts(&rules::GS1031).passed, 1);
+    }
+}
+
+#[test]
+fn an_answer_that_never_becomes_whole() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\");
+    lab.udp(0.1, S, C, br"\hostname\Test\queryid\7.1");
+    lab.udp(0.1, S, C, br"\player_1\Bob\queryid\7.3\final\");
+    lab.udp(0.1, S, C, br"\player_1\Bob\queryid\7.3\final\");
+    assert_eq!(lab.names(), ["query", "query_fragment"], "a copy of a part is no part");
+    lab.udp(5.0, C, S, br"\echo\later").end(9.0);
+    let told: Vec<_> =
+        lab.sink.heard[2..].iter().map(|heard| (heard.name, &*heard.fields)).collect();
+    assert_eq!(
+        told,
+        [
+            ("query_fragment", "queryid=7 part=1 properties=[hostname:Test]"),
+            ("query_fragment", "queryid=7 part=3 properties=[player_1:Bob]"),
+            ("query", r#"query="echo" argument="later""#),
+        ]
+    );
+    assert_eq!(lab.codes(), ["GS1031"]);
+    assert_eq!(lab.details(), ["part 2 is missing"]);
+}
+
+#[test]
+fn an_answer_without_its_end() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\");
+    lab.udp(0.1, S, C, br"\hostname\Test\queryid\7.1").end(9.0);
+    assert_eq!(lab.details(), [r"the part with \final\ is missing"]);
+}
+
+#[test]
+fn numbers_that_are_wrong() {
+    for (text, detail) in [
+        (&br"\hostname\Test\final\"[..], "there is no queryid"),
+        (
+            br"\hostname\Test\queryid\1\final\",
+            "the queryid is no ANSWER.PART, or does not go on from the one before",
+        ),
+        (br"\hostname\Test\queryid\1.0\final\", "the parts are numbered from 0, not from 1"),
+    ] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, text).end(9.0);
+        assert_eq!(lab.names(), ["query", "query_response"]);
+        assert_eq!(lab.codes(), ["GS1031"]);
+        assert_eq!(lab.details(), [detail]);
+    }
+    let mut lab = Lab::new();
+    lab.udp(0.1, S, C, br"\b\2\queryid\1.3").udp(0.1, S, C, br"\a\1\queryid\1.2\final\");
+    lab.udp(0.1, S, C, br"\a\1\queryid\1.1").end(9.0);
+    assert_eq!(lab.names(), ["query_response"]);
+    assert_eq!(lab.details(), [r"\final\ stands in part 2, part 3 is there as well"]);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_answer() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, br"\a\1\queryid\1.1");
+    lab.udp(1.0, C, S, br"\status\").udp(1.1, S, C, br"\a\2\queryid\1.1");
+    lab.udp(1.1, S, C, br"\b\2\queryid\1.2\final\").end(9.0);
+    let names = ["query", "query", "query_fragment", "query_response"];
+    assert_eq!(lab.names(), names);
+    assert_eq!(lab.last().fields, "properties=[a:2 b:2]");
+    assert_eq!(lab.counts(&rules::GS1030).passed, 2);
+}
+
+#[test]
+fn a_query_without_an_answer() {
+    let answer = br"\hostname\Test\queryid\1.1\final\";
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\info\").udp(0.1, S, C, answer).udp(1.0, C, S, br"\rules\");
+    lab.udp(5.0, C, S, br"\echo\x").end(5.1);
+    assert_eq!(lab.codes(), ["GS1030"]);
+    assert_eq!(lab.details(), [r"no answer came to \rules\"]);
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\info\").end(9.0);
+    assert_eq!(lab.codes(), ["GS1030?"], "nothing of the server is in the capture");
+}
+
+#[test]
+fn what_the_recording_cut_is_not_held_against_anybody() {
+    let mut lab = Lab::new();
+    lab.datagram(0.0, S, M, br"\heartbeat\7778\gamena", true);
+    lab.datagram(0.1, M, S, br"\basic\\secure\l8", true);
+    lab.datagram(0.2, S, M, br"\heartbeat\7778\gamename\ut\validate\SAa", true);
+    lab.end(9.0);
+    assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{:?}", lab.codes());
+}
+
+#[test]
+fn parts_are_bounded() {
+    let mut lab = Lab::new();
+    for part in 2..600 {
+        let text = format!(r"\player_{part}\Ann\queryid\1.{part}");
+        lab.udp(0.1, S, C, text.as_bytes());
+    }
+    for answer in 2..20 {
+        lab.udp(0.2, S, C, format!(r"\a\b\queryid\{answer}.2").as_bytes());
+    }
+    lab.end(9.0);
+    assert_eq!(lab.names().len(), 598 + 18, "every datagram is told once");
+}

@@ -131,6 +131,8 @@ struct Flow {
     talk: Talk,
     facts: FlowFacts,
     directions: [Direction; 2],
+    /// The stream is claimed.
+    ours: bool,
 }
 
 /// A capture in the making.
@@ -151,8 +153,6 @@ pub(super) struct Lab<S> {
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) fin: bool,
-    /// Not in the recording.
-    pub(super) lost: bool,
 }
 
 impl Lab<Ear> {
@@ -251,6 +251,7 @@ impl<S: Sink> Lab<S> {
                 transport,
             },
             directions: Default::default(),
+            ours: false,
         })
     }
 
@@ -337,6 +338,9 @@ impl<S: Sink> Lab<S> {
         direction.bytes.extend_from_slice(bytes);
         direction.pieces.push(Piece { at, length: bytes.len() as u32, frame, offset: 54 });
         direction.ended |= segment.fin;
+        if self.claims && !self.is_ours(from, to) {
+            return self;
+        }
         self.read(from, to, side);
         if segment.fin {
             let pieces = [];
@@ -344,6 +348,20 @@ impl<S: Sink> Lab<S> {
             self.run(from, to, |cx, sink| GameSpy1::closed(cx, Closed::Orderly, &payload, sink));
         }
         self
+    }
+
+    /// Whether a stream's content claims it.
+    fn is_ours(&mut self, from: SocketAddr, to: SocketAddr) -> bool {
+        let ends = if from < to { [from, to] } else { [to, from] };
+        let Some(flow) = self.flows.get_mut(&(Transport::Tcp as u8, ends)) else { return false };
+        let [first, second] = &flow.directions;
+        let view = StreamView {
+            bytes: [&first.bytes, &second.bytes],
+            began: [true; 2],
+            ended: [first.ended, second.ended],
+        };
+        flow.ours |= GameSpy1::claim_stream(&view, Hint::default()) == Claim::Sure;
+        flow.ours
     }
 
     fn payload<'a>(

@@ -1,1 +1,184 @@
+//! Whole conversations over TCP: clients, masters, lists.
 
+use crate::gamespy1::rules;
+
+use super::lab::{C, Ear, L, Lab, Segment};
+
+const CHALLENGE: &str = r"\basic\\secure\XDWAOR";
+const PROOF: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
+const LIST: &str = r"\list\\gamename\ut\final\";
+
+/// A client's words, after the master's challenge.
+fn client(words: &[&str]) -> Lab<Ear> {
+    let mut lab = Lab::new();
+    master(&mut lab, 0.0, CHALLENGE.as_bytes(), false);
+    for word in words {
+        lab.tcp(0.1, (C, L), C, word.as_bytes(), Segment::default());
+    }
+    lab
+}
+
+fn master(lab: &mut Lab<Ear>, time: f64, bytes: &[u8], fin: bool) {
+    lab.tcp(time, (L, C), C, bytes, Segment { fin });
+}
+
+/// The same, and what the master gives.
+fn listed(words: &[&str], list: &[u8]) -> Lab<Ear> {
+    let mut lab = client(words);
+    master(&mut lab, 0.2, list, true);
+    lab.end(9.0);
+    lab
+}
+
+#[test]
+fn the_client_s_words_in_one_segment_and_in_several() {
+    let list = br"\ip\1.2.3.4:7778\final\";
+    let both = format!("{PROOF}{LIST}");
+    let (front, back) = both.split_at(30);
+    for words in [&[PROOF, LIST][..], &[&both], &[front, back]] {
+        let lab = listed(words, list);
+        assert_eq!(lab.names(), ["secure", "validate", "list_request", "list_response"]);
+        assert_eq!(lab.codes(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_list_in_blocks() {
+    let words = [PROOF, r"\list\cmp\gamename\ut\final\"];
+    // The first address begins with a backslash's byte.
+    let lab = listed(&words, b"\\\x01\x02\x03\x1e\x62\x0a\x4d\x00\x02\x1e\x62\\final\\");
+    assert_eq!(lab.last().fields, "servers=[92.1.2.3:7778 10.77.0.2:7778]");
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1015).passed, 2);
+    assert_eq!(lab.counts(&rules::GS1016).passed, 1);
+    assert_eq!(listed(&words, b"\\final\\").last().fields, "servers=[]");
+    assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x00\x00\\final\\").codes(), ["GS1015"]);
+    assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x1e\x62\\final\\more").codes(), ["GS1002"]);
+    assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x1e\x62\x0a\x4d").codes(), ["GS1016"]);
+}
+
+#[test]
+fn an_enciphered_list_is_said_to_be_one() {
+    let proof = PROOF.replace("3JOdDFU5", "jXrSG2Hx").replace(r"\final", r"\enctype\1\final");
+    let lab = listed(&[&proof, r"\list\cmp\gamename\ut\final\"], b"\xE4\x00\\final\\\x01\x02");
+    assert_eq!((lab.last().name, lab.last().fields.as_str()), ("list_response", ""));
+    assert_eq!(lab.last().leaves, ["form", "enciphered"]);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1005).passed + lab.counts(&rules::GS1005).failed, 0);
+}
+
+#[test]
+fn other_lists_are_recognised() {
+    for form in ["groups", "info2"] {
+        let request = format!(r"\list\{form}\gamename\ut\final\");
+        let lab = listed(&[PROOF, &request], br"\fieldcount\1\name\final\");
+        assert_eq!(lab.last().name, "list_response", "{form}");
+    }
+}
+
+#[test]
+fn a_list_in_many_segments() {
+    let mut lab = client(&[PROOF, LIST]);
+    let addresses: String =
+        (0..3000).map(|i| format!(r"\ip\10.0.{}.{}:7778", i / 250, i % 250)).collect();
+    let list = format!(r"{addresses}\final\");
+    for segment in list.as_bytes().chunks(1460) {
+        master(&mut lab, 0.2, segment, false);
+    }
+    master(&mut lab, 0.3, b"", true);
+    lab.end(9.0);
+    assert_eq!(lab.counts(&rules::GS1015).passed, 3000);
+    assert_eq!(lab.last().frames.len(), list.len().div_ceil(1460));
+    assert_eq!(lab.codes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_list_that_the_close_cuts_is_shown_as_it_is() {
+    let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\ip\1.2");
+    assert_eq!(lab.last().fields, "servers=[1.2.3.4:7778 1.2]");
+    assert_eq!(lab.codes(), ["GS1016"]);
+    // Where the capture ends before the connection does, the end may have come.
+    let mut lab = client(&[PROOF, LIST]);
+    master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\ip\1.2", false);
+    lab.end(9.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+}
+
+#[test]
+fn who_may_have_a_list() {
+    let list = br"\ip\1.2.3.4:7778\final\";
+    let wrong = PROOF.replace("3JOdDFU5", "12345678");
+    assert_eq!(listed(&[LIST], list).codes(), ["GS1012", "GS1014"], "two parties are at fault");
+    assert_eq!(listed(&[&wrong, LIST], list).codes(), ["GS1005", "GS1014"]);
+    let unknown = PROOF.replace(r"\ut\", r"\deusex\");
+    let request = LIST.replace("ut", "deusex");
+    let lab = listed(&[&unknown, &request], list);
+    assert_eq!(lab.codes(), Vec::<String>::new(), "the game's key is not known");
+    assert_eq!(lab.counts(&rules::GS1005), Default::default());
+    assert_eq!(listed(&[PROOF, &request], list).codes(), ["GS1013"]);
+}
+
+#[test]
+fn a_wrong_validate_closes_the_connection() {
+    let wrong = PROOF.replace("3JOdDFU5", "12345678");
+    assert_eq!(listed(&[&wrong], b"").codes(), ["GS1005"]);
+    assert_eq!(listed(&[&wrong, LIST], b"").codes(), ["GS1005"]);
+    assert_eq!(listed(&[&wrong], br"\echo\No.\final\").codes(), ["GS1005", "GS1018"]);
+    let run = |close: Option<f64>| {
+        let mut lab = client(&[&wrong]);
+        if let Some(close) = close {
+            master(&mut lab, close, b"", true);
+        }
+        lab.end(9.0);
+        lab.codes()
+    };
+    assert_eq!(run(Some(3.0)), ["GS1005"]);
+    assert_eq!(run(Some(4.0)), ["GS1005", "GS1018"]);
+    assert_eq!(run(None), ["GS1005", "GS1018"]);
+}
+
+#[test]
+fn the_master_closes_behind_the_list() {
+    let run = |close: Option<f64>, client_first: bool, end: f64| {
+        let mut lab = client(&[PROOF, LIST]);
+        master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\final\", false);
+        if client_first {
+            lab.tcp(0.3, (C, L), C, b"", Segment { fin: true });
+        }
+        if let Some(close) = close {
+            master(&mut lab, close, b"", true);
+        }
+        lab.end(end);
+        lab.codes()
+    };
+    assert_eq!(run(Some(0.4), false, 9.0), Vec::<String>::new());
+    assert_eq!(run(Some(8.0), false, 9.0), ["GS1017"]);
+    assert_eq!(run(None, false, 9.0), ["GS1017"]);
+    assert_eq!(run(None, false, 1.0), ["GS1017?"]);
+    assert_eq!(run(None, true, 9.0), Vec::<String>::new());
+}
+
+#[test]
+fn first_words() {
+    let mut lab = Lab::new();
+    master(&mut lab, 0.0, br"\secure\XDWAOR", false);
+    assert_eq!(lab.codes(), ["(GS1010)"]);
+    assert_eq!(client(&[r"\gamename\ut\validate\3JOdDFU5\final\"]).codes(), ["GS1011"]);
+    assert_eq!(client(&[r"\gamename\ut\location\0\final\"]).codes(), ["GS1011"]);
+    assert_eq!(client(&[r"\echo\hello\final\"]).codes(), ["GS1011"]);
+}
+
+#[test]
+fn words_that_come_before_the_challenge() {
+    let run = |code: &str| {
+        let mut lab = Lab::new();
+        let words = PROOF.replace("3JOdDFU5", code) + LIST;
+        lab.tcp(0.0, (C, L), C, words.as_bytes(), Segment::default());
+        master(&mut lab, 0.1, CHALLENGE.as_bytes(), false);
+        master(&mut lab, 0.2, b"", true);
+        lab.end(9.0);
+        lab.codes()
+    };
+    assert_eq!(run("12345678"), ["GS1005"]);
+    assert_eq!(run("3JOdDFU5"), Vec::<String>::new(), "the recording may have swapped them");
+}

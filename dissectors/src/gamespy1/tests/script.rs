@@ -61,7 +61,7 @@ pub(super) fn run(script: &str) -> Lab<Ear> {
         let bytes = if text.is_empty() { Vec::new() } else { payload(text) };
         let (from, to) = (endpoint(from, true), endpoint(to, true));
         let opener = if from.starts_with("10.0.0.9") { &to } else { &from };
-        lab.tcp(now, (&from, &to), opener, &bytes, Segment { fin, ..Segment::default() });
+        lab.tcp(now, (&from, &to), opener, &bytes, Segment { fin });
     }
     lab.end(now);
     lab
