@@ -46,6 +46,9 @@ pub struct Dissect {
     /// In JSON: the tree of fields with names, meanings and byte ranges
     #[arg(long)]
     pub tree: bool,
+    /// Write each message at once, also to a pipe
+    #[arg(short = 'l', long)]
+    pub line_buffered: bool,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,

@@ -42,7 +42,7 @@ pub fn run(
         scene: None,
         told: Told::default(),
         text: Vec::with_capacity(BUFFER),
-        at_once: terminal.out,
+        at_once: terminal.out || args.line_buffered,
         headings,
         out,
         error: None,

@@ -16,7 +16,7 @@ mod view;
 use std::net::IpAddr;
 
 use dissectors::kit::{
-    Budget, Evidence, FlowFacts, Mark, Payload, Piece, Settings, Side, Span, Time, Transport,
+    Budget, Evidence, FlowFacts, Mark, Payload, Piece, Rule, Settings, Side, Span, Time, Transport,
 };
 use dissectors::net_rules::{NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010};
 use dissectors::{Books, Id};
@@ -24,7 +24,7 @@ use dissectors::{Books, Id};
 use crate::capture::{Notice, Packet};
 use crate::flows::table::Slot;
 use crate::flows::{Flow, Identifier, Key, State, Table};
-use crate::net::ip_defrag::EventKind;
+use crate::net::ip_defrag::{Event, EventKind};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::{
     Datagram, Defragmenter, FrameRef, Ip, Outcome, Tunnels, Whole, checksum, decode,
@@ -72,7 +72,7 @@ pub struct Session {
     options: Options,
     table: Table,
     defragmenter: Defragmenter,
-    fragment_events: Vec<crate::net::ip_defrag::Event>,
+    fragment_events: Vec<Event>,
     streams: stream::Streams,
     books: Books,
     budget: Budget,
@@ -80,6 +80,8 @@ pub struct Session {
     incomplete: Incomplete,
     ports: Ports,
     pieces: Vec<Piece>,
+    /// What its headers show of the packet at hand, for the message that it carries.
+    headers: Vec<(&'static Rule, bool, String)>,
     frame: u64,
     now: Time,
     numbered: u32,
@@ -169,6 +171,7 @@ impl Session {
             incomplete: Incomplete::default(),
             ports: Ports(Box::new([0; 1024])),
             pieces: Vec::new(),
+            headers: Vec::new(),
             frame: 0,
             now: Time(i64::MIN),
             numbered: 0,
@@ -202,6 +205,9 @@ impl Session {
         let outcome = decode(packet.link, packet.data, packet.original_length);
         let time = Time(packet.time);
         self.outcome(outcome, time, Recorded::Here, 0, view);
+        for (rule, ok, detail) in std::mem::take(&mut self.headers) {
+            self.about_packet(rule, ok, time, view, detail);
+        }
     }
 
     /// Something was said about the recording itself.
@@ -242,7 +248,17 @@ impl Session {
         view: &mut V,
     ) {
         if self.options.verify_checksums {
-            self.checksums(&outcome, time, view);
+            self.checksums(&outcome);
+        }
+        let note = match &outcome {
+            Outcome::Udp(datagram) => datagram.note,
+            Outcome::Tcp(segment) => segment.note,
+            Outcome::Fragment(fragment) => fragment.note,
+            Outcome::Malformed(malformed) => Some(*malformed),
+            _ => None,
+        };
+        if let Some(note) = note {
+            self.headers.push((&NET008, false, note.to_string()));
         }
         match outcome {
             Outcome::Udp(datagram) => self.datagram(&datagram, time, recorded, view),
@@ -256,6 +272,13 @@ impl Session {
                         self.defragmenter.add_inside(&fragment, outer, at, events)
                     }
                 };
+                if whole.as_ref().is_some_and(|whole| whole.overlapped) {
+                    let overlaps =
+                        |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
+                    for event in self.fragment_events.extract_if(.., overlaps) {
+                        self.headers.push((&NET004, false, told(&event)));
+                    }
+                }
                 self.fragment_events(view);
                 if let Some(whole) = whole {
                     if depth < NESTED_DATAGRAMS {
@@ -266,68 +289,50 @@ impl Session {
                 }
             }
             Outcome::UnknownLink => self.unknown_links += 1,
-            Outcome::Malformed(malformed) => {
-                self.about_packet(time, view, |view, mark| {
-                    view.recalled(&NET008, false, Evidence::default(), mark, || {
-                        malformed.to_string()
-                    });
-                });
-            }
-            Outcome::Other | Outcome::Snapped => {}
+            Outcome::Other | Outcome::Snapped | Outcome::Malformed(_) => {}
         }
     }
 
-    /// Judges the packet at hand apart from any flow.
-    fn about_packet<V: View>(&self, time: Time, view: &mut V, judge: impl FnOnce(&mut V, &Mark)) {
-        view.scene(&Scene {
-            protocol: None,
-            flow: NOWHERE,
-            digits: self.digits,
-            tunnels: Tunnels::default(),
-        });
-        judge(view, &Mark { frame: self.frame, time, length: 0, side: Side::First });
+    /// Tells what no message of the packet at hand has told.
+    fn about_packet<V: View>(
+        &self,
+        rule: &'static Rule,
+        ok: bool,
+        time: Time,
+        view: &mut V,
+        detail: String,
+    ) {
+        let (digits, tunnels) = (self.digits, Tunnels::default());
+        view.scene(&Scene { protocol: None, flow: NOWHERE, digits, tunnels });
+        let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
+        view.recalled(rule, ok, Evidence::default(), &mark, || detail);
         view.settle();
     }
 
-    fn checksums<V: View>(&self, outcome: &Outcome<'_>, time: Time, view: &mut V) {
+    fn checksums(&mut self, outcome: &Outcome<'_>) {
         let sums = checksum::verify(outcome);
-        let wrong = |verdict| match verdict {
-            checksum::Verdict::Wrong { found, expected } => {
-                Some(format!("the checksum is {found:#06x}, the bytes give {expected:#06x}"))
-            }
-            _ => None,
-        };
         for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
-            if matches!(verdict, checksum::Verdict::NotJudged) {
-                continue;
+            match verdict {
+                checksum::Verdict::NotJudged => {}
+                checksum::Verdict::Right => self.headers.push((rule, true, String::new())),
+                checksum::Verdict::Wrong { found, expected } => {
+                    let detail =
+                        format!("the checksum is {found:#06x}, the bytes give {expected:#06x}");
+                    self.headers.push((rule, false, detail));
+                }
             }
-            let detail = wrong(verdict);
-            self.about_packet(time, view, |view, mark| {
-                view.recalled(rule, detail.is_none(), Evidence::default(), mark, || {
-                    detail.clone().unwrap_or_default()
-                });
-            });
         }
     }
 
     fn fragment_events<V: View>(&mut self, view: &mut V) {
         for event in std::mem::take(&mut self.fragment_events) {
-            let datagram = format!("datagram {:#06x}", event.identification);
-            let (rule, detail) = match &event.kind {
-                EventKind::Overlap { differs } => {
-                    let how = if *differs { "with other bytes" } else { "with the same bytes" };
-                    (&NET004, format!("fragments of {datagram} overlap {how}"))
-                }
-                EventKind::Missing { frames, held, length, .. } => {
-                    let of = length.map_or(String::new(), |length| format!(" of {length}"));
-                    let packets = frames.len();
-                    let detail = format!(
-                        "{datagram} never became whole: {packets} fragments, {held}{of} bytes"
-                    );
+            let rule = match &event.kind {
+                EventKind::Overlap { .. } => &NET004,
+                EventKind::Missing { .. } => {
                     self.incomplete.insert(event.ip.source, event.ip.destination);
-                    (&NET005, detail)
+                    &NET005
                 }
-                EventKind::Malformed(malformed) => (&NET008, malformed.to_string()),
+                EventKind::Malformed(_) => &NET008,
             };
             let mark = Mark {
                 frame: event.at.frame,
@@ -343,7 +348,7 @@ impl Session {
                 digits: self.digits,
                 tunnels: event.ip.tunnels,
             });
-            view.recalled(rule, false, Evidence::default(), &mark, || detail);
+            view.recalled(rule, false, Evidence::default(), &mark, || told(&event));
             view.settle();
         }
     }
@@ -484,6 +489,9 @@ impl Session {
         let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);
         view.evidence(Evidence { vouched, ..Evidence::default() });
         view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        for (rule, ok, detail) in self.headers.drain(..) {
+            view.judged(rule, ok, whole, || detail);
+        }
         let (began, lost) = (facts.began, payload.lost);
         view.evidence(Evidence { vouched, began, lost, lossy, ..Evidence::default() });
         let payload = Payload { flow: facts.number, ..*payload };
@@ -552,6 +560,23 @@ impl Session {
         {
             view.flow_ended(&flow.row(self.digits));
         }
+    }
+}
+
+/// What happened to a fragmented datagram, in words.
+fn told(event: &Event) -> String {
+    let datagram = format!("datagram {:#06x}", event.identification);
+    match &event.kind {
+        EventKind::Overlap { differs } => {
+            let how = if *differs { "other bytes" } else { "the same bytes" };
+            format!("fragments of {datagram} overlap, with {how}; the first copy counts")
+        }
+        EventKind::Missing { frames, held, length, .. } => {
+            let of = length.map_or(String::new(), |length| format!(" of {length}"));
+            let count = frames.len();
+            format!("{datagram} never became whole: {count} fragments with {held}{of} bytes came")
+        }
+        EventKind::Malformed(malformed) => malformed.to_string(),
     }
 }
 

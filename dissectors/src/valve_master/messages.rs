@@ -11,7 +11,7 @@ macro_rules! messages {
 }
 
 messages! {
-    QUERY = "query", "Query for a list of servers", Client, "region {region}, from {seed}, filter \"{filter}\"";
+    QUERY = "query", "Query for a list of servers", Client, "region {region}, from {seed}, filter {filter}";
     REPLY = "reply", "List of servers", Master, "{servers#} servers, end {end}";
     JOIN = "join", "Join", Server, "[challenge {server_challenge}]";
     CHALLENGE = "challenge", "Challenge", Master, "challenge {challenge}";

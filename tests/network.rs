@@ -1,0 +1,73 @@
+//! What the layers below a message show of it: checksums, fragments, snapped packets, links.
+
+mod support;
+
+use serde_json::Value;
+use support::gamewire;
+use xtask::exchange::{Setting, capture};
+
+/// Plays an exchange with an A2S server and returns the messages, and what went to the errors.
+fn dissect(script: &str, options: &[&str]) -> (Vec<Value>, String) {
+    let bytes = capture(script, &Setting::udp(27015)).expect("a good script").pcap();
+    read(&bytes, options)
+}
+
+fn read(bytes: &[u8], options: &[&str]) -> (Vec<Value>, String) {
+    let path = std::env::temp_dir().join(format!(
+        "gamewire-network-{}-{:?}.pcap",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    std::fs::write(&path, bytes).expect("a writable folder");
+    let name = path.to_string_lossy().into_owned();
+    let args = ["dissect", "--format", "json"].iter().chain(options);
+    let run = gamewire(args.map(|arg| (*arg).to_owned()).chain([name]));
+    std::fs::remove_file(&path).ok();
+    assert_eq!(run.code, 0, "{}", run.err);
+    let messages = run.out.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    (messages.collect(), run.err)
+}
+
+fn rules(message: &Value) -> Vec<&str> {
+    let findings = message["findings"].as_array().expect("findings");
+    findings.iter().map(|finding| finding["rule"].as_str().expect("a code")).collect()
+}
+
+#[test]
+fn checksums_are_judged_only_when_asked() {
+    let script =
+        "0.00 c > s  udpsum=bad FFFFFFFF 55 FFFFFFFF\n0.02 s > c  ipsum=bad FFFFFFFF 41 4BA1D522";
+    let (messages, _) = dissect(script, &[]);
+    assert!(messages.iter().all(|message| rules(message).is_empty()));
+    let (messages, _) = dissect(script, &["--verify-checksums"]);
+    assert_eq!(rules(&messages[0]), ["NET003"]);
+    assert_eq!(rules(&messages[1]), ["NET002"]);
+}
+
+#[test]
+fn fragments_are_joined_and_named() {
+    let script = "0.00 c > s  FFFFFFFF 56 FFFFFFFF\n0.02 s > c  frag=512 FFFFFFFF 45 0100 'motd' 00 'x'*1000 00";
+    let (messages, _) = dissect(script, &[]);
+    assert_eq!(messages[1]["message"], "rules_response");
+    assert_eq!(messages[1]["frames"], serde_json::json!([2, 3]));
+    assert_eq!(messages[1]["fields"]["rules"][0]["value"].as_str().map(str::len), Some(1000));
+}
+
+#[test]
+fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
+    let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=49 FFFFFFFF 41 4BA1D522";
+    let (messages, _) = dissect(script, &[]);
+    assert_eq!(messages[1]["message"], "challenge_response");
+    assert_eq!(rules(&messages[1]), ["NET001"]);
+}
+
+#[test]
+fn an_unknown_link_type_is_one_warning() {
+    let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522";
+    let mut bytes = capture(script, &Setting::udp(27015)).expect("a good script").pcap();
+    bytes[20..24].copy_from_slice(&200_u32.to_le_bytes());
+    let (messages, err) = read(&bytes, &[]);
+    assert!(messages.is_empty());
+    assert_eq!(err.lines().count(), 1);
+    assert!(err.contains("2 of 2 packets have a link type"), "{err}");
+}
