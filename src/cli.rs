@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use dissectors::catalogue;
+use dissectors::kit::{Rule, Severity, Who};
+
+use crate::check::Host;
 use crate::flows::DecodeAs;
 use crate::report::paint::Choice;
 
@@ -26,6 +30,12 @@ pub enum Command {
     Dissect(Dissect),
     /// List the flows: who talked to whom, in which protocol, how much
     Flows(Flows),
+    /// Judge what was said by the protocols' documents
+    Check(Check),
+    /// List the rules that captures are judged by
+    Rules(Rules),
+    /// Say what a rule asks, where the document says so, and why it matters
+    Explain(Explain),
 }
 
 /// `gamewire dissect`.
@@ -86,6 +96,86 @@ pub enum FlowsFormat {
     Json,
     /// Comma-separated values with a header line
     Csv,
+}
+
+/// `gamewire check`.
+#[derive(Args, Debug)]
+pub struct Check {
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
+    /// How verdicts are written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: CheckFormat,
+    /// The least severity that makes a broken rule fail the capture
+    #[arg(long, value_name = "SEVERITY", default_value = "error", value_parser = severity)]
+    pub fail_on: Severity,
+    /// Vouch that the capture is complete: what is missing from it was not sent
+    #[arg(long)]
+    pub complete: bool,
+    /// Judge by these rules only
+    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
+    pub select: Vec<&'static Rule>,
+    /// Do not judge by these rules
+    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
+    pub ignore: Vec<&'static Rule>,
+    /// Fail if one of these rules was not exercised
+    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
+    pub require: Vec<&'static Rule>,
+    /// Only what this kind of party did
+    #[arg(long, value_name = "PARTY", value_parser = party)]
+    pub who: Option<Who>,
+    /// Only what this party did
+    #[arg(long, value_name = "IP[:PORT]")]
+    pub host: Option<Host>,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Choice,
+}
+
+/// How `check` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// What is wrong, then a table of verdicts
+    Text,
+    /// One JSON object a capture
+    Json,
+}
+
+/// `gamewire rules`.
+#[derive(Args, Debug)]
+pub struct Rules {
+    /// How the catalogue is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: CheckFormat,
+}
+
+/// `gamewire explain`.
+#[derive(Args, Debug)]
+pub struct Explain {
+    /// The rule: its code, such as A2S030, or its name, such as player-count
+    #[arg(value_name = "CODE", value_parser = rule)]
+    pub rule: &'static Rule,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Choice,
+}
+
+fn rule(name: &str) -> Result<&'static Rule, String> {
+    catalogue::rule(name.trim())
+        .ok_or_else(|| "no rule has this code; `gamewire rules` lists them".to_owned())
+}
+
+fn severity(name: &str) -> Result<Severity, String> {
+    let all = [Severity::Error, Severity::Warning, Severity::Note];
+    let named = all.into_iter().find(|severity| severity.name() == name);
+    named.ok_or_else(|| "there are error, warning and note".to_owned())
+}
+
+fn party(name: &str) -> Result<Who, String> {
+    let all = [Who::Client, Who::Server, Who::Master];
+    let named = all.into_iter().find(|who| who.name() == name);
+    named.ok_or_else(|| "there are client, server and master".to_owned())
 }
 
 /// Where packets come from, and how they are read: the same for every command.

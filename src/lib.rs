@@ -3,21 +3,23 @@
 //! The way of a packet, and which module may know which:
 //!
 //! ```text
-//! main -> cli, commands -> report -> session -> flows -> net -> capture
-//!                             \          \        \
-//!                              +----------+--------+--> dissectors
+//! main -> cli, commands -> report -> check -> session -> flows -> net -> capture
+//!                             \        \        \        \
+//!                              +--------+--------+--------+--> dissectors
 //! ```
 //!
 //! - [`capture`] yields packets from files, pipes and compressed streams.
 //! - [`net`] walks link, IP, UDP and TCP headers, joins fragments and orders segments.
 //! - [`flows`] finds the flow of a packet and tells its protocol.
 //! - [`session`] leads each packet through these, to the protocol's dissector and to a view.
+//! - [`check`] turns judgements into verdicts.
 //! - [`report`] writes what a view was told: text, JSON, tables.
 //! - [`commands`] are what users type; [`cli`] is how they type it.
 //!
 //! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
 
 pub mod capture;
+pub mod check;
 pub mod cli;
 pub mod commands;
 pub mod flows;
@@ -44,6 +46,8 @@ pub struct Terminal {
 
 /// The run did what it was asked to do.
 pub const RAN: u8 = 0;
+/// `check` found something at or above the severity that fails.
+pub const FOUND: u8 = 1;
 /// Usage, unreadable input, or output that cannot be written.
 pub const UNUSABLE: u8 = 2;
 
@@ -61,6 +65,13 @@ pub fn run(
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
+        Command::Check(check) => match commands::check::run(check, out, err, terminal) {
+            Ok(false) => Ok(()),
+            Ok(true) => return out.flush().map_or(UNUSABLE, |()| FOUND),
+            Err(failure) => Err(failure),
+        },
+        Command::Rules(rules) => commands::rules::list(rules, out),
+        Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
     };
     let ran = ran.and_then(|()| Ok(out.flush()?));
     match ran {

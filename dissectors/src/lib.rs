@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a2s;
+pub mod catalogue;
 pub mod gamespy1;
 pub mod gamespy4;
 pub mod kit;

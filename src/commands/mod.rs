@@ -1,8 +1,10 @@
 //! The commands: each reads captures through a session and writes what its view was told.
 
+pub mod check;
 pub mod dissect;
 pub mod flows;
 mod read;
+pub mod rules;
 
 use std::io;
 

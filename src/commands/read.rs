@@ -25,6 +25,10 @@ pub(super) trait Command {
     fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
     /// The view.
     fn view(&mut self) -> &mut Self::View;
+    /// Whether the user vouches that captures are complete.
+    fn complete(&self) -> bool {
+        false
+    }
     /// Whether the output still takes something: an error ends the reading.
     fn check(&mut self) -> io::Result<()>;
     /// The capture was read.
@@ -63,7 +67,7 @@ fn one<C: Command>(
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
-    let mut session = Session::new(options(input));
+    let mut session = Session::new(Options { complete: command.complete(), ..options(input) });
     let bar = bar(packets.as_ref(), progress);
     command.begin(name)?;
     while let Some(event) = packets.next() {

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use dissectors::Talk;
-use dissectors::kit::{FlowFacts, Side, Time, Transport};
+use dissectors::kit::{FlowFacts, Side, Time, Transport, Who};
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 
@@ -48,6 +48,8 @@ pub struct Flow {
     pub messages: u32,
     /// Findings told.
     pub findings: u32,
+    /// Which part each end plays, as far as it has spoken, by [`Side::index`].
+    pub roles: [Option<Who>; 2],
     /// When its talk wants to be asked again, as far as that is planned.
     pub due: Option<Time>,
     /// What it is up to.
@@ -70,6 +72,9 @@ impl Flow {
     pub fn count_told(&mut self, told: Told) {
         self.messages = self.messages.saturating_add(told.messages);
         self.findings = self.findings.saturating_add(told.findings);
+        if let Some((side, who)) = told.spoke {
+            self.roles[side.index()] = Some(who);
+        }
     }
 
     /// What a listing of flows shows of it.
@@ -190,6 +195,7 @@ impl Table {
             bytes: 0,
             messages: 0,
             findings: 0,
+            roles: [None; 2],
             due: None,
             state: State::New,
         };

@@ -7,9 +7,11 @@
 //!
 //! - [`json`]: one object a line, for scripts.
 //! - [`text`]: one line a message, the annotated fields and the bytes beneath it, for people.
+//! - [`check`]: verdicts, and the catalogue of rules.
 //! - [`flows`]: the rows of `gamewire flows`.
 //! - [`paint`]: the only place that knows colours.
 
+pub mod check;
 mod clock;
 pub mod flows;
 pub mod json;

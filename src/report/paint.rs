@@ -55,6 +55,8 @@ pub(super) enum Tone {
     Label,
     /// A finding of this weight.
     Finding(Severity, Verdict),
+    /// What went well, and headings.
+    Good,
     /// The bytes of a leaf, by its number in the payload: neighbours differ.
     Leaf(usize),
 }
@@ -72,6 +74,7 @@ impl Tone {
             Tone::Finding(Severity::Error, _) => style.red().bold(),
             Tone::Finding(Severity::Warning, _) => style.yellow(),
             Tone::Finding(Severity::Note, _) => style.blue(),
+            Tone::Good => style.green().bold(),
             Tone::Leaf(number) => match number % 4 {
                 0 => style.cyan(),
                 1 => style.yellow(),
@@ -97,6 +100,15 @@ impl Paint {
     /// Whether there are colours.
     pub const fn is_enabled(self) -> bool {
         self.enabled
+    }
+
+    /// A text in this tone.
+    pub(super) fn text(self, tone: Tone, text: impl std::fmt::Display) -> String {
+        if !self.enabled {
+            return text.to_string();
+        }
+        let style = tone.style();
+        format!("{}{text}{}", style.prefix_formatter(), style.suffix_formatter())
     }
 
     /// Writes what `body` writes, in this tone.

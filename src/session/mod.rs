@@ -221,6 +221,7 @@ impl Session {
         view.scene(&Scene {
             protocol: None,
             flow: NOWHERE,
+            roles: [None; 2],
             digits: self.digits,
             tunnels: Tunnels::default(),
         });
@@ -281,6 +282,10 @@ impl Session {
                 }
                 self.fragment_events(view);
                 if let Some(whole) = whole {
+                    self.headers.push((&NET005, true, String::new()));
+                    if !whole.overlapped {
+                        self.headers.push((&NET004, true, String::new()));
+                    }
                     if depth < NESTED_DATAGRAMS {
                         let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
                         self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
@@ -303,7 +308,7 @@ impl Session {
         detail: String,
     ) {
         let (digits, tunnels) = (self.digits, Tunnels::default());
-        view.scene(&Scene { protocol: None, flow: NOWHERE, digits, tunnels });
+        view.scene(&Scene { protocol: None, flow: NOWHERE, roles: [None; 2], digits, tunnels });
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
         view.recalled(rule, ok, Evidence::default(), &mark, || detail);
         view.settle();
@@ -345,6 +350,7 @@ impl Session {
             view.scene(&Scene {
                 protocol: None,
                 flow,
+                roles: [None; 2],
                 digits: self.digits,
                 tunnels: event.ip.tunnels,
             });
@@ -483,12 +489,22 @@ impl Session {
         count(flow, payload);
         let facts = flow.facts();
         let State::Talk(talk) = &mut flow.state else { return };
-        view.scene(&Scene { protocol: Some(talk.id()), flow: facts, digits: self.digits, tunnels });
+        view.scene(&Scene {
+            protocol: Some(talk.id()),
+            flow: facts,
+            roles: flow.roles,
+            digits: self.digits,
+            tunnels,
+        });
         let whole = Span::new(0, payload.bytes.len());
         let vouched = self.options.complete;
         let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);
         view.evidence(Evidence { vouched, ..Evidence::default() });
         view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        let is_sound = !self.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
+        if is_sound {
+            view.judged(&NET008, true, whole, String::new);
+        }
         for (rule, ok, detail) in self.headers.drain(..) {
             view.judged(rule, ok, whole, || detail);
         }
@@ -537,7 +553,13 @@ impl Session {
             State::New | State::Ignored => return,
         };
         let tunnels = Tunnels::default();
-        view.scene(&Scene { protocol: Some(talk.id()), flow: facts, digits: self.digits, tunnels });
+        view.scene(&Scene {
+            protocol: Some(talk.id()),
+            flow: facts,
+            roles: flow.roles,
+            digits: self.digits,
+            tunnels,
+        });
         let vouched = self.options.complete;
         let began = facts.began;
         let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);

@@ -340,6 +340,7 @@ impl<V: View> Reading<'_, V> {
             cx.view.judged(&NET006, !lost, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
+            cx.view.judged(&NET007, true, Span::new(0, length), String::new);
             cx.view.evidence(cx.evidence(lost));
             let settings = &cx.options.settings;
             talk.message(books, cx.facts, settings, cx.unfinished, &payload, cx.view);
@@ -379,6 +380,7 @@ impl<V: View> Reading<'_, V> {
         (flow.packets, flow.bytes) = (0, 0);
         (flow.first, flow.last) = (now, now);
         (flow.began, flow.lossy, flow.due) = (true, false, None);
+        flow.roles = [None; 2];
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {
@@ -417,7 +419,13 @@ impl<V: View> Reading<'_, V> {
 
     fn scene(&self, id: Id) -> Scene {
         let (digits, tunnels) = (self.digits, self.tunnels);
-        Scene { protocol: Some(id), flow: self.flow.facts(), digits, tunnels }
+        Scene {
+            protocol: Some(id),
+            flow: self.flow.facts(),
+            roles: self.flow.roles,
+            digits,
+            tunnels,
+        }
     }
 
     fn settle(&mut self) {

@@ -1,7 +1,7 @@
 //! Who looks on: what a command wants to know of the messages as they are told.
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Sink};
+use dissectors::kit::{FlowFacts, Side, Sink, Who};
 
 use crate::flows::FlowRow;
 use crate::net::Tunnels;
@@ -13,6 +13,8 @@ pub struct Scene {
     pub protocol: Option<Id>,
     /// The flow; its number is 0 where no flow is concerned.
     pub flow: FlowFacts,
+    /// Which part each end plays, as far as it has spoken, by [`Side::index`].
+    pub roles: [Option<Who>; 2],
     /// How many digits behind the second the capture's times have: 6 or 9.
     pub digits: u8,
     /// The tunnels that the packet at hand came through.
@@ -26,6 +28,8 @@ pub struct Told {
     pub messages: u32,
     /// Findings, inconclusive ones left out.
     pub findings: u32,
+    /// Which end spoke, and the part that this shows it to play.
+    pub spoke: Option<(Side, Who)>,
 }
 
 /// Receives messages and judgements, and is told which flow they belong to.

@@ -1,4 +1,5 @@
 //! Runs gamewire inside the test process.
+#![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,6 @@ pub(crate) fn gamewire<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> 
 }
 
 /// The sample captures, in the order of their names.
-#[allow(dead_code, reason = "not every test file uses every helper")]
 pub(crate) fn samples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
     let files = std::fs::read_dir(folder).expect("samples/ is there");

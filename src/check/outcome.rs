@@ -1,0 +1,102 @@
+//! What came of judging one or several captures.
+
+use dissectors::kit::{Rule, Severity, Verdict};
+
+use super::Found;
+
+/// How a rule fared over a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fared {
+    /// Broken at least once.
+    Fail,
+    /// Judged at least once, never broken.
+    Pass,
+    /// There were occasions, but what is missing from the capture could explain each.
+    Inconclusive,
+    /// There was no occasion.
+    NotExercised,
+}
+
+impl Fared {
+    /// As scripts read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Fared::Fail => "fail",
+            Fared::Pass => "pass",
+            Fared::Inconclusive => "inconclusive",
+            Fared::NotExercised => "not_exercised",
+        }
+    }
+}
+
+/// One rule's counts.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleOutcome {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// Kept.
+    pub passed: u64,
+    /// Broken.
+    pub failed: u64,
+    /// Not to be told from this capture.
+    pub inconclusive: u64,
+}
+
+impl RuleOutcome {
+    /// Its verdict.
+    pub fn fared(&self) -> Fared {
+        match (self.failed, self.passed, self.inconclusive) {
+            (1.., _, _) => Fared::Fail,
+            (0, 1.., _) => Fared::Pass,
+            (0, 0, 1..) => Fared::Inconclusive,
+            (0, 0, 0) => Fared::NotExercised,
+        }
+    }
+}
+
+/// What came of it all.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The captures' names.
+    pub captures: Vec<String>,
+    /// Packets read.
+    pub packets: u64,
+    /// Messages told.
+    pub messages: u64,
+    /// Flows of protocols of ours.
+    pub flows: u64,
+    /// Every rule of the catalogue that counts, by code.
+    pub rules: Vec<RuleOutcome>,
+    /// What was found, in the order of the packets.
+    pub findings: Vec<Found>,
+    /// Findings that were counted but not kept.
+    pub left_out: u64,
+}
+
+impl Outcome {
+    /// Whether a rule was broken that weighs at least so much.
+    pub fn is_broken(&self, least: Severity) -> bool {
+        self.rules.iter().any(|rule| rule.failed > 0 && rule.rule.severity >= least)
+    }
+
+    /// The verdict over all rules: broken means broken at `least` or above.
+    pub fn fared(&self, least: Severity) -> Fared {
+        let any = |fared| self.rules.iter().any(|rule| rule.fared() == fared);
+        if self.is_broken(least) {
+            Fared::Fail
+        } else if self.messages > 0 && (any(Fared::Pass) || any(Fared::Fail)) {
+            Fared::Pass
+        } else if any(Fared::Inconclusive) {
+            Fared::Inconclusive
+        } else {
+            Fared::NotExercised
+        }
+    }
+
+    /// Findings with this verdict and severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let counted =
+            |found: &&Found| found.severity == severity && found.verdict != Verdict::Inconclusive;
+        self.findings.iter().filter(counted).count()
+    }
+}

@@ -1,0 +1,122 @@
+//! `gamewire check`: what was said, judged by the protocols' documents.
+
+use std::io::{self, Write};
+
+use crate::Terminal;
+use crate::check::{Checker, Fared, Outcome, Selection};
+use crate::cli::{Check, CheckFormat};
+use crate::commands::read::{Command, read};
+use crate::commands::{Failure, painted};
+use crate::report::check::{json, text};
+use crate::session::Session;
+use crate::text::escaped;
+
+/// Runs the command. `true`: something was found that fails.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(
+    args: &Check,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<bool, Failure> {
+    let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
+    let names = merged.collect();
+    let selection = Selection {
+        select: args.select.clone(),
+        ignore: args.ignore.clone(),
+        who: args.who,
+        host: args.host,
+    };
+    let checker = Checker::new(selection.clone());
+    let mut checking = Checking {
+        args,
+        selection,
+        checker,
+        names,
+        terminal,
+        found: false,
+        missing: Vec::new(),
+        out,
+    };
+    read(&args.input, &mut checking, err, terminal.err && !terminal.out)?;
+    let Checking { found, missing, .. } = checking;
+    for (capture, code) in &missing {
+        writeln!(err, "gamewire: {capture}: required rule {code} was not exercised").ok();
+    }
+    Ok(found || !missing.is_empty())
+}
+
+struct Checking<'a> {
+    args: &'a Check,
+    selection: Selection,
+    checker: Checker,
+    /// The captures' names; those that are left.
+    names: std::collections::VecDeque<String>,
+    terminal: Terminal,
+    found: bool,
+    /// Required rules that were not exercised, by capture.
+    missing: Vec<(String, String)>,
+    out: &'a mut dyn Write,
+}
+
+impl Command for Checking<'_> {
+    type View = Checker;
+
+    fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
+        self.checker = Checker::new(self.selection.clone());
+        Ok(())
+    }
+
+    fn view(&mut self) -> &mut Checker {
+        &mut self.checker
+    }
+
+    fn complete(&self) -> bool {
+        self.args.complete
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, session: &Session) -> io::Result<()> {
+        let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default()));
+        let merged = self.args.input.merge;
+        let names: Vec<_> = if merged {
+            self.names.drain(..).collect()
+        } else {
+            self.names.pop_front().into_iter().collect()
+        };
+        let outcome = checker.outcome(names, session);
+        self.found |= outcome.is_broken(self.args.fail_on);
+        self.require(&outcome);
+        let mut bytes = Vec::new();
+        match self.args.format {
+            CheckFormat::Text => {
+                let paint = painted(self.args.color, self.terminal.out);
+                let mut lines = String::new();
+                text::write(&outcome, self.args.fail_on, paint, &mut lines);
+                bytes = lines.into_bytes();
+            }
+            CheckFormat::Json => json::write(&outcome, self.args.fail_on, &mut bytes)?,
+        }
+        self.out.write_all(&bytes)
+    }
+}
+
+impl Checking<'_> {
+    fn require(&mut self, outcome: &Outcome) {
+        let capture = outcome.captures.first().cloned().unwrap_or_default();
+        for rule in &self.args.require {
+            let exercised = outcome
+                .rules
+                .iter()
+                .any(|fared| fared.rule.code == rule.code && fared.fared() != Fared::NotExercised);
+            if !exercised {
+                self.missing.push((capture.clone(), rule.code.to_string()));
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The outcome as one JSON object.
+
+use dissectors::kit::Severity;
+use serde::Serialize;
+
+use crate::check::{Found, Outcome};
+use crate::report::clock::Clock;
+
+#[derive(Serialize)]
+struct Object<'a> {
+    captures: &'a [String],
+    packets: u64,
+    messages: u64,
+    flows: u64,
+    verdict: &'static str,
+    rules: Vec<RuleObject>,
+    findings: Vec<FindingObject<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    findings_left_out: u64,
+}
+
+#[derive(Serialize)]
+struct RuleObject {
+    code: String,
+    slug: &'static str,
+    severity: &'static str,
+    who: &'static str,
+    verdict: &'static str,
+    passed: u64,
+    failed: u64,
+    inconclusive: u64,
+}
+
+#[derive(Serialize)]
+struct FindingObject<'a> {
+    rule: String,
+    slug: &'static str,
+    severity: &'static str,
+    verdict: &'static str,
+    who: &'static str,
+    party: Option<String>,
+    flow: u32,
+    frames: &'a [u64],
+    time: String,
+    message: &'a str,
+    protocol: Option<&'static str>,
+    /// The name of the message that the finding is about, where that is the one at hand.
+    about: Option<&'static str>,
+    capture: &'a str,
+    offset: u32,
+    length: u32,
+}
+
+/// Appends the outcome. `least` is the severity from which on a broken rule fails the capture.
+///
+/// # Errors
+/// None that a `Vec` can have.
+pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    let capture = outcome.captures.first().map_or("", String::as_str);
+    let mut clock = Clock::default();
+    let rules = outcome.rules.iter().map(|fared| RuleObject {
+        code: fared.rule.code.to_string(),
+        slug: fared.rule.slug,
+        severity: fared.rule.severity.name(),
+        who: fared.rule.who.name(),
+        verdict: fared.fared().name(),
+        passed: fared.passed,
+        failed: fared.failed,
+        inconclusive: fared.inconclusive,
+    });
+    let object = Object {
+        captures: &outcome.captures,
+        packets: outcome.packets,
+        messages: outcome.messages,
+        flows: outcome.flows,
+        verdict: outcome.fared(least).name(),
+        rules: rules.collect(),
+        findings: outcome.findings.iter().map(|f| finding(f, capture, &mut clock)).collect(),
+        findings_left_out: outcome.left_out,
+    };
+    serde_json::to_writer(&mut *out, &object)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+fn finding<'a>(found: &'a Found, capture: &'a str, clock: &mut Clock) -> FindingObject<'a> {
+    let mut time = Vec::new();
+    clock.rfc3339(found.time, found.digits, &mut time);
+    FindingObject {
+        rule: found.rule.code.to_string(),
+        slug: found.rule.slug,
+        severity: found.severity.name(),
+        verdict: found.verdict.name(),
+        who: found.who().name(),
+        party: found.party.map(|party| party.to_string()),
+        flow: found.flow,
+        frames: &found.frames,
+        time: String::from_utf8_lossy(&time).into_owned(),
+        message: &found.detail,
+        protocol: Some(found.protocol).filter(|name| !name.is_empty()),
+        about: Some(found.message).filter(|name| !name.is_empty()),
+        capture,
+        offset: found.offset,
+        length: found.length,
+    }
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}

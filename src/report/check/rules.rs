@@ -1,0 +1,94 @@
+//! The catalogue of rules, as a list and rule by rule.
+
+use std::fmt::Write;
+
+use dissectors::kit::Rule;
+use serde::Serialize;
+
+use crate::report::paint::{Paint, Tone};
+
+#[derive(Serialize)]
+struct Entry {
+    code: String,
+    slug: &'static str,
+    severity: &'static str,
+    who: &'static str,
+    asks: &'static str,
+    why: String,
+    cite: Vec<Citation>,
+}
+
+#[derive(Serialize)]
+struct Citation {
+    document: &'static str,
+    section: &'static str,
+    quote: &'static str,
+}
+
+/// All rules, a line each.
+pub fn list(rules: &[&Rule], out: &mut String) {
+    for rule in rules {
+        let (code, slug) = (rule.code.to_string(), rule.slug);
+        let (severity, who) = (rule.severity.name(), rule.who.name());
+        put(out, format_args!("{code:<8}{slug:<28}{severity:<9}{who:<9}{}\n", rule.asks));
+    }
+}
+
+/// All rules, as one JSON array.
+///
+/// # Errors
+/// None that a `Vec` can have.
+pub fn json(rules: &[&Rule], out: &mut Vec<u8>) -> serde_json::Result<()> {
+    let entries = rules.iter().map(|rule| Entry {
+        code: rule.code.to_string(),
+        slug: rule.slug,
+        severity: rule.severity.name(),
+        who: rule.who.name(),
+        asks: rule.asks,
+        why: why(rule),
+        cite: rule
+            .cite
+            .iter()
+            .map(|cite| Citation {
+                document: cite.document.title(),
+                section: cite.section,
+                quote: cite.quote,
+            })
+            .collect(),
+    });
+    serde_json::to_writer_pretty(&mut *out, &entries.collect::<Vec<_>>())?;
+    out.push(b'\n');
+    Ok(())
+}
+
+/// What one rule asks, where the document says so, why it matters, and both examples.
+pub fn explain(rule: &Rule, paint: Paint, out: &mut String) {
+    let head = paint.text(Tone::Good, format!("{} {}", rule.code, rule.slug));
+    put(out, format_args!("{head}  ({}, {})\n\n", rule.severity.name(), rule.who.name()));
+    put(out, format_args!("Asks: {}.\n\n{}\n", rule.asks, why(rule)));
+    for cite in rule.cite {
+        put(out, format_args!("\n{}, \"{}\"", cite.document.title(), cite.section));
+        if cite.quote.is_empty() {
+            out.push('\n');
+        } else {
+            put(out, format_args!(":\n  \"{}\"\n", cite.quote));
+        }
+    }
+    for (name, script) in [("Right", rule.right), ("Wrong", rule.wrong)] {
+        if !script.trim().is_empty() {
+            put(out, format_args!("\n{name}:\n"));
+            for line in script.trim().lines() {
+                put(out, format_args!("  {}\n", line.trim()));
+            }
+        }
+    }
+}
+
+fn why(rule: &Rule) -> String {
+    rule.why.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // A `String` takes everything.
+    let _ = out.write_fmt(text);
+}

@@ -1,0 +1,102 @@
+//! Every rule of the catalogue proves itself on a capture: its right example exercises it and breaks
+//! nothing, its wrong example breaks it and nothing else. The examples are what `gamewire explain`
+//! prints, played into a capture and judged by `gamewire check` as a user would.
+
+#[path = "support/recording.rs"]
+mod recording;
+mod support;
+
+use std::fmt::Write;
+
+use dissectors::catalogue;
+use dissectors::kit::{Group, Rule};
+use serde_json::Value;
+use support::gamewire;
+use xtask::exchange::{Setting, capture};
+
+/// Faults that another party's fault presumes: the wrong example of the first breaks the second too.
+const PRESUMED: &[(&str, &str)] = &[("VM043", "VM040"), ("GS4010", "GS4007"), ("GS1018", "GS1005")];
+
+/// Rules that span more than a pair of hosts: told, and not judged yet.
+const SPANNING: &[&str] = &["VM046", "GS1032", "SEC004", "SEC005"];
+
+fn setting(rule: &Rule) -> Setting {
+    match rule.code.group() {
+        Group::Vm => Setting::udp(27010),
+        Group::A2s | Group::Sec | Group::Net => Setting::udp(27015),
+        Group::Gs4 => Setting::udp(6500),
+        Group::Gs1 => Setting::udp(27900),
+        Group::Acr => Setting::tcp(80),
+    }
+}
+
+/// Plays an example. What lies below an exchange is done to the packets or to the file.
+fn play(rule: &Rule, script: &str, is_right: bool) -> Result<Vec<u8>, String> {
+    let code = rule.code.to_string();
+    if let Some(bytes) = recording::play(&code, is_right) {
+        return Ok(bytes);
+    }
+    if script.trim().is_empty() {
+        return Err("has no example".to_owned());
+    }
+    let capture = capture(script, &setting(rule)).map_err(|error| error.to_string())?;
+    Ok(capture.pcap())
+}
+
+/// Judges an example; the rules broken at error or warning severity, and how this one fared.
+fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, String), String> {
+    let bytes = play(rule, script, is_right)?;
+    let path = std::env::temp_dir().join(format!(
+        "gamewire-rules-{}-{}.pcap",
+        std::process::id(),
+        rule.code
+    ));
+    std::fs::write(&path, bytes).map_err(|error| error.to_string())?;
+    let name = path.to_string_lossy().into_owned();
+    let run = gamewire(["check", "--format", "json", "--verify-checksums", &name]);
+    std::fs::remove_file(&path).ok();
+    assert!(run.code < 2, "{}", run.err);
+    let object: Value = serde_json::from_str(&run.out).map_err(|error| error.to_string())?;
+    let rules = object["rules"].as_array().ok_or("no rules")?;
+    let code = rule.code.to_string();
+    let broken = rules.iter().filter(|r| r["verdict"] == "fail" && r["severity"] != "note");
+    let broken = broken.filter_map(|r| r["code"].as_str().map(str::to_owned)).collect();
+    let fared = rules.iter().find(|r| r["code"] == code.as_str()).ok_or("the rule is missing")?;
+    Ok((broken, fared["verdict"].as_str().unwrap_or_default().to_owned()))
+}
+
+#[test]
+fn every_rule_proves_itself() {
+    let mut wrong = String::new();
+    for rule in catalogue::rules() {
+        let code = rule.code.to_string();
+        if SPANNING.contains(&code.as_str()) {
+            continue;
+        }
+        let mut complain = |what: &str| {
+            let _ = writeln!(wrong, "{code} {}: {what}", rule.slug);
+        };
+        let presumed = |broken: &String| {
+            PRESUMED.iter().any(|(of, other)| *of == code && other == broken) && *broken != code
+        };
+        match check(rule, rule.right, true) {
+            Ok((mut broken, fared)) => {
+                broken.retain(|broken| !presumed(broken));
+                if fared != "pass" || !broken.is_empty() {
+                    complain(&format!("right: {fared}, broken {broken:?}"));
+                }
+            }
+            Err(error) => complain(&format!("right: {error}")),
+        }
+        match check(rule, rule.wrong, false) {
+            Ok((mut broken, fared)) => {
+                broken.retain(|broken| !presumed(broken) && *broken != code);
+                if fared != "fail" || !broken.is_empty() {
+                    complain(&format!("wrong: {fared}, also broken {broken:?}"));
+                }
+            }
+            Err(error) => complain(&format!("wrong: {error}")),
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
