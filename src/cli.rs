@@ -138,7 +138,22 @@ pub struct Check {
 pub enum CheckFormat {
     /// What is wrong, then a table of verdicts
     Text,
-    /// One JSON object a capture
+    /// One JSON object
+    Json,
+    /// JUnit XML: a suite per capture, a case per rule
+    Junit,
+    /// SARIF 2.1.0
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+/// How `rules` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RulesFormat {
+    /// A line a rule
+    Text,
+    /// One JSON array
     Json,
 }
 
@@ -147,7 +162,7 @@ pub enum CheckFormat {
 pub struct Rules {
     /// How the catalogue is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: CheckFormat,
+    pub format: RulesFormat,
 }
 
 /// `gamewire explain`.

@@ -111,3 +111,64 @@ fn a_rule_is_explained() {
     insta::assert_snapshot!("explain", run.out);
     assert_eq!(gamewire(["explain", "XYZ"]).code, 2);
 }
+
+#[test]
+fn several_captures_are_one_json_object() {
+    let (first, second) = (File::of("first", BROKEN), File::of("second", UNANSWERED));
+    let names = [&first, &second].map(|file| file.0.to_string_lossy().into_owned());
+    let args = ["check", "--format", "json"].map(str::to_owned).into_iter().chain(names.clone());
+    let run = gamewire(args);
+    assert_eq!(run.code, 1);
+    let outcome: Value = serde_json::from_str(&run.out).expect("one object");
+    assert_eq!(outcome["captures"], serde_json::json!(names));
+    assert_eq!(outcome["messages"], 5);
+    let findings = outcome["findings"].as_array().expect("findings");
+    assert!(findings.iter().any(|f| f["rule"] == "A2S030" && f["capture"] == names[0].as_str()));
+    assert!(findings.iter().any(|f| f["rule"] == "A2S062" && f["capture"] == names[1].as_str()));
+}
+
+#[test]
+fn what_was_judged_before_an_unreadable_file_is_not_lost() {
+    let file = File::of("readable", BROKEN);
+    let name = file.0.to_string_lossy().into_owned();
+    let run = gamewire(["check", "--format", "json", &name, "/no/such/file"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("/no/such/file") && run.out.contains("A2S030"));
+}
+
+#[test]
+fn junit_has_a_case_per_rule() {
+    let file = File::of("junit", BROKEN);
+    let run = file.check(&["--format", "junit"]);
+    let listed = gamewire(["rules"]).out.lines().count();
+    assert_eq!(run.code, 1);
+    assert_eq!(run.out.matches("<testcase ").count(), listed);
+    assert_eq!(run.out.matches("<failure ").count(), 1);
+    assert!(run.out.contains("A2S030 player-count") && run.out.contains("not exercised"));
+}
+
+#[test]
+fn sarif_points_at_the_bytes_in_the_file() {
+    let file = File::of("sarif", BROKEN);
+    let run = file.check(&["--format", "sarif"]);
+    let log: Value = serde_json::from_str(&run.out).expect("JSON");
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().expect("results");
+    let result = results.iter().find(|result| result["ruleId"] == "A2S030").expect("found");
+    let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+    assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "A2S030");
+    let region = &result["locations"][0]["physicalLocation"]["region"];
+    let at = region["byteOffset"].as_u64().expect("an offset") as usize;
+    let bytes = std::fs::read(&file.0).expect("the capture");
+    assert_eq!(&bytes[at - 5..=at], b"\xFF\xFF\xFF\xFF\x44\x02");
+}
+
+#[test]
+fn github_annotations_name_file_rule_and_packet() {
+    let file = File::of("github", BROKEN);
+    let run = file.check(&["--format", "github"]);
+    let line = run.out.lines().find(|line| line.contains("A2S030")).expect("an annotation");
+    assert!(
+        line.starts_with("::error file=") && line.contains("title=A2S030 player-count::frame 4")
+    );
+}

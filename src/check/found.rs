@@ -44,6 +44,10 @@ pub struct Found {
     pub offset: u32,
     /// How many bytes.
     pub length: u32,
+    /// Where these bytes begin in the capture file, where the last packet holds them as they are.
+    pub file_offset: Option<u64>,
+    /// Which of the captures it was found in.
+    pub capture: u32,
     /// Some of the bytes round it.
     pub excerpt: Option<Excerpt>,
 }
@@ -90,6 +94,10 @@ impl Found {
             message: message.as_ref().map_or("", |(message, _)| message.name),
             offset: finding.span.start,
             length: finding.span.len(),
+            file_offset: message
+                .as_ref()
+                .and_then(|(_, payload)| file_offset(payload, finding.span.start, scene.packet)),
+            capture: 0,
             excerpt: message.map(|(_, payload)| {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
             }),
@@ -128,6 +136,14 @@ fn party(who: Who, sender: Side, roles: [Option<Who>; 2]) -> Option<Side> {
             })
         }
     }
+}
+
+fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> Option<u64> {
+    let holds = |piece: &&dissectors::kit::Piece| {
+        piece.frame == frame && piece.at <= at && at < piece.at.saturating_add(piece.length)
+    };
+    let piece = payload.pieces.iter().find(holds).filter(|_| !payload.inflated)?;
+    Some(begins + u64::from(piece.offset) + u64::from(at - piece.at))
 }
 
 fn frames(payload: &Payload<'_>) -> Vec<u64> {

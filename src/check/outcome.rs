@@ -74,6 +74,26 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Several captures, each judged on its own, as one.
+    pub fn sum(outcomes: Vec<Outcome>) -> Option<Outcome> {
+        outcomes.into_iter().reduce(|mut sum, other| {
+            let first = u32::try_from(sum.captures.len()).unwrap_or(u32::MAX);
+            sum.captures.extend(other.captures);
+            sum.packets += other.packets;
+            sum.messages += other.messages;
+            sum.flows += other.flows;
+            sum.left_out += other.left_out;
+            for (rule, more) in sum.rules.iter_mut().zip(other.rules) {
+                rule.passed += more.passed;
+                rule.failed += more.failed;
+                rule.inconclusive += more.inconclusive;
+            }
+            let findings = other.findings.into_iter();
+            sum.findings.extend(findings.map(|found| Found { capture: first, ..found }));
+            sum
+        })
+    }
+
     /// Whether a rule was broken that weighs at least so much.
     pub fn is_broken(&self, least: Severity) -> bool {
         self.rules.iter().any(|rule| rule.failed > 0 && rule.rule.severity >= least)

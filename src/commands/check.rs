@@ -7,7 +7,7 @@ use crate::check::{Checker, Fared, Outcome, Selection};
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, read};
 use crate::commands::{Failure, painted};
-use crate::report::check::{json, text};
+use crate::report::check::{github, json, junit, sarif, text};
 use crate::session::Session;
 use crate::text::escaped;
 
@@ -37,10 +37,17 @@ pub fn run(
         names,
         terminal,
         found: false,
+        outcomes: Vec::new(),
         missing: Vec::new(),
         out,
     };
-    read(&args.input, &mut checking, err, terminal.err && !terminal.out)?;
+    let ran = read(&args.input, &mut checking, err, terminal.err && !terminal.out);
+    // What was worked out before a file that cannot be read is not lost.
+    let outcomes = std::mem::take(&mut checking.outcomes);
+    if !outcomes.is_empty() {
+        checking.write(outcomes)?;
+    }
+    ran?;
     let Checking { found, missing, .. } = checking;
     for (capture, code) in &missing {
         writeln!(err, "gamewire: {capture}: required rule {code} was not exercised").ok();
@@ -56,6 +63,8 @@ struct Checking<'a> {
     names: std::collections::VecDeque<String>,
     terminal: Terminal,
     found: bool,
+    /// What came of the captures so far, for formats that tell all in one.
+    outcomes: Vec<Outcome>,
     /// Required rules that were not exercised, by capture.
     missing: Vec<(String, String)>,
     out: &'a mut dyn Write,
@@ -92,21 +101,41 @@ impl Command for Checking<'_> {
         let outcome = checker.outcome(names, session);
         self.found |= outcome.is_broken(self.args.fail_on);
         self.require(&outcome);
-        let mut bytes = Vec::new();
-        match self.args.format {
-            CheckFormat::Text => {
-                let paint = painted(self.args.color, self.terminal.out);
-                let mut lines = String::new();
-                text::write(&outcome, self.args.fail_on, paint, &mut lines);
-                bytes = lines.into_bytes();
-            }
-            CheckFormat::Json => json::write(&outcome, self.args.fail_on, &mut bytes)?,
+        if self.args.format != CheckFormat::Text {
+            self.outcomes.push(outcome);
+            return Ok(());
         }
-        self.out.write_all(&bytes)
+        let paint = painted(self.args.color, self.terminal.out);
+        let mut lines = String::new();
+        text::write(&outcome, self.args.fail_on, paint, &mut lines);
+        self.out.write_all(lines.as_bytes())
     }
 }
 
 impl Checking<'_> {
+    fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
+        let least = self.args.fail_on;
+        let mut bytes = Vec::new();
+        match self.args.format {
+            CheckFormat::Text => {}
+            CheckFormat::Json => {
+                if let Some(outcome) = Outcome::sum(outcomes) {
+                    json::write(&outcome, least, &mut bytes)?;
+                }
+            }
+            CheckFormat::Junit => {
+                junit::write(&outcomes, least, &mut bytes).map_err(io::Error::other)?;
+            }
+            CheckFormat::Sarif => sarif::write(&outcomes, &mut bytes)?,
+            CheckFormat::Github => {
+                let mut lines = String::new();
+                github::write(&outcomes, &mut lines);
+                bytes = lines.into_bytes();
+            }
+        }
+        self.out.write_all(&bytes)
+    }
+
     fn require(&mut self, outcome: &Outcome) {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
         for rule in &self.args.require {

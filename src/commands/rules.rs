@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use dissectors::catalogue;
 
 use crate::Terminal;
-use crate::cli::{CheckFormat, Explain, Rules};
+use crate::cli::{Explain, Rules, RulesFormat};
 use crate::commands::{Failure, painted};
 use crate::report::check::rules;
 
@@ -17,12 +17,12 @@ pub fn list(args: &Rules, out: &mut dyn Write) -> Result<(), Failure> {
     let all = catalogue::rules();
     let mut bytes = Vec::new();
     match args.format {
-        CheckFormat::Text => {
+        RulesFormat::Text => {
             let mut text = String::new();
             rules::list(&all, &mut text);
             bytes = text.into_bytes();
         }
-        CheckFormat::Json => rules::json(&all, &mut bytes).map_err(io::Error::from)?,
+        RulesFormat::Json => rules::json(&all, &mut bytes).map_err(io::Error::from)?,
     }
     Ok(out.write_all(&bytes)?)
 }

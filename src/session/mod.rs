@@ -83,6 +83,8 @@ pub struct Session {
     /// What its headers show of the packet at hand, for the message that it carries.
     headers: Vec<(&'static Rule, bool, String)>,
     frame: u64,
+    /// Where the packet at hand begins in the capture file.
+    offset: u64,
     now: Time,
     numbered: u32,
     /// Packets of a link type that cannot be read.
@@ -173,6 +175,7 @@ impl Session {
             pieces: Vec::new(),
             headers: Vec::new(),
             frame: 0,
+            offset: 0,
             now: Time(i64::MIN),
             numbered: 0,
             unknown_links: 0,
@@ -200,6 +203,7 @@ impl Session {
     pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
         self.frame += 1;
         self.digits = packet.digits;
+        self.offset = packet.offset;
         self.now = self.now.max(Time(packet.time));
         self.elapse(view);
         let outcome = decode(packet.link, packet.data, packet.original_length);
@@ -222,6 +226,7 @@ impl Session {
             protocol: None,
             flow: NOWHERE,
             roles: [None; 2],
+            packet: (self.frame, self.offset),
             digits: self.digits,
             tunnels: Tunnels::default(),
         });
@@ -308,7 +313,14 @@ impl Session {
         detail: String,
     ) {
         let (digits, tunnels) = (self.digits, Tunnels::default());
-        view.scene(&Scene { protocol: None, flow: NOWHERE, roles: [None; 2], digits, tunnels });
+        view.scene(&Scene {
+            protocol: None,
+            flow: NOWHERE,
+            roles: [None; 2],
+            packet: (self.frame, self.offset),
+            digits,
+            tunnels,
+        });
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
         view.recalled(rule, ok, Evidence::default(), &mark, || detail);
         view.settle();
@@ -351,6 +363,7 @@ impl Session {
                 protocol: None,
                 flow,
                 roles: [None; 2],
+                packet: (self.frame, self.offset),
                 digits: self.digits,
                 tunnels: event.ip.tunnels,
             });
@@ -493,6 +506,7 @@ impl Session {
             protocol: Some(talk.id()),
             flow: facts,
             roles: flow.roles,
+            packet: (self.frame, self.offset),
             digits: self.digits,
             tunnels,
         });
@@ -557,6 +571,7 @@ impl Session {
             protocol: Some(talk.id()),
             flow: facts,
             roles: flow.roles,
+            packet: (self.frame, self.offset),
             digits: self.digits,
             tunnels,
         });

@@ -133,6 +133,7 @@ impl Session {
             numbered: &mut self.numbered,
             pieces: Vec::new(),
             frame: self.frame,
+            offset: self.offset,
             time: self.now,
             digits: self.digits,
             lossy: self.lossy,
@@ -196,6 +197,7 @@ struct Reading<'s, V> {
     numbered: &'s mut u32,
     pieces: Vec<Piece>,
     frame: u64,
+    offset: u64,
     time: Time,
     digits: u8,
     lossy: bool,
@@ -423,6 +425,7 @@ impl<V: View> Reading<'_, V> {
             protocol: Some(id),
             flow: self.flow.facts(),
             roles: self.flow.roles,
+            packet: (self.frame, self.offset),
             digits,
             tunnels,
         }

@@ -15,6 +15,8 @@ pub struct Scene {
     pub flow: FlowFacts,
     /// Which part each end plays, as far as it has spoken, by [`Side::index`].
     pub roles: [Option<Who>; 2],
+    /// The packet at hand, and where its recorded bytes begin in the capture file.
+    pub packet: (u64, u64),
     /// How many digits behind the second the capture's times have: 6 or 9.
     pub digits: u8,
     /// The tunnels that the packet at hand came through.

@@ -56,7 +56,6 @@ struct FindingObject<'a> {
 /// # Errors
 /// None that a `Vec` can have.
 pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_json::Result<()> {
-    let capture = outcome.captures.first().map_or("", String::as_str);
     let mut clock = Clock::default();
     let rules = outcome.rules.iter().map(|fared| RuleObject {
         code: fared.rule.code.to_string(),
@@ -75,7 +74,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         flows: outcome.flows,
         verdict: outcome.fared(least).name(),
         rules: rules.collect(),
-        findings: outcome.findings.iter().map(|f| finding(f, capture, &mut clock)).collect(),
+        findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),
         findings_left_out: outcome.left_out,
     };
     serde_json::to_writer(&mut *out, &object)?;
@@ -83,7 +82,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
     Ok(())
 }
 
-fn finding<'a>(found: &'a Found, capture: &'a str, clock: &mut Clock) -> FindingObject<'a> {
+fn finding<'a>(found: &'a Found, outcome: &'a Outcome, clock: &mut Clock) -> FindingObject<'a> {
     let mut time = Vec::new();
     clock.rfc3339(found.time, found.digits, &mut time);
     FindingObject {
@@ -99,7 +98,7 @@ fn finding<'a>(found: &'a Found, capture: &'a str, clock: &mut Clock) -> Finding
         message: &found.detail,
         protocol: Some(found.protocol).filter(|name| !name.is_empty()),
         about: Some(found.message).filter(|name| !name.is_empty()),
-        capture,
+        capture: outcome.captures.get(found.capture as usize).map_or("", String::as_str),
         offset: found.offset,
         length: found.length,
     }

@@ -84,7 +84,8 @@ pub fn explain(rule: &Rule, paint: Paint, out: &mut String) {
     }
 }
 
-fn why(rule: &Rule) -> String {
+/// The reason, as one paragraph.
+pub(super) fn why(rule: &Rule) -> String {
     rule.why.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 

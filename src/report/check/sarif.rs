@@ -1,0 +1,201 @@
+//! The outcome as SARIF 2.1.0: the whole catalogue as rules, each finding as a result that points
+//! at bytes of the capture file.
+
+use dissectors::kit::{Rule, Severity, Verdict};
+use serde::Serialize;
+
+use crate::check::{Found, Outcome};
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Log<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'a> {
+    tool: Tool,
+    column_kind: &'static str,
+    results: Vec<Result_<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool {
+    driver: Driver,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver {
+    name: &'static str,
+    version: &'static str,
+    rules: Vec<Descriptor>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    id: String,
+    name: &'static str,
+    short_description: Text,
+    full_description: Text,
+    help: Text,
+    default_configuration: Configuration,
+}
+
+#[derive(Serialize)]
+struct Configuration {
+    level: &'static str,
+}
+
+#[derive(Serialize)]
+struct Text {
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Result_<'a> {
+    rule_id: String,
+    rule_index: usize,
+    kind: &'static str,
+    level: &'static str,
+    message: Text,
+    locations: [Location<'a>; 1],
+    partial_fingerprints: Fingerprints,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Location<'a> {
+    physical_location: Physical<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Physical<'a> {
+    artifact_location: Artifact<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Region>,
+}
+
+#[derive(Serialize)]
+struct Artifact<'a> {
+    uri: std::borrow::Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    byte_offset: u64,
+    byte_length: u32,
+}
+
+#[derive(Serialize)]
+struct Fingerprints {
+    #[serde(rename = "gamewire/v1")]
+    gamewire: String,
+}
+
+/// Appends the outcomes as one log.
+///
+/// # Errors
+/// None that a `Vec` can have.
+pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
+    let rules: Vec<&Rule> = outcomes
+        .first()
+        .map_or_else(Vec::new, |o| o.rules.iter().map(|fared| fared.rule).collect());
+    let results = outcomes.iter().flat_map(|outcome| {
+        let file = outcome.captures.first().map_or("", String::as_str);
+        outcome.findings.iter().map(|found| result(found, file, &rules)).collect::<Vec<_>>()
+    });
+    let log = Log {
+        schema: SCHEMA,
+        version: "2.1.0",
+        runs: [Run {
+            tool: Tool {
+                driver: Driver {
+                    name: "gamewire",
+                    version: env!("CARGO_PKG_VERSION"),
+                    rules: rules.iter().map(|rule| descriptor(rule)).collect(),
+                },
+            },
+            column_kind: "utf16CodeUnits",
+            results: results.collect(),
+        }],
+    };
+    serde_json::to_writer_pretty(&mut *out, &log)?;
+    out.push(b'\n');
+    Ok(())
+}
+
+fn descriptor(rule: &Rule) -> Descriptor {
+    let why = super::rules::why(rule);
+    let cites = rule.cite.iter().map(|cite| {
+        let quote = if cite.quote.is_empty() { String::new() } else { format!(": {}", cite.quote) };
+        format!("\n{}, \"{}\"{quote}", cite.document.title(), cite.section)
+    });
+    Descriptor {
+        id: rule.code.to_string(),
+        name: rule.slug,
+        short_description: Text { text: rule.asks.to_owned() },
+        full_description: Text { text: why.clone() },
+        help: Text { text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()) },
+        default_configuration: Configuration { level: level(rule.severity) },
+    }
+}
+
+fn result<'a>(found: &'a Found, file: &'a str, rules: &[&Rule]) -> Result_<'a> {
+    let (kind, level) = match found.verdict {
+        Verdict::Inconclusive => ("review", "none"),
+        Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
+    };
+    let party = found.party.map_or(String::new(), |party| format!(", {party}"));
+    let text = format!("frame {}{party}: {}", found.frame(), found.detail);
+    // The same fault of the same party in another recording of the same traffic is the same finding.
+    let party = found.party.map_or(String::new(), |party| party.to_string());
+    let gamewire = format!("{}/{party}/{}/{}", found.rule.code, found.message, found.offset);
+    Result_ {
+        rule_id: found.rule.code.to_string(),
+        rule_index: rules.iter().position(|rule| rule.code == found.rule.code).unwrap_or(0),
+        kind,
+        level,
+        message: Text { text },
+        locations: [Location {
+            physical_location: Physical {
+                artifact_location: Artifact { uri: uri(file) },
+                region: found
+                    .file_offset
+                    .map(|byte_offset| Region { byte_offset, byte_length: found.length }),
+            },
+        }],
+        partial_fingerprints: Fingerprints { gamewire },
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+/// A path as a relative reference: what a URI gives a meaning to is escaped.
+fn uri(path: &str) -> std::borrow::Cow<'_, str> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    if path.bytes().all(plain) {
+        return path.into();
+    }
+    let escape = |byte: u8| {
+        if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    path.bytes().map(escape).collect::<String>().into()
+}
