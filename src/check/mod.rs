@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Field, Finding, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict, Who,
+    CODES, Evidence, Finding, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict, Who,
 };
 
 use crate::session::{Scene, Session, Told, View};
@@ -192,14 +192,6 @@ impl Checker {
 }
 
 impl Sink for Checker {
-    #[inline(always)]
-    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
-    #[inline(always)]
-    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
-    #[inline(always)]
-    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
-    #[inline(always)]
-    fn close(&mut self, _: u32) {}
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         self.judge.judged(rule, ok, at, detail);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dissectors::kit::{Evidence, Field, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict};
+use dissectors::kit::{Evidence, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict};
 
 use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
@@ -92,14 +92,6 @@ struct Counting {
 }
 
 impl Sink for Counting {
-    #[inline(always)]
-    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
-    #[inline(always)]
-    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
-    #[inline(always)]
-    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
-    #[inline(always)]
-    fn close(&mut self, _: u32) {}
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         self.judge.judged(rule, ok, at, detail);
     }

@@ -10,10 +10,9 @@
 //! The session owns all state that outlives a packet and drives it by the capture's own clock. It
 //! knows no output and no file.
 
+mod memory;
 mod stream;
 mod view;
-
-use std::net::IpAddr;
 
 use dissectors::kit::{
     Budget, Evidence, FlowFacts, Mark, Payload, Piece, Rule, Settings, Side, Span, Time, Transport,
@@ -31,6 +30,7 @@ use crate::net::{
     decode_ip_payload,
 };
 
+use memory::{Deadlines, Incomplete, Ports};
 pub use stream::Stream;
 pub use view::{Scene, Told, View};
 
@@ -93,61 +93,6 @@ pub struct Session {
     digits: u8,
 }
 
-/// Pairs of hosts between which fragmented datagrams never became whole: what seems to be missing
-/// there may have been in them.
-#[derive(Default)]
-struct Incomplete {
-    pairs: std::collections::HashSet<(IpAddr, IpAddr)>,
-    all: bool,
-}
-
-impl Incomplete {
-    /// With more pairs than this, every pair counts as one of them.
-    const MOST: usize = 1 << 16;
-
-    fn insert(&mut self, source: IpAddr, destination: IpAddr) {
-        if self.pairs.len() >= Incomplete::MOST {
-            self.all = true;
-        } else {
-            self.pairs.insert((source.min(destination), source.max(destination)));
-        }
-    }
-
-    fn contains(&self, flow: &FlowFacts) -> bool {
-        let [a, b] = flow.ends.map(|end| end.ip());
-        self.all || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
-    }
-}
-
-/// When flows want to be asked again. The earliest comes first.
-#[derive(Default)]
-struct Deadlines(std::collections::BinaryHeap<std::cmp::Reverse<(Time, u32, Slot)>>);
-
-impl Deadlines {
-    /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
-    fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
-        if let Some(deadline) = deadline
-            && flow.due.is_none()
-        {
-            flow.due = Some(deadline);
-            self.0.push(std::cmp::Reverse((deadline, flow.number, slot)));
-        }
-    }
-}
-
-/// The ports that flows of ours use: a datagram between others need not be looked up.
-struct Ports(Box<[u64; 1024]>);
-
-impl Ports {
-    fn insert(&mut self, port: u16) {
-        self.0[usize::from(port >> 6)] |= 1 << (port & 63);
-    }
-
-    fn contains(&self, port: u16) -> bool {
-        self.0[usize::from(port >> 6)] >> (port & 63) & 1 == 1
-    }
-}
-
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
 enum Recorded<'a> {
@@ -171,7 +116,7 @@ impl Session {
             budget,
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
-            ports: Ports(Box::new([0; 1024])),
+            ports: Ports::default(),
             pieces: Vec::new(),
             headers: Vec::new(),
             frame: 0,
@@ -539,11 +484,7 @@ impl Session {
         if !self.fragment_events.is_empty() {
             self.fragment_events(view);
         }
-        while let Some(&std::cmp::Reverse((due, number, slot))) = self.deadlines.0.peek() {
-            if due > self.now {
-                break;
-            }
-            self.deadlines.0.pop();
+        while let Some((number, slot)) = self.deadlines.due(self.now) {
             if let Some(flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
                 flow.due = None;
                 self.ask(slot, false, view);

@@ -1,6 +1,6 @@
 //! Verdicts: what was judged, how often, and when what is missing is a proof.
 
-use crate::kit::{CODES, Field, Mark, Message, Needs, Payload, Rule, Severity, Sink, Span};
+use crate::kit::{CODES, Mark, Needs, Rule, Severity, Sink, Span};
 
 /// What is known of the recording round a message. See [`Evidence::suffices`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,15 +140,6 @@ impl Judge {
 }
 
 impl Sink for Judge {
-    #[inline(always)]
-    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
-    #[inline(always)]
-    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
-    #[inline(always)]
-    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
-    #[inline(always)]
-    fn close(&mut self, _: u32) {}
-
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         if ok {
@@ -196,6 +187,4 @@ impl Sink for Judge {
         let vouched = evidence.vouched || self.evidence.vouched;
         self.evidence = Evidence { vouched, ..evidence };
     }
-
-    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
 }

@@ -4,51 +4,29 @@ use crate::kit::{
     Evidence, Field, Finding, Judge, Mark, Message, Payload, Rule, Span, Tree, Verdict,
 };
 
-/// Receives fields, judgements and whole messages in the order of the bytes.
+/// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
+/// care for it leaves out.
 pub trait Sink {
     /// A field. A text that stands in the payload as it is has its place as value.
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64);
-    /// A text that differs from the payload's bytes: percent-decoded, joined.
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]);
-    /// A group begins. `value` is 0, or the place of its text for [`Kind::Text`](crate::kit::Kind::Text).
-    fn open(&mut self, field: &'static Field, start: u32, value: u64);
-    /// The innermost group ends.
-    fn close(&mut self, end: u32);
-    /// A rule was exercised: by the message that is being decoded.
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String);
-    /// A known form that deviates: a note under the rule's code; the rule passes.
-    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String);
-    /// A rule was exercised by a message of the past, which `mark` names.
-    fn recalled(
-        &mut self,
-        rule: &'static Rule,
-        ok: bool,
-        evidence: Evidence,
-        mark: &Mark,
-        detail: impl FnOnce() -> String,
-    );
-    /// What is known of the recording round the messages that follow.
-    fn evidence(&mut self, evidence: Evidence);
-    /// The message is complete: everything since the last `end` belongs to it.
-    fn end(&mut self, message: &'static Message, payload: &Payload<'_>);
-}
-
-/// Looks at nothing: what remains is the decoding itself, and the state it moves.
-pub struct Blind;
-
-impl Sink for Blind {
     #[inline(always)]
     fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
+    /// A text that differs from the payload's bytes: percent-decoded, joined.
     #[inline(always)]
     fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
+    /// A group begins. The value is 0, or the place of its text for [`Kind::Text`](crate::kit::Kind::Text).
     #[inline(always)]
     fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
+    /// The innermost group ends.
     #[inline(always)]
     fn close(&mut self, _: u32) {}
+    /// A rule was exercised by the message that is being decoded: kept or not, where, and what is
+    /// wrong.
     #[inline(always)]
     fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
+    /// A known form that deviates: a note under the rule's code; the rule passes.
     #[inline(always)]
     fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {}
+    /// A rule was exercised by a message of the past, which the mark names.
     #[inline(always)]
     fn recalled(
         &mut self,
@@ -59,11 +37,18 @@ impl Sink for Blind {
         _: impl FnOnce() -> String,
     ) {
     }
+    /// What is known of the recording round the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
+    /// The message is complete: everything since the last `end` belongs to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
 }
+
+/// Looks at nothing: what remains is the decoding itself, and the state it moves.
+pub struct Blind;
+
+impl Sink for Blind {}
 
 /// Takes each whole message, with its fields and what was found in it.
 pub trait Audience {
@@ -101,6 +86,7 @@ impl<A: Audience> Show<A> {
     }
 }
 
+// What a past message broke is not told with the message at hand: `recalled` is left out.
 impl<A: Audience> Sink for Show<A> {
     #[inline]
     fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
@@ -125,16 +111,6 @@ impl<A: Audience> Sink for Show<A> {
     #[inline]
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
         self.judge.noted(rule, at, detail);
-    }
-    /// What a past message broke is not told with the message at hand.
-    fn recalled(
-        &mut self,
-        _: &'static Rule,
-        _: bool,
-        _: Evidence,
-        _: &Mark,
-        _: impl FnOnce() -> String,
-    ) {
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);

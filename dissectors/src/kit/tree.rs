@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::kit::{Evidence, Field, Kind, Mark, Meaning, Message, Payload, Rule, Sink, Span};
+use crate::kit::{Field, Kind, Meaning, Sink, Span};
 
 /// One field with its bytes. The nodes below it follow it directly.
 #[derive(Clone, Copy)]
@@ -195,18 +195,4 @@ impl Sink for Tree {
             node.kids = nodes - 1 - at;
         }
     }
-
-    fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
-    fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {}
-    fn recalled(
-        &mut self,
-        _: &'static Rule,
-        _: bool,
-        _: Evidence,
-        _: &Mark,
-        _: impl FnOnce() -> String,
-    ) {
-    }
-    fn evidence(&mut self, _: Evidence) {}
-    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
 }

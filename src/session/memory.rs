@@ -1,0 +1,82 @@
+//! What a session remembers beside its flows: whom to ask again and when, where to look at all, and
+//! between whom the recording lost something.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+use std::net::IpAddr;
+
+use dissectors::kit::{FlowFacts, Time};
+
+use crate::flows::Flow;
+use crate::flows::table::Slot;
+
+/// Pairs of hosts between which fragmented datagrams never became whole: what seems to be missing
+/// there may have been in them.
+#[derive(Default)]
+pub(super) struct Incomplete {
+    pairs: HashSet<(IpAddr, IpAddr)>,
+    all: bool,
+}
+
+impl Incomplete {
+    /// With more pairs than this, every pair counts as one of them.
+    const MOST: usize = 1 << 16;
+
+    pub(super) fn insert(&mut self, source: IpAddr, destination: IpAddr) {
+        if self.pairs.len() >= Incomplete::MOST {
+            self.all = true;
+        } else {
+            self.pairs.insert((source.min(destination), source.max(destination)));
+        }
+    }
+
+    pub(super) fn contains(&self, flow: &FlowFacts) -> bool {
+        let [a, b] = flow.ends.map(|end| end.ip());
+        self.all || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
+    }
+}
+
+/// When flows want to be asked again. The earliest comes first.
+#[derive(Default)]
+pub(super) struct Deadlines(BinaryHeap<Reverse<(Time, u32, Slot)>>);
+
+impl Deadlines {
+    /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
+    pub(super) fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
+        if let Some(deadline) = deadline
+            && flow.due.is_none()
+        {
+            flow.due = Some(deadline);
+            self.0.push(Reverse((deadline, flow.number, slot)));
+        }
+    }
+
+    /// The next flow whose time has come: its number, and where it was.
+    pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
+        let &Reverse((deadline, number, slot)) = self.0.peek()?;
+        if deadline > now {
+            return None;
+        }
+        self.0.pop();
+        Some((number, slot))
+    }
+}
+
+/// The ports that flows of ours use: a datagram between others need not be looked up.
+pub(super) struct Ports(Box<[u64; 1024]>);
+
+impl Default for Ports {
+    fn default() -> Ports {
+        Ports(Box::new([0; 1024]))
+    }
+}
+
+impl Ports {
+    pub(super) fn insert(&mut self, port: u16) {
+        self.0[usize::from(port >> 6)] |= 1 << (port & 63);
+    }
+
+    pub(super) fn contains(&self, port: u16) -> bool {
+        self.0[usize::from(port >> 6)] >> (port & 63) & 1 == 1
+    }
+}
