@@ -61,8 +61,18 @@ pub enum Notice {
     Drops {
         /// The file.
         path: PathBuf,
-        /// How many.
+        /// Of which of its interfaces, as packets number them.
+        interface: u32,
+        /// How many until now: what is said last of an interface counts.
         count: u64,
+    },
+    /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the nearest
+    /// time inside. Said once for a file.
+    TimeOutOfRange {
+        /// The file.
+        path: PathBuf,
+        /// Where the packet's block begins.
+        offset: u64,
     },
     /// The file became shorter while it was read.
     FileShrank {
@@ -93,9 +103,16 @@ impl fmt::Display for Notice {
             Notice::BrokenBlock { path, offset, what } => {
                 write!(f, "{}: at byte {offset}: {what}", shown(path))
             }
-            Notice::Drops { path, count } => {
-                write!(f, "{}: the recorder dropped {count} packets", shown(path))
+            Notice::Drops { path, interface, count } => {
+                let packets = if *count == 1 { "packet" } else { "packets" };
+                let path = shown(path);
+                write!(f, "{path}: the recorder dropped {count} {packets} of interface {interface}")
             }
+            Notice::TimeOutOfRange { path, offset } => write!(
+                f,
+                "{}: the packet at byte {offset} has a time outside of the years 1677 to 2262",
+                shown(path)
+            ),
             Notice::FileShrank { path, offset } => write!(
                 f,
                 "{}: the file became shorter while it was read; reading stopped at byte {offset}",
@@ -128,7 +145,7 @@ fn why(error: &io::Error) -> String {
 
 /// What a file that is no capture seems to be, by its first bytes.
 pub(super) fn seems(bytes: &[u8]) -> &'static str {
-    const MAGICS: [(&[u8], &str); 14] = [
+    const MAGICS: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "seems to be a zip archive: unpack it first"),
         (b"\xFD7zXZ\0", "seems to be compressed with xz: unpack it first"),
         (b"\x04\x22\x4D\x18", "seems to be compressed with lz4: unpack it first"),
@@ -145,13 +162,23 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
             b"TRSNIFF data",
             "seems to be a capture of a Network General Sniffer: convert it with editcap",
         ),
+        (b"\x1C\x00\x01", "seems to be a capture of an Ixia device: convert it with editcap"),
+        (b"\xAC\x01\x00\x1C", "seems to be a capture of an Ixia device: convert it with editcap"),
+        (b"\xAB\x01\x00\x1C", "seems to be a capture of an Ixia device: convert it with editcap"),
         (b"SQLite format 3", "seems to be a SQLite database"),
+        // What is compressed was unpacked before it came here.
+        (b"\x1F\x8B", "is compressed twice: unpack it first"),
+        (b"\x28\xB5\x2F\xFD", "is compressed twice: unpack it first"),
+        (b"\n\r\r\n", "begins as a pcapng file and is damaged behind that"),
     ];
     if bytes.is_empty() {
         return "is empty";
     }
     if let Some((_, seems)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return seems;
+    }
+    if bytes.get(257..).is_some_and(|bytes| bytes.starts_with(b"ustar")) {
+        return "seems to be a tar archive: unpack it first";
     }
     let printable = |byte: &&u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7E | 0x80..);
     if bytes.iter().filter(printable).count() == bytes.len() && bytes.iter().any(u8::is_ascii) {

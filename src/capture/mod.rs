@@ -5,6 +5,7 @@
 //! through a buffer that grows no further than one record. This module knows records and their
 //! times. It refuses to know what a packet's bytes say.
 
+mod clock;
 mod error;
 mod input;
 mod mapping;
@@ -28,7 +29,10 @@ pub struct Packet<'a> {
     pub time: i64,
     /// How its first header reads.
     pub link: LinkType,
-    /// Its length on the wire; more than `data` holds where the snap length cut it.
+    /// Which of its file's interfaces recorded it, counted from 0 through all sections.
+    pub interface: u32,
+    /// Its length on the wire; more than `data` holds where the snap length cut it, or where it is
+    /// longer than the megabyte that is lent of one packet at most.
     pub original_length: u32,
     /// The recorded bytes.
     pub data: &'a [u8],
@@ -40,7 +44,7 @@ pub struct Packet<'a> {
     pub digits: u8,
 }
 
-/// What a capture yields.
+/// What a capture yields, lent until the next is asked for.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A packet.
@@ -59,11 +63,12 @@ pub trait Packets {
     fn progress(&self) -> Option<(u64, u64)>;
 
     /// The next event.
+    #[inline]
     fn next(&mut self) -> Option<Event<'_>> {
         self.advance()?;
         Some(self.current())
     }
 }
 
-/// A record of more bytes than this is none: the length is damaged.
-const RECORD: usize = 16 << 20;
+/// At most so much of one packet is lent, and buffered: far more than any IP packet has.
+const LENT: usize = 1 << 20;

@@ -1,21 +1,26 @@
 //! From a name to a capture: what kind of file it is, whether it is compressed, which format it has.
+//!
+//! No more is read of a pipe than it takes to tell: its first packets may be seconds away.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::Packets;
 use super::error::{CaptureError, seems};
 use super::input::Input;
 use super::mapping::Mapping;
 use super::merge::Merge;
-use super::pcap::{self, Pcap};
+use super::pcap::{self, Pcap, Unreadable};
 use super::pcapng::{self, PcapNg};
 use super::zstd::Zstd;
-use super::{Notice, Packets};
 
-/// How many bytes tell what a file is.
+/// How many bytes tell a capture, compressed or not.
+const MAGIC: usize = 12;
+
+/// How many bytes tell what a file is that is no capture.
 const FIRST: usize = 512;
 
 /// Opens a capture; `-` is standard input.
@@ -31,17 +36,47 @@ pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
 /// # Errors
 /// As [`open`], for the first file that cannot be read.
 pub fn open_merged(paths: &[PathBuf]) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    if let [path] = paths {
+        return open(path);
+    }
     let files = paths.iter().zip(0..).map(|(path, file)| open_as(path, file));
     Ok(Box::new(Merge::new(files.collect::<Result<_, _>>()?)))
 }
 
 fn open_as(path: &Path, file: u32) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    if path == Path::new("-") {
+        return recognized(path, file, Input::stream(Box::new(io::stdin())));
+    }
+    recognized(path, file, plain(path)?)
+}
+
+/// A regular file is mapped; anything else is read as a stream.
+fn plain(path: &Path) -> Result<Input, CaptureError> {
     let failed = |error| CaptureError::Open { path: path.to_owned(), error };
-    let mut input =
-        if path == Path::new("-") { Input::stream(Box::new(io::stdin())) } else { plain(path)? };
-    input.fill(FIRST);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        let seems = "is a folder: name the files in it";
+        return Err(CaptureError::NotACapture { path: path.to_owned(), seems });
+    }
+    if metadata.is_file()
+        && metadata.len() > 0
+        && let Ok(mapping) = file.try_clone().and_then(Mapping::new)
+    {
+        return Ok(Input::mapped(mapping));
+    }
+    Ok(Input::stream(Box::new(file) as Box<dyn Read + Send>))
+}
+
+/// Unpacks what is compressed, and finds the reader of its format.
+pub(super) fn recognized(
+    path: &Path,
+    file: u32,
+    mut input: Input,
+) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    input.fill(MAGIC);
     if let Some(error) = input.error() {
-        return Err(failed(error));
+        return Err(CaptureError::Open { path: path.to_owned(), error });
     }
     let input = match input.unread() {
         [0x1F, 0x8B, ..] => Input::stream(Box::new(MultiGzDecoder::new(input))),
@@ -53,54 +88,38 @@ fn open_as(path: &Path, file: u32) -> Result<Box<dyn Packets + Send>, CaptureErr
     format(path, file, input)
 }
 
-/// A regular file is mapped; anything else is read as a stream.
-fn plain(path: &Path) -> Result<Input, CaptureError> {
-    let failed = |error| CaptureError::Open { path: path.to_owned(), error };
-    let mut file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if metadata.is_dir() {
-        let seems = "is a folder: name the files in it";
-        return Err(CaptureError::NotACapture { path: path.to_owned(), seems });
-    }
-    if metadata.is_file() && metadata.len() > 0 {
-        if let Ok(mapping) = Mapping::new(&file) {
-            return Ok(Input::mapped(mapping));
-        }
-        file.rewind().map_err(failed)?;
-    }
-    Ok(Input::stream(Box::new(file) as Box<dyn Read + Send>))
-}
-
 fn format(
     path: &Path,
     file: u32,
     mut input: Input,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    input.fill(FIRST);
-    let first = input.unread().get(..FIRST.min(input.unread().len())).unwrap_or_default();
-    if pcapng::is_pcapng(first) {
+    input.fill(MAGIC);
+    if pcapng::is_pcapng(input.unread()) {
         return Ok(Box::new(PcapNg::new(path, file, input)));
     }
-    if pcap::is_pcap(first) {
-        return match Pcap::new(path, file, input) {
+    let path = path.to_owned();
+    if pcap::is_pcap(input.unread()) {
+        return match Pcap::new(&path, file, input) {
             Ok(pcap) => Ok(Box::new(pcap)),
-            Err(what) => Err(CaptureError::Unsupported { path: path.to_owned(), what }),
+            Err(Unreadable::Cut) => {
+                let seems = "ends inside the header of a pcap file";
+                Err(CaptureError::NotACapture { path, seems })
+            }
+            Err(Unreadable::Version(major, minor)) => {
+                let what = format!("pcap version {major}.{minor} is not known");
+                Err(CaptureError::Unsupported { path, what })
+            }
         };
     }
+    input.fill(FIRST);
+    let first = input.unread().get(..FIRST).unwrap_or(input.unread());
     let seems = seems(first);
-    if let Some(error) = input.error() {
-        return Err(CaptureError::Open { path: path.to_owned(), error });
-    }
-    Err(CaptureError::NotACapture { path: path.to_owned(), seems })
-}
-
-/// Why a capture ends where more was expected: a stream that failed says so, else the file is cut.
-pub(super) fn end_of(path: &Path, input: &mut Input, offset: u64) -> Notice {
-    let path = path.to_owned();
     match input.error() {
-        Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-            Notice::ReadError { path, offset, what: error.to_string() }
+        Some(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            let seems = "is compressed, and cut before a capture begins";
+            Err(CaptureError::NotACapture { path, seems })
         }
-        _ => Notice::FileCut { path, offset },
+        Some(error) => Err(CaptureError::Open { path, error }),
+        None => Err(CaptureError::NotACapture { path, seems }),
     }
 }

@@ -1,36 +1,52 @@
 //! The classic format: a header, then records.
 //!
-//! pcap-parser's functions read header and records; its own iterators take big-endian files for
-//! little-endian ones and repeat an error for ever, so the walk is ours.
+//! pcap-parser reads the header. The heads of records are four numbers and are read here, in one way
+//! for all forms: its functions have no big-endian form of the modified record and none with swapped
+//! lengths, and they tell a length only of a record that is there whole, so one that lies cannot be
+//! told from a file that is cut. Its iterators take big-endian files for little-endian ones, and
+//! repeat an error for ever.
 
 use std::path::{Path, PathBuf};
 
-use pcap_parser::pcap::{
-    LegacyPcapBlock, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
-    parse_pcap_header,
-};
+use pcap_parser::pcap::parse_pcap_header;
 
-use super::input::Input;
-use super::open::end_of;
-use super::{Event, Notice, Packet, Packets, RECORD};
+use super::input::{Input, numbers};
+use super::{Event, LENT, Notice, Packet, Packets};
 use crate::net::LinkType;
 
 const HEADER: usize = 24;
 
+const MICROSECONDS: u32 = 0xA1B2_C3D4;
+const NANOSECONDS: u32 = 0xA1B2_3C4D;
 /// The modified format of Alexey Kuznetzov's libpcap, whose records say more of themselves.
 const MODIFIED: u32 = 0xA1B2_CD34;
 
-/// Whether these bytes begin a pcap file.
-pub(super) fn is_pcap(bytes: &[u8]) -> bool {
-    let magic = bytes.first_chunk().map(|magic| u32::from_le_bytes(*magic));
-    magic.is_some_and(|magic| {
-        [magic, magic.swap_bytes()]
-            .iter()
-            .any(|magic| matches!(*magic, 0xA1B2_C3D4 | 0xA1B2_3C4D | MODIFIED))
-    })
+/// A record of more bytes than this is none: the largest that any recorder writes are USB transfers
+/// of 128 MiB.
+const PLAUSIBLE: usize = 256 << 20;
+
+/// What a file's first four bytes say: the magic number, and whether numbers are big-endian.
+fn magic(bytes: &[u8]) -> Option<(u32, bool)> {
+    let little = u32::from_le_bytes(*bytes.first_chunk()?);
+    [(little, false), (little.swap_bytes(), true)]
+        .into_iter()
+        .find(|(magic, _)| matches!(*magic, MICROSECONDS | NANOSECONDS | MODIFIED))
 }
 
-/// How the two lengths of a record are to be read: they changed places before version 2.3.
+/// Whether these bytes begin a pcap file.
+pub(super) fn is_pcap(bytes: &[u8]) -> bool {
+    magic(bytes).is_some()
+}
+
+/// Why a pcap file cannot be read.
+pub(super) enum Unreadable {
+    /// It ends inside the header.
+    Cut,
+    /// It is of a version that is not known.
+    Version(u16, u16),
+}
+
+/// How the two lengths of a record stand: they changed places before version 2.3.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lengths {
     InOrder,
@@ -44,187 +60,146 @@ pub(super) struct Pcap {
     file: u32,
     input: Input,
     big_endian: bool,
-    modified: bool,
-    nanoseconds: bool,
+    /// Bytes of a record before its data.
+    head: usize,
     lengths: Lengths,
+    /// Nanoseconds of one unit of a record's fraction.
+    unit: i64,
     link: LinkType,
     /// Bytes of the record at hand, to be consumed before the next.
     record: usize,
-    now: Now,
-    over: bool,
-}
-
-enum Now {
-    Packet { time: i64, original_length: u32, start: usize, length: usize },
-    Notice(Notice),
+    time: i64,
+    original_length: u32,
+    /// Bytes lent of the packet at hand.
+    lent: usize,
+    /// Stands in the place of a packet; the capture is over then.
+    notice: Option<Notice>,
 }
 
 impl Pcap {
-    /// Reads the header. `Err` says what is not supported.
-    pub(super) fn new(path: &Path, file: u32, mut input: Input) -> Result<Pcap, String> {
+    /// Reads the header.
+    pub(super) fn new(path: &Path, file: u32, mut input: Input) -> Result<Pcap, Unreadable> {
         input.fill(HEADER);
-        let bytes = input.unread();
-        let magic = bytes.first_chunk().map_or(0, |magic| u32::from_le_bytes(*magic));
-        let modified = magic == MODIFIED || magic.swap_bytes() == MODIFIED;
-        let header = match bytes.get(..HEADER) {
-            // The one form that the parser does not know, spelled as one that it does.
-            Some(bytes) if magic.swap_bytes() == MODIFIED => {
-                let mut plain: [u8; HEADER] = bytes.try_into().unwrap_or_default();
-                plain[..4].copy_from_slice(&0xA1B2_C3D4_u32.to_be_bytes());
-                parse_pcap_header(&plain).map(|(_, header)| header).ok()
-            }
-            Some(bytes) => parse_pcap_header(bytes).map(|(_, header)| header).ok(),
-            None => None,
-        };
-        let header = header.ok_or("the file ends inside the pcap header")?;
+        let bytes: [u8; HEADER] = *input.unread().first_chunk().ok_or(Unreadable::Cut)?;
+        let (magic, big_endian) = magic(&bytes).ok_or(Unreadable::Cut)?;
+        // All forms have the same header, but the parser does not know the magic of all.
+        let mut plain = bytes;
+        plain[..4].copy_from_slice(&if big_endian {
+            MICROSECONDS.to_be_bytes()
+        } else {
+            MICROSECONDS.to_le_bytes()
+        });
+        let (_, header) = parse_pcap_header(&plain).map_err(|_| Unreadable::Cut)?;
+        // The versions that libpcap reads, 543.0 being DG/UX's.
         let lengths = match (header.version_major, header.version_minor) {
             (2, 0..=2) | (543, 0) => Lengths::Swapped,
             (2, 3) => Lengths::SwappedIfTooLong,
             (2, 4) => Lengths::InOrder,
-            (major, minor) => return Err(format!("pcap version {major}.{minor} is not known")),
+            (major, minor) => return Err(Unreadable::Version(major, minor)),
         };
         input.consume(HEADER as u64);
         Ok(Pcap {
             path: path.to_owned(),
             file,
             input,
-            big_endian: header.is_bigendian() || magic.swap_bytes() == MODIFIED,
-            modified,
-            nanoseconds: header.is_nanosecond_precision(),
+            big_endian,
+            head: if magic == MODIFIED { 24 } else { 16 },
             lengths,
+            unit: if magic == NANOSECONDS { 1 } else { 1_000 },
             // The upper bits say whether a checksum follows each packet; they are no link type.
             link: LinkType((header.network.0 & 0xFFFF) as u16),
             record: 0,
-            now: Now::Notice(Notice::FileCut { path: path.to_owned(), offset: 0 }),
-            over: false,
+            time: 0,
+            original_length: 0,
+            lent: 0,
+            notice: None,
         })
     }
 
-    fn notice(&mut self, notice: Notice) -> Option<i64> {
-        self.now = Now::Notice(notice);
-        self.over = true;
+    /// Nothing comes behind `offset`: why, if it is worth a word.
+    #[cold]
+    fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
+        let notice = self.input.end(&self.path, offset, inside)?;
+        self.stop(notice)
+    }
+
+    fn stop(&mut self, notice: Notice) -> Option<i64> {
+        self.notice = Some(notice);
         self.record = 0;
         Some(i64::MIN)
     }
-
-    fn head(&self) -> usize {
-        if self.modified { 24 } else { 16 }
-    }
-
-    /// How many bytes the record at hand has recorded.
-    fn recorded_length(&self) -> Option<usize> {
-        let at = if self.lengths == Lengths::Swapped { 12 } else { 8 };
-        let bytes = *self.input.unread().get(at..)?.first_chunk()?;
-        let length =
-            if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
-        usize::try_from(length).ok()
-    }
-
-    fn parse(&self) -> Option<LegacyPcapBlock<'_>> {
-        let bytes = self.input.unread();
-        let parsed = match (self.modified, self.big_endian) {
-            (false, false) => parse_pcap_frame(bytes),
-            (false, true) => parse_pcap_frame_be(bytes),
-            (true, false) => parse_pcap_frame_modified(bytes),
-            // The parser has no big-endian form of the modified record.
-            (true, true) => return modified_big_endian(bytes),
-        };
-        parsed.ok().map(|(_, record)| record)
-    }
-}
-
-fn modified_big_endian(bytes: &[u8]) -> Option<LegacyPcapBlock<'_>> {
-    let word = |at: usize| bytes.get(at..)?.first_chunk().map(|word| u32::from_be_bytes(*word));
-    let caplen = word(8)?;
-    let data = bytes.get(24..)?.get(..usize::try_from(caplen).ok()?)?;
-    Some(LegacyPcapBlock { ts_sec: word(0)?, ts_usec: word(4)?, caplen, origlen: word(12)?, data })
 }
 
 impl Packets for Pcap {
+    #[inline]
     fn advance(&mut self) -> Option<i64> {
-        if self.over {
+        if self.notice.is_some() {
             return None;
         }
-        self.input.consume(self.record as u64);
-        self.record = 0;
-        let offset = self.input.position();
-        let head = self.head();
-        let available = self.input.fill(head);
-        if self.input.shrank() {
-            return self.notice(Notice::FileShrank { path: self.path.clone(), offset });
-        }
-        if available == 0 {
-            let error = self.input.error()?;
-            let notice = match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => {
-                    Notice::FileCut { path: self.path.clone(), offset }
+        let record = std::mem::take(&mut self.record) as u64;
+        let bytes = match self.input.step(record, self.head) {
+            Some(bytes) => bytes,
+            None => {
+                let before = self.input.position();
+                if !self.input.consume(record) {
+                    return self.end(before, true);
                 }
-                _ => Notice::ReadError { path: self.path.clone(), offset, what: error.to_string() },
-            };
-            return self.notice(notice);
-        }
-        if available < head {
-            let notice = end_of(&self.path, &mut self.input, offset);
-            return self.notice(notice);
-        }
-        let mut length = self.recorded_length()?;
-        if length > RECORD {
-            let what = "a record of more than 16 MiB: the file is damaged from here on";
-            return self.notice(Notice::BrokenBlock { path: self.path.clone(), offset, what });
-        }
-        if self.input.fill(head + length) < head + length {
-            let notice = end_of(&self.path, &mut self.input, offset);
-            return self.notice(notice);
-        }
-        let (seconds, fraction, original_length) = match self.lengths {
-            Lengths::Swapped => self.swapped()?,
-            _ => {
-                let record = self.parse()?;
-                (record.ts_sec, record.ts_usec, record.origlen)
+                let available = self.input.fill(self.head);
+                if available < self.head {
+                    return self.end(before + record, available > 0);
+                }
+                self.input.unread()
             }
         };
-        let mut original_length = original_length;
-        if self.lengths == Lengths::SwappedIfTooLong && length > original_length as usize {
-            (length, original_length) = (original_length as usize, length as u32);
+        let available = bytes.len();
+        let numbers = numbers(bytes, self.big_endian)?;
+        let offset = self.input.position();
+        // Where a file became shorter, zeros are read.
+        if self.input.shrank() || (numbers == [0; 4] && self.input.is_shorter()) {
+            return self.end(offset, true);
         }
-        let unit = if self.nanoseconds { 1 } else { 1_000 };
-        let time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
-        self.record = head + length;
-        self.now = Now::Packet { time, original_length, start: head, length };
-        Some(time)
+        let [seconds, fraction, third, fourth] = numbers;
+        let (length, original_length) = match self.lengths {
+            Lengths::InOrder => (third, fourth),
+            Lengths::Swapped => (fourth, third),
+            Lengths::SwappedIfTooLong => (third.min(fourth), third.max(fourth)),
+        };
+        let length = length as usize;
+        if length > PLAUSIBLE {
+            let what = "a record of more than 256 MiB: the file is damaged from here on";
+            return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
+        }
+        let lent = length.min(LENT);
+        let wanted = self.head + lent;
+        if available < wanted && self.input.fill(wanted) < wanted {
+            return self.end(offset, true);
+        }
+        self.input.prefetch();
+        self.record = self.head + length;
+        self.lent = lent;
+        self.original_length = original_length;
+        self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
+        Some(self.time)
     }
 
+    #[inline]
     fn current(&self) -> Event<'_> {
-        match &self.now {
-            Now::Notice(notice) => Event::Notice(notice.clone()),
-            &Now::Packet { time, original_length, start, length } => Event::Packet(Packet {
-                time,
-                link: self.link,
-                original_length,
-                data: self.input.unread().get(start..start + length).unwrap_or_default(),
-                file: self.file,
-                offset: self.input.position() + start as u64,
-                digits: if self.nanoseconds { 9 } else { 6 },
-            }),
+        if let Some(notice) = &self.notice {
+            return Event::Notice(notice.clone());
         }
+        Event::Packet(Packet {
+            time: self.time,
+            link: self.link,
+            interface: 0,
+            original_length: self.original_length,
+            data: self.input.unread().get(self.head..self.head + self.lent).unwrap_or_default(),
+            file: self.file,
+            offset: self.input.position() + self.head as u64,
+            digits: if self.unit == 1 { 9 } else { 6 },
+        })
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
         Some((self.input.position(), self.input.length()?))
-    }
-}
-
-impl Pcap {
-    /// Seconds, fraction and original length where the lengths stand in the old order.
-    fn swapped(&self) -> Option<(u32, u32, u32)> {
-        let word = |at: usize| {
-            let bytes = *self.input.unread().get(at..)?.first_chunk()?;
-            Some(if self.big_endian {
-                u32::from_be_bytes(bytes)
-            } else {
-                u32::from_le_bytes(bytes)
-            })
-        };
-        Some((word(0)?, word(4)?, word(8)?))
     }
 }

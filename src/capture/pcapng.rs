@@ -1,9 +1,9 @@
 //! The newer format: sections of blocks, several interfaces with clocks of their own.
 //!
 //! pcap-parser's functions read the rare blocks. Packet blocks, of which there are millions, are
-//! read here: its parser collects their options in a vector, and takes a packet that is longer than
-//! its block for a file that is cut. Times are computed here too: its helpers know no power-of-two
-//! resolution, cut fractions and read an offset in one byte order only.
+//! read here: its parser collects their options in a vector, takes a packet that is longer than its
+//! block for a file that is cut, knows no obsolete packet blocks, and does not cut simple ones at
+//! the interface's snap length.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ use pcap_parser::{
     parse_interfacestatisticsblock_le,
 };
 
-use super::input::Input;
-use super::open::end_of;
-use super::{Event, Notice, Packet, Packets, RECORD};
+use super::clock::Clock;
+use super::input::{Input, numbers};
+use super::{Event, LENT, Notice, Packet, Packets};
 use crate::net::LinkType;
 
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -25,6 +25,9 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+
+/// The shortest block: its type, and its length in front and behind.
+const SHORTEST: usize = 12;
 
 /// Interfaces a section may describe: more are an attack on memory.
 const INTERFACES: usize = 1 << 16;
@@ -40,40 +43,23 @@ pub(super) fn is_pcapng(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
+    /// 0: no limit.
     snaplen: u32,
     clock: Clock,
-    /// What its statistics last said.
+    /// What its statistics said last.
     dropped: u64,
 }
 
-/// How an interface counts time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
-    /// As option if_tsresol has it: a power of ten, or of two with the upper bit.
-    pub(super) resolution: u8,
-    /// As option if_tsoffset has it: seconds to add.
-    pub(super) offset: i64,
-}
-
-impl Clock {
-    /// Nanoseconds since 1970; what does not fit in 64 bits is the nearest that does.
-    pub(super) fn nanoseconds(self, units: u64) -> i64 {
-        let (units, power) = (i128::from(units), u32::from(self.resolution & 0x7F));
-        let since = if self.resolution & 0x80 != 0 {
-            (units * 1_000_000_000) >> power.min(127)
-        } else if power <= 9 {
-            units * 10_i128.pow(9 - power)
-        } else {
-            units / 10_i128.checked_pow(power - 9).unwrap_or(i128::MAX)
-        };
-        let time = since + i128::from(self.offset) * 1_000_000_000;
-        i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX })
-    }
-
-    /// Digits behind the second.
-    fn digits(self) -> u8 {
-        if self.resolution <= 6 { 6 } else { 9 }
-    }
+/// Where the packet at hand is, and what is said of it.
+struct Here {
+    time: i64,
+    link: LinkType,
+    interface: u32,
+    original_length: u32,
+    digits: u8,
+    /// Bytes of the block before the packet's.
+    head: usize,
+    lent: usize,
 }
 
 /// A pcapng file.
@@ -83,70 +69,154 @@ pub(super) struct PcapNg {
     input: Input,
     big_endian: bool,
     interfaces: Vec<Interface>,
+    /// How many interfaces the sections before this one had.
+    earlier: u32,
     /// Bytes of the block at hand, to be consumed before the next.
     block: u64,
-    /// The time of the packet before, for what has none.
-    last: i64,
-    now: Now,
+    here: Here,
+    /// Stands in the place of a packet.
+    notice: Option<Notice>,
     over: bool,
-}
-
-enum Now {
-    Packet { time: i64, original_length: u32, start: usize, length: usize, interface: Interface },
-    Notice(Notice),
+    /// A time out of range was told.
+    told_of_time: bool,
 }
 
 /// What a block came to.
 enum Block {
-    Packet(i64),
+    /// A packet, or a notice.
+    Event,
     Nothing,
     Broken(&'static str),
+    /// The file ends inside it.
+    Cut,
+    /// Where the next one begins cannot be told.
+    Lost(&'static str),
 }
 
 impl PcapNg {
     pub(super) fn new(path: &Path, file: u32, input: Input) -> PcapNg {
+        let here = Here {
+            time: 0,
+            link: LinkType(u16::MAX),
+            interface: 0,
+            original_length: 0,
+            digits: 6,
+            head: 0,
+            lent: 0,
+        };
         PcapNg {
             path: path.to_owned(),
             file,
             input,
             big_endian: false,
             interfaces: Vec::new(),
+            earlier: 0,
             block: 0,
-            last: 0,
-            now: Now::Notice(Notice::FileCut { path: path.to_owned(), offset: 0 }),
+            here,
+            notice: None,
             over: false,
+            told_of_time: false,
         }
     }
 
-    fn word(&self, at: usize) -> Option<u32> {
-        let bytes = *self.input.unread().get(at..)?.first_chunk()?;
-        Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    /// The first numbers of the block at hand.
+    #[inline]
+    fn numbers<const N: usize>(&self) -> Option<[u32; N]> {
+        numbers(self.input.unread(), self.big_endian)
     }
 
-    fn half(&self, at: usize) -> Option<u16> {
-        let bytes = *self.input.unread().get(at..)?.first_chunk()?;
-        Some(if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
+    fn short(&self, bytes: [u8; 2]) -> u16 {
+        if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
     }
 
-    fn ends(&mut self, notice: Notice) -> Option<i64> {
+    fn long(&self, bytes: [u8; 8]) -> u64 {
+        if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+    }
+
+    /// Nothing comes behind `offset`: why, if it is worth a word.
+    #[cold]
+    fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
         self.over = true;
-        self.block = 0;
-        self.now = Now::Notice(notice);
-        Some(self.last)
+        self.notice = Some(self.input.end(&self.path, offset, inside)?);
+        Some(self.here.time)
     }
 
+    #[cold]
     fn broken(&mut self, offset: u64, what: &'static str) -> Option<i64> {
-        self.now = Now::Notice(Notice::BrokenBlock { path: self.path.clone(), offset, what });
-        Some(self.last)
+        self.notice = Some(Notice::BrokenBlock { path: self.path.clone(), offset, what });
+        Some(self.here.time)
     }
 
-    /// A section begins: it has its own byte order and its own interfaces.
-    fn section(&mut self) -> Block {
-        self.interfaces.clear();
-        if self.half(12) == Some(1) {
-            return Block::Nothing;
+    /// Type and length of the block at hand.
+    #[inline]
+    fn outline(&mut self) -> Result<(u32, u32), &'static str> {
+        const LOST: &str = "no block begins here: the file is damaged from here on";
+        let [mut kind, mut length, order] = self.numbers().ok_or(LOST)?;
+        if kind == SECTION {
+            // It says in which order its numbers, and all until the next section, are to be read.
+            if order == BYTE_ORDER.swap_bytes() {
+                self.big_endian = !self.big_endian;
+                [kind, length] = self.numbers().ok_or(LOST)?;
+            } else if order != BYTE_ORDER {
+                return Err(LOST);
+            }
         }
-        Block::Broken("a section of an unknown version: what follows is read all the same")
+        if (length as usize) < SHORTEST || length % 4 != 0 {
+            return Err(LOST);
+        }
+        Ok((kind, length))
+    }
+
+    /// Reads the block at hand.
+    #[inline]
+    fn read(&mut self, offset: u64) -> Block {
+        let (kind, length) = match self.outline() {
+            Ok(outline) => outline,
+            Err(what) => return Block::Lost(what),
+        };
+        self.block = u64::from(length);
+        let length = length as usize;
+        match kind {
+            OBSOLETE_PACKET | SIMPLE_PACKET | ENHANCED_PACKET => self.packet(kind, length, offset),
+            SECTION | INTERFACE | STATISTICS => self.rare(kind, length),
+            _ => Block::Nothing,
+        }
+    }
+
+    /// A block that tells something of the packets to come, or of those that were.
+    #[cold]
+    fn rare(&mut self, kind: u32, length: usize) -> Block {
+        if kind == SECTION {
+            // Its interfaces are its own, whatever else is wrong with it.
+            self.earlier = self.earlier.saturating_add(self.interfaces.len() as u32);
+            self.interfaces.clear();
+        }
+        if length > LENT {
+            if kind == INTERFACE {
+                self.describe(Interface::UNREADABLE);
+            }
+            return Block::Broken("a block of more than a megabyte that is no packet");
+        }
+        if self.input.fill(length) < length {
+            return Block::Cut;
+        }
+        match kind {
+            SECTION => self.section(length),
+            INTERFACE => self.interface(length),
+            _ => self.statistics(length),
+        }
+    }
+
+    fn section(&mut self, length: usize) -> Block {
+        if !self.has_both_lengths(length) {
+            return Block::Broken(LENGTHS_DIFFER);
+        }
+        let bytes = self.input.unread().get(12..14).and_then(|bytes| bytes.first_chunk());
+        let major = bytes.map(|major| self.short(*major));
+        if major != Some(1) {
+            return Block::Broken("a section of an unknown version: it is read all the same");
+        }
+        Block::Nothing
     }
 
     fn interface(&mut self, length: usize) -> Block {
@@ -158,222 +228,212 @@ impl PcapNg {
         };
         let Ok((_, block)) = parsed else {
             // Its packets must not be taken for another interface's.
-            self.describe(Interface::unreadable());
+            self.describe(Interface::UNREADABLE);
             return Block::Broken("an interface description that does not parse");
         };
-        let mut clock = Clock { resolution: 6, offset: 0 };
+        let mut clock = Clock::DEFAULT;
         for option in &block.options {
             match (option.code, value(option)) {
                 (OptionCode::IfTsresol, [resolution, ..]) => clock.resolution = *resolution,
                 (OptionCode::IfTsoffset, value) => {
                     if let Some(bytes) = value.first_chunk() {
-                        clock.offset = if self.big_endian {
-                            i64::from_be_bytes(*bytes)
-                        } else {
-                            i64::from_le_bytes(*bytes)
-                        };
+                        clock.offset = self.long(*bytes).cast_signed();
                     }
                 }
                 _ => {}
             }
         }
         let link = LinkType((block.linktype.0 & 0xFFFF) as u16);
-        let interface = Interface { link, snaplen: block.snaplen, clock, dropped: 0 };
-        self.describe(interface);
-        Block::Nothing
-    }
-
-    fn describe(&mut self, interface: Interface) {
-        if self.interfaces.len() < INTERFACES {
-            self.interfaces.push(interface);
+        let snaplen = block.snaplen;
+        if self.describe(Interface { link, snaplen, clock, dropped: 0 }) {
+            Block::Nothing
+        } else {
+            Block::Broken("a section of more than 65,536 interfaces: packets of more are not read")
         }
     }
 
-    /// Statistics count from the beginning: what is new since the last ones is told.
-    fn statistics(&mut self, length: usize) -> Option<Notice> {
+    fn describe(&mut self, interface: Interface) -> bool {
+        let is_room = self.interfaces.len() < INTERFACES;
+        if is_room {
+            self.interfaces.push(interface);
+        }
+        is_room
+    }
+
+    /// Statistics count from the beginning, and may be written any number of times.
+    fn statistics(&mut self, length: usize) -> Block {
         let bytes = self.input.unread().get(..length).unwrap_or_default();
         let parsed = if self.big_endian {
             parse_interfacestatisticsblock_be(bytes)
         } else {
             parse_interfacestatisticsblock_le(bytes)
         };
-        let (_, block) = parsed.ok()?;
-        let big_endian = self.big_endian;
+        let Ok((_, block)) = parsed else {
+            return Block::Broken("interface statistics that do not parse");
+        };
         let count = |code: OptionCode| {
             let option = block.options.iter().find(|option| option.code == code)?;
-            let bytes = *value(option).first_chunk()?;
-            Some(if big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
+            Some(self.long(*value(option).first_chunk()?))
         };
-        let dropped = count(OptionCode::IsbIfDrop)
-            .unwrap_or(0)
-            .saturating_add(count(OptionCode::IsbOsDrop).unwrap_or(0));
-        let interface = usize::try_from(block.if_id).ok()?;
-        let interface = self.interfaces.get_mut(interface)?;
-        let new = dropped.saturating_sub(interface.dropped);
-        interface.dropped = interface.dropped.max(dropped);
-        (new > 0).then(|| Notice::Drops { path: self.path.clone(), count: new })
+        let by_interface = count(OptionCode::IsbIfDrop).unwrap_or(0);
+        let dropped = by_interface.saturating_add(count(OptionCode::IsbOsDrop).unwrap_or(0));
+        let number = block.if_id;
+        let Some(interface) = self.interfaces.get_mut(number as usize) else {
+            return Block::Broken("statistics of an interface that no block describes");
+        };
+        if dropped <= interface.dropped {
+            return Block::Nothing;
+        }
+        interface.dropped = dropped;
+        let interface = self.earlier.saturating_add(number);
+        self.notice = Some(Notice::Drops { path: self.path.clone(), interface, count: dropped });
+        Block::Event
     }
 
-    /// A packet block: where its interface, times, lengths and bytes stand.
-    fn packet(&mut self, kind: u32, length: usize) -> Block {
+    /// A packet: where its interface, time, lengths and bytes stand.
+    #[inline]
+    fn packet(&mut self, kind: u32, length: usize, offset: u64) -> Block {
         const PAST_ITS_BLOCK: Block = Block::Broken("a packet that is longer than its block");
-        let head = match kind {
-            SIMPLE_PACKET => 12,
-            _ => 28,
-        };
+        let head = if kind == SIMPLE_PACKET { 12 } else { 28 };
+        // Of a block that is longer, no more is needed than is lent of its packet.
+        let wanted = length.min(head + LENT + 4);
+        if self.input.fill(wanted) < wanted {
+            return Block::Cut;
+        }
         let Some(room) = length.checked_sub(head + 4) else { return PAST_ITS_BLOCK };
-        let number = match kind {
-            SIMPLE_PACKET => Some(0),
-            OBSOLETE_PACKET => self.half(8).map(usize::from),
-            _ => self.word(8).and_then(|number| usize::try_from(number).ok()),
+        if wanted == length && !self.has_both_lengths(length) {
+            return Block::Broken(LENGTHS_DIFFER);
+        }
+        let [_, _, number, high, low, recorded, original_length] = match kind {
+            SIMPLE_PACKET => {
+                let [kind, length, original_length] = self.numbers().unwrap_or_default();
+                [kind, length, 0, 0, 0, original_length, original_length]
+            }
+            _ => self.numbers().unwrap_or_default(),
         };
-        let Some(&interface) = number.and_then(|number| self.interfaces.get(number)) else {
+        // In an obsolete block, the interface's number is 16 bits, and a count of drops is behind it.
+        let number = match (kind, self.big_endian) {
+            (OBSOLETE_PACKET, true) => number >> 16,
+            (OBSOLETE_PACKET, false) => number & 0xFFFF,
+            _ => number,
+        };
+        let Some(interface) = self.interfaces.get(number as usize) else {
             return Block::Broken("a packet of an interface that no block describes");
         };
-        let (time, recorded, original_length) = if kind == SIMPLE_PACKET {
-            let original_length = self.word(8).unwrap_or(0);
+        let (time, recorded) = if kind == SIMPLE_PACKET {
             let snaplen = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
-            (self.last, original_length.min(snaplen), original_length)
+            // It has no time: it is as late as the packet before.
+            (Ok(self.here.time), recorded.min(snaplen))
         } else {
-            let [high, low, recorded, original_length] =
-                [12, 16, 20, 24].map(|at| self.word(at).unwrap_or(0));
-            let units = u64::from(high) << 32 | u64::from(low);
-            (interface.clock.nanoseconds(units), recorded, original_length)
+            (interface.clock.nanoseconds(u64::from(high) << 32 | u64::from(low)), recorded)
         };
-        let recorded = recorded as usize;
-        if recorded > room {
+        if recorded as usize > room {
             return PAST_ITS_BLOCK;
         }
-        self.last = time;
-        self.now = Now::Packet { time, original_length, start: head, length: recorded, interface };
-        Block::Packet(time)
+        if time.is_err() && !self.told_of_time {
+            self.told_of_time = true;
+            self.notice = Some(Notice::TimeOutOfRange { path: self.path.clone(), offset });
+            // The same block comes again behind the notice.
+            self.block = 0;
+            return Block::Event;
+        }
+        let (Ok(time) | Err(time)) = time;
+        self.here = Here {
+            time,
+            link: interface.link,
+            interface: self.earlier.saturating_add(number),
+            original_length,
+            digits: interface.clock.digits(),
+            head,
+            lent: (recorded as usize).min(LENT),
+        };
+        Block::Event
+    }
+
+    /// Whether the length behind a block is the one in front.
+    #[inline]
+    fn has_both_lengths(&self, length: usize) -> bool {
+        let behind = self.input.unread().get(length - 4..).unwrap_or_default();
+        numbers(behind, self.big_endian).is_some_and(|[behind]| behind as usize == length)
     }
 }
 
+const LENGTHS_DIFFER: &str = "a block whose two lengths differ";
+
 impl Interface {
     /// Stands for one whose description does not parse.
-    fn unreadable() -> Interface {
-        let clock = Clock { resolution: 6, offset: 0 };
-        Interface { link: LinkType(u16::MAX), snaplen: 0, clock, dropped: 0 }
-    }
+    const UNREADABLE: Interface =
+        Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: 0 };
 }
 
 /// An option's value without its padding.
 fn value<'a>(option: &'a PcapNGOption<'_>) -> &'a [u8] {
-    option.value.get(..usize::from(option.len)).unwrap_or(&option.value)
+    option.as_bytes().unwrap_or_default()
 }
 
 impl Packets for PcapNg {
+    #[inline]
     fn advance(&mut self) -> Option<i64> {
+        self.notice = None;
         loop {
             if self.over {
                 return None;
             }
-            self.input.consume(self.block);
-            self.block = 0;
+            let before = self.input.position();
+            let block = std::mem::take(&mut self.block);
+            if self.input.step(block, SHORTEST).is_none() {
+                if !self.input.consume(block) {
+                    return self.end(before, true);
+                }
+                let available = self.input.fill(SHORTEST);
+                if available < SHORTEST {
+                    return self.end(before + block, available > 0);
+                }
+            }
             let offset = self.input.position();
-            let available = self.input.fill(12);
+            let block = self.read(offset);
+            // Where a file became shorter, zeros are read.
             if self.input.shrank() {
-                return self.ends(Notice::FileShrank { path: self.path.clone(), offset });
+                return self.end(offset, true);
             }
-            if available == 0 {
-                let error = self.input.error()?;
-                let what = error.to_string();
-                return match error.kind() {
-                    std::io::ErrorKind::UnexpectedEof => {
-                        self.ends(Notice::FileCut { path: self.path.clone(), offset })
-                    }
-                    _ => self.ends(Notice::ReadError { path: self.path.clone(), offset, what }),
-                };
-            }
-            if available < 12 {
-                let notice = end_of(&self.path, &mut self.input, offset);
-                return self.ends(notice);
-            }
-            if self.word(0) == Some(SECTION) {
-                // The length's byte order is known only from the word behind it.
-                self.big_endian = false;
-                match self.word(8) {
-                    Some(BYTE_ORDER) => {}
-                    Some(order) if order.swap_bytes() == BYTE_ORDER => self.big_endian = true,
-                    _ => return self.lost(offset),
+            match block {
+                Block::Event => {
+                    self.input.prefetch();
+                    return Some(self.here.time);
                 }
-            }
-            let kind = self.word(0)?;
-            let Some(length) = self.word(4).filter(|&length| length >= 12 && length % 4 == 0)
-            else {
-                return self.lost(offset);
-            };
-            self.block = u64::from(length);
-            let length = length as usize;
-            let is_known = matches!(
-                kind,
-                SECTION
-                    | INTERFACE
-                    | OBSOLETE_PACKET
-                    | SIMPLE_PACKET
-                    | STATISTICS
-                    | ENHANCED_PACKET
-            );
-            if !is_known {
-                if self.input.length().is_some_and(|all| all - offset < self.block) {
-                    return self.ends(Notice::FileCut { path: self.path.clone(), offset });
-                }
-                continue;
-            }
-            if length > RECORD {
-                return self.broken(offset, "a block of more than 16 MiB was passed over");
-            }
-            if self.input.fill(length) < length {
-                let notice = end_of(&self.path, &mut self.input, offset);
-                return self.ends(notice);
-            }
-            let came_to = match kind {
-                SECTION => self.section(),
-                INTERFACE => self.interface(length),
-                STATISTICS => match self.statistics(length) {
-                    Some(notice) => {
-                        self.now = Now::Notice(notice);
-                        return Some(self.last);
-                    }
-                    None => Block::Nothing,
-                },
-                _ => self.packet(kind, length),
-            };
-            match came_to {
-                Block::Packet(time) => return Some(time),
                 Block::Nothing => {}
+                Block::Cut => return self.end(offset, true),
+                Block::Broken(_) | Block::Lost(_) if self.input.is_shorter() => {
+                    return self.end(offset, true);
+                }
                 Block::Broken(what) => return self.broken(offset, what),
+                Block::Lost(what) => {
+                    self.over = true;
+                    return self.broken(offset, what);
+                }
             }
         }
     }
 
+    #[inline]
     fn current(&self) -> Event<'_> {
-        match &self.now {
-            Now::Notice(notice) => Event::Notice(notice.clone()),
-            &Now::Packet { time, original_length, start, length, interface } => {
-                Event::Packet(Packet {
-                    time,
-                    link: interface.link,
-                    original_length,
-                    data: self.input.unread().get(start..start + length).unwrap_or_default(),
-                    file: self.file,
-                    offset: self.input.position() + start as u64,
-                    digits: interface.clock.digits(),
-                })
-            }
+        if let Some(notice) = &self.notice {
+            return Event::Notice(notice.clone());
         }
+        let &Here { time, link, interface, original_length, digits, head, lent } = &self.here;
+        Event::Packet(Packet {
+            time,
+            link,
+            interface,
+            original_length,
+            data: self.input.unread().get(head..head + lent).unwrap_or_default(),
+            file: self.file,
+            offset: self.input.position() + head as u64,
+            digits,
+        })
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
         Some((self.input.position(), self.input.length()?))
-    }
-}
-
-impl PcapNg {
-    /// No block begins here: where the next one does cannot be told.
-    fn lost(&mut self, offset: u64) -> Option<i64> {
-        let what = "no block begins here: the file is damaged from here on";
-        self.ends(Notice::BrokenBlock { path: self.path.clone(), offset, what })
     }
 }

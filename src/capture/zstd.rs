@@ -8,64 +8,130 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// How much is decoded at a time.
 const STEP: usize = 128 << 10;
 
-/// Decompresses frame after frame.
+/// The largest window that a frame may ask for: what zstd itself accepts unless told otherwise.
+const WINDOW: u64 = 128 << 20;
+
+/// A block that is the last of its frame and empty, and room for the frame's checksum.
+const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];
+
+/// Decompresses frame after frame. (ruzstd's own reader ends behind the first, without a word.)
 pub(super) struct Zstd<R> {
-    source: BufReader<R>,
-    decoder: FrameDecoder,
-    in_frame: bool,
+    source: BufReader<Watched<R>>,
+    /// The frame at hand.
+    decoder: Option<FrameDecoder>,
+    /// Why nothing can be decoded any more; said once all that was decoded is read.
+    failed: Option<io::Error>,
 }
 
 impl<R: Read> Zstd<R> {
     pub(super) fn new(source: R) -> Zstd<R> {
+        let source = Watched { source, ended: false, error: None };
         let source = BufReader::with_capacity(64 << 10, source);
-        Zstd { source, decoder: FrameDecoder::new(), in_frame: false }
+        Zstd { source, decoder: None, failed: None }
     }
 
     /// Begins the next frame; `false` where there is none.
     fn begin(&mut self) -> io::Result<bool> {
-        loop {
-            if self.source.fill_buf()?.is_empty() {
-                return Ok(false);
-            }
-            match self.decoder.reset(&mut self.source) {
+        while !self.source.fill_buf()?.is_empty() {
+            // A new decoder: an old one sets a whole window aside for a frame that only claims it.
+            let mut decoder = FrameDecoder::new();
+            decoder.set_max_window_size(WINDOW);
+            match decoder.reset(&mut self.source) {
                 Ok(()) => {
-                    self.in_frame = true;
+                    self.decoder = Some(decoder);
                     return Ok(true);
                 }
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                     length,
                     ..
                 })) => {
-                    let mut skipped = (&mut self.source).take(u64::from(length));
-                    io::copy(&mut skipped, &mut io::sink())?;
+                    let length = u64::from(length);
+                    let mut skipped = (&mut self.source).take(length);
+                    if io::copy(&mut skipped, &mut io::sink())? < length {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
                 }
-                Err(error) => return Err(invalid(error)),
+                Err(error) => return Err(self.why(&error)),
             }
         }
+        Ok(false)
+    }
+
+    /// The decoder reports a source that ends or fails as one of many errors of its own.
+    fn why(&mut self, error: &FrameDecoderError) -> io::Error {
+        let source = self.source.get_mut();
+        if let Some(error) = source.error.take() {
+            return error;
+        }
+        if source.ended {
+            return io::ErrorKind::UnexpectedEof.into();
+        }
+        invalid(error)
     }
 }
 
 impl<R: Read> Read for Zstd<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
-            if !self.in_frame && !self.begin()? {
-                return Ok(0);
-            }
-            let read = self.decoder.read(out)?;
+            let Some(decoder) = &mut self.decoder else {
+                if let Some(error) = self.failed.take() {
+                    return Err(error);
+                }
+                if !self.begin()? {
+                    return Ok(0);
+                }
+                continue;
+            };
+            let read = decoder.read(out)?;
             if read > 0 || out.is_empty() {
                 return Ok(read);
             }
-            if self.decoder.is_finished() {
-                self.in_frame = false;
+            if decoder.is_finished() {
+                let (said, is) =
+                    (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
+                self.decoder = None;
+                if self.failed.is_none() && said.is_some() && said != is {
+                    return Err(invalid(&"the checksum does not match"));
+                }
                 continue;
             }
-            self.decoder
-                .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBytes(STEP))
-                .map_err(invalid)?;
+            let strategy = BlockDecodingStrategy::UptoBytes(STEP);
+            if let Err(error) = decoder.decode_blocks(&mut self.source, strategy) {
+                // The decoder keeps a window back until its frame ends: let it end.
+                let block = EMPTY_LAST_BLOCK.as_slice();
+                if decoder.decode_blocks(block, BlockDecodingStrategy::All).is_err() {
+                    self.decoder = None;
+                }
+                self.failed = Some(self.why(&error));
+            }
         }
     }
 }
 
-fn invalid(error: FrameDecoderError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {error}"))
+/// A source that is remembered to have ended or failed.
+struct Watched<R> {
+    source: R,
+    ended: bool,
+    error: Option<io::Error>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self.source.read(out) {
+            Ok(read) => {
+                self.ended |= read == 0 && !out.is_empty();
+                Ok(read)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let same = io::Error::new(error.kind(), error.to_string());
+                self.error = Some(error);
+                Err(same)
+            }
+        }
+    }
+}
+
+fn invalid(what: &dyn std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {what}"))
 }

@@ -1,0 +1,116 @@
+//! The handler mends mappings of ours, and leaves all else to whoever handled it before.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use memmap2::Mmap;
+
+use super::Mapping;
+
+/// Two pages.
+const SIZE: usize = 8 << 10;
+
+struct Shrinking {
+    path: std::path::PathBuf,
+    file: File,
+}
+
+impl Shrinking {
+    fn new(name: &str) -> Shrinking {
+        let name = format!("gamewire-mapping-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, [0xAA; SIZE]).expect("a temporary file");
+        let file = OpenOptions::new().read(true).write(true).open(&path).expect("the file");
+        Shrinking { path, file }
+    }
+
+    fn handle(&self) -> File {
+        self.file.try_clone().expect("a handle")
+    }
+}
+
+impl Drop for Shrinking {
+    fn drop(&mut self) {
+        fs::remove_file(&self.path).ok();
+    }
+}
+
+#[test]
+fn a_page_that_vanishes_reads_as_zeros_and_is_told() {
+    let shrinking = Shrinking::new("vanishes");
+    let mapping = Mapping::new(shrinking.handle()).expect("a mapping");
+    assert_eq!(mapping.bytes()[SIZE - 1], 0xAA);
+    assert!(!mapping.shrank() && !mapping.is_shorter());
+    shrinking.file.set_len(0).expect("a shorter file");
+    assert!(!mapping.shrank() && mapping.is_shorter());
+    assert_eq!(mapping.bytes().iter().map(|byte| u32::from(*byte)).sum::<u32>(), 0);
+    assert!(mapping.shrank() && mapping.is_shorter());
+    // The next mapping in the same place begins unharmed.
+    drop(mapping);
+    let other = Shrinking::new("whole");
+    let mapping = Mapping::new(other.handle()).expect("a mapping");
+    assert!(!mapping.shrank());
+}
+
+#[test]
+fn more_mappings_than_guards_are_refused_and_freed_ones_come_back() {
+    let file = Shrinking::new("many");
+    let mut mappings = Vec::new();
+    while let Ok(mapping) = Mapping::new(file.handle()) {
+        mappings.push(mapping);
+        assert!(mappings.len() <= super::GUARDED);
+    }
+    drop(mappings);
+    assert!(Mapping::new(file.handle()).is_ok());
+}
+
+/// Runs one test of this file in a process of its own, which is told so.
+fn in_a_process(test: &str) -> std::process::ExitStatus {
+    Command::new(std::env::current_exe().expect("the tests"))
+        .args(["--exact", &format!("capture::mapping::tests::{test}"), "--nocapture"])
+        .env("GAMEWIRE_TEST_PROCESS", test)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("the tests run")
+}
+
+fn is_that_process(test: &str) -> bool {
+    std::env::var_os("GAMEWIRE_TEST_PROCESS").is_some_and(|process| process == test)
+}
+
+#[test]
+fn a_mapping_of_somebody_else_fails_as_before() {
+    const NAME: &str = "a_mapping_of_somebody_else_fails_as_before";
+    if !is_that_process(NAME) {
+        assert_eq!(in_a_process(NAME).signal(), Some(libc::SIGBUS));
+        return;
+    }
+    let (ours, other) = (Shrinking::new("ours"), Shrinking::new("other"));
+    let _mapping = Mapping::new(ours.handle()).expect("a mapping");
+    // SAFETY: the test reads bytes only, and dies of it.
+    let map = unsafe { Mmap::map(&other.file) }.expect("a mapping");
+    other.file.set_len(0).expect("a shorter file");
+    fs::remove_file(&ours.path).ok();
+    fs::remove_file(&other.path).ok();
+    std::hint::black_box(map[0]);
+}
+
+#[test]
+fn a_signal_that_is_sent_kills_as_before() {
+    const NAME: &str = "a_signal_that_is_sent_kills_as_before";
+    if !is_that_process(NAME) {
+        assert_eq!(in_a_process(NAME).signal(), Some(libc::SIGBUS));
+        return;
+    }
+    let ours = Shrinking::new("signal");
+    let _mapping = Mapping::new(ours.handle()).expect("a mapping");
+    fs::remove_file(&ours.path).ok();
+    // The handler before this one is the standard library's: a signal without a fault makes it put
+    // the default action back, the next one kills.
+    for _ in 0..2 {
+        // SAFETY: the process is there to die of it.
+        unsafe { libc::raise(libc::SIGBUS) };
+    }
+}

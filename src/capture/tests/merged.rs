@@ -1,0 +1,96 @@
+//! Several captures as one.
+
+use std::path::PathBuf;
+
+use super::super::{Notice, open_merged};
+use super::pcap::{MICROSECONDS, header, record};
+use super::pcapng::{enhanced, interface, section};
+use super::{Folder, Order, Yield, drain};
+
+fn pcap(packets: &[(u32, &[u8])]) -> Vec<u8> {
+    let mut bytes = header(Order::Little, MICROSECONDS, (2, 4), 1);
+    for (seconds, data) in packets {
+        let length = data.len() as u32;
+        bytes.extend(record(Order::Little, MICROSECONDS, [*seconds, 0, length, length], data));
+    }
+    bytes
+}
+
+fn merged(files: &[Vec<u8>]) -> Yield {
+    let folder = Folder::new();
+    let name = |number: usize| format!("{number}");
+    let paths: Vec<PathBuf> =
+        files.iter().enumerate().map(|(number, bytes)| folder.file(&name(number), bytes)).collect();
+    drain(open_merged(&paths).expect("captures"), files.iter().map(Vec::len).sum::<usize>() + 1)
+}
+
+fn order(all: &Yield) -> String {
+    all.packets.iter().map(|packet| String::from_utf8_lossy(&packet.data)).collect()
+}
+
+#[test]
+fn packets_come_in_the_order_of_time_and_files_in_theirs() {
+    let all = merged(&[
+        pcap(&[(1, b"a"), (3, b"d"), (3, b"e"), (9, b"i")]),
+        pcap(&[(2, b"b"), (3, b"f"), (8, b"h")]),
+        pcap(&[]),
+        [
+            section(Order::Big),
+            interface(Order::Big, 101, 0, &[]),
+            enhanced(Order::Big, 0, 2_000_001, b"c"),
+            enhanced(Order::Big, 0, 3_000_000, b"g"),
+        ]
+        .concat(),
+    ]);
+    assert_eq!(order(&all), "abcdefghi");
+    let files: Vec<_> = all.packets.iter().map(|packet| packet.file).collect();
+    assert_eq!(files, [0, 1, 3, 0, 0, 1, 3, 1, 0]);
+    assert_eq!((all.packets[2].link, all.packets[0].link), (101, 1));
+}
+
+#[test]
+fn a_file_whose_times_go_backwards_keeps_its_own_order() {
+    let all = merged(&[
+        pcap(&[(5, b"a"), (1, b"b"), (2, b"c"), (9, b"f")]),
+        pcap(&[(4, b"x"), (6, b"y"), (7, b"z")]),
+    ]);
+    assert_eq!(order(&all), "xabcyzf");
+    assert_eq!(all.packets[2].time, 1_000_000_000, "times are handed on as they are");
+}
+
+#[test]
+fn notices_name_their_file() {
+    let mut cut = pcap(&[(1, b"a"), (2, b"bb")]);
+    cut.pop();
+    let all = merged(&[pcap(&[(1, b"x"), (5, b"y")]), cut]);
+    assert_eq!(order(&all), "xay");
+    match all.notices.as_slice() {
+        [Notice::FileCut { path, .. }] => assert!(path.ends_with("1")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn more_files_than_can_be_guarded_are_merged_all_the_same() {
+    let files: Vec<_> = (0..100).map(|second| pcap(&[(second, b"."), (200, b"!")])).collect();
+    let all = merged(&files);
+    assert_eq!(order(&all), ".".repeat(100) + &"!".repeat(100));
+}
+
+#[test]
+fn none_and_one() {
+    assert_eq!(merged(&[]), Yield::default());
+    assert_eq!(order(&merged(&[pcap(&[(1, b"a"), (2, b"b")])])), "ab");
+}
+
+#[test]
+fn progress_is_added_up() {
+    let folder = Folder::new();
+    let bytes = pcap(&[(1, b"a")]);
+    let paths = [folder.file("a", &bytes), folder.file("b", &bytes)];
+    let mut packets = open_merged(&paths).expect("captures");
+    let all = 2 * bytes.len() as u64;
+    assert_eq!(packets.progress(), Some((48, all)));
+    while packets.next().is_some() {}
+    assert_eq!(packets.progress(), Some((all, all)));
+}

@@ -1,0 +1,60 @@
+//! What is no capture: what it is taken for, and that it is said in one line.
+
+use std::path::Path;
+
+use super::super::open;
+use super::streams::gzip;
+use super::{Folder, mapped, streamed};
+
+#[test]
+fn what_is_no_capture_is_told_by_its_first_bytes() {
+    let mut tar = vec![0; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    for (bytes, seems) in [
+        (b"".to_vec(), "is empty"),
+        (b"\n".to_vec(), "seems to be text"),
+        ("Größe: 3\n".into(), "seems to be text"),
+        (b"<html>".to_vec(), "seems to be text"),
+        (b"\x7FELF\x02\x01\x01".to_vec(), "seems to be a program"),
+        (b"MZ\x90\0".to_vec(), "seems to be a Windows program"),
+        (b"PK\x03\x04\x14\0".to_vec(), "zip archive: unpack it first"),
+        (b"\xFD7zXZ\0\0".to_vec(), "compressed with xz: unpack it first"),
+        (b"\x04\x22\x4D\x18\x64".to_vec(), "compressed with lz4: unpack it first"),
+        (b"BZh91AY&SY".to_vec(), "compressed with bzip2: unpack it first"),
+        (b"%PDF-1.7".to_vec(), "seems to be a PDF document"),
+        (b"snoop\0\0\0\0\0\0\x02".to_vec(), "Solaris snoop: convert it with editcap"),
+        (b"\x1C\x00\x01\xAC".to_vec(), "Ixia device: convert it with editcap"),
+        (b"\xAC\x01\x00\x1C".to_vec(), "Ixia device: convert it with editcap"),
+        (tar, "tar archive: unpack it first"),
+        (vec![0; 100], "begins with bytes of no format known here"),
+        (b"\xA1\xB2".to_vec(), "begins with bytes of no format known here"),
+        (gzip(b"hello\n"), "seems to be text"),
+        (gzip(b""), "is empty"),
+        (gzip(&gzip(b"hello")), "is compressed twice"),
+    ] {
+        for error in [mapped(&bytes).err(), streamed(&bytes, &[1]).err()] {
+            let said = error.expect("no capture").to_string();
+            assert!(said.contains(seems), "{said}");
+            assert_eq!(said.lines().count(), 1);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_told_with_its_name() {
+    let folder = Folder::new();
+    let said = open(&folder.0.join("none.pcap")).err().expect("no file").to_string();
+    assert!(said.ends_with("none.pcap: no such file"), "{said}");
+    let said = open(&folder.0).err().expect("a folder").to_string();
+    assert!(said.contains("is a folder: name the files in it"), "{said}");
+}
+
+#[test]
+fn names_cannot_command_a_terminal() {
+    let said = open(Path::new("\x1B[2J\u{202E}pcap.exe\n")).err().expect("no file").to_string();
+    assert_eq!(said, r"\x1B[2J\u{202E}pcap.exe\x0A: no such file");
+    let folder = Folder::new();
+    let path = folder.file("\x1B]0;x\x07.pcap", b"text");
+    let said = open(&path).err().expect("no capture").to_string();
+    assert!(said.contains(r"/\x1B]0;x\x07.pcap: not a capture file"), "{said}");
+}
