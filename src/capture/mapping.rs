@@ -4,7 +4,8 @@
 //! puts a page of zeros in the place of the missing one and takes a note; the reader sees the note
 //! and stops with what it has. A SIGBUS anywhere else goes to whoever handled it before.
 //!
-//! This is the one module of the capture side that needs `unsafe`: for mapping, and for the handler.
+//! This is the one module of the capture side that needs `unsafe`: for mapping, for the handler, and
+//! for a hint to the processor.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -78,8 +79,8 @@ impl Mapping {
 
     /// Whether the file is shorter now than it was: asks the system.
     pub(super) fn is_shorter(&self) -> bool {
-        let length = self.file.metadata().map(|metadata| metadata.len());
-        self.shrank() || length.is_ok_and(|length| length < self.map.len() as u64)
+        let length = || self.file.metadata().map(|metadata| metadata.len());
+        self.shrank() || length().is_ok_and(|length| length < self.map.len() as u64)
     }
 }
 
@@ -119,9 +120,12 @@ mod handler {
 
     /// Puts the handler in place, once.
     pub(super) fn install() -> io::Result<()> {
-        if BEFORE.get().is_some() {
-            return Ok(());
-        }
+        static INSTALLED: OnceLock<Result<(), io::ErrorKind>> = OnceLock::new();
+        let installed = INSTALLED.get_or_init(|| put_in_place().map_err(|error| error.kind()));
+        installed.map_err(io::Error::from)
+    }
+
+    fn put_in_place() -> io::Result<()> {
         // SAFETY: sysconf reads a constant of the system.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         if let Ok(page) = usize::try_from(page)
