@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use dissectors::catalogue;
-use dissectors::kit::{Rule, Severity, Who};
+use dissectors::kit::{Rule, Secret, Severity, Who};
 
 use crate::check::Host;
 use crate::flows::DecodeAs;
@@ -214,6 +214,44 @@ pub struct Input {
     /// A GameSpy game's secret key, to check validate codes
     #[arg(long, value_name = "GAME=KEY", value_parser = game_key)]
     pub gamespy_key: Vec<(String, String)>,
+    /// A player's secret key at an AssaultCube Reloaded master, to check digests: in hex, or the
+    /// name of a file that holds the hex
+    #[arg(long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
+    pub acr_key: Vec<AcrKey>,
+}
+
+/// A player's key as it was given. What is wrong with it is told where it is used: the parser of
+/// the command line would show the key.
+pub type AcrKey = Result<(String, Secret), String>;
+
+fn acr_key(text: &str) -> Result<AcrKey, std::convert::Infallible> {
+    let parts = text
+        .split_once(',')
+        .and_then(|(user, key)| Some((user.strip_prefix("user=")?, key.strip_prefix("key=")?)));
+    let Some((user, key)) = parts.filter(|(user, key)| !user.is_empty() && !key.is_empty()) else {
+        return Ok(Err("--acr-key: write it as user=NAME,key=HEX or user=NAME,key=@FILE".into()));
+    };
+    let secret = match key.strip_prefix('@') {
+        None => secret(key),
+        Some(file) => match std::fs::read_to_string(file) {
+            Ok(text) => secret(text.trim()),
+            Err(error) => Err(format!("cannot read {}: {error}", crate::text::escaped(file))),
+        },
+    };
+    Ok(secret
+        .map(|secret| (user.to_owned(), secret))
+        .map_err(|error| format!("--acr-key: user {}: {error}", crate::text::escaped(user))))
+}
+
+/// The key that hex digits spell.
+fn secret(hex: &str) -> Result<Secret, String> {
+    let digits: Option<Vec<u8>> =
+        hex.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
+    let pairs = digits.filter(|digits| !digits.is_empty() && digits.len().is_multiple_of(2));
+    let Some(digits) = pairs else {
+        return Err("the key is not written as pairs of hex digits".to_owned());
+    };
+    Ok(Secret::new(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect::<Vec<u8>>()))
 }
 
 fn game_key(text: &str) -> Result<(String, String), String> {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a2s;
+pub mod acr_master;
 pub mod catalogue;
 pub mod gamespy1;
 pub mod gamespy4;
@@ -24,4 +25,5 @@ registry::protocols! {
     ValveMaster => valve_master::ValveMaster,
     GameSpy4 => gamespy4::GameSpy4,
     GameSpy1 => gamespy1::GameSpy1,
+    AcrMaster => acr_master::AcrMaster,
 }

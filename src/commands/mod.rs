@@ -17,6 +17,9 @@ pub enum Failure {
     /// The input cannot be read.
     #[error("{0}")]
     Capture(#[from] CaptureError),
+    /// The command line asks for something that cannot be.
+    #[error("{0}")]
+    Usage(String),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),

@@ -67,7 +67,7 @@ fn one<C: Command>(
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
-    let mut session = Session::new(Options { complete: command.complete(), ..options(input) });
+    let mut session = Session::new(Options { complete: command.complete(), ..options(input)? });
     let bar = bar(packets.as_ref(), progress);
     command.begin(name)?;
     while let Some(event) = packets.next() {
@@ -106,13 +106,19 @@ fn one<C: Command>(
     Ok(())
 }
 
-fn options(input: &Input) -> Options {
-    Options {
+fn options(input: &Input) -> Result<Options, Failure> {
+    let acr_keys: Result<Vec<_>, String> = input.acr_key.iter().cloned().collect();
+    let settings = Settings {
+        gamespy_keys: input.gamespy_key.clone(),
+        acr_keys: acr_keys.map_err(Failure::Usage)?,
+        ..Settings::default()
+    };
+    Ok(Options {
         identifier: Identifier::new(input.decode_as.clone()),
-        settings: Settings { gamespy_keys: input.gamespy_key.clone(), ..Settings::default() },
+        settings,
         verify_checksums: input.verify_checksums,
         ..Options::default()
-    }
+    })
 }
 
 fn bar(packets: &dyn Packets, wanted: bool) -> Option<indicatif::ProgressBar> {

@@ -5,6 +5,8 @@
 
 mod field;
 mod judge;
+#[cfg(test)]
+pub(crate) mod lab;
 mod pairs;
 mod parts;
 mod protocol;
@@ -20,10 +22,10 @@ pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
     Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limits, Mark, Message, Payload,
-    Piece, Protocol, Settings, Side, StreamView, Time, Transport, Unread,
+    Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread,
 };
 pub use reader::{Cut, Endings, Reader, decode};
-pub use recent::Recent;
+pub use recent::{Recent, RecentMap};
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
 pub use sink::{Audience, Blind, Show, Sink};
 pub use tree::{Node, Text, Tree};

@@ -232,6 +232,28 @@ impl Default for Limits {
     }
 }
 
+/// A secret key. It is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<[u8]>);
+
+impl Secret {
+    /// The key's bytes are a secret from here on.
+    pub fn new(bytes: impl Into<Box<[u8]>>) -> Secret {
+        Secret(bytes.into())
+    }
+
+    /// The bytes, to compute with.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
 /// What the user can set.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -239,6 +261,8 @@ pub struct Settings {
     pub answer_timeout: i64,
     /// GameSpy games' secret keys: game name, key.
     pub gamespy_keys: Vec<(String, String)>,
+    /// Players' secret keys at AssaultCube Reloaded masters: user ID, key.
+    pub acr_keys: Vec<(String, Secret)>,
     /// The bounds.
     pub limits: Limits,
 }
@@ -248,6 +272,7 @@ impl Default for Settings {
         Settings {
             answer_timeout: 3_000_000_000,
             gamespy_keys: Vec::new(),
+            acr_keys: Vec::new(),
             limits: Limits::default(),
         }
     }

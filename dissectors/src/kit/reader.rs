@@ -234,6 +234,25 @@ impl<'a, S: Sink> Reader<'a, S> {
         Read { value, at }
     }
 
+    /// The next `length` bytes, at most what is left, and the text that stands at `place` in them.
+    pub fn text_in(&mut self, field: &'static Field, length: usize, place: Span) -> Span {
+        self.leaf(field, length, Text::at(place).value())
+    }
+
+    /// The next `length` bytes, at most what is left, and the text that they stand for.
+    pub fn decoded(&mut self, field: &'static Field, length: usize, text: &[u8]) -> Span {
+        let start = self.at;
+        self.at = start.saturating_add(length).min(self.bytes.len());
+        let at = Span::new(start, self.at);
+        self.sink.leaf_text(field, at, text);
+        at
+    }
+
+    /// Goes on at another place. Who reads out of order reads every byte once all the same.
+    pub fn seek(&mut self, at: usize) {
+        self.at = at.min(self.bytes.len());
+    }
+
     /// The next `length` bytes, at most what is left, with a value that was worked out before.
     pub fn leaf(&mut self, field: &'static Field, length: usize, value: u64) -> Span {
         let start = self.at;

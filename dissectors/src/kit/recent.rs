@@ -1,6 +1,6 @@
-//! A set of facts that is bounded, and that says when it has forgotten.
+//! A set and a map of facts that are bounded, and that say when they have forgotten.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
 
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
@@ -38,6 +38,45 @@ impl Recent {
     }
 }
 
+/// The latest values by their keys: between `most` and twice as many.
+pub struct RecentMap<K, V> {
+    young: HashMap<K, V>,
+    old: HashMap<K, V>,
+    forgot: bool,
+}
+
+impl<K, V> Default for RecentMap<K, V> {
+    fn default() -> RecentMap<K, V> {
+        RecentMap { young: HashMap::new(), old: HashMap::new(), forgot: false }
+    }
+}
+
+impl<K: Eq + Hash, V> RecentMap<K, V> {
+    /// Remembers a value in place of the key's last one; with more than `most` new keys the oldest
+    /// are forgotten.
+    pub fn insert(&mut self, key: K, value: V, most: usize) {
+        if self.young.len() >= most.max(1) {
+            self.forgot |= !self.old.is_empty();
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.old.remove(&key);
+        self.young.insert(key, value);
+    }
+
+    /// The key's value.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        match self.young.get_mut(key) {
+            Some(value) => Some(value),
+            None => self.old.get_mut(key),
+        }
+    }
+
+    /// Whether keys have been forgotten, so that one that is not there may have been.
+    pub fn forgot(&self) -> bool {
+        self.forgot
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +92,18 @@ mod tests {
         }
         assert_eq!(recent.contains(&7), Some(true));
         assert_eq!(recent.contains(&1), None);
+    }
+
+    #[test]
+    fn a_map_keeps_the_latest_values() {
+        let mut recent = RecentMap::default();
+        for key in 0..6 {
+            recent.insert(key, key * 10, 2);
+        }
+        assert_eq!(recent.get_mut(&5), Some(&mut 50));
+        assert_eq!(recent.get_mut(&0), None);
+        assert!(recent.forgot());
+        recent.insert(5, 51, 2);
+        assert_eq!(recent.get_mut(&5), Some(&mut 51));
     }
 }

@@ -5,6 +5,7 @@
 //! [exchange scripts](crate::exchange), with `{name}` where a part comes from code.
 
 mod a2s;
+mod acr_master;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +15,10 @@ use crate::bytes::hex;
 use crate::exchange::{self, Setting};
 use crate::wire::Capture;
 
-const PROTOCOLS: &[(&str, &[Sample])] = &[("Server queries (A2S)", a2s::SAMPLES)];
+const PROTOCOLS: &[(&str, &[Sample])] = &[
+    ("Server queries (A2S)", a2s::SAMPLES),
+    ("AssaultCube Reloaded master server", acr_master::SAMPLES),
+];
 
 /// A file of `samples/`.
 #[derive(Clone, Copy, Debug)]

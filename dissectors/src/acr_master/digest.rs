@@ -1,0 +1,24 @@
+//! The proof of a player: HMAC-SHA256 over both sides' random bytes.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// Bytes of the client's nonce.
+pub(super) const NONCE: usize = 48;
+/// Bytes of the master's challenge.
+pub(super) const CHALLENGE: usize = 128;
+/// Bytes of the digest.
+pub(super) const DIGEST: usize = 32;
+
+/// Whether a digest proves the key.
+pub(super) fn is_right(
+    key: &[u8],
+    nonce: &[u8; NONCE],
+    challenge: &[u8; CHALLENGE],
+    digest: &[u8; DIGEST],
+) -> bool {
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return false };
+    mac.update(nonce);
+    mac.update(challenge);
+    mac.verify_slice(digest).is_ok()
+}

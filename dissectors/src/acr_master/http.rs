@@ -1,0 +1,306 @@
+//! HTTP as far as the protocol needs it: where a message ends.
+//!
+//! `httparse` reads the heads; how long the body is follows from them as RFC 9112 section 6 says.
+
+use crate::kit::{Framed, Side, Unread};
+
+/// Headers a message may have.
+const HEADERS: usize = 64;
+
+/// Bytes the head of a message may have.
+const HEAD: usize = 16 << 10;
+
+/// Bytes of a message that are waited for. What is longer is read up to here.
+const LONGEST: usize = 1 << 20;
+
+/// How long a message's body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Body {
+    /// So many bytes.
+    Length(usize),
+    /// Chunks, up to one of length 0.
+    Chunked,
+    /// All that comes before the connection closes.
+    UntilClose,
+}
+
+/// What a message's head says of its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Head {
+    /// Bytes up to and with the blank line.
+    length: usize,
+    /// What follows.
+    body: Body,
+}
+
+/// How far the message at hand is read, in each direction.
+#[derive(Default)]
+pub(super) struct Framing([Progress; 2]);
+
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// Bytes that were searched for the end of the head.
+    searched: usize,
+    head: Option<Head>,
+    /// Where the next chunk begins.
+    chunk: usize,
+}
+
+impl Framing {
+    /// What comes next in a direction. `bodiless`: the answer is one to HEAD.
+    pub(super) fn next(&mut self, side: Side, unread: &Unread<'_>, bodiless: bool) -> Framed {
+        let progress = &mut self.0[side.index()];
+        let framed = progress.next(unread, bodiless);
+        if framed != Framed::More {
+            *progress = Progress::default();
+        }
+        framed
+    }
+}
+
+impl Progress {
+    fn next(&mut self, unread: &Unread<'_>, bodiless: bool) -> Framed {
+        let bytes = unread.bytes;
+        if self.searched == 0 && !is_start(bytes) {
+            if may_start(bytes) && !unread.ended {
+                return Framed::More;
+            }
+            return Framed::Junk(next_start(bytes).unwrap_or(bytes.len()));
+        }
+        let rest = if unread.ended || bytes.len() > LONGEST {
+            Framed::Message(bytes.len())
+        } else {
+            Framed::More
+        };
+        let head = match self.head {
+            Some(head) => head,
+            None => {
+                let from = self.searched.saturating_sub(3);
+                self.searched = bytes.len();
+                if !has_blank_line(bytes.get(from..).unwrap_or_default()) {
+                    return if bytes.len() > HEAD { Framed::Junk(bytes.len()) } else { rest };
+                }
+                let Some(head) = head(bytes) else { return Framed::Junk(bytes.len()) };
+                *self.head.insert(head)
+            }
+        };
+        let length = match head.body {
+            _ if bodiless => head.length,
+            Body::Length(length) => head.length.saturating_add(length),
+            Body::Chunked => match self.chunks(bytes, head.length) {
+                Some(end) => end,
+                None => return rest,
+            },
+            Body::UntilClose => return rest,
+        };
+        if length <= bytes.len() { Framed::Message(length) } else { rest }
+    }
+
+    /// Where a chunked body ends, if it does. The whole chunks are walked once.
+    fn chunks(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
+        let mut chunks = Chunks { bytes, at: self.chunk.max(start) };
+        while let Some(chunk) = chunks.next_whole() {
+            if chunk.0 == chunk.1 {
+                return trailers(bytes, chunks.at);
+            }
+            self.chunk = chunks.at;
+        }
+        None
+    }
+}
+
+/// Whether these bytes begin a response.
+pub(super) fn is_response(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"HTTP/")
+}
+
+/// Whether a response at the front of these bytes is an interim one: the answer follows.
+pub(super) fn is_interim(bytes: &[u8]) -> bool {
+    bytes.split(|&byte| byte == b' ').nth(1).is_some_and(|status| status.starts_with(b"1"))
+}
+
+/// Whether the head of a message says that its body comes in chunks.
+pub(super) fn chunked(bytes: &[u8]) -> Option<Chunks<'_>> {
+    let head = head(bytes).filter(|head| head.body == Body::Chunked)?;
+    Some(Chunks { bytes, at: head.length })
+}
+
+/// Reads a whole head. `None`: it is none.
+fn head(bytes: &[u8]) -> Option<Head> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    if is_response(bytes) {
+        let mut response = httparse::Response::new(&mut headers);
+        let httparse::Status::Complete(length) = response.parse(bytes).ok()? else { return None };
+        let body = match response.code? {
+            100..=199 | 204 | 304 => Body::Length(0),
+            _ => body(response.headers).unwrap_or(Body::UntilClose),
+        };
+        return Some(Head { length, body });
+    }
+    let mut request = httparse::Request::new(&mut headers);
+    let httparse::Status::Complete(length) = request.parse(bytes).ok()? else { return None };
+    Some(Head { length, body: body(request.headers).unwrap_or(Body::Length(0)) })
+}
+
+fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
+    let value = |name: &str| {
+        let mut named = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+        named.next().map(|header| header.value)
+    };
+    if value("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked")) {
+        return Some(Body::Chunked);
+    }
+    let length = std::str::from_utf8(value("content-length")?).ok()?;
+    length.trim().parse().ok().map(Body::Length)
+}
+
+fn has_blank_line(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|window| window == b"\n\n")
+        || bytes.windows(4).any(|window| window == b"\r\n\r\n")
+}
+
+const METHODS: [&[u8]; 8] =
+    [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"HTTP/"];
+
+/// Whether these bytes begin a message.
+fn is_start(bytes: &[u8]) -> bool {
+    METHODS.iter().any(|method| bytes.starts_with(method))
+}
+
+/// Whether they may yet begin one.
+fn may_start(bytes: &[u8]) -> bool {
+    METHODS.iter().any(|method| method.starts_with(bytes))
+}
+
+/// Behind a gap, or behind what is none: the next line that begins a message.
+fn next_start(bytes: &[u8]) -> Option<usize> {
+    let lines = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(at, _)| at + 1);
+    lines.into_iter().find(|&at| bytes.get(at..).is_some_and(is_start))
+}
+
+/// The chunks of a body, one by one.
+#[derive(Clone, Copy)]
+pub(super) struct Chunks<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Chunks<'_> {
+    /// Bytes before the first chunk.
+    pub(super) fn start(&self) -> usize {
+        self.at
+    }
+
+    /// The next chunk's first byte and the one behind its last, if the chunk is whole.
+    fn next_whole(&mut self) -> Option<(usize, usize)> {
+        let (start, end) = self.announced()?;
+        let behind = self.bytes.get(end..)?;
+        self.at = match behind {
+            _ if start == end => end,
+            [b'\r', b'\n', ..] => end + 2,
+            [b'\n', ..] => end + 1,
+            [] | [b'\r'] => return None,
+            _ => end,
+        };
+        Some((start, end))
+    }
+
+    /// Where the next chunk stands by what its first line says.
+    fn announced(&self) -> Option<(usize, usize)> {
+        let rest = self.bytes.get(self.at..)?;
+        let httparse::Status::Complete((line, size)) = httparse::parse_chunk_size(rest).ok()?
+        else {
+            return None;
+        };
+        let start = self.at.checked_add(line)?;
+        Some((start, start.checked_add(usize::try_from(size).ok()?)?))
+    }
+}
+
+/// The chunks that hold bytes; of the last one, what there is of it.
+impl Iterator for Chunks<'_> {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let (start, end) = self.announced()?;
+        let there = end.min(self.bytes.len());
+        if self.next_whole().is_none() {
+            self.at = self.bytes.len();
+        }
+        (start < there).then_some((start, there))
+    }
+}
+
+/// Trailer lines behind the last chunk end with an empty one.
+fn trailers(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let rest = bytes.get(at..)?;
+        let length = rest.iter().position(|&byte| byte == b'\n')? + 1;
+        at += length;
+        if matches!(rest.get(..length), Some(b"\n" | b"\r\n")) {
+            return Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The messages' lengths, the bytes handed over in pieces of this length.
+    fn lengths(bytes: &[u8], step: usize) -> Vec<usize> {
+        let (mut framing, mut lengths) = (Framing::default(), Vec::new());
+        let (mut from, mut to, mut seen) = (0, 0, 0);
+        while from < bytes.len() {
+            to = (to + step).min(bytes.len()).max(from + 1);
+            loop {
+                let ended = to == bytes.len();
+                let unread = Unread { bytes: &bytes[from..to], seen, ended, after_gap: false };
+                if unread.bytes.is_empty() {
+                    break;
+                }
+                match framing.next(Side::First, &unread, false) {
+                    Framed::More => {
+                        seen = to - from;
+                        break;
+                    }
+                    Framed::Message(length) | Framed::Junk(length) => {
+                        lengths.push(length);
+                        (from, seen) = (from + length, 0);
+                    }
+                }
+            }
+        }
+        lengths
+    }
+
+    #[test]
+    fn messages_end_where_their_heads_say() {
+        let messages: [&[u8]; 6] = [
+            b"GET /c HTTP/1.1\r\nHost: m\r\n\r\n",
+            b"GET /c HTTP/1.0\n\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n*bw\r\n",
+            b"HTTP/1.1 204 No Content\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n*a\n\r\nb;x=y\r\n*c123456789\r\n0\r\nT: x\r\n\r\n",
+            b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\n",
+        ];
+        let all = messages.concat();
+        let expected: Vec<_> = messages.iter().map(|message| message.len()).collect();
+        for step in [1, 2, 3, 7, all.len()] {
+            assert_eq!(lengths(&all, step), expected, "in pieces of {step}");
+        }
+    }
+
+    #[test]
+    fn chunks_are_told_apart_from_what_they_hold() {
+        let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n*a\n\r\n2\r\nxy\r\n0\r\n\r\n";
+        let held: Vec<_> = chunked(bytes).unwrap().map(|(from, to)| &bytes[from..to]).collect();
+        assert_eq!(held, [b"*a\n".as_slice(), b"xy"]);
+    }
+
+    #[test]
+    fn what_begins_no_message_is_passed_over() {
+        assert_eq!(lengths(b"rest of a body\nGET /c HTTP/1.0\n\n", 64), [15, 17]);
+        assert_eq!(lengths(b"nothing of ours", 64), [15]);
+    }
+}

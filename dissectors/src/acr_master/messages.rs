@@ -1,0 +1,56 @@
+//! The messages of the AssaultCube Reloaded master, by the names scripts use.
+
+use crate::kit::{Message, Who};
+
+use super::params::Endpoint;
+
+macro_rules! messages {
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+        $(pub(super) static $name: Message =
+            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
+        pub(super) static ALL: &[&Message] = &[$(&$name),+];
+    };
+}
+
+messages! {
+    CLIENT_REQUEST = "client_request", "/c client", Client, "{path}[ build_defs {build_defs}]";
+    CLIENT_RESPONSE = "client_response", "/c client, response", Master,
+        "HTTP {status}[, flags {flags}][, version {version}][, {servers#} servers]";
+    REGISTER_REQUEST = "register_request", "/r server register", Server,
+        "{path}[ port {p}][, protocol {v}][, game {g}]";
+    REGISTER_RESPONSE = "register_response", "/r server register, response", Master,
+        "HTTP {status}[, {text}]";
+    AUTH_REQUEST = "auth_request", "/a server connect auth check", Server,
+        "{path}[ client {a}][, request {i}][, user {u}]";
+    AUTH_RESPONSE = "auth_response", "/a server connect auth check, response", Master,
+        "HTTP {status}[, auth {auth}][, lookup {lookup}]";
+    VERIFY_REQUEST = "verify_request", "/v server verify auth", Server, "{path}[ request {i}]";
+    VERIFY_RESPONSE = "verify_response", "/v server verify auth, response", Master,
+        "HTTP {status}[, result {result}][, privilege {privilege}][, {name}]";
+    OTHER_REQUEST = "other_request", "a request of no endpoint", Any, "{method} {path}";
+    OTHER_RESPONSE = "other_response", "a response to no endpoint", Any, "HTTP {status}";
+    SOCKET_CHECK = "socket_check", "socket check of a server that registers", Master, "";
+    SOCKET_CHECK_REPLY = "socket_check_reply", "socket check, answer", Server, "";
+}
+
+/// The request to an endpoint.
+pub(super) fn request(endpoint: Option<Endpoint>) -> &'static Message {
+    match endpoint {
+        Some(Endpoint::Client) => &CLIENT_REQUEST,
+        Some(Endpoint::Register) => &REGISTER_REQUEST,
+        Some(Endpoint::Auth) => &AUTH_REQUEST,
+        Some(Endpoint::Verify) => &VERIFY_REQUEST,
+        None => &OTHER_REQUEST,
+    }
+}
+
+/// The response of an endpoint.
+pub(super) fn response(endpoint: Option<Endpoint>) -> &'static Message {
+    match endpoint {
+        Some(Endpoint::Client) => &CLIENT_RESPONSE,
+        Some(Endpoint::Register) => &REGISTER_RESPONSE,
+        Some(Endpoint::Auth) => &AUTH_RESPONSE,
+        Some(Endpoint::Verify) => &VERIFY_RESPONSE,
+        None => &OTHER_RESPONSE,
+    }
+}

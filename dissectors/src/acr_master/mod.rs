@@ -1,0 +1,95 @@
+//! AssaultCube Reloaded master server, "Protocol v1.3".
+//!
+//! A small HTTP API: game clients ask `/c` for servers; game servers register with `/r`, ask `/a`
+//! whether a player may enter and prove players with `/v`. What is odd about it:
+//!
+//! - An answer can be read only beside its question: `*a` and a registration's text look alike on
+//!   the wire. So requests are remembered in order, and answers taken in that order.
+//! - The endpoints are single letters, and ordinary web sites have such paths too: a connection is
+//!   claimed by the endpoint together with its parameters, or by what the answer looks like.
+//! - The master checks a registering server's UDP socket from another socket of its own: that
+//!   datagram of one byte is known only by the registration before it.
+
+mod book;
+mod claim;
+mod digest;
+mod fields;
+mod head;
+mod http;
+mod messages;
+mod params;
+mod request;
+mod response;
+mod rules;
+mod servers;
+mod talk;
+
+#[cfg(test)]
+mod tests;
+
+use crate::kit::{
+    Claim, Closed, Context, Framed, Hint, Info, Payload, Protocol, Side, Sink, StreamView, Time,
+    Transport, Unread,
+};
+
+pub use book::Book;
+pub use talk::Talk;
+
+/// The protocol.
+pub struct AcrMaster;
+
+impl Protocol for AcrMaster {
+    const INFO: Info = Info {
+        id: "acr_master",
+        title: "AssaultCube Reloaded master server",
+        ports: &[80],
+        messages: messages::ALL,
+        rules: rules::ALL,
+    };
+    type Talk = Talk;
+    type Book = Book;
+
+    /// A datagram is this protocol's only as part of a socket check.
+    fn claim(_: &[u8], hint: Hint) -> Claim {
+        if hint.known { Claim::Weak } else { Claim::No }
+    }
+
+    fn claim_stream(view: &StreamView<'_>, _: Hint) -> Claim {
+        claim::claim(view)
+    }
+
+    fn expects(book: &Book, payload: &Payload<'_>) -> bool {
+        book.expects(payload)
+    }
+
+    /// Streams begin with a SYN; a socket check is told by what came before.
+    fn opens(_: &[u8]) -> bool {
+        false
+    }
+
+    fn frame(talk: &mut Talk, side: Side, unread: &Unread<'_>) -> Framed {
+        talk.frame(side, unread)
+    }
+
+    fn closed<S: Sink>(
+        cx: &mut Context<'_, Self>,
+        how: Closed,
+        payload: &Payload<'_>,
+        sink: &mut S,
+    ) {
+        talk::closed(cx, how, payload, sink);
+    }
+
+    fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
+        match payload.transport {
+            Transport::Tcp => talk::http(cx, payload, sink),
+            Transport::Udp => talk::socket_check(cx, payload, sink),
+        }
+    }
+
+    fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
+        if end {
+            talk::ended(cx, now, sink);
+        }
+    }
+}

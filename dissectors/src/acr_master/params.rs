@@ -1,0 +1,272 @@
+//! The endpoints and their parameters, as the document's lists have them; and the query part of a
+//! request's target, piece by piece.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use crate::kit::{Field, Span};
+
+use super::fields::*;
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    /// `/c`: the servers, for a game client.
+    Client,
+    /// `/r`: a game server registers.
+    Register,
+    /// `/a`: may this player enter?
+    Auth,
+    /// `/v`: did the player answer the challenge?
+    Verify,
+}
+
+/// One parameter of an endpoint.
+pub(super) struct Parameter {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What its value is.
+    pub(super) value: Value,
+    /// The document asks for it.
+    pub(super) required: bool,
+}
+
+/// What a parameter's value is.
+pub(super) enum Value {
+    /// A decimal number up to `most`.
+    Number { field: &'static Field, as_text: &'static Field, most: u64 },
+    /// A text.
+    Text(&'static Field),
+}
+
+const fn number(
+    name: &'static str,
+    most: u64,
+    required: bool,
+    field: &'static Field,
+    as_text: &'static Field,
+) -> Parameter {
+    Parameter { name, value: Value::Number { field, as_text, most }, required }
+}
+
+const fn text(name: &'static str, required: bool, field: &'static Field) -> Parameter {
+    Parameter { name, value: Value::Text(field), required }
+}
+
+const U8: u64 = u8::MAX as u64;
+const U16: u64 = u16::MAX as u64;
+const U32: u64 = u32::MAX as u64;
+
+static OF_CLIENT: &[Parameter] = &[
+    number("build_defs", U8, false, &BUILD_DEFS, &BUILD_DEFS_TEXT),
+    number("guid32", U32, false, &GUID32, &GUID32_TEXT),
+];
+static OF_REGISTER: &[Parameter] = &[
+    number("p", U32, false, &P, &P_TEXT),
+    number("v", U32, true, &V, &V_TEXT),
+    number("g", U32, false, &G, &G_TEXT),
+    number("guid32", U32, false, &GUID32, &GUID32_TEXT),
+];
+static OF_AUTH: &[Parameter] = &[
+    number("p", U16, false, &P, &P_TEXT),
+    text("a", true, &A_ADDRESS),
+    number("guid32", U32, false, &GUID32, &GUID32_TEXT),
+    number("i", U32, false, &I, &I_TEXT),
+    text("u", false, &U),
+];
+static OF_VERIFY: &[Parameter] = &[
+    number("p", U16, false, &P, &P_TEXT),
+    number("i", U32, true, &I, &I_TEXT),
+    text("c", true, &C),
+    text("a", true, &A_DIGEST),
+];
+
+impl Endpoint {
+    /// The endpoint that a request's target names, under whatever prefix.
+    pub(super) fn of(target: &[u8]) -> Option<Endpoint> {
+        let (path, _) = split(target);
+        match path.rsplit(|&byte| byte == b'/').next()? {
+            b"c" => Some(Endpoint::Client),
+            b"r" => Some(Endpoint::Register),
+            b"a" => Some(Endpoint::Auth),
+            b"v" => Some(Endpoint::Verify),
+            _ => None,
+        }
+    }
+
+    /// As the document writes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Endpoint::Client => "/c",
+            Endpoint::Register => "/r",
+            Endpoint::Auth => "/a",
+            Endpoint::Verify => "/v",
+        }
+    }
+
+    /// What it takes, in the document's order.
+    pub(super) fn parameters(self) -> &'static [Parameter] {
+        match self {
+            Endpoint::Client => OF_CLIENT,
+            Endpoint::Register => OF_REGISTER,
+            Endpoint::Auth => OF_AUTH,
+            Endpoint::Verify => OF_VERIFY,
+        }
+    }
+
+    /// The parameter with this name.
+    pub(super) fn parameter(self, name: &[u8]) -> Option<(usize, &'static Parameter)> {
+        let mut all = self.parameters().iter().enumerate();
+        all.find(|(_, parameter)| parameter.name.as_bytes() == name)
+    }
+
+    /// Whether the parameters say that this is the game's endpoint, and no other site's path of one
+    /// letter.
+    pub(super) fn is_likely(self, query: &[u8]) -> bool {
+        let (mut there, mut numbers) = ([false; 8], 0);
+        for piece in pieces(query, 0) {
+            let Some((at, parameter)) = self.parameter(piece.name) else { continue };
+            let is_number = decimal(piece.value).is_some();
+            if matches!(parameter.value, Value::Number { .. }) && is_number {
+                numbers += 1;
+            }
+            there[at] = match (self, parameter.name) {
+                (Endpoint::Auth, "a") => address(&decoded(piece.value)).is_some(),
+                _ => true,
+            };
+        }
+        match self {
+            Endpoint::Client => there[0] || there[1],
+            Endpoint::Register => numbers >= 2,
+            Endpoint::Auth => there[1],
+            Endpoint::Verify => there[1] && there[2] && there[3],
+        }
+    }
+}
+
+/// Path and query of a target.
+pub(super) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match target.iter().position(|&byte| byte == b'?') {
+        Some(at) => (target.get(..at).unwrap_or_default(), target.get(at + 1..)),
+        None => (target, None),
+    }
+}
+
+/// One `name=value` of a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) value: &'a [u8],
+    /// Where the name stands.
+    pub(super) name_at: Span,
+    /// Where the value stands.
+    pub(super) value_at: Span,
+}
+
+/// The pieces of a query that stands `start` bytes into the payload.
+pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = Piece<'_>> {
+    let mut at = start;
+    query.split(|&byte| byte == b'&').map(move |piece| {
+        let begins = at;
+        at += piece.len() + 1;
+        let equals = piece.iter().position(|&byte| byte == b'=');
+        let name = piece.get(..equals.unwrap_or(piece.len())).unwrap_or_default();
+        let value = equals.and_then(|equals| piece.get(equals + 1..)).unwrap_or_default();
+        let ends = begins + piece.len();
+        Piece {
+            name,
+            value,
+            name_at: Span::new(begins, begins + name.len()),
+            value_at: Span::new(ends - value.len(), ends),
+        }
+    })
+}
+
+/// A value with its percent-encoding undone.
+pub(super) fn decoded(value: &[u8]) -> Cow<'_, [u8]> {
+    if !value.iter().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Cow::Borrowed(value);
+    }
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let [first, behind @ ..] = rest {
+        let hex = |at: usize| behind.get(at).and_then(|&digit| (digit as char).to_digit(16));
+        (rest, _) = match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                (behind.get(2..).unwrap_or_default(), bytes.push((high << 4 | low) as u8))
+            }
+            (b'+', ..) => (behind, bytes.push(b' ')),
+            (other, ..) => (behind, bytes.push(*other)),
+        };
+    }
+    Cow::Owned(bytes)
+}
+
+/// A decimal number: digits only, and no more than 64 bits of them.
+pub(super) fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// An IPv4 or IPv6 address in any form that RFC 1123 and RFC 4291 write.
+pub(super) fn address(text: &[u8]) -> Option<IpAddr> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The bytes that lowercase hex spells, exactly so many.
+pub(super) fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    let digit = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    if text.len() != 2 * N {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+        *byte = digit(pair.first()?)? << 4 | digit(pair.get(1)?)?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_the_last_segment_of_the_path() {
+        assert_eq!(Endpoint::of(b"/c"), Some(Endpoint::Client));
+        assert_eq!(Endpoint::of(b"/ms/r?v=140"), Some(Endpoint::Register));
+        assert_eq!(Endpoint::of(b"http://ms.example/a?a=::1"), Some(Endpoint::Auth));
+        assert_eq!(Endpoint::of(b"/c/"), None);
+        assert_eq!(Endpoint::of(b"/cc"), None);
+        assert_eq!(Endpoint::of(b"/x?a=/v"), None);
+    }
+
+    #[test]
+    fn sites_with_paths_of_one_letter_are_not_taken_for_the_master() {
+        assert!(Endpoint::Register.is_likely(b"v=140&g=180300&p=28770"));
+        assert!(Endpoint::Auth.is_likely(b"p=28770&a=%3A%3Affff:192.0.2.1"));
+        assert!(!Endpoint::Register.is_likely(b"v=2"));
+        assert!(!Endpoint::Register.is_likely(b"url=http://example.com&v=x&p=y"));
+        assert!(!Endpoint::Auth.is_likely(b"a=click&i=4"));
+        assert!(!Endpoint::Verify.is_likely(b"v=dQw4w9WgXcQ"));
+        assert!(!Endpoint::Client.is_likely(b"id=7"));
+    }
+
+    #[test]
+    fn percent_encoding_is_undone() {
+        assert_eq!(&*decoded(b"%3A%3affff%zz%4"), b"::ffff%zz%4");
+        assert_eq!(&*decoded(b"a+b"), b"a b");
+    }
+
+    #[test]
+    fn hex_is_lowercase_and_of_its_length() {
+        assert_eq!(hex(b"00ff"), Some([0x00, 0xFF]));
+        assert_eq!(hex::<2>(b"00FF"), None);
+        assert_eq!(hex::<2>(b"00f"), None);
+    }
+}

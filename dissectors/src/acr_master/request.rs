@@ -1,0 +1,203 @@
+//! Requests: a line that names the endpoint and its parameters.
+
+use crate::kit::{Field, Reader, Sink, Span, Text, decode};
+
+use super::digest::{DIGEST, NONCE};
+use super::fields::*;
+use super::head::{ENDINGS, headers, line, word};
+use super::params::{self, Endpoint, Piece, Value, decimal, decoded, hex, pieces};
+use super::rules;
+
+/// The document's default for the server port.
+const DEFAULT_PORT: u64 = 28770;
+
+/// What a request asks, as far as its answer depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) endpoint: Option<Endpoint>,
+    /// Its answer has no body.
+    pub(super) bodiless: bool,
+    /// It is whole, and as the document wants it: an answer is owed.
+    pub(super) sound: bool,
+    /// The server's port: `p`, or its default.
+    pub(super) port: u64,
+    /// The request ID.
+    pub(super) id: Option<u64>,
+    /// The user ID.
+    pub(super) user: Option<Box<[u8]>>,
+    /// The client's nonce.
+    pub(super) nonce: Option<Box<[u8; NONCE]>>,
+    /// Its digest.
+    pub(super) digest: Option<Box<[u8; DIGEST]>>,
+}
+
+impl Request {
+    /// An auth check that asks for a challenge: both the ID and the user are there.
+    pub(super) fn wants_challenge(&self) -> bool {
+        self.endpoint == Some(Endpoint::Auth) && self.id.is_some() && self.user.is_some()
+    }
+}
+
+/// Decodes and judges a request.
+pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
+    let mut asked = Request { port: DEFAULT_PORT, sound: true, ..Request::default() };
+    decode(bytes, &ENDINGS, sink, |r| {
+        let (length, whole) = line(r.peek());
+        let (method, with_space) = word(r.peek(), length);
+        let method_at = r.text_in(&METHOD, with_space, Span::new(0, method));
+        let (target, _) = word(r.peek(), length - with_space);
+        let target_at = Span::new(r.at(), r.at() + target);
+        let text = |at: Span| bytes.get(at.start as usize..at.end as usize).unwrap_or_default();
+        let method = text(Span::new(0, method));
+        asked.bodiless = method == b"HEAD";
+        asked.endpoint = Endpoint::of(text(target_at));
+        rules::method_get(method, method_at, r.sink);
+        rules::endpoint_known(asked.endpoint.is_some(), text(target_at), target_at, r.sink);
+        asked.sound = method == b"GET" && asked.endpoint.is_some();
+        self::target(r, text(target_at), target_at.start as usize, &mut asked);
+        // The space before the version is the version's.
+        let version = Span::new((r.at() + 1).min(length), length);
+        if r.at() < whole {
+            r.text_in(&HTTP_VERSION, whole - r.at(), version);
+        }
+        asked.sound &= headers(r) && whole > length;
+        if !r.is_empty() {
+            r.text_of(&BODY, r.rest());
+        }
+        Ok(())
+    });
+    asked
+}
+
+/// Path and parameters.
+fn target<S: Sink>(r: &mut Reader<'_, S>, target: &[u8], start: usize, asked: &mut Request) {
+    let (path, query) = params::split(target);
+    let path_at = Span::new(start, start + path.len());
+    r.text_in(&PATH, path.len(), path_at);
+    let Some(query) = query else {
+        missing(&[], asked, path_at, r.sink);
+        return;
+    };
+    let mut there: Vec<&str> = Vec::new();
+    for piece in pieces(query, start + path.len() + 1) {
+        parameter(r, &piece, asked, &mut there);
+    }
+    missing(&there, asked, path_at, r.sink);
+}
+
+fn parameter<S: Sink>(
+    r: &mut Reader<'_, S>,
+    piece: &Piece<'_>,
+    asked: &mut Request,
+    there: &mut Vec<&'static str>,
+) {
+    let value_start = piece.value_at.start as usize;
+    let value_end = piece.value_at.end as usize;
+    let name_length = value_start.saturating_sub(r.at());
+    let value_length = value_end - value_start;
+    let found = asked.endpoint.and_then(|endpoint| endpoint.parameter(piece.name));
+    let Some((_, parameter)) = found else {
+        r.open(&UNKNOWN);
+        r.text_in(&UNKNOWN_NAME, name_length, piece.name_at);
+        r.decoded(&UNKNOWN_VALUE, value_length, &decoded(piece.value));
+        r.close();
+        if asked.endpoint.is_some() && !piece.name.is_empty() {
+            rules::parameter_unknown(piece.name, piece.name_at, r.sink);
+        }
+        return;
+    };
+    r.text_in(&PARAMETER, name_length, piece.name_at);
+    if there.contains(&parameter.name) {
+        r.text_in(&REPEATED, value_length, piece.value_at);
+        rules::parameter_repeated(parameter.name, piece.name_at, r.sink);
+        return;
+    }
+    there.push(parameter.name);
+    rules::parameter_known(piece.name_at, r.sink);
+    if parameter.name == "guid32" {
+        rules::parameter_deprecated(true, piece.name_at, r.sink);
+    }
+    let text = decoded(piece.value);
+    let number = match parameter.value {
+        Value::Number { field, as_text, most } => {
+            let number = decimal(&text);
+            asked.sound &= number.is_some_and(|number| number <= most);
+            match number {
+                Some(number) => r.leaf(field, value_length, number),
+                None => r.decoded(as_text, value_length, &text),
+            };
+            rules::parameter_range(parameter.name, &text, number, most, piece.value_at, r.sink);
+            number
+        }
+        Value::Text(field) => {
+            text_value(r, field, value_length, piece, &text);
+            None
+        }
+    };
+    note(asked, parameter.name, number, &text, piece.value_at, r.sink);
+}
+
+/// A text stands as it is, unless percent-encoding hides it.
+fn text_value<S: Sink>(
+    r: &mut Reader<'_, S>,
+    field: &'static Field,
+    length: usize,
+    piece: &Piece<'_>,
+    text: &[u8],
+) {
+    if text == piece.value {
+        r.leaf(field, length, Text::at(piece.value_at).value());
+    } else {
+        r.decoded(field, length, text);
+    }
+}
+
+/// Judges a value by what it is for, and keeps what the answer depends on.
+fn note<S: Sink>(
+    asked: &mut Request,
+    name: &str,
+    number: Option<u64>,
+    text: &[u8],
+    at: Span,
+    sink: &mut S,
+) {
+    let Some(endpoint) = asked.endpoint else { return };
+    match (endpoint, name) {
+        (_, "p") => asked.port = number.unwrap_or(DEFAULT_PORT),
+        (_, "i") => asked.id = number,
+        (_, "u") => asked.user = Some(text.into()),
+        (Endpoint::Auth, "a") => asked.sound &= rules::address_ipv6(text, at, sink),
+        (Endpoint::Verify, "c") => {
+            let nonce = hex::<NONCE>(text);
+            asked.sound &= nonce.is_some();
+            rules::nonce_hex("the client nonce", NONCE, text, nonce.is_some(), at, sink);
+            asked.nonce = nonce.map(Box::new);
+        }
+        (Endpoint::Verify, "a") => {
+            let digest = hex::<DIGEST>(text);
+            asked.sound &= digest.is_some();
+            rules::nonce_hex("the digest", DIGEST, text, digest.is_some(), at, sink);
+            asked.digest = digest.map(Box::new);
+        }
+        _ => {}
+    }
+}
+
+/// Judges what is not there.
+fn missing<S: Sink>(there: &[&str], asked: &mut Request, at: Span, sink: &mut S) {
+    let Some(endpoint) = asked.endpoint else { return };
+    let has = |name: &str| there.contains(&name);
+    let mut required = endpoint.parameters().iter().filter(|parameter| parameter.required);
+    if required.clone().next().is_some() {
+        let missing = required.find(|parameter| !has(parameter.name));
+        let missing = missing.map(|parameter| parameter.name);
+        asked.sound &= missing.is_none();
+        rules::parameter_required(endpoint.name(), missing, at, sink);
+    }
+    if endpoint.parameter(b"guid32").is_some() && !has("guid32") {
+        rules::parameter_deprecated(false, at, sink);
+    }
+    if endpoint == Endpoint::Auth && (has("i") || has("u")) {
+        rules::pair_whole(has("i"), has("u"), at, sink);
+    }
+}

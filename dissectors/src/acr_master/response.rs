@@ -1,0 +1,196 @@
+//! Responses: lines of text behind a head, read beside what was asked.
+
+use crate::kit::{Reader, Sink, Span, decode};
+
+use super::digest;
+use super::fields::*;
+use super::head::{self, ENDINGS, headers, word};
+use super::params::{Endpoint, decimal, hex};
+use super::request::Request;
+use super::rules;
+use super::servers;
+
+/// What an answer says, as far as the conversation depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Response {
+    /// The HTTP status.
+    pub(super) status: u64,
+    /// What is said of authentication: `f`, or `c`.
+    pub(super) auth: Option<u8>,
+    /// The challenge, where it is one.
+    pub(super) challenge: Option<Box<[u8; digest::CHALLENGE]>>,
+    /// Where the auth line stands.
+    pub(super) auth_at: Span,
+    /// The result of a verification: `f`, `d` or `s`.
+    pub(super) result: Option<u8>,
+    /// Where it stands.
+    pub(super) result_at: Span,
+}
+
+/// One line of a body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// Its text.
+    pub(super) text: &'a [u8],
+    /// Where that stands.
+    pub(super) at: Span,
+    /// The line with its end.
+    pub(super) whole: usize,
+}
+
+/// Decodes and judges a response. `asked`: what it answers, where that is known.
+pub(super) fn response<S: Sink>(bytes: &[u8], asked: Option<&Request>, sink: &mut S) -> Response {
+    let mut answer = Response::default();
+    decode(bytes, &ENDINGS, sink, |r| {
+        let (length, whole) = head::line(r.peek());
+        let (version, with_space) = word(r.peek(), length);
+        r.text_in(&HTTP_VERSION, with_space, Span::new(0, version));
+        let left = length - with_space;
+        let (status, with_space) = word(r.peek(), left);
+        let status_at = Span::new(r.at(), r.at() + status);
+        let number = r.peek().get(..status).and_then(decimal);
+        match number {
+            Some(number) => r.leaf(&STATUS, with_space, number),
+            None => r.text_in(&STATUS_TEXT, with_space, status_at),
+        };
+        answer.status = number.unwrap_or_default();
+        let reason = Span::new(r.at(), length);
+        r.text_in(&REASON, whole - r.at(), reason);
+        if headers(r) {
+            body(r, asked, &mut answer);
+        }
+        Ok(())
+    });
+    answer
+}
+
+/// The body, as the endpoint's list of response lines has it.
+fn body<S: Sink>(r: &mut Reader<'_, S>, asked: Option<&Request>, answer: &mut Response) {
+    let endpoint = asked.and_then(|asked| asked.endpoint);
+    let (Some(asked), Some(endpoint), 200) = (asked, endpoint, answer.status) else {
+        if !r.is_empty() {
+            r.text_of(&BODY, r.rest());
+        }
+        return;
+    };
+    let judged = asked.sound && !asked.bodiless;
+    let bytes = r.peek();
+    if judged && !bytes.is_empty() {
+        let return_at = bytes.iter().position(|&byte| byte == b'\r').map(|at| r.at() + at);
+        let all = Span::new(r.at(), r.at() + bytes.len());
+        rules::lines_lf(return_at.map_or(all, |at| Span::new(at, at + 1)), return_at, r.sink);
+    }
+    match endpoint {
+        Endpoint::Client => servers::read(r, judged),
+        Endpoint::Register => text(r, judged),
+        Endpoint::Auth => auth(r, asked, answer, judged),
+        Endpoint::Verify => verify(r, answer, judged),
+    }
+}
+
+/// The lines of what is left, from front to back; `start`: where that begins.
+pub(super) fn lines(bytes: &[u8], start: usize) -> impl Iterator<Item = Line<'_>> {
+    let mut at = start;
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (length, whole) = head::line(rest);
+        let text = rest.get(..length).unwrap_or_default();
+        let line = Line { text, at: Span::new(at, at + length), whole };
+        at += whole;
+        rest = rest.get(whole..).unwrap_or_default();
+        Some(line)
+    })
+}
+
+/// The end of a line.
+pub(super) fn newline<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>) {
+    let length = line.whole - line.text.len();
+    if length > 0 {
+        r.bytes(&NEWLINE, length);
+    }
+}
+
+/// `/r`: a text for people.
+fn text<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
+    let bytes = r.peek();
+    let end = bytes.trim_ascii_end().len();
+    let at = r.text_of(&TEXT, end).at;
+    if r.rest() > 0 {
+        r.bytes(&NEWLINE, r.rest());
+    }
+    if judged {
+        rules::register_answer(bytes.get(..end).unwrap_or_default(), at, r.sink);
+    }
+}
+
+/// `/a`: what the lookup found, and a challenge if one was asked for.
+fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, judged: bool) {
+    let start = r.at();
+    let (mut first, mut lookup, mut lookups) = (None, None, 0);
+    for line in lines(r.peek(), start) {
+        first = first.or((!line.text.is_empty()).then_some(line));
+        match line.text {
+            [b'*', kind @ (b'f' | b'c'), rest @ ..] if answer.auth.is_none() => {
+                r.leaf(&CONTROL, 1, b'*'.into());
+                r.leaf(&AUTH, 1, (*kind).into());
+                if !rest.is_empty() {
+                    r.text_of(&CHALLENGE, rest.len());
+                }
+                answer.auth = Some(*kind);
+                answer.auth_at = line.at;
+                answer.challenge = hex(rest).map(Box::new).filter(|_| *kind == b'c');
+            }
+            [b'*', rest @ ..] if lookup.is_none() => {
+                r.leaf(&CONTROL, 1, b'*'.into());
+                r.text_of(&LOOKUP, rest.len());
+                lookup = Some(line);
+                lookups += 1;
+            }
+            [] => {}
+            text => {
+                r.text_of(&LINE, text.len());
+            }
+        }
+        newline(r, &line);
+    }
+    let all = r.since(start);
+    if !judged {
+        return;
+    }
+    if first.is_some() {
+        rules::auth_answer(asked.wants_challenge(), first, answer, all, r.sink);
+    }
+    rules::address_answer(lookup.filter(|_| lookups == 1), all, r.sink);
+}
+
+/// `/v`: the result.
+fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, judged: bool) {
+    let start = r.at();
+    let mut ok = None;
+    for line in lines(r.peek(), start) {
+        match line.text {
+            [b'*', result, rest @ ..] if answer.result.is_none() => {
+                r.leaf(&CONTROL, 1, b'*'.into());
+                r.leaf(&RESULT, 1, (*result).into());
+                answer.result = Some(*result);
+                answer.result_at = line.at;
+                if let [privilege, name @ ..] = rest {
+                    r.leaf(&PRIVILEGE, 1, (*privilege).into());
+                    r.text_of(&NAME, name.len());
+                }
+                ok = Some(line);
+            }
+            [] => {}
+            text => {
+                r.text_of(&LINE, text.len());
+            }
+        }
+        newline(r, &line);
+    }
+    if judged {
+        rules::verify_answer(ok.map(|line| line.text), r.since(start), r.sink);
+    }
+}

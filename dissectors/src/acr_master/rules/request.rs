@@ -1,0 +1,196 @@
+//! What is asked.
+
+use std::net::IpAddr;
+
+use crate::acr_master::params::address;
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+fn lossy(text: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
+rule! {
+    /// A master that is written by the document has no other handlers.
+    pub ACR001 "method-get" { severity: Error, who: Any, needs: Message,
+        asks: "every endpoint is asked with GET",
+        cite: [(AcrMaster, "Specification", "Every endpoint uses the GET method")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
+        wrong: concat!(
+            r"0.00 c > m  tcp 'POST /c?build_defs=4 HTTP/1.0\r\n\r\n'", "\n",
+            r"0.02 m > c  tcp 'HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\n' fin") }
+}
+
+pub(in crate::acr_master) fn method_get<S: Sink>(method: &[u8], at: Span, sink: &mut S) {
+    sink.judged(&ACR001, method == b"GET", at, || format!("the method is {:?}", lossy(method)));
+}
+
+rule! {
+    /// What is asked elsewhere is asked in vain.
+    pub ACR002 "endpoint-known" { severity: Error, who: Any, needs: Message,
+        asks: "the endpoint is /c, /r, /a or /v",
+        cite: [(AcrMaster, "Specification", "The specification is presented as a list of GET endpoints with GET parameters and response lines separated by line feed (LF) characters.")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
+        wrong: concat!(
+            r"0.00 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\r\n\r\n'", "\n",
+            r"0.02 m > c  tcp 'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n'", "\n",
+            r"0.03 c > m  tcp 'GET /s HTTP/1.1\r\n\r\n'", "\n",
+            r"0.05 m > c  tcp 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n' fin") }
+}
+
+pub(in crate::acr_master) fn endpoint_known<S: Sink>(
+    ok: bool,
+    target: &[u8],
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&ACR002, ok, at, || format!("{:?} is no endpoint", lossy(target)));
+}
+
+rule! {
+    /// A misspelt parameter is ignored, and its default taken; of two, masters differ in which
+    /// counts.
+    pub ACR003 "parameter-known" { severity: Warning, who: Any, needs: Message,
+        asks: "no parameter stands outside the endpoint's list, and none twice",
+        cite: [(AcrMaster, "Specification", "parameters (all optional)")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4&builddefs=4" => r"'masterserver_flags 0\n'") }
+}
+
+pub(in crate::acr_master) fn parameter_known<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&ACR003, true, at, String::new);
+}
+
+pub(in crate::acr_master) fn parameter_unknown<S: Sink>(name: &[u8], at: Span, sink: &mut S) {
+    sink.judged(&ACR003, false, at, || format!("there is no parameter {:?}", lossy(name)));
+}
+
+pub(in crate::acr_master) fn parameter_repeated<S: Sink>(name: &str, at: Span, sink: &mut S) {
+    sink.judged(&ACR003, false, at, || format!("{name} is given again; the first one counts"));
+}
+
+rule! {
+    /// Without them the master cannot answer.
+    pub ACR004 "parameter-required" { severity: Error, who: Server, needs: Message,
+        asks: "/r has v, /a has a, /v has i, c and a",
+        cite: [(AcrMaster, "Specification", "v protocol version number (uint32)"),
+               (AcrMaster, "Specification", "a client IPv6 address"),
+               (AcrMaster, "Specification", "i request ID for state (uint32)")],
+        right: registered!(),
+        wrong: asked!("0", "s:40000" "/r?p=28770&g=180300" => "'server registered'") }
+}
+
+pub(in crate::acr_master) fn parameter_required<S: Sink>(
+    endpoint: &str,
+    missing: Option<&str>,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&ACR004, missing.is_none(), at, || {
+        format!("{endpoint} lacks {}", missing.unwrap_or_default())
+    });
+}
+
+rule! {
+    /// What does not fit is cut off or refused, as the master's language has it.
+    pub ACR005 "parameter-range" { severity: Error, who: Any, needs: Message,
+        asks: "numbers are decimal and in range: build_defs up to 255, p of /a and /v up to 65535, the others up to 4294967295",
+        cite: [(AcrMaster, "Specification", "build_defs description of client build environment according to its ACR protocol implementation (uint8)")],
+        right: asked!("0", "c" "/c?build_defs=255" => r"'masterserver_flags 0\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=256" => r"'masterserver_flags 0\n'") }
+}
+
+pub(in crate::acr_master) fn parameter_range<S: Sink>(
+    name: &str,
+    text: &[u8],
+    number: Option<u64>,
+    most: u64,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&ACR005, number.is_some_and(|number| number <= most), at, || match number {
+        Some(number) => format!("{name} is {number}, the most is {most}"),
+        None => format!("{name} is {:?}, and no decimal number", lossy(text)),
+    });
+}
+
+rule! {
+    /// Masters no longer read it; it tells the network who plays.
+    pub ACR006 "parameter-deprecated" { severity: Note, who: Any, needs: Message,
+        asks: "guid32 is left out: it is deprecated",
+        cite: [(AcrMaster, "Specification", "guid32 client GUID (uint32, deprecated)")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4&guid32=3735928559" => r"'masterserver_flags 0\n'") }
+}
+
+pub(in crate::acr_master) fn parameter_deprecated<S: Sink>(there: bool, at: Span, sink: &mut S) {
+    sink.judged(&ACR006, !there, at, || "guid32 is deprecated".into());
+}
+
+rule! {
+    /// A master looks IPv6 addresses up: IPv4 players are in its lists in their mapped form.
+    pub ACR007 "address-ipv6" { severity: Error, who: Server, needs: Message,
+        asks: "/a's a is an IPv6 address; an IPv4 address is mapped to ::ffff:0:0/96",
+        cite: [(AcrMaster, "Specification", "a.b.c.d (IPv4) is mapped to ::ffff:a.b.c.d first.")],
+        right: registered!(asked!("1", "s:40001" "/a?p=28770&a=::ffff:c000:027f" => r"'*a\n'")),
+        wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=192.0.2.127" => r"'*a\n'")) }
+}
+
+/// Returns whether the address is sound.
+pub(in crate::acr_master) fn address_ipv6<S: Sink>(text: &[u8], at: Span, sink: &mut S) -> bool {
+    let address = address(text);
+    let ok = matches!(address, Some(IpAddr::V6(_)));
+    sink.judged(&ACR007, ok, at, || match address {
+        Some(_) => format!("{} is IPv4 and not mapped", lossy(text)),
+        None => format!("{:?} is no IPv6 address", lossy(text)),
+    });
+    ok
+}
+
+rule! {
+    /// Both sides must compute over the same bytes: one digit more or in capitals, and they do not.
+    pub ACR008 "nonce-hex" { severity: Error, who: Server, needs: Message,
+        asks: "/v's c is 96 lowercase hex digits, its a 64",
+        cite: [(AcrMaster, "Specification", "c client nonce in lowercase hex (char[96])"),
+               (AcrMaster, "Specification", "a lowercase hex-encoded 256-bit digest (char[64])")],
+        right: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")),
+        wrong: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5F'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")) }
+}
+
+/// `bytes`: how many the hex should spell.
+pub(in crate::acr_master) fn nonce_hex<S: Sink>(
+    what: &str,
+    bytes: usize,
+    text: &[u8],
+    ok: bool,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&ACR008, ok, at, || {
+        let (length, wanted) = (text.len(), 2 * bytes);
+        if length == wanted {
+            format!("{what} has other characters than lowercase hex digits")
+        } else {
+            format!("{what} has {length} characters, not {wanted}")
+        }
+    });
+}
+
+rule! {
+    /// One of them alone is ignored: the player is let in without a proof.
+    pub ACR009 "pair-whole" { severity: Warning, who: Server, needs: Message,
+        asks: "i and u come together, or not at all",
+        cite: [(AcrMaster, "Specification", "optional, ignored unless both are present")],
+        right: challenged!(),
+        wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7" => r"'*a\n'")) }
+}
+
+pub(in crate::acr_master) fn pair_whole<S: Sink>(id: bool, user: bool, at: Span, sink: &mut S) {
+    sink.judged(&ACR009, id && user, at, || {
+        if id { "i is given without u".into() } else { "u is given without i".into() }
+    });
+}

@@ -1,0 +1,223 @@
+//! What is answered.
+
+use crate::acr_master::digest::CHALLENGE;
+use crate::acr_master::response::{Line, Response};
+use crate::kit::{Sink, Span};
+use crate::rule;
+
+fn lossy(text: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
+rule! {
+    /// Programs that split at LF keep the CR: the last word of each line is then another.
+    pub ACR010 "lines-lf" { severity: Error, who: Master, needs: Message,
+        asks: "response lines are separated by LF alone",
+        cite: [(AcrMaster, "Specification", "response lines separated by line feed (LF) characters")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 20700 140\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\r\ncurrent_version 20700 140\r\n'") }
+}
+
+pub(in crate::acr_master) fn lines_lf<S: Sink>(at: Span, carriage: Option<usize>, sink: &mut S) {
+    sink.judged(&ACR010, carriage.is_none(), at, || "a carriage return stands there".into());
+}
+
+rule! {
+    /// The client learns from it whether it is banned.
+    pub ACR011 "flags-line" { severity: Error, who: Master, needs: Message,
+        asks: "/c answers with a line `masterserver_flags` and a number up to 65535",
+        cite: [(AcrMaster, "Specification", "masterserver_flags [flags]"),
+               (AcrMaster, "Specification", "All lines are mandatory unless otherwise stated.")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 1\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4" => r"'current_version 20700 140\n'") }
+}
+
+pub(in crate::acr_master) fn flags_line<S: Sink>(line: &[u8], ok: bool, at: Span, sink: &mut S) {
+    sink.judged(&ACR011, ok, at, || format!("{:?} holds no 16-bit number", lossy(line)));
+}
+
+pub(in crate::acr_master) fn flags_missing<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&ACR011, false, at, || "there is no line masterserver_flags".into());
+}
+
+rule! {
+    /// Bits that are reserved today mean something to the clients of tomorrow.
+    pub ACR012 "flags-reserved" { severity: Error, who: Master, needs: Message,
+        asks: "flags & 0xFC is 0",
+        cite: [(AcrMaster, "Specification", "these bits are reserved (flags & 0xFC must be 0)")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 3\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 4\n'") }
+}
+
+pub(in crate::acr_master) fn flags_reserved<S: Sink>(flags: u64, at: Span, sink: &mut S) {
+    sink.judged(&ACR012, flags & 0xFC == 0, at, || {
+        format!("flags are {flags}: of the reserved bits {:#04x} is set", flags & 0xFC)
+    });
+}
+
+rule! {
+    /// Clients compare themselves with it, and offer an update.
+    pub ACR013 "version-line" { severity: Error, who: Master, needs: Message,
+        asks: "`current_version`, if there, has two 32-bit numbers",
+        cite: [(AcrMaster, "Specification", "current_version [version] [protocol] with the ACR latest game and protocol version numbers (uint32, uint32, optional)")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 20700 140\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 2.7\n'") }
+}
+
+pub(in crate::acr_master) fn version_line<S: Sink>(line: &[u8], ok: bool, at: Span, sink: &mut S) {
+    sink.judged(&ACR013, ok, at, || format!("{:?} holds no two 32-bit numbers", lossy(line)));
+}
+
+rule! {
+    /// The client runs the line as it is: an address it cannot read is a server nobody sees.
+    pub ACR014 "addserver-line" { severity: Error, who: Master, needs: Message,
+        asks: "a server line has an IPv4 or IPv6 address, and perhaps a port from 0 to 65534 and a 32-bit weight",
+        cite: [(AcrMaster, "Specification", "[ip] IPv4 (dotted-decimal format in RFC 1123) or IPv6 (RFC 4291) address (string)"),
+               (AcrMaster, "Specification", "[weight] (int32, optional, default 0)")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2\naddserver 2001:db8::2 28780 -1\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2 65535\n'") }
+}
+
+pub(in crate::acr_master) fn addserver_line<S: Sink>(
+    line: &[u8],
+    fault: Option<&str>,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&ACR014, fault.is_none(), at, || {
+        format!("{:?} {}", lossy(line), fault.unwrap_or_default())
+    });
+}
+
+rule! {
+    /// The client runs whatever stands there: a master that sends more runs more on players'
+    /// machines.
+    pub ACR015 "line-known" { severity: Warning, who: Master, needs: Message,
+        asks: "/c answers with `masterserver_flags`, `current_version` and `addserver` lines only",
+        cite: [(AcrMaster, "Specification", "response lines")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2\n'"),
+        wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\necho hello\n'") }
+}
+
+/// `line`: one that is not known.
+pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
+    sink.judged(&ACR015, line.is_none(), at, || {
+        format!("there is no line {:?}", lossy(line.unwrap_or_default()))
+    });
+}
+
+rule! {
+    /// Server owners read it in their logs; with a * it looks like the answer to something else.
+    pub ACR020 "register-answer" { severity: Error, who: Master, needs: Message,
+        asks: "/r is answered by a text that is not empty and does not start with *",
+        cite: [(AcrMaster, "Specification", "a human-readable response not starting with the control character * must be returned")],
+        right: registered!(),
+        wrong: asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'*registered'") }
+}
+
+pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sink: &mut S) {
+    sink.judged(&ACR020, !text.is_empty() && !text.starts_with(b"*"), at, || {
+        if text.is_empty() { "the text is empty".into() } else { "the text starts with *".into() }
+    });
+}
+
+rule! {
+    /// The server waits for the challenge in the first line; behind the lookup it may not be read.
+    pub ACR021 "auth-answer" { severity: Error, who: Master, needs: Message,
+        asks: "/a with i and u is answered first by *f, or *c and 256 lowercase hex digits; without them that line is absent",
+        cite: [(AcrMaster, "Specification", "If the i/u pair is sent, one of"),
+               (AcrMaster, "Specification", "[nonce] lowercase hex-encoded cryptography-grade 1024-bit random challenge (char[256])")],
+        right: challenged!(),
+        wrong: registered!(
+            asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*a\n*c' 'ab'*128 '\n'")) }
+}
+
+/// `first`: the first line that is not empty. `wanted`: a challenge was asked for.
+pub(in crate::acr_master) fn auth_answer<S: Sink>(
+    wanted: bool,
+    first: Option<Line<'_>>,
+    answer: &Response,
+    all: Span,
+    sink: &mut S,
+) {
+    if !wanted {
+        let at = if answer.auth.is_some() { answer.auth_at } else { all };
+        sink.judged(&ACR021, answer.auth.is_none(), at, || {
+            "an auth line stands there, and i and u were not both sent".into()
+        });
+        return;
+    }
+    let Some(auth) = answer.auth else {
+        sink.judged(&ACR021, false, all, || "neither *f nor *c stands there".into());
+        return;
+    };
+    let comes_first = first.is_some_and(|first| first.at == answer.auth_at);
+    let length = answer.auth_at.len() as usize;
+    let sound = match auth {
+        b'c' => answer.challenge.is_some(),
+        _ => length == 2,
+    };
+    sink.judged(&ACR021, comes_first && sound, answer.auth_at, || {
+        let digits = length.saturating_sub(2);
+        if sound {
+            "the auth line stands behind the lookup's".into()
+        } else if auth == b'c' && digits != 2 * CHALLENGE {
+            format!("the challenge has {digits} characters, not 256")
+        } else if auth == b'c' {
+            "the challenge has other characters than lowercase hex digits".into()
+        } else {
+            format!("{digits} bytes stand behind *f")
+        }
+    });
+}
+
+rule! {
+    /// Without it a banned player walks in.
+    pub ACR022 "address-answer" { severity: Error, who: Master, needs: Message,
+        asks: "/a is answered by one of *bw, *bi, *bm and *a",
+        cite: [(AcrMaster, "Specification", "IP lookup result: one of")],
+        right: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bw\n'")),
+        wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bx\n'")) }
+}
+
+/// `line`: the one lookup line.
+pub(in crate::acr_master) fn address_answer<S: Sink>(
+    line: Option<Line<'_>>,
+    all: Span,
+    sink: &mut S,
+) {
+    let known = line.is_some_and(|line| matches!(line.text, b"*bw" | b"*bi" | b"*bm" | b"*a"));
+    sink.judged(&ACR022, known, line.map_or(all, |line| line.at), || match line {
+        Some(line) => format!("{:?} is no result of a lookup", lossy(line.text)),
+        None => "no result of the lookup stands there".into(),
+    });
+}
+
+rule! {
+    /// The server gives the player what this line says.
+    pub ACR023 "verify-answer" { severity: Error, who: Master, needs: Message,
+        asks: "/v is answered by *f, *d, or *s with a privilege of x, 0, 1, 2 or 3 and a name",
+        cite: [(AcrMaster, "Specification", "result of auth: one of"),
+               (AcrMaster, "Specification", "[name] is the full username (string)")],
+        right: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")),
+        wrong: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\ndenied\n' fin")) }
+}
+
+/// `line`: the first one that begins with `*` and more.
+pub(in crate::acr_master) fn verify_answer<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
+    let fault = match line {
+        Some(b"*f" | b"*d" | [b'*', b's', b'x' | b'0'..=b'3', _, ..]) => None,
+        Some([b'*', b's', b'x' | b'0'..=b'3']) => Some("has no name"),
+        Some([b'*', b's', ..]) => Some("has no privilege of x, 0, 1, 2 or 3"),
+        Some(_) => Some("is no result"),
+        None => Some(""),
+    };
+    sink.judged(&ACR023, fault.is_none(), at, || match line {
+        Some(line) => format!("{:?} {}", lossy(line), fault.unwrap_or_default()),
+        None => "no result stands there".into(),
+    });
+}

@@ -1,0 +1,154 @@
+//! What the connections between a server and a master make together.
+
+use crate::kit::{Evidence, Mark, Sink, Span};
+use crate::rule;
+
+rule! {
+    /// A stranger that gets challenges can play the master against its players.
+    pub ACR030 "register-first" { severity: Warning, who: Master, needs: Beginning,
+        asks: "an auth check of a server that is not registered is answered *f",
+        cite: [(AcrMaster, "Specification", "unregistered server")],
+        right: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*f\n*a\n'"),
+        wrong: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128" r"'\n*a\n'") }
+}
+
+/// A challenge was refused, or asked by a server that is registered.
+pub(in crate::acr_master) fn register_first<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&ACR030, true, at, String::new);
+}
+
+/// A challenge for a server whose registration is not in the capture. It may lie before it: only
+/// who vouches for the capture knows.
+pub(in crate::acr_master) fn register_missing<S: Sink>(port: u64, mark: &Mark, sink: &mut S) {
+    sink.recalled(&ACR030, false, Evidence::default(), mark, || {
+        format!("a challenge for port {port}, which was not registered")
+    });
+}
+
+rule! {
+    /// A challenge that comes again lets an old answer be played again.
+    pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
+        asks: "no challenge is handed out twice",
+        cite: [(AcrMaster, "Specification", "cryptography-grade 1024-bit random challenge")],
+        right: challenged!(
+            asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'cd'*128" r"'\n*a\n'")),
+        wrong: challenged!(
+            asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'ab'*128" r"'\n*a\n'")) }
+}
+
+/// `fresh`: not among the challenges that this master has handed out to this host.
+pub(in crate::acr_master) fn challenge_fresh<S: Sink>(fresh: bool, at: Span, sink: &mut S) {
+    sink.judged(&ACR031, fresh, at, || "this challenge was handed out before".into());
+}
+
+rule! {
+    /// An id that can be used again lets digests be tried one after the other.
+    pub ACR032 "verify-known-id" { severity: Error, who: Master, needs: Beginning,
+        asks: "a verification for an id that was not challenged, or was verified before, is answered *f",
+        cite: [(AcrMaster, "Specification", "invalid request ID")],
+        right: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=8&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*f\n' fin")),
+        wrong: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin", "\n",
+            "3.00 s:40003 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0b'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"3.02 m > s:40003  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")) }
+}
+
+pub(in crate::acr_master) fn id_known<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&ACR032, true, at, String::new);
+}
+
+/// An id that was verified before gets another answer than `*f`.
+pub(in crate::acr_master) fn id_used<S: Sink>(id: u64, at: Span, sink: &mut S) {
+    sink.judged(&ACR032, false, at, || format!("id {id} was verified before"));
+}
+
+/// An id whose challenge is not in the capture gets another answer than `*f`.
+pub(in crate::acr_master) fn id_unknown<S: Sink>(id: u64, mark: &Mark, sink: &mut S) {
+    sink.recalled(&ACR032, false, Evidence::default(), mark, || {
+        format!("no challenge was handed out for id {id}")
+    });
+}
+
+rule! {
+    /// This is what the protocol is for: only who knows the key is let in.
+    pub ACR033 "digest" { severity: Error, who: Master, needs: Message,
+        asks: "the answer is *s if the digest is HMAC-SHA256 over client nonce and challenge with the user's key, else *d",
+        cite: [(AcrMaster, "Specification", "expected response: HMAC (RFC 2104) result with"),
+               (AcrMaster, "Specification", "key: pre-shared key between the client and master-server")],
+        right: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '0'*96 '&a=229c3b4f83318cd133e2e9ad6476ac6f7ae27634f55e309e7578458a69672b86", r" HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*sxPlayer\n' fin")),
+        wrong: challenged!(concat!(
+            "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '0'*96 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
+            r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*sxPlayer\n' fin")) }
+}
+
+/// `right`: the digest is; `result`: what the master says.
+pub(in crate::acr_master) fn digest<S: Sink>(right: bool, result: u8, at: Span, sink: &mut S) {
+    sink.judged(&ACR033, right == (result == b's'), at, || {
+        if right {
+            "the digest is right, and is answered *d".into()
+        } else {
+            "the digest is wrong, and is answered *s".into()
+        }
+    });
+}
+
+rule! {
+    /// A server that cannot be reached over UDP cannot be played on.
+    pub ACR034 "socket-check" { severity: Note, who: Master, needs: Answer,
+        asks: "after /r a probe of one byte that is not zero goes to UDP port p+1, and at least one byte comes back",
+        cite: [(AcrMaster, "Specification", "a socket check should be performed (but is not required):")],
+        right: registered!("end 9"),
+        wrong: concat!(
+            asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'server registered'"), "end 9") }
+}
+
+/// What came of a socket check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::acr_master) enum Checked {
+    Answered,
+    Unanswered,
+    WithZero,
+    NotAtAll,
+}
+
+pub(in crate::acr_master) fn socket_check<S: Sink>(
+    checked: Checked,
+    port: u16,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&ACR034, checked == Checked::Answered, evidence, mark, || match checked {
+        Checked::Answered => String::new(),
+        Checked::Unanswered => format!("the probe to UDP port {port} was not answered"),
+        Checked::WithZero => format!("the probe to UDP port {port} is a zero byte"),
+        Checked::NotAtAll => format!("no probe to UDP port {port} is in the capture"),
+    });
+}
+
+rule! {
+    /// A server that hears nothing shows as listed and is not.
+    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer,
+        asks: "every request gets a response",
+        cite: [(AcrMaster, "Specification", "The master-server provides a HTTP API for clients and servers.")],
+        right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
+        wrong: concat!(r"0.00 c > m  tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'", "\n", "0.02 m > c  tcp fin") }
+}
+
+pub(in crate::acr_master) fn request_answered<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&ACR035, true, at, String::new);
+}
+
+pub(in crate::acr_master) fn request_ignored<S: Sink>(
+    endpoint: &str,
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&ACR035, false, evidence, mark, || format!("{endpoint} was not answered"));
+}

@@ -1,0 +1,334 @@
+//! The conversation of one connection: requests wait in order for their answers.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use crate::kit::{
+    Buffer, Closed, Context, Evidence, Framed, Mark, Payload, Side, Sink, Span, Time, Unread,
+};
+
+use super::book::{Challenged, CheckKey, Server};
+use super::fields::PROBE;
+use super::http::{self, Framing};
+use super::params::Endpoint;
+use super::request::{self, Request};
+use super::response::{self, Response};
+use super::rules::{self, Checked};
+use super::{AcrMaster, digest, messages};
+
+type Cx<'c> = Context<'c, AcrMaster>;
+
+/// Requests of one connection that may wait for their answers.
+const WAITING: usize = 64;
+
+/// Registrations of one connection whose socket check is judged.
+const REGISTRATIONS: usize = 16;
+
+/// What one flow is up to.
+#[derive(Default)]
+pub struct Talk {
+    connection: Option<Box<Connection>>,
+    /// Of a socket check: the side that probes.
+    prober: Option<Side>,
+}
+
+#[derive(Default)]
+struct Connection {
+    framing: Framing,
+    waiting: VecDeque<Waiting>,
+    /// A message is missing, so that nobody knows which answer is whose.
+    adrift: bool,
+    registrations: Vec<(CheckKey, Mark)>,
+}
+
+/// A request that waits for its answer.
+struct Waiting {
+    mark: Mark,
+    request: Request,
+}
+
+impl Talk {
+    fn connection(&mut self) -> &mut Connection {
+        self.connection.get_or_insert_default()
+    }
+
+    /// What comes next in a direction.
+    pub(super) fn frame(&mut self, side: Side, unread: &Unread<'_>) -> Framed {
+        let connection = self.connection();
+        connection.adrift |= unread.after_gap;
+        let asked = connection.waiting.front();
+        let bodiless = asked.is_some_and(|waiting| waiting.request.bodiless);
+        connection.framing.next(side, unread, bodiless)
+    }
+}
+
+fn whole(payload: &Payload<'_>) -> Span {
+    Span::new(0, payload.bytes.len())
+}
+
+/// One request or response.
+pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    if !http::is_response(payload.bytes) {
+        request(cx, payload, sink);
+        return;
+    }
+    let Some(chunks) = http::chunked(payload.bytes) else {
+        response(cx, payload, sink);
+        return;
+    };
+    let mut joined = Buffer::default();
+    let mut append = |from: usize, to: usize| {
+        joined.append(payload.bytes.get(from..to).unwrap_or_default(), from, payload.pieces);
+    };
+    append(0, chunks.start());
+    chunks.for_each(|(from, to)| append(from, to));
+    let joined = Payload { bytes: &joined.bytes, pieces: &joined.pieces, ..*payload };
+    response(cx, &joined, sink);
+}
+
+fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let request = request::request(payload.bytes, sink);
+    let endpoint = request.endpoint;
+    if endpoint == Some(Endpoint::Register) && request.sound && !payload.lost {
+        call_for_check(cx, payload, request.port, sink);
+    }
+    let connection = cx.talk.connection();
+    if connection.waiting.len() < WAITING {
+        connection.waiting.push_back(Waiting { mark: payload.mark(), request });
+    } else {
+        connection.adrift = true;
+    }
+    sink.end(messages::request(endpoint), payload);
+}
+
+fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let connection = cx.talk.connection();
+    let interim = http::is_interim(payload.bytes);
+    let asked = if interim { None } else { connection.waiting.pop_front() };
+    let asked = asked.filter(|_| !connection.adrift);
+    let answer = response::response(payload.bytes, asked.as_ref().map(|w| &w.request), sink);
+    let mut endpoint = None;
+    if let Some(Waiting { request, .. }) = &asked {
+        endpoint = request.endpoint;
+        rules::request_answered(whole(payload), sink);
+        if request.sound && answer.status == 200 && !payload.lost {
+            answered(cx, payload, request, answer, sink);
+        }
+    }
+    sink.end(messages::response(endpoint), payload);
+}
+
+/// A sound request has its answer: what it means for those that follow.
+fn answered<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    request: &Request,
+    answer: Response,
+    sink: &mut S,
+) {
+    let server = Server { address: payload.to.ip(), port: request.port, master: payload.from };
+    match request.endpoint {
+        Some(Endpoint::Register) => {
+            cx.book.registered.insert(server, (), cx.settings.limits.remembered);
+        }
+        Some(Endpoint::Auth) if request.wants_challenge() => {
+            challenged(cx, payload, server, request, answer, sink);
+        }
+        Some(Endpoint::Verify) => verified(cx, payload, server, request, &answer, sink),
+        _ => {}
+    }
+}
+
+/// A server that asked for a challenge has an answer.
+fn challenged<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    server: Server,
+    request: &Request,
+    answer: Response,
+    sink: &mut S,
+) {
+    let is_registered = cx.book.registered.get_mut(&server).is_some();
+    match answer.auth {
+        Some(b'c') if is_registered => rules::register_first(answer.auth_at, sink),
+        Some(b'c') if !cx.book.registered.forgot() => {
+            rules::register_missing(request.port, &payload.mark(), sink);
+        }
+        Some(b'f') if !is_registered => rules::register_first(answer.auth_at, sink),
+        _ => {}
+    }
+    let (Some(challenge), Some(id)) = (answer.challenge, request.id) else { return };
+    let most = cx.settings.limits.remembered;
+    let fact = (payload.from, payload.to.ip(), *challenge);
+    if let Some(known) = cx.book.challenges.contains(&fact) {
+        rules::challenge_fresh(!known, answer.auth_at, sink);
+    }
+    cx.book.challenges.insert(&fact, most);
+    let has_key = request.user.as_deref().is_some_and(|user| key_of(cx, user).is_some());
+    let state = Challenged {
+        used: false,
+        user: request.user.clone().filter(|_| has_key),
+        challenge: Some(challenge).filter(|_| has_key),
+    };
+    cx.book.ids.insert((server, id), state, most);
+}
+
+/// The key that the user of gamewire gave for a player.
+fn key_of<'c>(cx: &Cx<'c>, user: &[u8]) -> Option<&'c [u8]> {
+    let mut keys = cx.settings.acr_keys.iter();
+    keys.find(|(name, _)| name.as_bytes() == user).map(|(_, key)| key.bytes())
+}
+
+/// A verification has its result.
+fn verified<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    server: Server,
+    request: &Request,
+    answer: &Response,
+    sink: &mut S,
+) {
+    let (Some(id), Some(result @ (b'f' | b'd' | b's'))) = (request.id, answer.result) else {
+        return;
+    };
+    let forgot = cx.book.ids.forgot();
+    let before = cx.book.ids.get_mut(&(server, id)).map(|state| {
+        let before = state.clone();
+        state.used = true;
+        before
+    });
+    match (&before, result) {
+        (Some(before), b'd' | b's') if before.used => {
+            rules::id_used(id, answer.result_at, sink);
+            return;
+        }
+        (None, b'd' | b's') if forgot => {}
+        (None, b'd' | b's') => rules::id_unknown(id, &payload.mark(), sink),
+        (Some(_), b'd' | b's') | (None, _) => rules::id_known(answer.result_at, sink),
+        (Some(before), _) if before.used => rules::id_known(answer.result_at, sink),
+        (Some(_), _) => {}
+    }
+    let Some(Challenged { user: Some(user), challenge: Some(challenge), .. }) = before else {
+        return;
+    };
+    if let (Some(key), Some(nonce), Some(digest), b'd' | b's') =
+        (key_of(cx, &user), &request.nonce, &request.digest, result)
+    {
+        let right = digest::is_right(key, nonce, &challenge, digest);
+        rules::digest(right, result, answer.result_at, sink);
+    }
+}
+
+/// A registration calls for a socket check.
+fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, sink: &mut S) {
+    let Some(port) = u16::try_from(port).ok().and_then(|port| port.checked_add(1)) else { return };
+    let key = (SocketAddr::new(payload.from.ip(), port), payload.to.ip());
+    let mark = payload.mark();
+    if let Some(earlier) = cx.book.call_for_check(key, mark) {
+        judge_check(cx, key, &earlier, payload.time, sink);
+    }
+    let registrations = &mut cx.talk.connection().registrations;
+    if registrations.len() < REGISTRATIONS {
+        registrations.push((key, mark));
+    }
+}
+
+fn judge_check<S: Sink>(
+    cx: &Cx<'_>,
+    key: CheckKey,
+    check: &super::book::Check,
+    now: Time,
+    sink: &mut S,
+) {
+    let checked = match check {
+        check if check.prober.is_none() => Checked::NotAtAll,
+        check if !check.answered => Checked::Unanswered,
+        check if check.zero => Checked::WithZero,
+        _ => Checked::Answered,
+    };
+    let evidence = Evidence {
+        asked_party_seen: cx.flow.seen[check.mark.side.other().index()],
+        waited: now.since(check.mark.time) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    };
+    rules::socket_check(checked, key.0.port(), evidence, &check.mark, sink);
+}
+
+/// A datagram of a socket check.
+pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    sink.leaf(&PROBE, whole(payload), 0);
+    let is_probe = match cx.talk.prober {
+        Some(prober) => prober == payload.side,
+        None => cx.book.reply(payload).is_none(),
+    };
+    if is_probe {
+        cx.talk.prober = Some(payload.side);
+        if let Some(check) = cx.book.probe(payload) {
+            check.prober.get_or_insert(payload.from);
+            check.zero |= payload.bytes == [0x00];
+        }
+        sink.end(&messages::SOCKET_CHECK, payload);
+    } else {
+        cx.talk.prober = Some(payload.side.other());
+        if let Some(check) = cx.book.reply(payload) {
+            check.answered |= !payload.bytes.is_empty();
+        }
+        sink.end(&messages::SOCKET_CHECK_REPLY, payload);
+    }
+}
+
+/// A direction has ended. If it is the master's, nothing more is answered.
+pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
+    let connection = cx.talk.connection();
+    let asker = connection.waiting.front().map(|waiting| waiting.mark.side);
+    if asker == Some(payload.side) {
+        // Who resets the connection wants no answer any more.
+        if how == Closed::Reset {
+            connection.waiting.clear();
+        }
+        return;
+    }
+    give_up(cx, Evidence { waited: true, asked_party_seen: true, ..Evidence::default() }, sink);
+}
+
+/// The flow has ended: what is open is judged.
+pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
+    let Some(connection) = cx.talk.connection.as_deref_mut() else { return };
+    for (key, mark) in std::mem::take(&mut connection.registrations) {
+        if let Some(check) = cx.book.take_check(&key, &mark) {
+            judge_check(cx, key, &check, now, sink);
+        }
+    }
+    let Some(waiting) = cx.talk.connection().waiting.front() else { return };
+    let mark = waiting.mark;
+    let evidence = Evidence {
+        began: cx.flow.began,
+        asked_party_seen: cx.flow.seen[mark.side.other().index()],
+        waited: now.since(mark.time) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    };
+    give_up(cx, evidence, sink);
+}
+
+/// What waits is not answered any more. What is itself wrong is owed nothing.
+fn give_up<S: Sink>(cx: &mut Cx<'_>, evidence: Evidence, sink: &mut S) {
+    let connection = cx.talk.connection();
+    let adrift = connection.adrift;
+    for waiting in std::mem::take(&mut connection.waiting) {
+        let Some(endpoint) = waiting.request.endpoint else { continue };
+        if waiting.request.sound {
+            let evidence = Evidence { lost: adrift, ..evidence };
+            rules::request_ignored(endpoint.name(), evidence, &waiting.mark, sink);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_said_one_thing_is_small() {
+        assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+    }
+}

@@ -1,0 +1,152 @@
+//! What several connections make together.
+
+use crate::acr_master::rules::*;
+use crate::kit::Secret;
+
+use super::lab::{C, Ear, Lab, M, S, Segment, ask, exchange};
+
+const KEY: &[u8] = b"labkey";
+
+/// The digest of the key `labkey` over a nonce of zeros and a challenge of AB bytes.
+const DIGEST: &str = "229c3b4f83318cd133e2e9ad6476ac6f7ae27634f55e309e7578458a69672b86";
+
+fn challenge() -> String {
+    format!("*c{}\n*a\n", "ab".repeat(128))
+}
+
+fn verify(id: u32, digest: &str) -> String {
+    format!("/v?p=28770&i={id}&c={}&a={digest}", "0".repeat(96))
+}
+
+/// A server that is registered and has a challenge for request 7 of user 42.
+fn challenged() -> Lab<Ear> {
+    let mut lab = Lab::new();
+    lab.settings.acr_keys = vec![("42".to_owned(), Secret::new(KEY))];
+    ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28770", "registered");
+    ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &challenge());
+    lab
+}
+
+fn judged(lab: &Lab<Ear>, rule: &crate::kit::Rule) -> [u64; 3] {
+    let counts = lab.counts(rule);
+    [counts.passed, counts.failed, counts.inconclusive]
+}
+
+#[test]
+fn a_right_digest_succeeds_and_a_wrong_one_is_denied() {
+    for (digest, answer, ok) in [
+        (DIGEST, "*sxPlayer\n", true),
+        (DIGEST, "*d\n", false),
+        (&"0a".repeat(32), "*d\n", true),
+        (&"0a".repeat(32), "*s0Player\n", false),
+    ] {
+        let mut lab = challenged();
+        ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, digest), answer);
+        lab.end(3.0);
+        assert_eq!(judged(&lab, &ACR033), [u64::from(ok), u64::from(!ok), 0], "{answer}");
+    }
+}
+
+#[test]
+fn an_error_says_nothing_about_the_digest() {
+    let mut lab = challenged();
+    ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*f\n");
+    lab.end(3.0);
+    assert_eq!(judged(&lab, &ACR033), [0, 0, 0]);
+}
+
+#[test]
+fn an_id_is_good_once() {
+    let mut lab = challenged();
+    ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*sxPlayer\n");
+    ask(&mut lab, 3.0, "10.0.0.2:40003", &verify(7, DIGEST), "*f\n");
+    assert_eq!(judged(&lab, &ACR032), [2, 0, 0]);
+    ask(&mut lab, 4.0, "10.0.0.2:40004", &verify(7, DIGEST), "*sxPlayer\n");
+    assert_eq!(judged(&lab, &ACR032), [2, 1, 0]);
+    // A new challenge makes it good again; another server's id is another id.
+    ask(
+        &mut lab,
+        5.0,
+        "10.0.0.2:40005",
+        "/a?p=28770&a=::1&i=7&u=42",
+        &format!("*c{}\n*a", "cd".repeat(128)),
+    );
+    ask(&mut lab, 6.0, "10.0.0.2:40006", &verify(7, &"0a".repeat(32)), "*d\n");
+    assert_eq!(judged(&lab, &ACR032), [3, 1, 0]);
+    ask(&mut lab, 7.0, "10.0.1.2:40000", &verify(7, DIGEST), "*sxPlayer\n");
+    assert_eq!(judged(&lab, &ACR032), [3, 1, 1]);
+}
+
+#[test]
+fn only_who_vouches_for_the_capture_knows_that_a_registration_is_missing() {
+    let without = |vouched| {
+        let mut lab = Lab::new();
+        lab.vouched = vouched;
+        ask(&mut lab, 1.0, S, "/a?p=28770&a=::1&i=7&u=42", &challenge());
+        lab.end(9.0);
+        judged(&lab, &ACR030)
+    };
+    assert_eq!(without(false), [0, 0, 1]);
+    assert_eq!(without(true), [0, 1, 0]);
+    assert_eq!(judged(&challenged(), &ACR030), [1, 0, 0]);
+    let refused = exchange("/a?p=28770&a=::1&i=7&u=42", "*f\n*a\n");
+    assert_eq!(judged(&refused, &ACR030), [1, 0, 0]);
+}
+
+#[test]
+fn another_port_is_another_server() {
+    let mut lab = Lab::new();
+    lab.vouched = true;
+    ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28780", "registered");
+    ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?a=::1&i=7&u=42", &challenge());
+    lab.end(9.0);
+    assert_eq!(judged(&lab, &ACR030), [0, 1, 0]);
+}
+
+#[test]
+fn a_socket_check_is_the_registrations() {
+    let mut lab = Lab::new();
+    let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
+    lab.tcp(0.0, (S, M), S, register, Segment::default());
+    lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
+    lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01pong");
+    lab.end(9.0);
+    let names: Vec<_> = lab.sink.heard.iter().map(|heard| heard.name).collect();
+    assert_eq!(names, ["register_request", "socket_check", "socket_check_reply"]);
+    assert_eq!(judged(&lab, &ACR034), [1, 0, 0]);
+}
+
+#[test]
+fn a_probe_of_a_zero_byte_is_none() {
+    let mut lab = Lab::new();
+    ask(&mut lab, 0.0, S, "/r?v=140&p=28770", "registered");
+    lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\0");
+    lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+    lab.end(9.0);
+    assert_eq!(judged(&lab, &ACR034), [0, 1, 0]);
+}
+
+#[test]
+fn a_request_is_answered_or_the_master_is_at_fault() {
+    let open = |close: bool, end: f64| {
+        let mut lab = Lab::new();
+        lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+        if close {
+            lab.tcp(0.1, (M, C), C, b"", Segment { fin: true });
+        }
+        lab.end(end);
+        judged(&lab, &ACR035)
+    };
+    assert_eq!(open(true, 0.2), [0, 1, 0]);
+    assert_eq!(open(false, 9.0), [0, 1, 0]);
+    assert_eq!(open(false, 0.2), [0, 0, 1]);
+}
+
+#[test]
+fn a_wrong_request_is_owed_nothing() {
+    let mut lab = Lab::new();
+    lab.tcp(0.0, (C, M), C, b"GET /r?p=28770&g=1 HTTP/1.0\r\n\r\n", Segment::default());
+    lab.tcp(0.1, (M, C), C, b"", Segment { fin: true });
+    lab.end(9.0);
+    assert_eq!(lab.codes(), ["ACR004"]);
+}

@@ -1,0 +1,28 @@
+//! The usual parties, and the flow tracker's part.
+
+use crate::acr_master::AcrMaster;
+use crate::kit::lab;
+
+pub(super) use crate::kit::lab::{Ear, Segment};
+
+pub(super) const C: &str = "10.0.0.1:50000";
+pub(super) const S: &str = "10.0.0.2:40000";
+pub(super) const M: &str = "10.0.0.9:80";
+
+pub(super) type Lab<K> = lab::Lab<AcrMaster, K>;
+
+/// One request and its answer, on a connection of its own.
+pub(super) fn exchange(request: &str, answer: &str) -> Lab<Ear> {
+    let mut lab = Lab::new();
+    ask(&mut lab, 0.0, S, request, answer);
+    lab.end(9.0);
+    lab
+}
+
+/// `request` is what stands behind `GET `; `answer` is a body.
+pub(super) fn ask(lab: &mut Lab<Ear>, time: f64, from: &str, request: &str, answer: &str) {
+    let request = format!("GET {request} HTTP/1.0\r\n\r\n");
+    let answer = format!("HTTP/1.0 200 OK\r\n\r\n{answer}");
+    lab.tcp(time, (from, M), from, request.as_bytes(), Segment::default());
+    lab.tcp(time + 0.02, (M, from), from, answer.as_bytes(), Segment { fin: true });
+}

@@ -1,0 +1,141 @@
+//! Requests and responses, from bytes to fields.
+
+use super::lab::{Lab, M, S, Segment, exchange};
+
+/// The two messages of an exchange, as scripts see them.
+fn fields(request: &str, answer: &str) -> [String; 2] {
+    let lab = exchange(request, answer);
+    let [request, answer] = &lab.sink.heard[..] else { panic!("{:?}", lab.sink.heard) };
+    [request, answer].map(|heard| format!("{} {}", heard.name, heard.fields))
+}
+
+#[test]
+fn a_client_asks_for_servers() {
+    let [request, answer] = fields(
+        "/c?build_defs=4&guid32=3735928559",
+        "masterserver_flags 1\ncurrent_version 20700 140\naddserver 10.0.0.2\n\
+         addserver 2001:db8::2 28790\naddserver 10.0.0.3 28780 -5\n",
+    );
+    assert_eq!(request, "client_request build_defs=4 guid32=3735928559");
+    assert_eq!(
+        answer,
+        "client_response flags=1 version=20700 protocol=140 servers=[{10.0.0.2} {2001:db8::2 port=28790} {10.0.0.3 port=28780 weight=-5}]"
+    );
+}
+
+#[test]
+fn the_lines_may_stand_in_any_order() {
+    let [_, answer] = fields(
+        "/c?build_defs=4",
+        "addserver 10.0.0.2\nmasterserver_flags 0\naddserver 10.0.0.3\ncurrent_version 1 2",
+    );
+    assert_eq!(
+        answer,
+        "client_response flags=0 version=1 protocol=2 servers=[{10.0.0.2} {10.0.0.3}]"
+    );
+}
+
+#[test]
+fn a_list_without_servers_is_an_empty_list() {
+    let [_, answer] = fields("/c?build_defs=4", "masterserver_flags 2\n");
+    assert_eq!(answer, "client_response flags=2 servers=[]");
+}
+
+#[test]
+fn a_server_registers() {
+    let [request, answer] =
+        fields("/r?v=140&g=180300&p=28770&guid32=1849449579", "server registered\n");
+    assert_eq!(request, "register_request v=140 g=180300 p=28770 guid32=1849449579");
+    assert_eq!(answer, "register_response text=\"server registered\"");
+}
+
+/// The document's own address, in both its forms, and as URLs may write it.
+#[test]
+fn a_server_asks_about_a_player() {
+    for address in [
+        "::ffff:c000:027f",
+        "0000:0000:0000:0000:0000:ffff:c000:027f",
+        "::ffff:192.0.2.127",
+        "%3A%3Affff%3a192.0.2.127",
+    ] {
+        let lab = exchange(&format!("/a?p=28770&a={address}"), "*a\n");
+        let written = address.replace("%3A", ":").replace("%3a", ":");
+        assert_eq!(lab.sink.heard[0].fields, format!("p=28770 a={written:?}"));
+        assert_eq!(lab.sink.heard[1].fields, "lookup=\"a\"");
+        assert_eq!(lab.codes(), ["(ACR035)"; 0], "{address}");
+    }
+}
+
+#[test]
+fn a_challenge_and_the_lookup() {
+    let challenge = "0123456789abcdef".repeat(16);
+    let [request, answer] =
+        fields("/a?a=2001:db8::7&i=7&u=J%C3%BCrgen+M", &format!("*c{challenge}\n*bw\n"));
+    assert_eq!(request, "auth_request a=\"2001:db8::7\" i=7 u=\"Jürgen M\"");
+    assert_eq!(answer, format!("auth_response auth='c' challenge={challenge:?} lookup=\"bw\""));
+}
+
+#[test]
+fn a_player_is_verified() {
+    let (nonce, digest) = ("5f".repeat(48), "0a".repeat(32));
+    let [request, answer] =
+        fields(&format!("/ms/v?p=28770&i=7&c={nonce}&a={digest}"), "*s3V\u{ec}ctor\n");
+    assert_eq!(request, format!("verify_request p=28770 i=7 c={nonce:?} a={digest:?}"));
+    assert_eq!(answer, "verify_response result='s' privilege='3' name=\"V\u{ec}ctor\"");
+}
+
+#[test]
+fn what_is_no_number_shows_as_it_is_and_what_is_unknown_as_well() {
+    let [request, _] = fields("/r?v=1.40&p=28770&g=&x=y%20z&v=140", "no");
+    assert_eq!(request, "register_request v=\"1.40\" p=28770 g=\"\" x:y z");
+}
+
+#[test]
+fn answers_are_read_in_the_order_of_the_requests() {
+    let mut lab = Lab::new();
+    let requests = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /a?a=::1 HTTP/1.1\r\nHost: m\r\n\r\n";
+    lab.tcp(0.0, (S, M), S, requests, Segment::default());
+    let answers = "HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n\
+                   HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n*b\r\n2\r\nw\n\r\n0\r\n\r\n";
+    let (first, rest) = answers.split_at(60);
+    lab.tcp(0.1, (M, S), S, first.as_bytes(), Segment::default());
+    lab.tcp(0.2, (M, S), S, rest.as_bytes(), Segment { fin: true });
+    lab.end(9.0);
+    let heard: Vec<_> =
+        lab.sink.heard.iter().map(|heard| format!("{} {}", heard.name, heard.fields)).collect();
+    assert_eq!(
+        heard,
+        [
+            "client_request build_defs=4",
+            "auth_request a=\"::1\"",
+            "client_response flags=0 servers=[]",
+            "auth_response lookup=\"bw\"",
+        ]
+    );
+    assert_eq!(lab.codes(), ["(ACR035)"; 0]);
+}
+
+#[test]
+fn an_answer_to_what_is_no_endpoint_is_not_read() {
+    let mut lab = Lab::new();
+    lab.tcp(0.0, (S, M), S, b"GET /ms/x HTTP/1.1\r\n\r\n", Segment::default());
+    let answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
+    lab.tcp(0.1, (M, S), S, answer, Segment { fin: true });
+    lab.end(9.0);
+    let names: Vec<_> = lab.sink.heard.iter().map(|heard| heard.name).collect();
+    assert_eq!(names, ["other_request", "other_response"]);
+    assert_eq!(lab.codes(), ["ACR002"]);
+}
+
+#[test]
+fn head_is_answered_without_a_body() {
+    let mut lab = Lab::new();
+    lab.tcp(0.0, (S, M), S, b"HEAD /c?build_defs=4 HTTP/1.1\r\n\r\n", Segment::default());
+    lab.tcp(0.1, (S, M), S, b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n", Segment::default());
+    let answers = b"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n\
+                    HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nmasterserver_flags 0\n";
+    lab.tcp(0.2, (M, S), S, answers, Segment { fin: true });
+    lab.end(9.0);
+    assert_eq!(lab.sink.heard[3].fields, "flags=0 servers=[]");
+    assert_eq!(lab.codes(), ["ACR001"]);
+}

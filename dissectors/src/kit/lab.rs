@@ -1,0 +1,455 @@
+//! What the flow tracker does round a dissector, in small.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use crate::kit::*;
+
+/// One message, as it was told.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    pub(crate) name: &'static str,
+    /// The fields, as `name=value`, lists and maps in brackets.
+    pub(crate) fields: String,
+    /// The packets that its bytes come from.
+    pub(crate) frames: Vec<u64>,
+    /// Every leaf's name.
+    pub(crate) leaves: Vec<&'static str>,
+}
+
+/// Tree and judgement at once; and the tree must cover every byte once.
+#[derive(Default)]
+pub(crate) struct Ear {
+    tree: Tree,
+    pub(crate) judge: Judge,
+    pub(crate) heard: Vec<Heard>,
+}
+
+impl Sink for Ear {
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.tree.leaf(field, span, value);
+    }
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.tree.leaf_text(field, span, text);
+    }
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.tree.open(field, start, value);
+    }
+    fn close(&mut self, end: u32) {
+        self.tree.close(end);
+    }
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.judged(rule, ok, at, detail);
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.noted(rule, at, detail);
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        covers(&self.tree, payload.bytes);
+        let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
+        frames.dedup();
+        let leaves = self.tree.nodes().iter().filter(|node| node.kids == 0);
+        self.heard.push(Heard {
+            name: message.name,
+            fields: project(&self.tree, None, payload.bytes),
+            frames,
+            leaves: leaves.map(|node| node.field.name).collect(),
+        });
+        self.tree.clear();
+    }
+}
+
+/// What scripts see of a node's children.
+fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
+    let shown = tree.children(at).filter(|(_, node)| node.field.place == Place::Fields);
+    let text = |node: &Node| String::from_utf8_lossy(tree.bytes(node, bytes)).into_owned();
+    let parts = shown.map(|(at, node)| {
+        let name = node.field.name;
+        match node.field.kind {
+            Kind::List | Kind::Map => format!("{name}=[{}]", project(tree, Some(at), bytes)),
+            Kind::Pair => {
+                let (key, value) = tree.pair(at, bytes).unwrap();
+                format!("{}:{}", String::from_utf8_lossy(key), String::from_utf8_lossy(value))
+            }
+            Kind::Endpoint => {
+                let [.., a, b, c, d, high, low] = node.value.to_be_bytes();
+                format!("{a}.{b}.{c}.{d}:{}", u16::from_be_bytes([high, low]))
+            }
+            Kind::Group => format!("{{{}}}", project(tree, Some(at), bytes)),
+            Kind::Signed => format!("{name}={}", node.value as i64),
+            Kind::Char => format!("{name}={:?}", node.value as u8 as char),
+            Kind::Text if name == "address" => text(node),
+            Kind::Text => format!("{name}={:?}", text(node)),
+            _ => format!("{name}={}", node.value),
+        }
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// Every byte is in one leaf.
+fn covers(tree: &Tree, bytes: &[u8]) {
+    let mut next = 0;
+    let group =
+        |node: &&Node| matches!(node.field.kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
+    let mut leaves: Vec<_> =
+        tree.nodes().iter().filter(|node| !group(node) && !node.span.is_empty()).collect();
+    leaves.sort_by_key(|node| node.span.start);
+    for node in leaves {
+        assert_eq!(node.span.start, next, "{} of {}", node.field.name, bytes.escape_ascii());
+        next = node.span.end;
+    }
+    assert_eq!(next as usize, bytes.len(), "the end of {}", bytes.escape_ascii());
+}
+
+/// One direction of a stream.
+#[derive(Default)]
+struct Direction {
+    bytes: Vec<u8>,
+    pieces: Vec<Piece>,
+    seen: usize,
+    ended: bool,
+}
+
+struct Flow<P: Protocol> {
+    talk: P::Talk,
+    facts: FlowFacts,
+    directions: [Direction; 2],
+    /// The stream is claimed.
+    ours: bool,
+}
+
+/// A capture in the making.
+pub(crate) struct Lab<P: Protocol, S> {
+    flows: BTreeMap<(u8, [SocketAddr; 2]), Flow<P>>,
+    book: P::Book,
+    pub(crate) settings: Settings,
+    budget: Budget,
+    pub(crate) vouched: bool,
+    /// Datagrams are taken only where the content claims them.
+    pub(crate) claims: bool,
+    frame: u64,
+    now: Time,
+    pub(crate) sink: S,
+}
+
+/// How a segment is, beside its bytes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) fin: bool,
+}
+
+impl<P: Protocol> Lab<P, Ear> {
+    pub(crate) fn new() -> Lab<P, Ear> {
+        Lab::with(Ear::default())
+    }
+
+    /// How a rule fared.
+    pub(crate) fn counts(&self, rule: &Rule) -> Counts {
+        self.sink.judge.counts(rule)
+    }
+
+    /// All findings' codes, in brackets where it is a note, with `?` where nothing is proven.
+    pub(crate) fn codes(&self) -> Vec<String> {
+        let code = |finding: &Finding| match (finding.verdict, finding.severity) {
+            (Verdict::Inconclusive, _) => format!("{}?", finding.rule.code),
+            (_, Severity::Note) => format!("({})", finding.rule.code),
+            _ => finding.rule.code.to_string(),
+        };
+        self.sink.judge.findings.iter().map(code).collect()
+    }
+
+    /// What the findings say.
+    pub(crate) fn details(&self) -> Vec<&str> {
+        self.sink.judge.findings.iter().map(|finding| finding.detail.as_str()).collect()
+    }
+
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        self.sink.heard.iter().map(|heard| heard.name).collect()
+    }
+
+    pub(crate) fn last(&self) -> &Heard {
+        self.sink.heard.last().expect("a message was told")
+    }
+}
+
+/// What is nanoseconds from the start.
+fn seconds(time: f64) -> Time {
+    Time((time * 1e9).round() as i64)
+}
+
+impl<P: Protocol, S: Sink> Lab<P, S> {
+    pub(crate) fn with(sink: S) -> Lab<P, S> {
+        Lab {
+            flows: BTreeMap::new(),
+            book: P::Book::default(),
+            settings: Settings::default(),
+            budget: Budget::new(64 << 20),
+            vouched: false,
+            claims: false,
+            frame: 0,
+            now: Time::default(),
+            sink,
+        }
+    }
+
+    fn arrives(&mut self, time: f64) {
+        self.frame += 1;
+        self.now = self.now.max(seconds(time));
+        let due = |flow: &Flow<P>| P::deadline(&flow.talk).is_some_and(|due| due <= self.now);
+        let keys: Vec<_> = self.flows.iter().filter(|(_, f)| due(f)).map(|(key, _)| *key).collect();
+        for key in keys {
+            self.elapse(key, false);
+        }
+    }
+
+    fn elapse(&mut self, key: (u8, [SocketAddr; 2]), end: bool) {
+        let flow = self.flows.get_mut(&key).unwrap();
+        let (talk, facts) = (&mut flow.talk, flow.facts);
+        self.sink.evidence(Evidence { vouched: self.vouched, ..Evidence::default() });
+        let mut cx = Context {
+            talk,
+            book: &mut self.book,
+            flow: facts,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        P::elapse(&mut cx, self.now, end, &mut self.sink);
+    }
+
+    fn flow(
+        &mut self,
+        transport: Transport,
+        opener: SocketAddr,
+        other: SocketAddr,
+        began: bool,
+    ) -> &mut Flow<P> {
+        let ends = if opener < other { [opener, other] } else { [other, opener] };
+        self.flows.entry((transport as u8, ends)).or_insert_with(|| Flow {
+            talk: P::Talk::default(),
+            facts: FlowFacts {
+                ends: [opener, other],
+                began,
+                seen: [false; 2],
+                number: 1,
+                transport,
+            },
+            directions: Default::default(),
+            ours: false,
+        })
+    }
+
+    /// A datagram.
+    pub(crate) fn udp(&mut self, time: f64, from: &str, to: &str, bytes: &[u8]) -> &mut Lab<P, S> {
+        self.datagram(time, from, to, bytes, false)
+    }
+
+    /// A datagram; `lost`: the recording cut it.
+    pub(crate) fn datagram(
+        &mut self,
+        time: f64,
+        from: &str,
+        to: &str,
+        bytes: &[u8],
+        lost: bool,
+    ) -> &mut Lab<P, S> {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        self.arrives(time);
+        let (frame, now, vouched) = (self.frame, self.now, self.vouched);
+        let usual = |end: SocketAddr| P::INFO.ports.contains(&end.port());
+        let ends = if from < to { [from, to] } else { [to, from] };
+        let known = self.flows.contains_key(&(Transport::Udp as u8, ends));
+        let hint = Hint { from_port: usual(from), to_port: usual(to), known, forced: false };
+        let claimed = match P::claim(bytes, hint) {
+            Claim::Sure => true,
+            Claim::Weak => hint.any(),
+            _ => false,
+        };
+        if self.claims && !claimed {
+            return self;
+        }
+        let flow = self.flow(Transport::Udp, from, to, P::opens(bytes));
+        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        flow.facts.seen[side.index()] = true;
+        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
+        let payload = Payload {
+            bytes,
+            pieces: &pieces,
+            inflated: false,
+            frame,
+            time: now,
+            side,
+            from,
+            to,
+            flow: 1,
+            transport: Transport::Udp,
+            lost,
+        };
+        let facts = flow.facts;
+        self.sink.evidence(Evidence { vouched, began: facts.began, lost, ..Evidence::default() });
+        let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
+        let mut cx = Context {
+            talk: &mut flow.talk,
+            book: &mut self.book,
+            flow: facts,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        P::message(&mut cx, &payload, &mut self.sink);
+        self
+    }
+
+    /// A segment of a connection that `opener` has opened.
+    pub(crate) fn tcp(
+        &mut self,
+        time: f64,
+        (from, to): (&str, &str),
+        opener: &str,
+        bytes: &[u8],
+        segment: Segment,
+    ) -> &mut Lab<P, S> {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        let opener: SocketAddr = opener.parse().unwrap();
+        self.arrives(time);
+        let frame = self.frame;
+        let other = if opener == from { to } else { from };
+        let flow = self.flow(Transport::Tcp, opener, other, true);
+        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        // Even a bare SYN is a packet of its sender.
+        flow.facts.seen = [true; 2];
+        let direction = &mut flow.directions[side.index()];
+        let at = direction.bytes.len() as u32;
+        direction.bytes.extend_from_slice(bytes);
+        direction.pieces.push(Piece { at, length: bytes.len() as u32, frame, offset: 54 });
+        direction.ended |= segment.fin;
+        if self.claims && !self.is_ours(from, to) {
+            return self;
+        }
+        self.read(from, to, side);
+        if segment.fin {
+            let pieces = [];
+            let payload = self.payload(&[], &pieces, from, to, side);
+            self.run(from, to, |cx, sink| P::closed(cx, Closed::Orderly, &payload, sink));
+        }
+        self
+    }
+
+    /// Whether a stream's content claims it.
+    fn is_ours(&mut self, from: SocketAddr, to: SocketAddr) -> bool {
+        let ends = if from < to { [from, to] } else { [to, from] };
+        let Some(flow) = self.flows.get_mut(&(Transport::Tcp as u8, ends)) else { return false };
+        let [first, second] = &flow.directions;
+        let view = StreamView {
+            bytes: [&first.bytes, &second.bytes],
+            began: [true; 2],
+            ended: [first.ended, second.ended],
+        };
+        flow.ours |= P::claim_stream(&view, Hint::default()) == Claim::Sure;
+        flow.ours
+    }
+
+    fn payload<'a>(
+        &self,
+        bytes: &'a [u8],
+        pieces: &'a [Piece],
+        from: SocketAddr,
+        to: SocketAddr,
+        side: Side,
+    ) -> Payload<'a> {
+        Payload {
+            bytes,
+            pieces,
+            inflated: false,
+            frame: self.frame,
+            time: self.now,
+            side,
+            from,
+            to,
+            flow: 1,
+            transport: Transport::Tcp,
+            lost: false,
+        }
+    }
+
+    fn run(
+        &mut self,
+        from: SocketAddr,
+        to: SocketAddr,
+        run: impl FnOnce(&mut Context<'_, P>, &mut S),
+    ) {
+        let ends = if from < to { [from, to] } else { [to, from] };
+        let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
+        self.sink.evidence(Evidence {
+            vouched: self.vouched,
+            began: flow.facts.began,
+            ..Evidence::default()
+        });
+        let mut cx = Context {
+            talk: &mut flow.talk,
+            book: &mut self.book,
+            flow: flow.facts,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        run(&mut cx, &mut self.sink);
+    }
+
+    /// Takes the messages that a direction holds.
+    fn read(&mut self, from: SocketAddr, to: SocketAddr, side: Side) {
+        let ends = if from < to { [from, to] } else { [to, from] };
+        loop {
+            let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
+            let direction = &mut flow.directions[side.index()];
+            if direction.bytes.is_empty() {
+                return;
+            }
+            let (seen, ended) = (direction.seen, direction.ended);
+            let bytes = direction.bytes.clone();
+            let unread = Unread { bytes: &bytes, seen, ended, after_gap: false };
+            let framed = P::frame(&mut flow.talk, side, &unread);
+            let used = match framed {
+                Framed::More => {
+                    direction.seen = bytes.len();
+                    return;
+                }
+                Framed::Message(length) | Framed::Junk(length) => length,
+            };
+            assert!(used > 0 && used <= bytes.len(), "{framed:?}");
+            let mut rest = Buffer::default();
+            let mut taken = Buffer::default();
+            taken.append(&bytes[..used], 0, &direction.pieces);
+            rest.append(&bytes[used..], used, &direction.pieces);
+            direction.bytes = rest.bytes;
+            direction.pieces = rest.pieces;
+            direction.seen = 0;
+            if matches!(framed, Framed::Message(_)) {
+                let payload = self.payload(&taken.bytes, &taken.pieces, from, to, side);
+                self.run(from, to, |cx, sink| P::message(cx, &payload, sink));
+            }
+        }
+    }
+
+    /// The capture ends at this time. Nothing may be held after that.
+    pub(crate) fn end(&mut self, time: f64) -> &mut Lab<P, S> {
+        self.arrives(time);
+        let keys: Vec<_> = self.flows.keys().copied().collect();
+        for key in keys {
+            self.elapse(key, true);
+        }
+        self.flows.clear();
+        assert_eq!(self.budget.held(), 0);
+        self
+    }
+}
