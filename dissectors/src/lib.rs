@@ -14,6 +14,7 @@ pub mod catalogue;
 pub mod gamespy1;
 pub mod gamespy4;
 pub mod kit;
+pub mod ledger;
 pub mod net_rules;
 mod registry;
 pub mod valve_master;

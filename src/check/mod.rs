@@ -9,10 +9,13 @@ mod outcome;
 
 use std::net::SocketAddr;
 
+use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict, Who,
+    CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Side,
+    Sink, Span, Verdict, Who,
 };
+use dissectors::ledger::{Ledger, Ruling};
 
 use crate::session::{Scene, Session, Told, View};
 
@@ -76,6 +79,7 @@ impl Selection {
 /// Judges a capture.
 pub struct Checker {
     judge: Judge,
+    ledger: Ledger,
     selection: Selection,
     scene: Option<Scene>,
     told: Told,
@@ -94,6 +98,7 @@ impl Checker {
     pub fn new(selection: Selection) -> Checker {
         Checker {
             judge: Judge::default(),
+            ledger: Ledger::default(),
             selection,
             scene: None,
             told: Told::default(),
@@ -109,6 +114,7 @@ impl Checker {
 
     /// What came of it all.
     pub fn outcome(mut self, captures: Vec<String>, session: &Session) -> Outcome {
+        self.review(session.is_lossy());
         self.found.sort_by(|a, b| {
             (a.frame(), a.rule.code, a.offset, a.flow).cmp(&(
                 b.frame(),
@@ -148,6 +154,28 @@ impl Checker {
                 "capture-drops" => !self.drops,
                 _ => false,
             }
+    }
+
+    /// Judges what only all flows together show.
+    fn review(&mut self, lossy: bool) {
+        for ruling in std::mem::take(&mut self.ledger).review() {
+            let Ruling { rule, ok, witness, .. } = ruling;
+            let Some(scene) = &mut self.scene else { return };
+            let Seen { mark, from, to } = witness.seen;
+            let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
+            scene.protocol = Id::ALL.iter().find(knows).copied();
+            scene.flow = FlowFacts {
+                ends: [from, to],
+                began: witness.began,
+                number: witness.flow,
+                ..scene.flow
+            };
+            scene.roles = [Some(ruling.speaker), None];
+            let mark = Mark { side: Side::First, ..mark };
+            self.judge.evidence(Evidence { lossy, ..Evidence::default() });
+            self.judge.recalled(rule, ok, ruling.evidence, &mark, || ruling.detail);
+            self.take(None);
+        }
     }
 
     /// Takes over what the judge found, as findings about this message or about a past one.
@@ -211,6 +239,11 @@ impl Sink for Checker {
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
+    }
+    fn fact(&mut self, fact: Fact, seen: Seen) {
+        if let Some(scene) = &self.scene {
+            self.ledger.fact(fact, seen, &scene.flow);
+        }
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.messages += 1;

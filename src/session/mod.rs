@@ -139,6 +139,11 @@ impl Session {
         self.numbered
     }
 
+    /// Whether the recording lost something of which nobody knows what.
+    pub fn is_lossy(&self) -> bool {
+        self.lossy
+    }
+
     /// Packets whose link type cannot be read.
     pub fn unknown_links(&self) -> u64 {
         self.unknown_links
@@ -163,8 +168,11 @@ impl Session {
     pub fn notice<V: View>(&mut self, notice: &Notice, view: &mut V) {
         let rule = match notice {
             Notice::Drops { .. } => &NET010,
-            Notice::FileCut { .. } | Notice::FileShrank { .. } => &NET009,
-            _ => return,
+            Notice::FileCut { .. }
+            | Notice::FileShrank { .. }
+            | Notice::BrokenBlock { .. }
+            | Notice::ReadError { .. } => &NET009,
+            Notice::TimeOutOfRange { .. } => return,
         };
         self.lossy = true;
         view.scene(&Scene {

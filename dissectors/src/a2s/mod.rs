@@ -12,7 +12,7 @@ mod fields;
 mod layout;
 mod messages;
 mod parts;
-mod rules;
+pub(crate) mod rules;
 mod split;
 mod talk;
 mod waiting;
@@ -74,5 +74,8 @@ impl Protocol for A2s {
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
         parts::give_up_due(cx, now, end, sink);
         talk::expire(cx, now, end, sink);
+        if end {
+            talk::ended(cx, now, sink);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
-use crate::kit::{Context, Evidence, PartSpan, Payload, Piece, Side, Sink, Span, Time};
+use crate::kit::{Context, Evidence, Fact, PartSpan, Payload, Piece, Side, Sink, Span, Time};
 
 /// Whole answers of a flow that late copies are told by.
 const MOST_DONE: usize = 8;
@@ -165,6 +165,8 @@ fn whole<S: Sink>(
     let before = cx.talk.split_in(layout);
     if let Some(before) = before {
         rules::split_layout(layout, before, sink);
+    } else {
+        sink.fact(Fact::Split(layout.name()), last.seen());
     }
     let parts = cx.talk.parts();
     rules::split_id_unique(parts.done(set.side, set.id).is_none(), joined.id, sink);

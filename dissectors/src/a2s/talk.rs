@@ -2,6 +2,7 @@
 //! It makes [`Fact`]s and knows no rules.
 
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
 
 use super::decode::{self, Known, Said};
 use super::facts::{Answer, Asked, Fact, Request, Standing};
@@ -9,7 +10,7 @@ use super::layout::{Layout, SINGLE, SPLIT};
 use super::parts::{self, Parts};
 use super::waiting::Waiting;
 use super::{A2s, rules};
-use crate::kit::{Context, Evidence, Payload, Read, Recent, Side, Sink, Span, Time};
+use crate::kit::{self, Context, Evidence, Payload, Read, Recent, Side, Sink, Span, Time};
 
 /// Requests of one flow that may wait at the same time, beside the oldest.
 const MOST_WAITING: usize = 15;
@@ -21,8 +22,8 @@ pub struct Talk {
     asked: Option<Asked>,
     /// What most flows never have.
     more: Option<Box<More>>,
-    /// The game that the server said it runs.
-    app_id: Option<u16>,
+    /// The game that the server said it runs. 0 names none.
+    app_id: Option<NonZeroU16>,
     /// The layout that the server's info speaks for.
     expected: Option<Layout>,
     /// The layout of its last split answer.
@@ -30,7 +31,7 @@ pub struct Talk {
     /// How often in a row a valid challenge was answered by another.
     rounds: u8,
     /// Bits: see [`Talk::has`].
-    flags: u8,
+    flags: u16,
 }
 
 #[derive(Default)]
@@ -40,19 +41,25 @@ struct More {
 }
 
 /// [`Side::First`] has asked; the next bit says so of the other.
-const ASKED: u8 = 1;
+const ASKED: u16 = 1;
 /// The last info request was answered by 'I'.
-const INFO: u8 = 4;
+const INFO: u16 = 4;
 /// By 'm'.
-const OBSOLETE_INFO: u8 = 8;
+const OBSOLETE_INFO: u16 = 8;
 /// By 'D', as some hybrid servers do.
-const PLAYERS: u8 = 16;
+const PLAYERS: u16 = 16;
 /// A challenge was given that the recording lost.
-const BLURRED: u8 = 32;
+const BLURRED: u16 = 32;
 /// A message was seen.
-const BEGAN: u8 = 64;
+const BEGAN: u16 = 64;
 /// The first datagram was no packet of the document: only the user's word makes it A2S.
-const FORCED: u8 = 128;
+const FORCED: u16 = 128;
+/// The client has sent one request.
+const ONCE: u16 = 256;
+/// And more.
+const MORE: u16 = 512;
+/// The last answer was a challenge.
+const CHALLENGED: u16 = 1024;
 
 /// What spans the flows between two hosts.
 #[derive(Default)]
@@ -64,11 +71,11 @@ pub struct Book {
 }
 
 impl Talk {
-    const fn has(&self, flag: u8) -> bool {
+    const fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
-    const fn asks(side: Side) -> u8 {
+    const fn asks(side: Side) -> u16 {
         match side {
             Side::First => ASKED,
             Side::Second => ASKED << 1,
@@ -98,7 +105,7 @@ impl Talk {
     }
 
     pub(super) fn known(&self, split: bool, toward_server: bool) -> Known {
-        Known { app_id: self.app_id, split, toward_server }
+        Known { app_id: self.app_id.map(NonZeroU16::get), split, toward_server }
     }
 
     /// The split answers of the flow.
@@ -168,7 +175,7 @@ impl Talk {
     /// What info says of the server's split packets: engines before Orange Box have no Size.
     fn learn(&mut self, said: &Said) {
         let Some(protocol) = said.protocol else { return };
-        self.app_id = said.app_id.or(self.app_id);
+        self.app_id = said.app_id.and_then(NonZeroU16::new).or(self.app_id);
         self.expected = match (said.kind, said.app_id, protocol) {
             (b'm', ..) | (_, _, 48) => Some(Layout::GoldSrc),
             (_, Some(215 | 17550 | 17700 | 240), 7) => Some(Layout::Source),
@@ -235,7 +242,8 @@ fn ask<S: Sink>(
 ) {
     expire(cx, payload.time, false, sink);
     cx.talk.flags |= Talk::asks(payload.side);
-    cx.talk.flags &= !(INFO | OBSOLETE_INFO | PLAYERS);
+    cx.talk.flags &= !(INFO | OBSOLETE_INFO | PLAYERS | CHALLENGED);
+    cx.talk.flags |= if cx.talk.has(ONCE) { MORE } else { ONCE };
     let standing = standing(cx, said.challenge, payload);
     let mark = payload.mark();
     rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark }, KIND, sink);
@@ -300,27 +308,30 @@ fn answer<S: Sink>(
     let mut server = payload.from;
     if let Some(asked) = &asked {
         cx.book.waiting.remove(payload);
-        heard(cx, asked, answer, sink);
+        heard(cx, asked, answer, payload, sink);
     } else if answer != Answer::Other {
         server = unexpected(cx, answer, payload, sink).unwrap_or(server);
     }
     if answer == Answer::Challenge {
-        remember(cx, said.challenge, payload, server);
+        remember(cx, said.challenge, payload, server, sink);
     }
     expire(cx, payload.time, false, sink);
 }
 
 /// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.
-fn remember(
+fn remember<S: Sink>(
     cx: &mut Context<'_, A2s>,
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
     asked: SocketAddr,
+    sink: &mut S,
 ) {
+    cx.talk.flags |= CHALLENGED;
     let Some(challenge) = challenge else {
         cx.talk.flags |= BLURRED;
         return;
     };
+    sink.fact(kit::Fact::Challenged(challenge.value as u32), payload.seen());
     let (client, most) = (payload.to.ip(), cx.settings.limits.remembered);
     cx.book.issued.insert(&issued(client, payload.from, challenge.value), most);
     if asked != payload.from {
@@ -329,7 +340,13 @@ fn remember(
 }
 
 /// A request was answered.
-fn heard<S: Sink>(cx: &mut Context<'_, A2s>, asked: &Asked, answer: Answer, sink: &mut S) {
+fn heard<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    asked: &Asked,
+    answer: Answer,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
     if answer == Answer::Other {
         return;
     }
@@ -345,6 +362,15 @@ fn heard<S: Sink>(cx: &mut Context<'_, A2s>, asked: &Asked, answer: Answer, sink
         _ => {}
     }
     rules::exchange(&Fact::Answered { asked, answer, rounds: talk.rounds }, KIND, sink);
+    rules::answered_asker(KIND, sink);
+    match asked.standing {
+        _ if answer == Answer::Challenge => {}
+        Standing::Issued => rules::own_challenge(KIND, sink),
+        Standing::NeverIssued | Standing::Unknown => {
+            sink.fact(kit::Fact::Accepted(asked.challenge as u32), payload.seen());
+        }
+        Standing::Absent | Standing::Asking | Standing::Zero => {}
+    }
 }
 
 /// An answer came that fits no request of the flow. `Some`: another endpoint was asked.
@@ -355,7 +381,7 @@ fn unexpected<S: Sink>(
     sink: &mut S,
 ) -> Option<SocketAddr> {
     let talk = &mut *cx.talk;
-    let again = match answer {
+    let again: u16 = match answer {
         Answer::Info if talk.has(OBSOLETE_INFO) => INFO,
         Answer::ObsoleteInfo if talk.has(INFO) => OBSOLETE_INFO,
         Answer::Players if talk.has(OBSOLETE_INFO) => PLAYERS,
@@ -378,6 +404,9 @@ fn unexpected<S: Sink>(
         let from = payload.from;
         rules::exchange(&Fact::Elsewhere { answer, asked, from }, KIND, sink);
         return Some(asked);
+    }
+    if !cx.talk.was_asked(payload.side) {
+        sink.fact(kit::Fact::Unasked, payload.seen());
     }
     rules::exchange(&Fact::Unasked { answer }, KIND, sink);
     None
@@ -417,4 +446,18 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
         }
         give_up(cx, now, sink);
     }
+}
+
+/// The flow has ended. A client that was given a challenge after its only packet, and went away,
+/// may be nobody: its address was forged.
+pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
+    let talk = &*cx.talk;
+    if !talk.has(ONCE) || talk.has(MORE) || !talk.has(CHALLENGED) {
+        return;
+    }
+    let [client, server] =
+        if talk.has(ASKED) { cx.flow.ends } else { [cx.flow.ends[1], cx.flow.ends[0]] };
+    let side = if talk.has(ASKED) { Side::Second } else { Side::First };
+    let mark = kit::Mark { frame: 0, time: now, length: 0, side };
+    sink.fact(kit::Fact::Unused, kit::Seen { mark, from: server, to: client });
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{Mark, Payload, Recent, RecentMap, Time};
+use crate::kit::{Mark, Payload, RecentMap, Time};
 
 use super::digest::CHALLENGE;
 
@@ -53,8 +53,6 @@ pub(super) struct Check {
 pub struct Book {
     pub(super) registered: RecentMap<Server, ()>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
-    /// Challenges that a master has handed out to a host.
-    pub(super) challenges: Recent,
     checks: HashMap<CheckKey, Check>,
 }
 

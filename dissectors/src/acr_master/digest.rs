@@ -1,7 +1,7 @@
 //! The proof of a player: HMAC-SHA256 over both sides' random bytes.
 
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 /// Bytes of the client's nonce.
 pub(super) const NONCE: usize = 48;
@@ -9,6 +9,12 @@ pub(super) const NONCE: usize = 48;
 pub(super) const CHALLENGE: usize = 128;
 /// Bytes of the digest.
 pub(super) const DIGEST: usize = 32;
+
+/// Stands for bytes that are compared with others.
+pub(super) fn fingerprint(bytes: &[u8]) -> u128 {
+    let digest = Sha256::digest(bytes);
+    digest.first_chunk().map_or(0, |front| u128::from_be_bytes(*front))
+}
 
 /// Whether a digest proves the key.
 pub(super) fn is_right(

@@ -20,7 +20,7 @@ mod messages;
 mod params;
 mod request;
 mod response;
-mod rules;
+pub(crate) mod rules;
 mod servers;
 mod talk;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Buffer, Closed, Context, Evidence, Framed, Mark, Payload, Side, Sink, Span, Time, Unread,
+    Buffer, Closed, Context, Evidence, Fact, Framed, Mark, Payload, Side, Sink, Span, Time, Unread,
 };
 
 use super::book::{Challenged, CheckKey, Server};
@@ -159,11 +159,7 @@ fn challenged<S: Sink>(
     }
     let (Some(challenge), Some(id)) = (answer.challenge, request.id) else { return };
     let most = cx.settings.limits.remembered;
-    let fact = (payload.from, payload.to.ip(), *challenge);
-    if let Some(known) = cx.book.challenges.contains(&fact) {
-        rules::challenge_fresh(!known, answer.auth_at, sink);
-    }
-    cx.book.challenges.insert(&fact, most);
+    sink.fact(Fact::HandedOut(digest::fingerprint(challenge.as_slice())), payload.seen());
     let has_key = request.user.as_deref().is_some_and(|user| key_of(cx, user).is_some());
     let state = Challenged {
         used: false,

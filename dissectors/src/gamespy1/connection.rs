@@ -1,10 +1,12 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
-use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Read, Side, Sink, Span, Time};
+use crate::kit::{
+    Closed as How, Context, Evidence, Fact, Mark, Payload, Read, Side, Sink, Span, Time,
+};
 
 use super::book;
 use super::codes::{Challenges, Worth};
-use super::list::Form;
+use super::list::{self, Form};
 use super::rules::{Closed, Closing, Grant};
 use super::validate::RESPONSE;
 use super::words::Words;
@@ -199,6 +201,10 @@ pub(super) fn list_response<S: Sink>(
         return;
     }
     master_speaks(cx, payload, false, false, sink);
+    if complete.is_some() {
+        let servers = list::servers(payload.bytes);
+        servers.for_each(|server| sink.fact(Fact::Listed(server), payload.seen()));
+    }
     let connection = cx.talk.connection();
     connection.asked = None;
     let worth = connection.validated.as_ref().map(|validated| validated.worth);

@@ -1,5 +1,7 @@
 //! The servers a master lists: as text, as blocks of six bytes, or enciphered.
 
+use std::net::SocketAddr;
+
 use crate::kit::{Cut, Read, Reader, Sink, Span, decode};
 
 use super::decode::{ENDINGS, framing};
@@ -76,6 +78,23 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], sink: &mut S) -> bool {
         Ok(())
     });
     end.is_some()
+}
+
+/// The servers that a list names, in either form that can be read.
+pub(super) fn servers(bytes: &[u8]) -> impl Iterator<Item = SocketAddr> {
+    let text = bytes.starts_with(b"\\ip\\") || bytes.starts_with(b"\\final");
+    let (text, blocks) = if text {
+        (bytes, &[][..])
+    } else {
+        (&[][..], bytes.get(..blocks_end(bytes).unwrap_or(bytes.len())).unwrap_or_default())
+    };
+    let text = Text::new(text, 0).filter(|pair| pair.key == b"ip");
+    let text = text.filter_map(|pair| std::str::from_utf8(pair.text()).ok()?.parse().ok());
+    text.chain(blocks.chunks_exact(BLOCK).map(|block| {
+        let address = [0, 1, 2, 3].map(|at| block.get(at).copied().unwrap_or_default());
+        let port = [4, 5].map(|at| block.get(at).copied().unwrap_or_default());
+        (address, u16::from_be_bytes(port)).into()
+    }))
 }
 
 fn closing<S: Sink>(r: &mut Reader<'_, S>) {

@@ -11,7 +11,7 @@
 //! ciphered with the game's key, of which one only is known here.
 //!
 //! What one pair of hosts shows is judged here. Whether a client queries the servers it was told of
-//! (GS1032) takes more than two hosts to see: that rule is told here, not judged.
+//! (GS1032) takes more than two hosts to see: that rule is told here, and judged by the ledger.
 
 mod answers;
 mod book;
@@ -22,7 +22,7 @@ mod decode;
 mod fields;
 mod list;
 mod messages;
-mod rules;
+pub(crate) mod rules;
 mod stream;
 mod talk;
 mod uplink;

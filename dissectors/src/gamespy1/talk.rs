@@ -1,6 +1,6 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
-use crate::kit::{Context, Evidence, Mark, Payload, Side, Sink, Time, Transport};
+use crate::kit::{Context, Evidence, Fact, Mark, Payload, Side, Sink, Time, Transport};
 
 use super::answers::{self, Answers};
 use super::connection::{self, Connection};
@@ -207,6 +207,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
     if asks_master || !words.is_sound() || payload.lost {
         return;
     }
+    sink.fact(Fact::Queried, payload.seen());
     let asked = Asked { mark: payload.mark(), word };
     if cx.talk.asked.is_none() {
         cx.talk.asked = Some(asked);

@@ -3,6 +3,7 @@
 //! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
 //! threads, terminals and output formats.
 
+mod fact;
 mod field;
 mod judge;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod rule;
 mod sink;
 mod tree;
 
+pub use fact::{Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use pairs::{Pair, PairFields, Pairs};

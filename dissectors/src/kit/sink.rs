@@ -1,7 +1,7 @@
 //! Where what a decoder finds goes. Nothing comes back, so a sink cannot alter what is decoded.
 
 use crate::kit::{
-    Evidence, Field, Finding, Judge, Mark, Message, Payload, Rule, Span, Tree, Verdict,
+    Evidence, Fact, Field, Finding, Judge, Mark, Message, Payload, Rule, Seen, Span, Tree, Verdict,
 };
 
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
@@ -40,6 +40,9 @@ pub trait Sink {
     /// What is known of the recording round the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
+    /// The message shows something that matters beyond its flow.
+    #[inline(always)]
+    fn fact(&mut self, _: Fact, _: Seen) {}
     /// The message is complete: everything since the last `end` belongs to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}

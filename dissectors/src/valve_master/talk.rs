@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{Context, Evidence, Mark, Payload, Recent, Sink, Span, Time};
+use crate::kit::{Context, Evidence, Fact, Mark, Payload, Recent, Sink, Span, Time};
 
 use super::ValveMaster;
 use super::decode::{self, Known, Reply, Said};
@@ -195,6 +195,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
         cx.talk.long(timeout, |long| long.registration().join(join, timeout))
     };
     unanswered(cx, Owed::Join, joined.given_up, payload.time, sink);
+    sink.fact(Fact::Joined, payload.seen());
     let at = whole(payload);
     if joined.after_quit {
         rules::after_quit(true, at, sink);

@@ -64,7 +64,7 @@ pub(super) fn info_challenged<S: Sink>(asked: &Asked, answer: Answer, at: Span, 
 
 rule! {
     /// A challenge proves that its user can receive at an address; accepted from others it proves nothing.
-    pub SEC004 "challenge-shared" { severity: Warning, who: Server, needs: Message,
+    pub SEC004 "challenge-shared" { severity: Warning, who: Server, needs: Beginning,
         asks: "a challenge issued to one address is not accepted from another",
         cite: [],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5
@@ -73,6 +73,11 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5
 0.10 d > s  FFFFFFFF 55 4BA1D522
 0.12 s > d  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
+}
+
+/// A challenge is accepted from the address that it was given to.
+pub(in crate::a2s) fn own_challenge<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&SEC004, true, at, String::new);
 }
 
 /// The same unasked answer, over and over.
@@ -89,4 +94,9 @@ rule! {
         cite: [],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: reflected!("0.00" "0.01" "0.02" "0.03" "0.04" "0.05" "0.06" "0.07" "0.08" "0.09" "0.10" "0.11" "0.12" "0.13" "0.14" "0.15" "0.16" "0.17" "0.18" "0.19" "0.20" "0.21" "0.22" "0.23" "0.24" "0.25" "0.26" "0.27" "0.28" "0.29" "0.30" "0.31") }
+}
+
+/// An answer goes to who asked.
+pub(in crate::a2s) fn answered_asker<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&SEC005, true, at, String::new);
 }

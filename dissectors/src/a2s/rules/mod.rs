@@ -46,13 +46,13 @@ mod layout;
 mod lists;
 mod split;
 
-pub(super) use abuse::*;
+pub(crate) use abuse::*;
 pub(super) use challenge::*;
 pub(super) use exchange::*;
 pub(super) use info::*;
 pub(super) use layout::*;
 pub(super) use lists::*;
-pub(super) use split::*;
+pub(crate) use split::*;
 
 use crate::kit::Rule;
 

@@ -40,7 +40,7 @@ mod state;
 
 pub(super) use request::*;
 pub(super) use response::*;
-pub(super) use state::*;
+pub(crate) use state::*;
 
 use crate::kit::Rule;
 

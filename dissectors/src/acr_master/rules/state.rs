@@ -26,7 +26,8 @@ pub(in crate::acr_master) fn register_missing<S: Sink>(port: u64, mark: &Mark, s
 }
 
 rule! {
-    /// A challenge that comes again lets an old answer be played again.
+    /// A challenge that comes again lets an old answer be played again. The ledger judges it, over
+    /// all servers of a master.
     pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
         asks: "no challenge is handed out twice",
         cite: [(AcrMaster, "Specification", "cryptography-grade 1024-bit random challenge")],
@@ -34,11 +35,6 @@ rule! {
             asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'cd'*128" r"'\n*a\n'")),
         wrong: challenged!(
             asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'ab'*128" r"'\n*a\n'")) }
-}
-
-/// `fresh`: not among the challenges that this master has handed out to this host.
-pub(in crate::acr_master) fn challenge_fresh<S: Sink>(fresh: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR031, fresh, at, || "this challenge was handed out before".into());
 }
 
 rule! {

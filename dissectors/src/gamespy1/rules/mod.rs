@@ -51,7 +51,7 @@ mod uplink;
 
 pub(super) use challenge::*;
 pub(super) use listing::*;
-pub(super) use query::*;
+pub(crate) use query::*;
 pub(super) use text::*;
 pub(super) use uplink::*;
 

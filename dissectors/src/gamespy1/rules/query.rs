@@ -99,8 +99,8 @@ pub(in crate::gamespy1) fn unfinished<S: Sink>(
 rule! {
     /// A list that nobody queries was fetched for nothing: by a tool, perhaps, and not by a game.
     ///
-    /// It takes more than one pair of hosts to see: the conversation of one pair does not judge it.
-    pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Answer,
+    /// It takes more than one pair of hosts to see: the ledger judges it.
+    pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
         asks: "a client queries the servers of the list it got",
         cite: [(Networks333, "Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'"),

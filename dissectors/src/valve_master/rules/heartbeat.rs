@@ -37,7 +37,7 @@ rule! {
         right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
         wrong: registered!("300.00 s:27015 > m  ", goldsrc!("1339895702")) }
 }
-// Told here, not judged: it takes all flows of a server to see it.
+// Told here, and judged by the ledger: it takes all flows of a server to see it.
 rule! {
     /// Clients ask one of the masters: a server that joins only one is not found by those who ask the other.
     pub VM046 "two-masters" { severity: Note, who: Server, needs: Beginning,

@@ -66,7 +66,7 @@ mod query;
 mod reply;
 
 pub(super) use exchange::*;
-pub(super) use heartbeat::*;
+pub(crate) use heartbeat::*;
 pub(super) use info::*;
 pub(super) use join::*;
 pub(super) use paging::*;

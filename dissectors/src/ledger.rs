@@ -1,0 +1,360 @@
+//! Rules that span more than a pair of hosts: one server seen by many clients, one server's
+//! masters, one client's list and its queries, one master's challenges.
+//!
+//! Talks tell [`Fact`]s; what they come to is told when the capture has been read. The ledger keeps
+//! a bounded number of entries of each kind: once one does not fit, what is missing proves nothing
+//! any more.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::a2s::rules::{A2S053, SEC004, SEC005};
+use crate::acr_master::rules::ACR031;
+use crate::gamespy1::rules::GS1032;
+use crate::kit::{Evidence, Fact, FlowFacts, Rule, Seen, Time, Who};
+use crate::valve_master::rules::VM046;
+
+/// Entries of a kind.
+const MOST: usize = 1 << 18;
+
+/// Servers of one list that are remembered.
+const LISTED: usize = 1 << 14;
+
+/// Answers within one second to an address that never asked, from which on they are no accident.
+const UNASKED: u32 = 30;
+
+/// Nanoseconds of the window in which they are counted.
+const WINDOW: i64 = 1_000_000_000;
+
+/// Addresses that leave a server's challenge unused from which on they are no accident.
+const UNUSED: usize = 100;
+
+/// A message, and what is known of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Witness {
+    /// The message.
+    pub seen: Seen,
+    /// The flow's number.
+    pub flow: u32,
+    /// The flow's first packet opens a conversation.
+    pub began: bool,
+}
+
+/// A rule judged by several flows.
+#[derive(Clone, Debug)]
+pub struct Ruling {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// Whether it was kept.
+    pub ok: bool,
+    /// What is known of the recording.
+    pub evidence: Evidence,
+    /// The message to look at.
+    pub witness: Witness,
+    /// Which part its sender plays.
+    pub speaker: Who,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// What is known across flows.
+#[derive(Default)]
+pub struct Ledger {
+    /// To whom a server first gave a challenge.
+    challenged: HashMap<(SocketAddr, u32), IpAddr>,
+    accepted: Vec<(u32, Witness)>,
+    challengers: BTreeMap<SocketAddr, Challenger>,
+    unasked: BTreeMap<IpAddr, Flood>,
+    layouts: HashMap<SocketAddr, (&'static str, u32)>,
+    masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
+    lists: BTreeMap<IpAddr, List>,
+    handed_out: HashSet<(SocketAddr, u128)>,
+    rulings: Vec<Ruling>,
+    full: bool,
+}
+
+/// A server that gives challenges.
+struct Challenger {
+    latest: Witness,
+    unused: BTreeSet<IpAddr>,
+}
+
+/// Answers to an address that never asked.
+struct Flood {
+    latest: Witness,
+    count: u64,
+    /// When the window began, and how many have come in it.
+    window: (Time, u32),
+    /// The most that came in one.
+    most: u32,
+}
+
+/// What a client was listed, and whether it asked any of it.
+struct List {
+    servers: HashSet<SocketAddr>,
+    witness: Witness,
+    queried: bool,
+}
+
+impl Ledger {
+    /// Takes a fact that a message of this flow shows.
+    pub fn fact(&mut self, fact: Fact, seen: Seen, flow: &FlowFacts) {
+        let witness = Witness { seen, flow: flow.number, began: flow.began };
+        match fact {
+            Fact::Challenged(challenge) => self.challenge(challenge, witness),
+            Fact::Accepted(challenge) => {
+                if self.has_room(self.accepted.len()) {
+                    self.accepted.push((challenge, witness));
+                }
+            }
+            Fact::Unused => {
+                if let Some(server) = self.challengers.get_mut(&seen.from)
+                    && server.unused.len() < UNUSED
+                {
+                    server.unused.insert(seen.to.ip());
+                }
+            }
+            Fact::Unasked => self.unasked(witness),
+            Fact::Split(layout) => self.split(layout, witness),
+            Fact::Joined => {
+                if self.has_room(self.masters.len()) {
+                    let first = (BTreeSet::new(), witness);
+                    let (masters, _) = self.masters.entry(seen.from).or_insert(first);
+                    if masters.len() < 2 {
+                        masters.insert(seen.to);
+                    }
+                }
+            }
+            Fact::Listed(server) => {
+                if self.has_room(self.lists.len()) {
+                    let first = List { servers: HashSet::new(), witness, queried: false };
+                    let list = self.lists.entry(seen.to.ip()).or_insert(first);
+                    if list.servers.len() < LISTED {
+                        list.servers.insert(server);
+                    }
+                }
+            }
+            Fact::Queried => {
+                if let Some(list) = self.lists.get_mut(&seen.from.ip()) {
+                    list.queried |= list.servers.contains(&seen.to);
+                }
+            }
+            Fact::HandedOut(challenge) => self.handed_out(challenge, witness),
+        }
+    }
+
+    fn has_room(&mut self, entries: usize) -> bool {
+        self.full |= entries >= MOST;
+        entries < MOST
+    }
+
+    fn rule(&mut self, rule: &'static Rule, ok: bool, witness: Witness, who: Who, detail: String) {
+        if self.has_room(self.rulings.len()) {
+            let evidence = Evidence { began: witness.began, ..Evidence::default() };
+            self.rulings.push(Ruling { rule, ok, evidence, witness, speaker: who, detail });
+        }
+    }
+
+    fn challenge(&mut self, challenge: u32, witness: Witness) {
+        let Seen { from, to, .. } = witness.seen;
+        if self.has_room(self.challenged.len()) {
+            self.challenged.entry((from, challenge)).or_insert(to.ip());
+        }
+        if self.has_room(self.challengers.len()) {
+            let first = Challenger { latest: witness, unused: BTreeSet::new() };
+            self.challengers.entry(from).or_insert(first).latest = witness;
+        }
+    }
+
+    fn unasked(&mut self, witness: Witness) {
+        if !self.has_room(self.unasked.len()) {
+            return;
+        }
+        let now = witness.seen.mark.time;
+        let first = Flood { latest: witness, count: 0, window: (now, 0), most: 0 };
+        let flood = self.unasked.entry(witness.seen.to.ip()).or_insert(first);
+        flood.latest = witness;
+        flood.count += 1;
+        if now.since(flood.window.0) > WINDOW {
+            flood.window = (now, 0);
+        }
+        flood.window.1 = flood.window.1.saturating_add(1);
+        flood.most = flood.most.max(flood.window.1);
+    }
+
+    /// The first split answer of a flow; what follows in the flow is judged there.
+    fn split(&mut self, layout: &'static str, witness: Witness) {
+        if !self.has_room(self.layouts.len()) {
+            return;
+        }
+        let first = (layout, witness.flow);
+        let (before, flow) = *self.layouts.entry(witness.seen.from).or_insert(first);
+        if flow != witness.flow {
+            let detail = format!("the {layout} layout here, the {before} layout to another client");
+            self.rule(&A2S053, before == layout, witness, Who::Server, detail);
+        }
+    }
+
+    fn handed_out(&mut self, challenge: u128, witness: Witness) {
+        if !self.has_room(self.handed_out.len()) {
+            return;
+        }
+        let fresh = self.handed_out.insert((witness.seen.from, challenge));
+        let detail = "this challenge was handed out before".to_owned();
+        self.rule(&ACR031, fresh, witness, Who::Master, detail);
+    }
+
+    /// What it all comes to, in the order of the packets.
+    pub fn review(mut self) -> Vec<Ruling> {
+        for (challenge, witness) in std::mem::take(&mut self.accepted) {
+            let given = self.challenged.get(&(witness.seen.from, challenge));
+            if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
+                let detail = format!("the challenge {} was given to {given}", challenge as i32);
+                self.rule(&SEC004, false, witness, Who::Server, detail);
+            }
+        }
+        for (victim, flood) in std::mem::take(&mut self.unasked) {
+            if flood.most >= UNASKED {
+                let Flood { count, most, .. } = flood;
+                let detail = format!(
+                    "{count} answers went to {victim}, which never asked: {most} within a second"
+                );
+                self.rule(&SEC005, false, flood.latest, Who::Server, detail);
+            }
+        }
+        for (_, server) in std::mem::take(&mut self.challengers) {
+            if server.unused.len() >= UNUSED {
+                let detail = format!(
+                    "{UNUSED} addresses or more sent one packet and left the challenge unused"
+                );
+                self.rule(&SEC005, false, server.latest, Who::Server, detail);
+            }
+        }
+        // Who is not seen to turn to others may do so where nobody records: only the user knows.
+        for (_, (masters, witness)) in std::mem::take(&mut self.masters) {
+            let witness = Witness { began: false, ..witness };
+            let detail = "the server joins this master and no other".to_owned();
+            self.rule(&VM046, masters.len() > 1, witness, Who::Server, detail);
+        }
+        for (_, list) in std::mem::take(&mut self.lists) {
+            let witness = Witness { began: false, ..list.witness };
+            let count = list.servers.len();
+            let servers = if count == 1 { "the server" } else { "any of the servers" };
+            let detail = format!("the client never queries {servers} that it was listed");
+            self.rule(&GS1032, list.queried, witness, Who::Master, detail);
+        }
+        let mut rulings = self.rulings;
+        for ruling in &mut rulings {
+            ruling.evidence.lossy |= self.full && !ruling.ok;
+        }
+        rulings.sort_by_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
+        rulings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::{Mark, Side, Transport};
+
+    use super::*;
+
+    fn seen(frame: u64, from: &str, to: &str) -> (Seen, FlowFacts) {
+        let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
+        let time = Time(frame as i64 * 1_000_000);
+        let mark = Mark { frame, time, length: 9, side: Side::First };
+        let number = frame as u32;
+        let transport = Transport::Udp;
+        let flow =
+            FlowFacts { ends: [from, to], began: true, seen: [true, false], number, transport };
+        (Seen { mark, from, to }, flow)
+    }
+
+    fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
+        let mut ledger = Ledger::default();
+        for (frame, (fact, from, to)) in (1..).zip(facts) {
+            let (seen, flow) = seen(frame, from, to);
+            ledger.fact(*fact, seen, &flow);
+        }
+        let told = |ruling: &Ruling| {
+            (ruling.rule.code.to_string(), ruling.ok, ruling.witness.seen.mark.frame)
+        };
+        ledger.review().iter().map(told).collect()
+    }
+
+    const S: &str = "10.0.0.2:27015";
+    const C: &str = "10.0.0.1:50000";
+    const D: &str = "10.0.1.1:50000";
+
+    #[test]
+    fn a_challenge_given_to_another_address_is_shared() {
+        let shared = [(Fact::Challenged(7), S, C), (Fact::Accepted(7), S, D)];
+        assert_eq!(review(&shared), [("SEC004".to_owned(), false, 2)]);
+        let other_port = [(Fact::Challenged(7), S, C), (Fact::Accepted(7), S, "10.0.0.1:50001")];
+        assert_eq!(review(&other_port), []);
+        let never_given = [(Fact::Challenged(8), S, C), (Fact::Accepted(7), S, D)];
+        assert_eq!(review(&never_given), []);
+    }
+
+    #[test]
+    fn a_few_unasked_answers_are_no_flood_and_neither_are_many_over_a_long_time() {
+        let answers = [(Fact::Unasked, S, C); 29];
+        assert_eq!(review(&answers), []);
+        assert_eq!(review(&[answers[0]; 30]), [("SEC005".to_owned(), false, 30)]);
+        let mut ledger = Ledger::default();
+        for frame in 0..200 {
+            let (seen, flow) = seen(frame * 100, S, C);
+            ledger.fact(Fact::Unasked, seen, &flow);
+        }
+        assert!(ledger.review().is_empty());
+    }
+
+    #[test]
+    fn one_packet_sources_are_counted_by_address() {
+        let unused = |addresses: u32| {
+            let mut ledger = Ledger::default();
+            for n in 0..200 {
+                let client = format!("10.9.0.{}:{}", n % addresses, 40_000 + n);
+                let (challenge, flow) = seen(u64::from(n) + 1, S, &client);
+                ledger.fact(Fact::Challenged(n), challenge, &flow);
+                let (unused, flow) = seen(0, S, &client);
+                ledger.fact(Fact::Unused, unused, &flow);
+            }
+            ledger.review().len()
+        };
+        assert_eq!(unused(99), 0);
+        assert_eq!(unused(100), 1);
+    }
+
+    #[test]
+    fn one_server_has_one_layout_for_all() {
+        let facts = [
+            (Fact::Split("Orange Box"), S, C),
+            (Fact::Split("Orange Box"), S, D),
+            (Fact::Split("GoldSrc"), S, "10.0.2.1:50000"),
+        ];
+        let rulings = [("A2S053".to_owned(), true, 2), ("A2S053".to_owned(), false, 3)];
+        assert_eq!(review(&facts), rulings);
+    }
+
+    #[test]
+    fn a_challenge_comes_once_whoever_gets_it() {
+        let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
+        let facts =
+            [(Fact::HandedOut(7), m, C), (Fact::HandedOut(7), n, C), (Fact::HandedOut(7), m, D)];
+        let rulings = [(true, 1), (true, 2), (false, 3)];
+        assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
+    }
+
+    #[test]
+    fn lists_and_masters_are_told_at_their_first_message() {
+        let server = "10.0.0.2:7778";
+        let m = "10.0.0.9:28900";
+        let listed = Fact::Listed(server.parse().unwrap());
+        let queried = [(listed, m, C), (Fact::Queried, C, server)];
+        assert_eq!(review(&queried), [("GS1032".to_owned(), true, 1)]);
+        assert_eq!(review(&queried[..1]), [("GS1032".to_owned(), false, 1)]);
+        let joins = [(Fact::Joined, S, m), (Fact::Joined, S, "10.0.1.9:27010")];
+        assert_eq!(review(&joins), [("VM046".to_owned(), true, 1)]);
+        assert_eq!(review(&joins[..1]), [("VM046".to_owned(), false, 1)]);
+    }
+}
