@@ -5,11 +5,9 @@ mod messages;
 use std::net::IpAddr;
 
 use crate::exchange::Setting;
-use crate::samples::{Sample, play};
+use crate::samples::{Sample, play, record};
 use crate::wire::tunnel::{self, Gre};
-use crate::wire::{
-    ByteOrder, Capture, Interface, Ip, Link, PcapNg, TimedPacket, ethernet, ethertype,
-};
+use crate::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, ethernet, ethertype};
 use messages::{
     SPLIT_SIZE, player_response, rules_response, split_compressed, split_goldsrc, split_old_source,
     split_orange_box,
@@ -182,16 +180,6 @@ fn vlan_ipv6_fragments() -> Vec<u8> {
     }
     record(&mut file, plain, &packets);
     file.done()
-}
-
-/// Records the packets of an interface, and at their end that none was dropped.
-fn record(file: &mut PcapNg, interface: u32, packets: &[TimedPacket]) {
-    for packet in packets {
-        file.enhanced(interface, packet);
-    }
-    if let Some(last) = packets.last() {
-        file.statistics(interface, last.time, packets.len() as u64, 0);
-    }
 }
 
 /// Puts an IP packet into another, or a frame into one.
