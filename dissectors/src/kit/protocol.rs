@@ -117,8 +117,10 @@ pub struct Message {
     pub label: &'static str,
     /// Who speaks it.
     pub speaker: Who,
-    /// The one-line summary: `{field}` is a field's value, `{field#}` how many are in a list; what
-    /// stands in `[ ]` is left out where a field in it is absent.
+    /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}` how
+    /// many are in a list, `{field# server}` the same with its noun (`property/properties` where the
+    /// plural is irregular), `{field?text}` the text if a flag is set. What stands in `[ ]` is left
+    /// out where a field in it is absent, or a flag not set.
     pub gist: &'static str,
 }
 

@@ -48,8 +48,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-split-order.pcap",
-        shows: "parts of split answers out of order, repeated, of two answers interleaved, and \
-                one that never comes",
+        shows: "parts of split answers out of order, repeated, of two answers interleaved, and - a \
+                fault - one that never comes",
         make: order,
     },
     Sample {
@@ -60,9 +60,9 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-quirks.pcap",
-        shows: "what real servers and clients do beside the document: a challenge of 0, padding, \
-                two inner headers, texts, unknown messages, lists cut off, other charsets, bytes \
-                too many, several answers",
+        shows: "what real servers and clients do beside the document, faults and known forms: a \
+                challenge of 0, padding, two inner headers, texts, unknown messages, lists cut \
+                off, other charsets, bytes too many, several answers",
         make: quirks,
     },
     Sample {

@@ -68,7 +68,8 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
             sink.judged(&VM042, true, at, String::new);
             sink.judged(&VM040, false, at, || match value {
                 Some(value) if value == given.swap_bytes() => {
-                    format!("reads the master's {:02X?} as big-endian", given.to_le_bytes())
+                    let [a, b, c, d] = given.to_le_bytes();
+                    format!("reads the master's {a:02X} {b:02X} {c:02X} {d:02X} as big-endian")
                 }
                 Some(value) => format!(
                     "the challenge is {}, the master gave {}",
