@@ -14,6 +14,7 @@
 //! - [`session`] leads each packet through these, to the protocol's dissector and to a view.
 //! - [`check`] turns judgements into verdicts.
 //! - [`report`] writes what a view was told: text, JSON, tables.
+//! - [`config`] reads what a project has settled for all its runs: `gamewire.toml`.
 //! - [`commands`] are what users type; [`cli`] is how they type it.
 //!
 //! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
@@ -22,6 +23,7 @@ pub mod capture;
 pub mod check;
 pub mod cli;
 pub mod commands;
+pub mod config;
 pub mod flows;
 pub mod net;
 pub mod report;

@@ -6,8 +6,7 @@
 
 mod found;
 mod outcome;
-
-use std::net::SocketAddr;
+mod selection;
 
 use dissectors::Id;
 use dissectors::catalogue;
@@ -21,60 +20,10 @@ use crate::session::{Scene, Session, Told, View};
 
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome};
+pub use selection::{Host, Ignore, Selection, rule, severity};
 
 /// Findings of one rule that are kept; further ones are counted.
 const KEPT: u64 = 1000;
-
-/// Which findings count.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Only these rules, if there are any.
-    pub select: Vec<&'static Rule>,
-    /// Not these rules.
-    pub ignore: Vec<&'static Rule>,
-    /// Only what this kind of party did.
-    pub who: Option<Who>,
-    /// Only what this host did.
-    pub host: Option<Host>,
-}
-
-/// A party to look at: an address, and perhaps a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// The address.
-    pub address: std::net::IpAddr,
-    /// The port; any, if none.
-    pub port: Option<u16>,
-}
-
-impl Host {
-    fn is(self, party: SocketAddr) -> bool {
-        self.address == party.ip() && self.port.is_none_or(|port| port == party.port())
-    }
-}
-
-impl std::str::FromStr for Host {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Host, String> {
-        if let Ok(end) = text.parse::<SocketAddr>() {
-            return Ok(Host { address: end.ip(), port: Some(end.port()) });
-        }
-        let address = text.trim_start_matches('[').trim_end_matches(']');
-        match address.parse() {
-            Ok(address) => Ok(Host { address, port: None }),
-            Err(_) => Err("write it as 10.0.0.2, 10.0.0.2:27015 or [::1]:27015".to_owned()),
-        }
-    }
-}
-
-impl Selection {
-    /// Whether a rule counts at all.
-    pub fn has(&self, rule: &Rule) -> bool {
-        let among = |rules: &[&Rule]| rules.iter().any(|other| other.code == rule.code);
-        (self.select.is_empty() || among(&self.select)) && !among(&self.ignore)
-    }
-}
 
 /// Judges a capture.
 pub struct Checker {
@@ -86,7 +35,7 @@ pub struct Checker {
     found: Vec<Found>,
     kept: Box<[u64; CODES]>,
     left_out: u64,
-    /// What was counted but does not count: findings of parties that were not asked for.
+    /// What was counted but does not count: findings that the selection leaves out.
     others: Box<[[u64; 2]; CODES]>,
     messages: u64,
     cut: bool,
@@ -97,7 +46,7 @@ impl Checker {
     /// Nothing judged yet.
     pub fn new(selection: Selection) -> Checker {
         Checker {
-            judge: Judge::default(),
+            judge: Judge::new(selection.severities.clone()),
             ledger: Ledger::default(),
             selection,
             scene: None,
@@ -129,6 +78,7 @@ impl Checker {
             let counts = self.judge.counts(rule);
             RuleOutcome {
                 rule,
+                severity: self.selection.severities.of(rule),
                 passed: counts.passed + u64::from(self.is_kept_by_silence(rule, session)),
                 failed: counts.failed.saturating_sub(failed),
                 inconclusive: counts.inconclusive.saturating_sub(inconclusive),
@@ -193,11 +143,7 @@ impl Checker {
         }
         let Some(scene) = &self.scene else { return };
         let found = Found::of(finding, scene, message);
-        let wanted = self.selection.who.is_none_or(|who| found.who() == who)
-            && self
-                .selection
-                .host
-                .is_none_or(|host| found.party.is_some_and(|party| host.is(party)));
+        let wanted = self.selection.wants(&found);
         let at = found.rule.code.index();
         if !wanted {
             match found.verdict {

@@ -34,6 +34,8 @@ impl Fared {
 pub struct RuleOutcome {
     /// Which rule.
     pub rule: &'static Rule,
+    /// How much a breach weighs, as the user has it.
+    pub severity: Severity,
     /// Kept.
     pub passed: u64,
     /// Broken.
@@ -96,7 +98,7 @@ impl Outcome {
 
     /// Whether a rule was broken that weighs at least so much.
     pub fn is_broken(&self, least: Severity) -> bool {
-        self.rules.iter().any(|rule| rule.failed > 0 && rule.rule.severity >= least)
+        self.rules.iter().any(|rule| rule.failed > 0 && rule.severity >= least)
     }
 
     /// The verdict over all rules: broken means broken at `least` or above.

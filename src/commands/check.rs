@@ -2,11 +2,14 @@
 
 use std::io::{self, Write};
 
+use dissectors::kit::{Rule, Severity};
+
 use crate::Terminal;
-use crate::check::{Checker, Fared, Outcome, Selection};
+use crate::check::{Checker, Fared, Ignore, Outcome, Selection};
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, read};
 use crate::commands::{Failure, painted};
+use crate::config::{self, Config};
 use crate::report::check::{github, json, junit, sarif, text};
 use crate::session::Session;
 use crate::text::escaped;
@@ -23,15 +26,13 @@ pub fn run(
 ) -> Result<bool, Failure> {
     let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     let names = merged.collect();
-    let selection = Selection {
-        select: args.select.clone(),
-        ignore: args.ignore.clone(),
-        who: args.who,
-        host: args.host,
-    };
+    let config = args.input.config.load()?;
+    let demands = Demands::of(args, &config);
+    let selection = selection(args, &config, err);
     let checker = Checker::new(selection.clone());
     let mut checking = Checking {
         args,
+        demands,
         selection,
         checker,
         names,
@@ -41,7 +42,7 @@ pub fn run(
         missing: Vec::new(),
         out,
     };
-    let ran = read(&args.input, &mut checking, err, terminal.err && !terminal.out);
+    let ran = read(&args.input, &config, &mut checking, err, terminal.err && !terminal.out);
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
     if !outcomes.is_empty() {
@@ -55,8 +56,49 @@ pub fn run(
     Ok(found || !missing.is_empty())
 }
 
+/// What is not judged by these rules, what by these only, and what everything weighs. What the
+/// command line selects is judged whatever the configuration ignores.
+fn selection(args: &Check, config: &Config, err: &mut dyn Write) -> Selection {
+    let (mut ignores, warnings) = config.ignores(config::today());
+    for warning in warnings {
+        writeln!(err, "gamewire: warning: {warning}").ok();
+    }
+    ignores.retain(|ignore| !args.select.iter().any(|rule| rule.code == ignore.rule.code));
+    ignores.extend(args.ignore.iter().map(|&rule| Ignore { rule, host: None }));
+    Selection {
+        select: args.select.clone(),
+        ignores,
+        who: args.who,
+        host: args.host,
+        severities: config.severities.clone(),
+    }
+}
+
+/// What is asked of every capture.
+struct Demands {
+    /// The least severity that fails.
+    least: Severity,
+    /// Captures are vouched for as complete.
+    complete: bool,
+    /// Rules that must be exercised.
+    require: Vec<&'static Rule>,
+}
+
+impl Demands {
+    /// What the command line asks; else what the configuration asks.
+    fn of(args: &Check, config: &Config) -> Demands {
+        let require = if args.require.is_empty() { &config.require } else { &args.require };
+        Demands {
+            least: args.fail_on.or(config.fail_on).unwrap_or(Severity::Error),
+            complete: args.complete.unwrap_or(config.complete),
+            require: require.clone(),
+        }
+    }
+}
+
 struct Checking<'a> {
     args: &'a Check,
+    demands: Demands,
     selection: Selection,
     checker: Checker,
     /// The captures' names; those that are left.
@@ -83,7 +125,7 @@ impl Command for Checking<'_> {
     }
 
     fn complete(&self) -> bool {
-        self.args.complete
+        self.demands.complete
     }
 
     fn check(&mut self) -> io::Result<()> {
@@ -99,7 +141,7 @@ impl Command for Checking<'_> {
             self.names.pop_front().into_iter().collect()
         };
         let outcome = checker.outcome(names, session);
-        self.found |= outcome.is_broken(self.args.fail_on);
+        self.found |= outcome.is_broken(self.demands.least);
         self.require(&outcome);
         if self.args.format != CheckFormat::Text {
             self.outcomes.push(outcome);
@@ -107,14 +149,14 @@ impl Command for Checking<'_> {
         }
         let paint = painted(self.args.color, self.terminal.out);
         let mut lines = String::new();
-        text::write(&outcome, self.args.fail_on, paint, &mut lines);
+        text::write(&outcome, self.demands.least, paint, &mut lines);
         self.out.write_all(lines.as_bytes())
     }
 }
 
 impl Checking<'_> {
     fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
-        let least = self.args.fail_on;
+        let least = self.demands.least;
         let mut bytes = Vec::new();
         match self.args.format {
             CheckFormat::Text => {}
@@ -138,7 +180,7 @@ impl Checking<'_> {
 
     fn require(&mut self, outcome: &Outcome) {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
-        for rule in &self.args.require {
+        for rule in &self.demands.require {
             let exercised = outcome
                 .rules
                 .iter()

@@ -14,6 +14,7 @@ mod protocol;
 mod reader;
 mod recent;
 mod rule;
+mod severities;
 mod sink;
 mod tree;
 
@@ -29,5 +30,6 @@ pub use protocol::{
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
+pub use severities::Severities;
 pub use sink::{Audience, Blind, Show, Sink};
 pub use tree::{Node, Text, Tree};

@@ -60,7 +60,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
     let rules = outcome.rules.iter().map(|fared| RuleObject {
         code: fared.rule.code.to_string(),
         slug: fared.rule.slug,
-        severity: fared.rule.severity.name(),
+        severity: fared.severity.name(),
         who: fared.rule.who.name(),
         verdict: fared.fared().name(),
         passed: fared.passed,

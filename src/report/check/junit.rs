@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use dissectors::kit::Severity;
+use dissectors::kit::{Severity, Verdict};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::check::{Fared, Outcome, RuleOutcome};
@@ -35,12 +35,12 @@ pub fn write(
 
 fn case(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> TestCase {
     let rule = fared.rule;
-    let fails = fared.fared() == Fared::Fail && rule.severity >= least;
+    let fails = fared.fared() == Fared::Fail && fared.severity >= least;
     let status = match fared.fared() {
         Fared::Fail if fails => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let times = if fared.failed == 1 { "time" } else { "times" };
-            status.set_type(rule.severity.name());
+            status.set_type(fared.severity.name());
             status.set_message(format!("broken {} {times}: {}", fared.failed, rule.asks));
             status.set_description(findings(outcome, fared));
             status
@@ -70,7 +70,8 @@ fn skipped(why: String) -> TestCaseStatus {
 fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let mut text = String::new();
     let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
-    for found in of_rule.take(SHOWN) {
+    let told = of_rule.filter(|found| found.verdict != Verdict::Inconclusive);
+    for found in told.take(SHOWN) {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
         // A `String` takes everything.
         let _ = writeln!(text, "frame {}{party}: {}", found.frame(), found.detail);

@@ -4,7 +4,7 @@
 use dissectors::kit::{Rule, Severity, Verdict};
 use serde::Serialize;
 
-use crate::check::{Found, Outcome};
+use crate::check::{Found, Outcome, RuleOutcome};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -22,6 +22,8 @@ struct Log<'a> {
 #[serde(rename_all = "camelCase")]
 struct Run<'a> {
     tool: Tool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocations: Option<[Invocation; 1]>,
     column_kind: &'static str,
     results: Vec<Result_<'a>>,
 }
@@ -53,6 +55,26 @@ struct Descriptor {
 #[derive(Serialize)]
 struct Configuration {
     level: &'static str,
+}
+
+/// Says which rules do not weigh here what the catalogue says.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invocation {
+    execution_successful: bool,
+    rule_configuration_overrides: Vec<Override>,
+}
+
+#[derive(Serialize)]
+struct Override {
+    descriptor: Reference,
+    configuration: Configuration,
+}
+
+#[derive(Serialize)]
+struct Reference {
+    id: String,
+    index: usize,
 }
 
 #[derive(Serialize)]
@@ -109,12 +131,10 @@ struct Fingerprints {
 /// # Errors
 /// None that a `Vec` can have.
 pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
-    let rules: Vec<&Rule> = outcomes
-        .first()
-        .map_or_else(Vec::new, |o| o.rules.iter().map(|fared| fared.rule).collect());
+    let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
     let results = outcomes.iter().flat_map(|outcome| {
         let file = outcome.captures.first().map_or("", String::as_str);
-        outcome.findings.iter().map(|found| result(found, file, &rules)).collect::<Vec<_>>()
+        outcome.findings.iter().map(|found| result(found, file, rules)).collect::<Vec<_>>()
     });
     let log = Log {
         schema: SCHEMA,
@@ -124,9 +144,10 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
                 driver: Driver {
                     name: "gamewire",
                     version: env!("CARGO_PKG_VERSION"),
-                    rules: rules.iter().map(|rule| descriptor(rule)).collect(),
+                    rules: rules.iter().map(|fared| descriptor(fared.rule)).collect(),
                 },
             },
+            invocations: invocation(rules).map(|invocation| [invocation]),
             column_kind: "utf16CodeUnits",
             results: results.collect(),
         }],
@@ -152,7 +173,22 @@ fn descriptor(rule: &Rule) -> Descriptor {
     }
 }
 
-fn result<'a>(found: &'a Found, file: &'a str, rules: &[&Rule]) -> Result_<'a> {
+/// `None` where every rule weighs what the catalogue says.
+fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
+    let changed =
+        rules.iter().enumerate().filter(|(_, fared)| fared.severity != fared.rule.severity);
+    let overrides = changed.map(|(index, fared)| Override {
+        descriptor: Reference { id: fared.rule.code.to_string(), index },
+        configuration: Configuration { level: level(fared.severity) },
+    });
+    let overrides: Vec<_> = overrides.collect();
+    (!overrides.is_empty()).then_some(Invocation {
+        execution_successful: true,
+        rule_configuration_overrides: overrides,
+    })
+}
+
+fn result<'a>(found: &'a Found, file: &'a str, rules: &[RuleOutcome]) -> Result_<'a> {
     let (kind, level) = match found.verdict {
         Verdict::Inconclusive => ("review", "none"),
         Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
@@ -164,7 +200,7 @@ fn result<'a>(found: &'a Found, file: &'a str, rules: &[&Rule]) -> Result_<'a> {
     let gamewire = format!("{}/{party}/{}/{}", found.rule.code, found.message, found.offset);
     Result_ {
         rule_id: found.rule.code.to_string(),
-        rule_index: rules.iter().position(|rule| rule.code == found.rule.code).unwrap_or(0),
+        rule_index: rules.iter().position(|fared| fared.rule.code == found.rule.code).unwrap_or(0),
         kind,
         level,
         message: Text { text },

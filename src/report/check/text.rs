@@ -128,7 +128,7 @@ fn table(outcome: &Outcome, paint: Paint, out: &mut String) {
                 "{:<8}{:<28}{:<9}{}{pad}{:>9}{:>9}{:>14}\n",
                 fared.rule.code.to_string(),
                 fared.rule.slug,
-                fared.rule.severity.name(),
+                fared.severity.name(),
                 paint.text(tone_of(fared.fared()), verdict),
                 fared.passed,
                 fared.failed,
