@@ -1,12 +1,13 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
-use crate::kit::{Context, Evidence, Fact, PartSpan, Payload, Piece, Side, Sink, Span, Time};
+use crate::kit::{Context, Evidence, Fact, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time};
 
 /// Whole answers of a flow that late copies are told by.
 const MOST_DONE: usize = 8;
@@ -62,10 +63,10 @@ impl Parts {
     }
 }
 
+static SEED: OnceLock<Seed> = OnceLock::new();
+
 fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    SEED.get_or_init(Seed::default).hash_one(bytes)
 }
 
 /// A split packet.

@@ -5,6 +5,7 @@
 
 mod fact;
 mod field;
+mod hash;
 mod judge;
 #[cfg(test)]
 pub(crate) mod lab;
@@ -20,6 +21,7 @@ mod tree;
 
 pub use fact::{Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
+pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
