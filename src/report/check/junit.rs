@@ -57,6 +57,8 @@ fn case(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> TestCase {
     case.set_assertions(usize::try_from(fared.passed + fared.failed).unwrap_or(usize::MAX));
     if !fails && fared.fared() == Fared::Fail {
         case.set_system_out(findings(outcome, fared));
+    } else if !fails && fared.in_baseline > 0 {
+        case.set_system_out(format!("broken {} times, as the baseline has it", fared.in_baseline));
     }
     case
 }
