@@ -213,7 +213,9 @@ impl Checking<'_> {
                 }
             }
             CheckFormat::Junit => {
-                junit::write(&outcomes, least, &mut bytes).map_err(io::Error::other)?;
+                let mut document = String::new();
+                junit::write(&outcomes, least, &mut document);
+                bytes = document.into_bytes();
             }
             CheckFormat::Sarif => sarif::write(&outcomes, &mut bytes)?,
             CheckFormat::Github => {
