@@ -162,6 +162,8 @@ pub enum RulesFormat {
     Text,
     /// One JSON array
     Json,
+    /// A page with every rule explained
+    Markdown,
 }
 
 /// `gamewire rules`.
