@@ -25,7 +25,7 @@ fn project(name: &str) -> Project {
     project.play("old.pcap", &Setting::udp(27015), &players("02", "4BA1D522", "0.0"));
     let run = project.run(&["check", "--write-baseline", "known.json", "old.pcap"]);
     assert_eq!(run.code, 0, "what goes into the baseline does not fail");
-    let says = "wrote a baseline of 1 findings to ";
+    let says = "wrote a baseline of 1 finding to ";
     assert!(run.err.contains(says) && run.err.lines().count() == 1, "{}", run.err);
     project
 }

@@ -67,7 +67,8 @@ pub fn run(
     let Some(file) = &args.write_baseline else { return Ok(found || !missing.is_empty()) };
     let (count, name) = (occurred.len(), file.to_string_lossy());
     Baseline(occurred).write(file)?;
-    writeln!(err, "gamewire: wrote a baseline of {count} findings to {}", escaped(&name)).ok();
+    let findings = if count == 1 { "finding" } else { "findings" };
+    writeln!(err, "gamewire: wrote a baseline of {count} {findings} to {}", escaped(&name)).ok();
     Ok(!missing.is_empty())
 }
 
