@@ -123,6 +123,12 @@ pub struct Check {
     /// Fail if one of these rules was not exercised
     #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
     pub require: Vec<&'static Rule>,
+    /// Findings that are known and do not fail
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what is found as a baseline, and fail for none of it
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
     /// Only what this kind of party did
     #[arg(long, value_name = "PARTY", value_parser = party)]
     pub who: Option<Who>,
@@ -156,6 +162,8 @@ pub enum RulesFormat {
     Text,
     /// One JSON array
     Json,
+    /// A page with every rule explained
+    Markdown,
 }
 
 /// `gamewire rules`.

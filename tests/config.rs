@@ -1,7 +1,11 @@
 //! `gamewire.toml`: what a project settles, and that the command line wins.
 
+#[path = "support/examples.rs"]
+mod examples;
 #[path = "support/project.rs"]
 mod project;
+#[path = "support/recording.rs"]
+mod recording;
 mod support;
 
 use project::Project;
@@ -222,6 +226,19 @@ fn keys_are_used_and_never_shown() {
     project.write("gamewire.toml", "[keys.gamespy]\nunreal = \"LabKey\"");
     assert_eq!(fared(&[]), "pass");
     assert_eq!(fared(&["--gamespy-key", "unreal=Other"]), "fail", "the command line wins");
+
+    let digest = dissectors::catalogue::rule("ACR033").expect("a rule");
+    project.write("broken.pcap", examples::play(digest, digest.right, true).expect("a capture"));
+    let fared = || rule(&json(&project, &[]), "ACR033")["verdict"].clone();
+    project.write("gamewire.toml", "[keys.gamespy]\nunreal = \"LabKey\"");
+    assert_eq!(fared(), "not_exercised");
+    project.write("key.txt", "6c61626b6579\n");
+    for (key, verdict) in [("6c61626b6579", "pass"), ("@key.txt", "pass"), ("6c61626b6570", "fail")]
+    {
+        project.write("gamewire.toml", format!("[keys.acr]\n42 = \"{key}\""));
+        assert_eq!(fared(), verdict, "{key}");
+    }
+
     for typed in [["--gamespy-key", "LabKey"], ["--acr-key", "user=me,key=LabKey"]] {
         let run = check(&project, &typed);
         assert_eq!((run.code, run.err.lines().count()), (2, 1));

@@ -4,6 +4,8 @@
 //! counts of every rule; [`Checker::outcome`] is what all reports of `gamewire check` are written
 //! from.
 
+mod baseline;
+mod fingerprint;
 mod found;
 mod outcome;
 mod selection;
@@ -18,6 +20,8 @@ use dissectors::ledger::{Ledger, Ruling};
 
 use crate::session::{Scene, Session, Told, View};
 
+pub use baseline::{Baseline, BaselineError, Baselined};
+pub use fingerprint::Fingerprint;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome};
 pub use selection::{Host, Ignore, Selection, rule, severity};
@@ -35,6 +39,7 @@ pub struct Checker {
     found: Vec<Found>,
     kept: Box<[u64; CODES]>,
     left_out: u64,
+    baselined: Option<Baselined>,
     /// What was counted but does not count: findings that the selection leaves out.
     others: Box<[[u64; 2]; CODES]>,
     messages: u64,
@@ -48,6 +53,7 @@ impl Checker {
         Checker {
             judge: Judge::new(selection.severities.clone()),
             ledger: Ledger::default(),
+            baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             scene: None,
             told: Told::default(),
@@ -76,11 +82,13 @@ impl Checker {
         let rules = rules.map(|rule| {
             let [failed, inconclusive] = self.others[rule.code.index()];
             let counts = self.judge.counts(rule);
+            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
             RuleOutcome {
                 rule,
                 severity: self.selection.severities.of(rule),
                 passed: counts.passed + u64::from(self.is_kept_by_silence(rule, session)),
-                failed: counts.failed.saturating_sub(failed),
+                failed: counts.failed.saturating_sub(failed + known),
+                in_baseline: known,
                 inconclusive: counts.inconclusive.saturating_sub(inconclusive),
             }
         });
@@ -92,6 +100,7 @@ impl Checker {
             rules: rules.collect(),
             findings: self.found,
             left_out: self.left_out,
+            baselined: self.baselined,
         }
     }
 
@@ -153,6 +162,12 @@ impl Checker {
             }
             return;
         }
+        let Some(found) = (match &mut self.baselined {
+            Some(known) => known.take(found),
+            None => Some(found),
+        }) else {
+            return;
+        };
         if found.verdict != Verdict::Inconclusive {
             self.told.findings += 1;
         }

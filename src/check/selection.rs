@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use dissectors::catalogue;
 use dissectors::kit::{Rule, Severities, Severity, Who};
 
-use super::Found;
+use super::{Baseline, Found};
 
 /// Which findings count, and how much they weigh.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Selection {
     pub host: Option<Host>,
     /// What rules weigh.
     pub severities: Severities,
+    /// Findings that are known; what a capture shows of them is told, if there are.
+    pub baseline: Option<Arc<Baseline>>,
 }
 
 /// A rule that is not to be told of.

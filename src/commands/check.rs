@@ -1,11 +1,15 @@
 //! `gamewire check`: what was said, judged by the protocols' documents.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
 
+use dissectors::catalogue;
 use dissectors::kit::{Rule, Severity};
 
 use crate::Terminal;
-use crate::check::{Checker, Fared, Ignore, Outcome, Selection};
+use crate::check::{Baseline, Checker, Fared, Fingerprint, Ignore, Outcome, Selection};
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, read};
 use crate::commands::{Failure, painted};
@@ -28,7 +32,8 @@ pub fn run(
     let names = merged.collect();
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
-    let selection = selection(args, &config, err);
+    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
+    let selection = selection(args, &config, baseline, err);
     let checker = Checker::new(selection.clone());
     let mut checking = Checking {
         args,
@@ -40,25 +45,62 @@ pub fn run(
         found: false,
         outcomes: Vec::new(),
         missing: Vec::new(),
+        occurred: BTreeSet::new(),
         out,
     };
     let ran = read(&args.input, &config, &mut checking, err, terminal.err && !terminal.out);
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
-    if !outcomes.is_empty() {
-        checking.write(outcomes)?;
+    let written = if outcomes.is_empty() { Ok(()) } else { checking.write(outcomes) };
+    let Checking { found, missing, occurred, selection, .. } = checking;
+    match ran.and(written.map_err(Failure::Output)) {
+        // A reader that goes away has seen enough; what was found stays found.
+        Err(failure) if failure.reader_is_gone() => return Ok(found || !missing.is_empty()),
+        ended => ended?,
     }
-    ran?;
-    let Checking { found, missing, .. } = checking;
     for (capture, code) in &missing {
         writeln!(err, "gamewire: {capture}: required rule {code} was not exercised").ok();
     }
-    Ok(found || !missing.is_empty())
+    if let (Some(file), Some(known)) = (&args.baseline, &selection.baseline) {
+        gone(file, known, &occurred, &selection, err);
+    }
+    let Some(file) = &args.write_baseline else { return Ok(found || !missing.is_empty()) };
+    let (count, name) = (occurred.len(), file.to_string_lossy());
+    Baseline(occurred).write(file)?;
+    let findings = if count == 1 { "finding" } else { "findings" };
+    writeln!(err, "gamewire: wrote a baseline of {count} {findings} to {}", escaped(&name)).ok();
+    Ok(!missing.is_empty())
+}
+
+/// Says which entries of the baseline no capture shows any more; nothing of those that could not
+/// show, because they were not asked for.
+fn gone(
+    file: &Path,
+    known: &Baseline,
+    occurred: &BTreeSet<Fingerprint>,
+    selection: &Selection,
+    err: &mut dyn Write,
+) {
+    let asked_for = |known: &&Fingerprint| {
+        selection.host.is_none()
+            && selection.who.is_none_or(|who| known.is_of(who))
+            && catalogue::rule(&known.rule).is_none_or(|rule| selection.has(rule))
+    };
+    let name = file.to_string_lossy();
+    for entry in known.0.difference(occurred).filter(asked_for) {
+        let entry = entry.to_string();
+        writeln!(err, "gamewire: {}: no longer occurs: {}", escaped(&name), escaped(&entry)).ok();
+    }
 }
 
 /// What is not judged by these rules, what by these only, and what everything weighs. What the
 /// command line selects is judged whatever the configuration ignores.
-fn selection(args: &Check, config: &Config, err: &mut dyn Write) -> Selection {
+fn selection(
+    args: &Check,
+    config: &Config,
+    baseline: Option<Arc<Baseline>>,
+    err: &mut dyn Write,
+) -> Selection {
     let (mut ignores, warnings) = config.ignores(config::today());
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
@@ -71,6 +113,7 @@ fn selection(args: &Check, config: &Config, err: &mut dyn Write) -> Selection {
         who: args.who,
         host: args.host,
         severities: config.severities.clone(),
+        baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
     }
 }
 
@@ -109,6 +152,8 @@ struct Checking<'a> {
     outcomes: Vec<Outcome>,
     /// Required rules that were not exercised, by capture.
     missing: Vec<(String, String)>,
+    /// What the captures show, known or not, where a baseline is read or written.
+    occurred: BTreeSet<Fingerprint>,
     out: &'a mut dyn Write,
 }
 
@@ -143,6 +188,9 @@ impl Command for Checking<'_> {
         let outcome = checker.outcome(names, session);
         self.found |= outcome.is_broken(self.demands.least);
         self.require(&outcome);
+        if let Some(known) = &outcome.baselined {
+            self.occurred.extend(known.occurred.iter().cloned());
+        }
         if self.args.format != CheckFormat::Text {
             self.outcomes.push(outcome);
             return Ok(());
@@ -166,7 +214,9 @@ impl Checking<'_> {
                 }
             }
             CheckFormat::Junit => {
-                junit::write(&outcomes, least, &mut bytes).map_err(io::Error::other)?;
+                let mut document = String::new();
+                junit::write(&outcomes, least, &mut document);
+                bytes = document.into_bytes();
             }
             CheckFormat::Sarif => sarif::write(&outcomes, &mut bytes)?,
             CheckFormat::Github => {

@@ -9,6 +9,7 @@ pub mod rules;
 use std::io;
 
 use crate::capture::CaptureError;
+use crate::check::BaselineError;
 use crate::config::ConfigError;
 use crate::report::paint::{self, Choice, Paint};
 
@@ -21,6 +22,9 @@ pub enum Failure {
     /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// The baseline cannot be read or written.
+    #[error("{0}")]
+    Baseline(#[from] BaselineError),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),

@@ -7,7 +7,7 @@ use dissectors::catalogue;
 use crate::Terminal;
 use crate::cli::{Explain, Rules, RulesFormat};
 use crate::commands::{Failure, painted};
-use crate::report::check::rules;
+use crate::report::check::{markdown, rules};
 
 /// Lists the catalogue.
 ///
@@ -21,6 +21,11 @@ pub fn list(args: &Rules, out: &mut dyn Write) -> Result<(), Failure> {
         RulesFormat::Text => {
             let mut text = String::new();
             rules::list(&all, &severities, &mut text);
+            bytes = text.into_bytes();
+        }
+        RulesFormat::Markdown => {
+            let mut text = String::new();
+            markdown::write(&all, &severities, &mut text);
             bytes = text.into_bytes();
         }
         RulesFormat::Json => rules::json(&all, &severities, &mut bytes).map_err(io::Error::from)?,

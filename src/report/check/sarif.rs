@@ -4,7 +4,7 @@
 use dissectors::kit::{Rule, Severity, Verdict};
 use serde::Serialize;
 
-use crate::check::{Found, Outcome, RuleOutcome};
+use crate::check::{Fingerprint, Found, Outcome, RuleOutcome};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -92,7 +92,20 @@ struct Result_<'a> {
     message: Text,
     locations: [Location<'a>; 1],
     partial_fingerprints: Fingerprints,
+    /// Present in all results or in none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suppressions: Option<Vec<Suppression>>,
 }
+
+#[derive(Serialize)]
+struct Suppression {
+    kind: &'static str,
+    status: &'static str,
+    justification: &'static str,
+}
+
+const IN_BASELINE: Suppression =
+    Suppression { kind: "external", status: "accepted", justification: "it is in the baseline" };
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -134,7 +147,12 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
     let results = outcomes.iter().flat_map(|outcome| {
         let file = outcome.captures.first().map_or("", String::as_str);
-        outcome.findings.iter().map(|found| result(found, file, rules)).collect::<Vec<_>>()
+        let known = outcome.baselined.as_ref();
+        let new = known.map(|_| Vec::new);
+        let findings = outcome.findings.iter();
+        let findings = findings.map(move |found| result(found, file, rules, new.map(|new| new())));
+        let known = known.map_or(&[][..], |known| &known.findings).iter();
+        findings.chain(known.map(move |found| result(found, file, rules, Some(vec![IN_BASELINE]))))
     });
     let log = Log {
         schema: SCHEMA,
@@ -188,16 +206,19 @@ fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
     })
 }
 
-fn result<'a>(found: &'a Found, file: &'a str, rules: &[RuleOutcome]) -> Result_<'a> {
+fn result<'a>(
+    found: &'a Found,
+    file: &'a str,
+    rules: &[RuleOutcome],
+    suppressions: Option<Vec<Suppression>>,
+) -> Result_<'a> {
     let (kind, level) = match found.verdict {
         Verdict::Inconclusive => ("review", "none"),
         Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
     };
     let party = found.party.map_or(String::new(), |party| format!(", {party}"));
     let text = format!("frame {}{party}: {}", found.frame(), found.detail);
-    // The same fault of the same party in another recording of the same traffic is the same finding.
-    let party = found.party.map_or(String::new(), |party| party.to_string());
-    let gamewire = format!("{}/{party}/{}/{}", found.rule.code, found.message, found.offset);
+    let gamewire = Fingerprint::of(found).to_string();
     Result_ {
         rule_id: found.rule.code.to_string(),
         rule_index: rules.iter().position(|fared| fared.rule.code == found.rule.code).unwrap_or(0),
@@ -213,6 +234,7 @@ fn result<'a>(found: &'a Found, file: &'a str, rules: &[RuleOutcome]) -> Result_
             },
         }],
         partial_fingerprints: Fingerprints { gamewire },
+        suppressions,
     }
 }
 
