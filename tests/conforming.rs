@@ -21,6 +21,9 @@ use xtask::wire::Prng;
 /// How often each conversation is held, each time on another way.
 const TIMES: usize = 3;
 
+/// Recordings of each kind.
+const SEEDS: u64 = 6;
+
 fn conversations() -> Vec<Conversation> {
     let presumes = |code: &str| PRESUMED.iter().any(|(rule, _)| *rule == code);
     let rules = catalogue::rules().into_iter().filter(|rule| !rule.right.trim().is_empty());
@@ -66,7 +69,7 @@ fn broken(traffic: &Traffic, bytes: &[u8]) -> Vec<String> {
 
 #[test]
 fn hundreds_of_conversations_at_once_give_nothing_to_find() {
-    for seed in 1..=6 {
+    for seed in 1..=SEEDS {
         let traffic = traffic(seed);
         let broken = broken(&traffic, &traffic.pcapng());
         assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
@@ -75,7 +78,7 @@ fn hundreds_of_conversations_at_once_give_nothing_to_find() {
 
 /// Cuts a recording down, and judges what is left of it.
 fn nothing_is_proven(what: &str, cut: impl Fn(&mut Traffic, &mut Prng) -> Option<usize>) {
-    for seed in 1..=6 {
+    for seed in 1..=SEEDS {
         let mut traffic = traffic(100 + seed);
         let mut prng = Prng::new(seed);
         let length = cut(&mut traffic, &mut prng);
@@ -92,6 +95,15 @@ fn some(traffic: &Traffic, prng: &mut Prng) -> usize {
 }
 
 #[test]
+fn a_late_start_proves_nothing() {
+    nothing_is_proven("late start", |traffic, prng| {
+        let first = some(traffic, prng);
+        traffic.begin_late(first);
+        None
+    });
+}
+
+#[test]
 fn an_early_end_proves_nothing() {
     nothing_is_proven("early end", |traffic, prng| {
         let behind = some(traffic, prng);
@@ -101,8 +113,53 @@ fn an_early_end_proves_nothing() {
 }
 
 #[test]
+fn one_direction_proves_nothing() {
+    nothing_is_proven("one direction", |traffic, prng| {
+        traffic.one_way(prng);
+        None
+    });
+}
+
+#[test]
+fn snapped_packets_prove_nothing() {
+    nothing_is_proven("snapped packets", |traffic, prng| {
+        traffic.snap(prng);
+        None
+    });
+}
+
+#[test]
+fn missing_fragments_prove_nothing() {
+    nothing_is_proven("missing fragments", |traffic, prng| {
+        traffic.lose_fragments(prng);
+        None
+    });
+}
+
+#[test]
+fn missing_segments_prove_nothing() {
+    nothing_is_proven("missing segments", |traffic, prng| {
+        traffic.lose_segments(prng);
+        None
+    });
+}
+
+#[test]
 fn a_cut_file_proves_nothing() {
     nothing_is_proven("cut file", |traffic, prng| {
         Some(100 + prng.below(traffic.pcapng().len() as u64) as usize)
+    });
+}
+
+#[test]
+fn everything_at_once_proves_nothing() {
+    nothing_is_proven("everything", |traffic, prng| {
+        traffic.lose_fragments(prng);
+        traffic.lose_segments(prng);
+        traffic.one_way(prng);
+        traffic.snap(prng);
+        let first = some(traffic, prng) / 2;
+        traffic.begin_late(first);
+        None
     });
 }

@@ -149,9 +149,17 @@ impl Traffic {
         }
     }
 
-    /// Some fragments are missing.
+    /// Some fragments are missing; of every datagram at least one is there.
     pub fn lose_fragments(&mut self, prng: &mut Prng) {
-        self.seen.retain(|seen| !seen.hop.is_fragment || prng.below(3) > 0);
+        let salt = prng.next();
+        self.seen.retain(|seen| match seen.hop.fragment {
+            Some((datagram, number, count)) => {
+                let sign = u64::from(datagram) ^ (seen.conversation as u64) << 32 ^ salt;
+                let survivor = Prng::new(sign).below(count as u64) as usize;
+                number == survivor || prng.below(3) > 0
+            }
+            None => true,
+        });
     }
 
     /// Some segments with data are missing, and their repetitions with them.

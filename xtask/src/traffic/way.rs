@@ -28,7 +28,8 @@ pub(super) struct Hop {
     pub(super) packet: TimedPacket,
     /// From where to where.
     pub(super) ends: [IpAddr; 2],
-    pub(super) is_fragment: bool,
+    /// The datagram it is a fragment of, which fragment it is, and of how many.
+    pub(super) fragment: Option<(u32, usize, usize)>,
     /// The sequence number of a segment with data.
     pub(super) sequence: Option<u32>,
 }
@@ -119,20 +120,21 @@ impl Way {
             Carried::Tcp(segment) if parts.is_data() => Some(segment.sequence),
             _ => None,
         };
-        let hop = |bytes| Hop {
+        let count = packets.len();
+        let hop = |(number, bytes)| Hop {
             packet: TimedPacket::new(packet.time, bytes),
             ends: parts.ends(),
-            is_fragment: !whole,
+            fragment: (!whole).then_some((id, number, count)),
             sequence,
         };
-        hops.extend(packets.into_iter().map(hop));
+        hops.extend(packets.into_iter().enumerate().map(hop));
     }
 }
 
 impl Hop {
     fn as_it_is(packet: TimedPacket) -> Option<Self> {
         let ends = ends(&packet.bytes)?;
-        Some(Self { packet, ends, is_fragment: false, sequence: None })
+        Some(Self { packet, ends, fragment: None, sequence: None })
     }
 }
 
@@ -270,7 +272,7 @@ mod tests {
             let way = Way { fragment: Some(8), reorders: true, ..PLAIN };
             let hops = way.travel(played("0 c > s 'sixteen bytes---'", ipv6), &mut Prng::new(1));
             assert_eq!(hops.len(), 3);
-            assert!(hops.iter().all(|hop| hop.is_fragment));
+            assert!(hops.iter().all(|hop| hop.fragment.is_some()));
             assert!(hops[0].packet.bytes.ends_with(b"bytes---"));
         }
     }
