@@ -270,8 +270,14 @@ mod tests {
         let mark = Mark { frame, time, length: 9, side: Side::First };
         let number = frame as u32;
         let transport = Transport::Udp;
-        let flow =
-            FlowFacts { ends: [from, to], began: true, seen: [true, false], number, transport };
+        let flow = FlowFacts {
+            ends: [from, to],
+            began: true,
+            seen: [true, false],
+            lossy: false,
+            number,
+            transport,
+        };
         (Seen { mark, from, to }, flow)
     }
 

@@ -61,6 +61,7 @@ impl Flow {
             ends: [self.ends.end(Side::First), self.ends.end(Side::Second)],
             began: self.began,
             seen: self.seen,
+            lossy: self.lossy,
             number: self.number,
             transport: self.transport,
         }
