@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use dissectors::kit::{Rule, Severity, Who};
 
 use crate::check::{Host, rule, severity};
-use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
+use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key, nanoseconds};
 use crate::flows::DecodeAs;
+use crate::live;
 use crate::report::paint::Choice;
 
 /// Reads packet captures of game-server query and master-server protocols.
@@ -36,6 +37,18 @@ pub enum Command {
     Rules(Rules),
     /// Say what a rule asks, where the document says so, and why it matters
     Explain(Explain),
+}
+
+impl Command {
+    /// Where it reads packets from, if it does.
+    pub fn input(&self) -> Option<&Input> {
+        match self {
+            Command::Dissect(dissect) => Some(&dissect.input),
+            Command::Flows(flows) => Some(&flows.input),
+            Command::Check(check) => Some(&check.input),
+            Command::Rules(_) | Command::Explain(_) => None,
+        }
+    }
 }
 
 /// `gamewire dissect`.
@@ -201,8 +214,15 @@ fn party(name: &str) -> Result<Who, String> {
 #[derive(Args, Debug)]
 pub struct Input {
     /// pcap or pcapng files, plain or compressed with gzip or zstd; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(
+        required_unless_present_any = ["interface", "list_interfaces"],
+        conflicts_with_all = ["interface", "list_interfaces"],
+        value_name = "FILE"
+    )]
     pub files: Vec<PathBuf>,
+    /// Packets as they come, in place of files.
+    #[command(flatten)]
+    pub live: Sniffing,
     /// Read several files as one capture, in time order
     #[arg(long)]
     pub merge: bool,
@@ -225,6 +245,75 @@ pub struct Input {
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
+}
+
+/// Packets as they come, from a network interface, through libpcap.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Live capture")]
+pub struct Sniffing {
+    /// Capture on this interface, through libpcap, in place of reading files
+    #[arg(short, long, value_name = "IFACE")]
+    pub interface: Option<String>,
+    /// List the interfaces
+    #[arg(short = 'D', long)]
+    pub list_interfaces: bool,
+    /// Only packets that this filter takes, in libpcap's language; on files, too
+    #[arg(short = 'f', long, value_name = "BPF")]
+    pub capture_filter: Option<String>,
+    /// Bytes kept of each packet
+    #[arg(short, long, value_name = "BYTES", default_value_t = 262_144, requires = "interface",
+        value_parser = clap::value_parser!(u32).range(1..=262_144))]
+    pub snaplen: u32,
+    /// Not what is for other hosts
+    #[arg(short = 'p', long, requires = "interface")]
+    pub no_promiscuous: bool,
+    /// What the kernel buffers, in KiB: of each packet, room for as many bytes as are kept
+    #[arg(short = 'B', long, value_name = "KIB", requires = "interface", default_value_t = 65_536,
+        value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
+    pub buffer_size: u32,
+    /// Stop after this time: 30s, 5min
+    #[arg(long, value_name = "TIME", requires = "interface", value_parser = nanoseconds)]
+    pub duration: Option<i64>,
+    /// Keep what is captured: as pcapng if the name ends so, else as pcap
+    #[arg(short, long, value_name = "FILE", requires = "interface")]
+    pub write: Option<PathBuf>,
+    /// Begin a new file after so many seconds; files are numbered
+    #[arg(short = 'G', long, value_name = "SECONDS", requires = "write",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub rotate_seconds: Option<u64>,
+    /// Begin a new file after so many million bytes; files are numbered
+    #[arg(short = 'C', long, value_name = "MB", requires = "write",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub rotate_size: Option<u64>,
+    /// Keep this many files, the newest
+    #[arg(short = 'W', long, value_name = "FILES", requires = "write",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub rotate_files: Option<u64>,
+    /// Who goes on when root has opened the interface [default: who called sudo, else nobody]
+    #[arg(short = 'Z', long, value_name = "USER", requires = "interface")]
+    pub user: Option<String>,
+}
+
+impl Sniffing {
+    /// What is to be captured, if something is.
+    pub fn request(&self) -> Option<live::Request> {
+        let write = self.write.as_ref().map(|path| live::Plan {
+            path: path.clone(),
+            seconds: self.rotate_seconds,
+            bytes: self.rotate_size.map(|megabytes| megabytes * 1_000_000),
+            files: self.rotate_files.map(|files| files as usize),
+        });
+        Some(live::Request {
+            interface: self.interface.clone()?,
+            filter: self.capture_filter.clone(),
+            snaplen: self.snaplen,
+            promiscuous: !self.no_promiscuous,
+            buffer: Some(self.buffer_size * 1024),
+            duration: self.duration,
+            user: self.user.clone(),
+            write,
+        })
+    }
 }
 
 /// Where the project's settings come from: the same for every command that they can change.

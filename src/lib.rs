@@ -9,6 +9,7 @@
 //! ```
 //!
 //! - [`capture`] yields packets from files, pipes and compressed streams.
+//! - [`live`] takes packets from a network device, through libpcap.
 //! - [`net`] walks link, IP, UDP and TCP headers, joins fragments and orders segments.
 //! - [`flows`] finds the flow of a packet and tells its protocol.
 //! - [`session`] leads each packet through these, to the protocol's dissector and to a view.
@@ -25,6 +26,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod flows;
+pub mod live;
 pub mod net;
 pub mod report;
 pub mod session;
@@ -65,6 +67,10 @@ pub fn run(
         Ok(cli) => cli,
         Err(error) => return usage(&error, out, err, terminal),
     };
+    if cli.command.input().is_some_and(|input| input.live.list_interfaces) {
+        let listed = commands::interfaces(out);
+        return ended(listed.map(|()| RAN), out, err);
+    }
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),

@@ -67,6 +67,11 @@ impl Checker {
         }
     }
 
+    /// What was found so far, in the order in which it was told.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
     /// What came of it all.
     pub fn outcome(mut self, captures: Vec<String>, session: &Session) -> Outcome {
         self.review(session.is_lossy());

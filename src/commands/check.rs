@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{Rule, Severity};
+use dissectors::kit::{Rule, Severity, Verdict};
 
 use crate::Terminal;
 use crate::check::{Baseline, Checker, Fared, Fingerprint, Ignore, Outcome, Selection};
@@ -29,7 +29,7 @@ pub fn run(
     terminal: Terminal,
 ) -> Result<bool, Failure> {
     let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
-    let names = merged.collect();
+    let names = merged.chain(args.input.live.interface.clone()).collect();
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
@@ -46,9 +46,13 @@ pub fn run(
         outcomes: Vec::new(),
         missing: Vec::new(),
         occurred: BTreeSet::new(),
+        shown: 0,
+        grave: [0; 3],
         out,
     };
-    let ran = read(&args.input, &config, &mut checking, err, terminal.err && !terminal.out);
+    let live = args.input.live.interface.is_some();
+    let running = terminal.err && (live || !terminal.out);
+    let ran = read(&args.input, &config, &mut checking, err, running);
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
     let written = if outcomes.is_empty() { Ok(()) } else { checking.write(outcomes) };
@@ -154,6 +158,9 @@ struct Checking<'a> {
     missing: Vec<(String, String)>,
     /// What the captures show, known or not, where a baseline is read or written.
     occurred: BTreeSet<Fingerprint>,
+    /// Findings of a live capture that were shown as they happened, and how many weigh what.
+    shown: usize,
+    grave: [usize; 3],
     out: &'a mut dyn Write,
 }
 
@@ -175,6 +182,28 @@ impl Command for Checking<'_> {
 
     fn check(&mut self) -> io::Result<()> {
         Ok(())
+    }
+
+    fn live(&mut self) -> io::Result<()> {
+        let paint = painted(self.args.color, self.terminal.out);
+        let mut lines = String::new();
+        for found in self.checker.found().iter().skip(self.shown) {
+            self.shown += 1;
+            if found.verdict == Verdict::Inconclusive {
+                continue;
+            }
+            self.grave[found.severity as usize] += 1;
+            if self.args.format == CheckFormat::Text {
+                text::line(found, paint, &mut lines);
+            }
+        }
+        self.out.write_all(lines.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn running(&self) -> String {
+        let [notes, warnings, errors] = self.grave;
+        format!("{errors} errors, {warnings} warnings, {notes} notes")
     }
 
     fn end(&mut self, session: &Session) -> io::Result<()> {

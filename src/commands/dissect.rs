@@ -43,7 +43,7 @@ pub fn run(
         scene: None,
         told: Told::default(),
         text: Vec::with_capacity(BUFFER),
-        at_once: terminal.out || args.line_buffered,
+        at_once: terminal.out || args.line_buffered || args.input.live.interface.is_some(),
         headings,
         out,
         error: None,

@@ -5,12 +5,14 @@ pub mod dissect;
 pub mod flows;
 mod read;
 pub mod rules;
+mod sniff;
 
-use std::io;
+use std::io::{self, Write};
 
 use crate::capture::CaptureError;
 use crate::check::BaselineError;
 use crate::config::ConfigError;
+use crate::live::{self, LiveError};
 use crate::report::paint::{self, Choice, Paint};
 
 /// How a command ended, where it did not simply run.
@@ -25,6 +27,9 @@ pub enum Failure {
     /// The baseline cannot be read or written.
     #[error("{0}")]
     Baseline(#[from] BaselineError),
+    /// Live capture does not go, or has ended before its time.
+    #[error("{0}")]
+    Live(#[from] LiveError),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
@@ -40,4 +45,13 @@ impl Failure {
 /// Colours as the user wants them.
 fn painted(choice: Choice, is_terminal: bool) -> Paint {
     Paint::new(paint::enabled(choice, is_terminal, std::env::var_os))
+}
+
+/// Lists the network devices.
+///
+/// # Errors
+/// libpcap is missing, or the output cannot be written.
+pub fn interfaces(out: &mut dyn Write) -> Result<(), Failure> {
+    out.write_all(live::interfaces()?.as_bytes())?;
+    Ok(())
 }

@@ -7,9 +7,10 @@ use dissectors::kit::{Secret, Settings};
 
 use crate::capture::{self, Event, Packets};
 use crate::cli::Input;
-use crate::commands::Failure;
+use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
+use crate::live::FileFilter;
 use crate::session::{Options, Session, View};
 
 /// Files that are at least this large get a progress bar.
@@ -32,6 +33,14 @@ pub(super) trait Command {
     }
     /// Whether the output still takes something: an error ends the reading.
     fn check(&mut self) -> io::Result<()>;
+    /// Some packets of a live capture were read, or none came: what there is to say is said now.
+    fn live(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    /// What a running line says beside the counts.
+    fn running(&self) -> String {
+        String::new()
+    }
     /// The capture was read.
     fn end(&mut self, session: &Session) -> io::Result<()>;
 }
@@ -45,14 +54,19 @@ pub(super) fn read<C: Command>(
     progress: bool,
 ) -> Result<(), Failure> {
     let options = Options { complete: command.complete(), ..options(input, config)? };
+    if let Some(request) = input.live.request() {
+        return sniff::sniff(&request, input.count, options, command, err, progress);
+    }
+    let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     if input.merge && input.files.len() > 1 {
         let packets = capture::open_merged(&input.files)?;
-        return one(input, options, None, packets, command, err, progress);
+        return one(input, options, None, packets, &mut filter, command, err, progress);
     }
     for file in &input.files {
         let packets = capture::open(file)?;
         let name = (input.files.len() > 1).then(|| display(file));
-        one(input, options.clone(), name.as_deref(), packets, command, err, progress)?;
+        let (name, options) = (name.as_deref(), options.clone());
+        one(input, options, name, packets, &mut filter, command, err, progress)?;
     }
     Ok(())
 }
@@ -62,11 +76,13 @@ fn display(file: &Path) -> String {
     crate::text::escaped(&file.to_string_lossy()).into_owned()
 }
 
+#[allow(clippy::too_many_arguments, reason = "what is read, how, by whom and for whom")]
 fn one<C: Command>(
     input: &Input,
     options: Options,
     name: Option<&str>,
     mut packets: Box<dyn Packets + Send>,
+    filter: &mut Option<FileFilter>,
     command: &mut C,
     err: &mut dyn Write,
     progress: bool,
@@ -76,7 +92,14 @@ fn one<C: Command>(
     command.begin(name)?;
     while let Some(event) = packets.next() {
         match event {
-            Event::Packet(packet) => session.packet(&packet, command.view()),
+            Event::Packet(packet) => {
+                let wanted = filter.as_mut().map_or(Ok(true), |filter| filter.takes(&packet))?;
+                if wanted {
+                    session.packet(&packet, command.view());
+                } else {
+                    session.pass_over();
+                }
+            }
             Event::Notice(notice) => {
                 session.notice(&notice, command.view());
                 writeln!(err, "gamewire: warning: {notice}").ok();
@@ -96,6 +119,14 @@ fn one<C: Command>(
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
+    warn_of_unknown_links(&session, err);
+    command.check()?;
+    command.end(&session)?;
+    Ok(())
+}
+
+/// Says how many packets could not be read.
+pub(super) fn warn_of_unknown_links(session: &Session, err: &mut dyn Write) {
     if session.unknown_links() > 0 {
         let (count, all) = (session.unknown_links(), session.packets());
         let packets = if count == 1 { "packet has" } else { "packets have" };
@@ -105,9 +136,6 @@ fn one<C: Command>(
         )
         .ok();
     }
-    command.check()?;
-    command.end(&session)?;
-    Ok(())
 }
 
 /// What the command line says, before what the configuration says.

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 const LONGEST: i128 = 7 * 24 * 3600 * 1_000_000_000;
 
 /// Nanoseconds, more than none: `3s`, `500ms`, `1min 30s`.
-pub(super) fn nanoseconds(text: &str) -> Result<i64, String> {
+pub fn nanoseconds(text: &str) -> Result<i64, String> {
     let form = "write a time such as \"3s\", \"500ms\" or \"5min\"";
     let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
     match i64::try_from(duration.as_nanos()) {

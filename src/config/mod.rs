@@ -18,6 +18,7 @@ use crate::check::Ignore;
 use crate::flows::DecodeAs;
 use crate::text::escaped;
 
+pub use durations::nanoseconds;
 pub use keys::{Given, acr_key, gamespy_key};
 
 /// The file's name.

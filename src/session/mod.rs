@@ -163,6 +163,22 @@ impl Session {
         }
     }
 
+    /// The next packet is not wanted: it only counts.
+    pub fn pass_over(&mut self) {
+        self.frame += 1;
+    }
+
+    /// No packet has come until now: what was due by then is judged, and what is idle ends.
+    pub fn reach<V: View>(&mut self, now: Time, view: &mut V) {
+        /// Flows that are looked at in one turn.
+        const LOOKED_AT: usize = 1000;
+        self.now = self.now.max(now);
+        for _ in 0..LOOKED_AT.min(self.table.len()) {
+            self.elapse(view);
+        }
+        self.elapse(view);
+    }
+
     /// Something was said about the recording itself.
     pub fn notice<V: View>(&mut self, notice: &Notice, view: &mut V) {
         let rule = match notice {

@@ -83,6 +83,21 @@ fn findings(
     }
 }
 
+/// Writes one finding in a line, as it happens.
+pub fn line(found: &Found, paint: Paint, out: &mut String) {
+    let mut time = Vec::new();
+    Clock::default().time_of_day(found.time, found.digits, &mut time);
+    let time = String::from_utf8_lossy(&time);
+    let party =
+        found.party.map_or(String::new(), |party| format!("{} {party}: ", found.who().name()));
+    let (rule, frame, detail) = (found.rule, found.frame(), escaped(&found.detail));
+    let severity = paint.text(tone(found.severity), found.severity.name());
+    put(
+        out,
+        format_args!("{time} {frame:6}  {severity} {} {}  {party}{detail}\n", rule.code, rule.slug),
+    );
+}
+
 /// One row: the bytes in question in brackets, some others round them.
 fn hex(excerpt: &Excerpt, paint: Paint, out: &mut String) {
     if excerpt.bytes.is_empty() {

@@ -1,0 +1,148 @@
+//! From a network device to a session's packets: what is the same for every command.
+#![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use dissectors::kit::Time;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::Failure;
+use super::read::{Command, warn_of_unknown_links};
+use crate::capture::Notice;
+use crate::live::{Counts, Live, LiveError, Request, Turn};
+use crate::session::{Options, Session};
+use crate::text::escaped;
+
+/// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
+/// told, however it ends.
+pub(super) fn sniff<C: Command>(
+    request: &Request,
+    most: Option<u64>,
+    options: Options,
+    command: &mut C,
+    err: &mut dyn Write,
+    running: bool,
+) -> Result<(), Failure> {
+    let mut live = Live::open(request)?;
+    let interface = escaped(&request.interface).into_owned();
+    let mut session = Session::new(options);
+    command.begin(None)?;
+    writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
+    let line = Line::new(running);
+    let mut told = Told { interface: &interface, lost: 0 };
+    let ended = loop {
+        match live.turn() {
+            Ok(Turn::Packets(packets)) => {
+                for packet in packets.iter() {
+                    session.packet(&packet, command.view());
+                    command.check()?;
+                    if most.is_some_and(|most| session.packets() >= most) {
+                        break;
+                    }
+                }
+            }
+            Ok(Turn::Nothing(now)) => session.reach(Time(now), command.view()),
+            Ok(Turn::End) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        command.check()?;
+        told.losses(live.counts(), &mut session, command);
+        line.suspended(|| command.live())?;
+        line.says(&session, &command.running());
+        if live.counts_wanted() {
+            line.suspended(|| told.counts(live.counts(), err));
+        }
+        if reader_is_gone() {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        }
+        if most.is_some_and(|most| session.packets() >= most) {
+            break Ok(());
+        }
+    };
+    let finished = live.finish();
+    told.losses(live.counts(), &mut session, command);
+    session.finish(command.view());
+    line.ends();
+    warn_of_unknown_links(&session, err);
+    command.check()?;
+    command.live()?;
+    command.end(&session)?;
+    told.counts(live.counts(), err);
+    Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
+}
+
+/// Says what was lost.
+struct Told<'a> {
+    interface: &'a str,
+    lost: u64,
+}
+
+impl Told<'_> {
+    /// Tells the session as soon as more is lost: what is missing from then on proves nothing.
+    fn losses<C: Command>(&mut self, counts: Counts, session: &mut Session, command: &mut C) {
+        let lost = counts.lost();
+        if lost > self.lost {
+            self.lost = lost;
+            let path = self.interface.into();
+            session.notice(&Notice::Drops { path, interface: 0, count: lost }, command.view());
+        }
+    }
+
+    fn counts(&self, counts: Counts, err: &mut dyn Write) {
+        let Counts { captured, dropped, dropped_by_interface, missed } = counts;
+        let packets = if captured == 1 { "packet" } else { "packets" };
+        writeln!(
+            err,
+            "gamewire: {}: {captured} {packets} captured, {dropped} dropped by the kernel, \
+             {dropped_by_interface} by the interface, {missed} came faster than they could be read",
+            self.interface
+        )
+        .ok();
+    }
+}
+
+/// The running line of counts, on a terminal.
+struct Line(Option<(indicatif::ProgressBar, Instant)>);
+
+impl Line {
+    fn new(wanted: bool) -> Line {
+        let style = indicatif::ProgressStyle::with_template("{msg}").ok().filter(|_| wanted);
+        Line(style.map(|style| {
+            let bar = indicatif::ProgressBar::new_spinner().with_style(style);
+            bar.enable_steady_tick(Duration::from_millis(500));
+            (bar, Instant::now())
+        }))
+    }
+
+    fn says(&self, session: &Session, more: &str) {
+        let Some((bar, begun)) = &self.0 else { return };
+        let (packets, flows) = (session.packets(), session.flows());
+        let seconds = begun.elapsed().as_secs();
+        let comma = if more.is_empty() { "" } else { ", " };
+        bar.set_message(format!("{seconds} s: {packets} packets, {flows} flows{comma}{more}"));
+    }
+
+    fn suspended<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.0 {
+            Some((bar, _)) => bar.suspend(work),
+            None => work(),
+        }
+    }
+
+    fn ends(&self) {
+        if let Some((bar, _)) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Whether the output is a pipe that nobody reads from any more: without traffic no write would
+/// show it.
+fn reader_is_gone() -> bool {
+    let stdout = io::stdout();
+    let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
+    let polled = poll(&mut fds, PollTimeout::ZERO);
+    polled.is_ok() && fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLERR))
+}

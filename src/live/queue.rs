@@ -1,0 +1,208 @@
+//! Between the thread that takes packets from the device and the one that reads them: what cannot
+//! be kept up with is counted, and never waited for.
+
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use super::libpcap::Stats;
+
+/// One packet's place in a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Nanoseconds since 1970.
+    pub(super) time: i64,
+    /// Its length on the wire.
+    pub(super) length: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// Packets in the order in which they came.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) bytes: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Batch {
+    /// What packets cost beside their bytes.
+    const COST: usize = size_of::<Entry>();
+
+    fn cost(&self) -> usize {
+        self.bytes.len() + self.entries.len() * Batch::COST
+    }
+
+    fn clear(&mut self) {
+        // A burst's memory is not kept for ever.
+        if self.bytes.capacity() > 1 << 20 {
+            *self = Batch::default();
+        }
+        self.bytes.clear();
+        self.entries.clear();
+    }
+}
+
+/// What has been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that were handed on.
+    pub captured: u64,
+    /// Packets that the kernel dropped.
+    pub dropped: u64,
+    /// Packets that the interface dropped.
+    pub dropped_by_interface: u64,
+    /// Packets that came faster than they could be read.
+    pub missed: u64,
+}
+
+impl Counts {
+    /// Packets that were lost, wherever.
+    pub fn lost(&self) -> u64 {
+        self.dropped + self.dropped_by_interface + self.missed
+    }
+
+    /// Takes the device's counters, whose 32 bits may have overflowed since the last time.
+    fn take(&mut self, before: Stats, now: Stats) {
+        let more = |now: u32, before: u32| u64::from(now.wrapping_sub(before));
+        self.dropped += more(now.dropped, before.dropped);
+        self.dropped_by_interface += more(now.dropped_by_interface, before.dropped_by_interface);
+    }
+}
+
+#[derive(Default)]
+struct State {
+    batch: Batch,
+    counts: Counts,
+    stats: Stats,
+    /// The reading thread has ended, perhaps because of this.
+    ended: Option<Option<String>>,
+}
+
+/// A bounded queue for one writer and one reader.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+    /// Bytes that may wait.
+    most: usize,
+}
+
+impl Queue {
+    pub(super) fn new(most: usize) -> Queue {
+        Queue { state: Mutex::default(), filled: Condvar::new(), most }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that could panic runs while the lock is held.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes a packet in, unless too much waits already.
+    pub(super) fn push(&self, time: i64, length: u32, data: &[u8]) {
+        let mut state = self.state();
+        if state.batch.cost() + data.len() + Batch::COST > self.most {
+            state.counts.missed += 1;
+            return;
+        }
+        let start = state.batch.bytes.len();
+        state.batch.bytes.extend_from_slice(data);
+        let end = state.batch.bytes.len();
+        state.batch.entries.push(Entry { time, length, start, end });
+        state.counts.captured += 1;
+        if state.batch.entries.len() == 1 {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Takes the device's counters.
+    pub(super) fn stats(&self, now: Stats) {
+        let mut state = self.state();
+        let before = std::mem::replace(&mut state.stats, now);
+        state.counts.take(before, now);
+    }
+
+    /// Nothing more comes.
+    pub(super) fn end(&self, why: Option<String>) {
+        self.state().ended.get_or_insert(why);
+        self.filled.notify_one();
+    }
+
+    /// Puts what waits into `batch`; waits for it for so long. `Err`: nothing more will come.
+    pub(super) fn take(&self, batch: &mut Batch, wait: Duration) -> Result<(), Option<String>> {
+        batch.clear();
+        let mut state = self.state();
+        if state.batch.entries.is_empty() && state.ended.is_none() {
+            state = match self.filled.wait_timeout(state, wait) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        std::mem::swap(batch, &mut state.batch);
+        match &state.ended {
+            Some(why) if batch.entries.is_empty() => Err(why.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What has been counted so far.
+    pub(super) fn counts(&self) -> Counts {
+        self.state().counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[test]
+    fn packets_come_out_as_they_went_in() {
+        let queue = Queue::new(1 << 20);
+        queue.push(1, 60, b"abc");
+        queue.push(2, 3, b"def");
+        let mut batch = Batch::default();
+        assert_eq!(queue.take(&mut batch, NOW), Ok(()));
+        let packets =
+            batch.entries.iter().map(|e| (e.time, e.length, &batch.bytes[e.start..e.end]));
+        let packets: Vec<_> = packets.collect();
+        assert_eq!(packets, [(1, 60, &b"abc"[..]), (2, 3, b"def")]);
+        assert_eq!(queue.take(&mut batch, NOW), Ok(()));
+        assert!(batch.entries.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_kept_up_with_is_counted() {
+        let queue = Queue::new(1000);
+        for _ in 0..50 {
+            queue.push(0, 100, &[0; 100]);
+        }
+        let counts = queue.counts();
+        assert_eq!(counts.captured + counts.missed, 50);
+        assert!(counts.captured > 0 && counts.missed > 0, "{counts:?}");
+        let mut batch = Batch::default();
+        assert_eq!(queue.take(&mut batch, NOW), Ok(()));
+        queue.push(0, 100, &[0; 100]);
+        assert_eq!(queue.counts().captured, counts.captured + 1);
+    }
+
+    #[test]
+    fn the_end_comes_behind_what_waits() {
+        let queue = Queue::new(1000);
+        queue.push(0, 1, b"a");
+        queue.end(Some("the interface went away".to_owned()));
+        let mut batch = Batch::default();
+        assert_eq!(queue.take(&mut batch, NOW), Ok(()));
+        assert_eq!(batch.entries.len(), 1);
+        assert_eq!(queue.take(&mut batch, NOW), Err(Some("the interface went away".to_owned())));
+    }
+
+    #[test]
+    fn counters_of_32_bits_go_on_counting() {
+        let queue = Queue::new(0);
+        queue.stats(Stats { received: 0, dropped: u32::MAX, dropped_by_interface: 1 });
+        queue.stats(Stats { received: 9, dropped: 4, dropped_by_interface: 1 });
+        let counts = queue.counts();
+        assert_eq!(counts.dropped, u64::from(u32::MAX) + 5);
+        assert_eq!((counts.dropped_by_interface, counts.lost()), (1, counts.dropped + 1));
+    }
+}

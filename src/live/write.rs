@@ -1,0 +1,302 @@
+//! What was captured, kept in files: pcap, or pcapng by the name's ending, one or many in turn.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::queue::Counts;
+
+/// Which files are written, and when the next one begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The name; with rotation a number and a time stand before its ending.
+    pub path: PathBuf,
+    /// A file is full after so many seconds.
+    pub seconds: Option<u64>,
+    /// A file is full with so many bytes.
+    pub bytes: Option<u64>,
+    /// The newest files that are kept.
+    pub files: Option<usize>,
+}
+
+impl Plan {
+    /// Whether one file follows another.
+    pub fn rotates(&self) -> bool {
+        self.seconds.is_some() || self.bytes.is_some()
+    }
+
+    /// The name of a file: `game_00001_20261121030000.pcap`.
+    fn name(&self, number: u64, time: i64) -> PathBuf {
+        if !self.rotates() {
+            return self.path.clone();
+        }
+        let time = jiff::Timestamp::from_nanosecond(time.into()).unwrap_or_default();
+        let mut name = self.path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("_{number:05}_{}", time.strftime("%Y%m%d%H%M%S")));
+        if let Some(ending) = self.path.extension() {
+            name.push(".");
+            name.push(ending);
+        }
+        self.path.with_file_name(name)
+    }
+}
+
+/// What the files say of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Description {
+    pub(super) interface: String,
+    /// The link type, as capture files number it.
+    pub(super) link: u16,
+    pub(super) snaplen: u32,
+    /// Digits behind the second: 6 or 9.
+    pub(super) digits: u8,
+}
+
+/// Writes the files of a plan.
+pub(super) struct Writer {
+    plan: Plan,
+    description: Description,
+    file: BufWriter<File>,
+    path: PathBuf,
+    /// Bytes in this file.
+    written: u64,
+    /// When it was begun.
+    begun: i64,
+    number: u64,
+    older: VecDeque<PathBuf>,
+}
+
+impl Writer {
+    /// Begins the first file.
+    pub(super) fn new(plan: Plan, description: Description, now: i64) -> io::Result<Writer> {
+        let path = plan.name(1, now);
+        let file = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+        let older = VecDeque::new();
+        let mut writer =
+            Writer { plan, description, file, path, written: 0, begun: now, number: 1, older };
+        writer.head()?;
+        Ok(writer)
+    }
+
+    /// The file at hand.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn is_pcapng(&self) -> bool {
+        self.plan.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pcapng"))
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.written += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    fn head(&mut self) -> io::Result<()> {
+        self.written = 0;
+        let Description { link, snaplen, digits, .. } = self.description;
+        if self.is_pcapng() {
+            // A section of unknown length, version 1.0.
+            let section = [&0x1A2B_3C4D_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
+            self.block(0x0A0D_0D0A, &section)?;
+            let mut interface = [&link.to_le_bytes()[..], &[0, 0], &snaplen.to_le_bytes()].concat();
+            option(&mut interface, 2, self.description.interface.as_bytes());
+            option(&mut interface, 9, &[digits]);
+            option(&mut interface, 0, &[]);
+            return self.block(1, &interface);
+        }
+        let magic: u32 = if digits == 9 { 0xA1B2_3C4D } else { 0xA1B2_C3D4 };
+        let head = [
+            &magic.to_le_bytes()[..],
+            &[2, 0, 4, 0],
+            &[0; 8],
+            &snaplen.to_le_bytes(),
+            &u32::from(link).to_le_bytes(),
+        ];
+        self.put(&head.concat())
+    }
+
+    fn block(&mut self, number: u32, body: &[u8]) -> io::Result<()> {
+        let padding = body.len().next_multiple_of(4) - body.len();
+        let length = ((12 + body.len() + padding) as u32).to_le_bytes();
+        self.put(&number.to_le_bytes())?;
+        self.put(&length)?;
+        self.put(body)?;
+        self.put(&[0; 3][..padding])?;
+        self.put(&length)
+    }
+
+    /// A packet. `time` is in nanoseconds since 1970.
+    pub(super) fn packet(&mut self, time: i64, length: u32, data: &[u8]) -> io::Result<()> {
+        let full = self.plan.bytes.is_some_and(|bytes| self.written >= bytes)
+            || self.plan.seconds.is_some_and(|seconds| {
+                time.saturating_sub(self.begun) / 1_000_000_000 >= seconds.min(1 << 40) as i64
+            });
+        if full {
+            self.next(time)?;
+        }
+        let digits = self.description.digits;
+        let unit = if digits == 9 { 1 } else { 1000 };
+        let captured = data.len() as u32;
+        if self.is_pcapng() {
+            let ticks = (time / unit) as u64;
+            let numbers = [0, (ticks >> 32) as u32, ticks as u32, captured, length];
+            let mut body: Vec<u8> =
+                numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            body.extend_from_slice(data);
+            return self.block(6, &body);
+        }
+        let second = time.div_euclid(1_000_000_000) as u32;
+        let fraction = (time.rem_euclid(1_000_000_000) / unit) as u32;
+        for number in [second, fraction, captured, length] {
+            self.put(&number.to_le_bytes())?;
+        }
+        self.put(data)
+    }
+
+    /// What was written can be read from here on.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+
+    /// Ends the file with what was counted.
+    pub(super) fn end(&mut self, now: i64, counts: Counts) -> io::Result<()> {
+        if self.is_pcapng() {
+            let unit = if self.description.digits == 9 { 1 } else { 1000 };
+            let ticks = (now / unit) as u64;
+            let numbers = [0, (ticks >> 32) as u32, ticks as u32];
+            let mut body: Vec<u8> =
+                numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            option(&mut body, 4, &(counts.captured + counts.lost()).to_le_bytes());
+            option(&mut body, 5, &counts.dropped_by_interface.to_le_bytes());
+            option(&mut body, 7, &(counts.dropped + counts.missed).to_le_bytes());
+            option(&mut body, 0, &[]);
+            self.block(5, &body)?;
+        }
+        self.flush()
+    }
+
+    /// Begins the next file, or the same one anew where files are not numbered.
+    pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
+        self.flush()?;
+        let path = self.plan.name(self.number + 1, now);
+        self.file = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+        if self.plan.rotates() {
+            self.number += 1;
+            self.older.push_back(std::mem::replace(&mut self.path, path));
+            if let Some(files) = self.plan.files {
+                while self.older.len() >= files.max(1) {
+                    // What somebody has moved away need not be removed.
+                    self.older.pop_front().map(std::fs::remove_file);
+                }
+            } else {
+                self.older.clear();
+            }
+        }
+        self.begun = now;
+        self.head()
+    }
+}
+
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend_from_slice(&code.to_le_bytes());
+    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    body.extend_from_slice(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::capture::{self, Event, Notice};
+
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let name = format!("gamewire-write-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn description(digits: u8) -> Description {
+        Description { interface: "lo".to_owned(), link: 1, snaplen: 262_144, digits }
+    }
+
+    /// Times, lengths and bytes of a file's packets, as gamewire reads them; and its dropped ones.
+    fn read(path: &Path) -> (Vec<(i64, u32, Vec<u8>)>, u64) {
+        let mut packets = capture::open(path).unwrap();
+        let (mut read, mut dropped) = (Vec::new(), 0);
+        while let Some(event) = packets.next() {
+            match event {
+                Event::Packet(p) => read.push((p.time, p.original_length, p.data.to_vec())),
+                Event::Notice(Notice::Drops { count, .. }) => dropped = count,
+                Event::Notice(other) => panic!("{other}"),
+            }
+        }
+        (read, dropped)
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let folder = folder("back");
+        for (name, digits) in [("a.pcap", 6), ("b.pcap", 9), ("c.pcapng", 6), ("d.pcapng", 9)] {
+            let path = folder.join(name);
+            let plan = Plan { path: path.clone(), ..Plan::default() };
+            let time = 1_795_000_000_123_456_000 + i64::from(digits == 9) * 789;
+            let mut writer = Writer::new(plan, description(digits), time).unwrap();
+            for n in 0..5 {
+                writer.packet(time + n * 1_000_000, 1500, &vec![n as u8; n as usize]).unwrap();
+            }
+            writer.flush().unwrap();
+            assert_eq!(read(&path).0.len(), 5, "readable up to the last packet");
+            let counts = Counts { captured: 5, dropped: 2, missed: 1, ..Counts::default() };
+            writer.end(time, counts).unwrap();
+            let (packets, dropped) = read(&path);
+            let expected: Vec<_> =
+                (0..5).map(|n| (time + n * 1_000_000, 1500, vec![n as u8; n as usize])).collect();
+            assert_eq!(packets, expected, "{name}");
+            assert_eq!(dropped, if name.ends_with("ng") { 3 } else { 0 });
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn full_files_make_room_for_new_ones() {
+        let folder = folder("rotate");
+        let path = folder.join("game.pcap");
+        let plan = Plan { path, seconds: Some(10), bytes: Some(300), files: Some(2) };
+        let start = 1_795_000_000_000_000_000;
+        let mut writer = Writer::new(plan, description(9), start).unwrap();
+        // Three packets of 116 bytes fill a file; a fourth comes in time for the next, a fifth late.
+        for (second, data) in
+            [(0, [0; 100]), (1, [1; 100]), (2, [2; 100]), (3, [3; 100]), (30, [4; 100])]
+        {
+            writer.packet(start + second * 1_000_000_000, 100, &data).unwrap();
+        }
+        writer.end(start, Counts::default()).unwrap();
+        let mut names: Vec<_> =
+            std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["game_00002_20261118110643.pcap", "game_00003_20261118110710.pcap"]);
+        let first = |name: &std::ffi::OsString| read(&folder.join(name)).0[0].2[0];
+        assert_eq!(names.iter().map(first).collect::<Vec<_>>(), [3, 4]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn one_file_is_begun_anew_when_asked() {
+        let folder = folder("anew");
+        let path = folder.join("game.pcap");
+        let plan = Plan { path: path.clone(), ..Plan::default() };
+        let mut writer = Writer::new(plan, description(6), 0).unwrap();
+        writer.packet(0, 1, b"a").unwrap();
+        std::fs::rename(&path, folder.join("old.pcap")).unwrap();
+        writer.next(0).unwrap();
+        writer.packet(0, 1, b"b").unwrap();
+        writer.end(0, Counts::default()).unwrap();
+        assert_eq!(read(&path).0[0].2, b"b");
+        assert_eq!(read(&folder.join("old.pcap")).0[0].2, b"a");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

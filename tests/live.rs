@@ -1,0 +1,244 @@
+//! Live capture on the loopback interface. Each test skips itself, and says so, where it may not
+//! capture, where libpcap is missing, or where a client is not installed.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "what is live has the system's clock")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+const INFO_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+
+const INFO: &[u8] =
+    b"\xFF\xFF\xFF\xFFI\x11Loop\0de_dust2\0cstrike\0Counter-Strike\0\x0A\0\x05\x10\0dl\0\x011.0\0";
+
+const CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFA\x01\x02\x03\x04";
+
+const PLAYERS: &[u8] = b"\xFF\xFF\xFF\xFFD\x01\0Ann\0\x07\0\0\0\0\0\x80\x3F";
+
+const RULES: &[u8] = b"\xFF\xFF\xFF\xFFE\x01\0sv_lan\x001\0";
+
+/// A game server that answers until it is dropped.
+struct Server {
+    port: u16,
+    stop: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Server {
+    fn start() -> Server {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut bytes = [0; 2048];
+            while !stopped.load(Ordering::Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut bytes) else { continue };
+                let asks = bytes[5..length].starts_with(b"\xFF\xFF\xFF\xFF") || length < 9;
+                let answer = match bytes[4] {
+                    b'T' => INFO,
+                    b'U' | b'V' | b'W' if asks => CHALLENGE,
+                    b'U' => PLAYERS,
+                    b'V' => RULES,
+                    _ => continue,
+                };
+                socket.send_to(answer, from).unwrap();
+            }
+        });
+        Server { port, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+/// A running gamewire, and what it says on standard error line by line.
+struct Sniffer {
+    child: Child,
+    said: mpsc::Receiver<String>,
+}
+
+impl Sniffer {
+    /// Starts it and waits until it listens. `None`: it cannot, here.
+    fn start(port: u16, args: &[&str]) -> Option<Sniffer> {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+            .args(args)
+            .args(["-i", "lo", "-f", &format!("udp port {port}"), "--no-config"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (tell, said) = mpsc::channel();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).try_for_each(|line| tell.send(line))
+        });
+        let first = said.recv_timeout(Duration::from_secs(20)).expect("a first line");
+        if first.contains("no right to capture") || first.contains("not installed") {
+            eprintln!("skipped: {first}");
+            child.wait().unwrap();
+            return None;
+        }
+        assert!(first.contains("listening on lo"), "{first}");
+        Some(Sniffer { child, said })
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Waits until it says something like this.
+    fn says(&self, what: &str) -> String {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.said.recv_timeout(left).unwrap_or_else(|_| panic!("never said {what}"));
+            if line.contains(what) {
+                return line;
+            }
+        }
+    }
+
+    /// What it has written, when it has ended.
+    fn output(self) -> Output {
+        self.child.wait_with_output().unwrap()
+    }
+}
+
+fn query(socket: &UdpSocket, port: u16) {
+    socket.send_to(INFO_REQUEST, ("127.0.0.1", port)).unwrap();
+    let mut answer = [0; 2048];
+    let (length, _) = socket.recv_from(&mut answer).unwrap();
+    assert_eq!(&answer[..length], INFO);
+}
+
+fn client() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket
+}
+
+#[test]
+fn all_messages_are_seen_at_full_speed() {
+    const QUERIES: usize = 20_000;
+    let server = Server::start();
+    let args =
+        ["dissect", "--format", "json", "-c", &(2 * QUERIES).to_string(), "--duration", "60s"];
+    let Some(mut sniffer) = Sniffer::start(server.port, &args) else { return };
+    let lines = BufReader::new(sniffer.child.stdout.take().unwrap()).lines();
+    let reading = std::thread::spawn(move || lines.map_while(Result::ok).count());
+    let socket = client();
+    (0..QUERIES).for_each(|_| query(&socket, server.port));
+    assert_eq!(reading.join().unwrap(), 2 * QUERIES);
+    let counts = sniffer.says("captured");
+    assert!(counts.contains(" 0 dropped by the kernel") && counts.contains(" 0 came"), "{counts}");
+    assert!(sniffer.output().status.success());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let server = Server::start();
+    let args = ["dissect", "--format", "json", "-c", "100"];
+    let Some(mut sniffer) = Sniffer::start(server.port, &args) else { return };
+    query(&client(), server.port);
+    let mut first = String::new();
+    BufReader::new(sniffer.child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.contains("\"info_request\""), "{first}");
+    // The reader is gone, and nothing more is sent.
+    let begun = Instant::now();
+    assert!(sniffer.child.wait().unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn signals_ask_for_counts_and_end_it_with_the_verdict() {
+    let folder = std::env::temp_dir().join(format!("gamewire-live-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let kept = folder.join("kept.pcapng");
+    let server = Server::start();
+    let args = ["check", "--format", "json", "-Z", "root", "-w", kept.to_str().unwrap()];
+    if let Some(sniffer) = Sniffer::start(server.port, &args) {
+        let socket = client();
+        (0..5).for_each(|_| query(&socket, server.port));
+        std::thread::sleep(Duration::from_millis(500));
+        sniffer.signal("-USR1");
+        assert!(sniffer.says("captured").contains(" 10 packets captured"));
+        sniffer.signal("-INT");
+        let output = sniffer.output();
+        assert_eq!(output.status.code(), Some(0));
+        let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&outcome["packets"], &outcome["messages"]), (&10.into(), &10.into()));
+        assert_eq!(outcome["captures"][0], "lo");
+        // What was kept says the same.
+        let again = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+            .args(["check", "--format", "json", "--no-config"])
+            .arg(&kept)
+            .output()
+            .unwrap();
+        let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+        assert_eq!((&again["packets"], &again["rules"]), (&outcome["packets"], &outcome["rules"]));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn findings_show_as_they_happen() {
+    let server = Server::start();
+    let Some(mut sniffer) = Sniffer::start(server.port, &["check", "--color", "never"]) else {
+        return;
+    };
+    // A split header toward a server: there is no answer to wait for.
+    let attack = b"\xFE\xFF\xFF\xFF\x01\0\0\0\x02\0\xE0\x04\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF";
+    let socket = client();
+    query(&socket, server.port);
+    socket.send_to(attack, ("127.0.0.1", server.port)).unwrap();
+    let mut out = BufReader::new(sniffer.child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("SEC001") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended without the finding");
+    }
+    sniffer.signal("-TERM");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("RULE") && rest.contains("SEC001"), "{rest}");
+}
+
+#[test]
+fn third_party_clients_are_understood() {
+    let server = Server::start();
+    let address = format!("127.0.0.1:{}", server.port);
+    let python = format!(
+        "import a2s; a = ('127.0.0.1', {}); a2s.info(a); a2s.players(a); a2s.rules(a)",
+        server.port
+    );
+    let clients: [(&str, Vec<&str>); 2] =
+        [("quakestat", vec!["-a2s", &address]), ("python3", vec!["-c", &python])];
+    for (program, arguments) in clients {
+        let args = ["dissect", "--format", "json"];
+        let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
+        let ran = Command::new(program).args(&arguments).output();
+        if !ran.is_ok_and(|ran| ran.status.success()) {
+            eprintln!("skipped: {program} cannot ask here");
+            sniffer.signal("-INT");
+            sniffer.output();
+            continue;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        sniffer.signal("-INT");
+        let output = sniffer.output();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        assert!(lines.contains("\"info_response\""), "{program}: {lines}");
+    }
+}
