@@ -1,4 +1,6 @@
-//! `cargo run -p xtask -- samples [--check]`: writes `samples/`, or says what there is out of date.
+//! `cargo run -p xtask -- COMMAND`: what developers run beside `cargo`.
+
+mod fuzz;
 
 use std::env;
 use std::io::{self, Write};
@@ -7,7 +9,10 @@ use std::process::ExitCode;
 
 use xtask::samples;
 
-const USAGE: &str = "usage: cargo run -p xtask -- samples [--check]";
+const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
+  samples [--check]                  writes samples/, or says what there is out of date
+  fuzz [--seconds N] [--jobs N] [TARGET...]
+                                     builds the fuzz targets and runs each for N seconds (10)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -39,6 +44,7 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             }
             Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
+        ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     }
 }

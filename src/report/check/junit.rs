@@ -73,7 +73,7 @@ fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     for found in of_rule.take(SHOWN) {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
         // A `String` takes everything.
-        let _ = writeln!(text, "frame {}{party}: {}", found.frame(), found.detail);
+        let _ = writeln!(text, "{}{party}: {}", found.place(), found.detail);
     }
     text
 }

@@ -158,7 +158,7 @@ fn result<'a>(found: &'a Found, file: &'a str, rules: &[&Rule]) -> Result_<'a> {
         Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
     };
     let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-    let text = format!("frame {}{party}: {}", found.frame(), found.detail);
+    let text = format!("{}{party}: {}", found.place(), found.detail);
     // The same fault of the same party in another recording of the same traffic is the same finding.
     let party = found.party.map_or(String::new(), |party| party.to_string());
     let gamewire = format!("{}/{party}/{}/{}", found.rule.code, found.message, found.offset);
