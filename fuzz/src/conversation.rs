@@ -95,7 +95,16 @@ struct Direction {
 impl Lab {
     fn new(id: Id, flags: u8) -> Lab {
         let is_tight = flags & TIGHT != 0;
-        let tight = Limits { inflated: 512, parts_bytes: 600, unfinished: 2, remembered: 2 };
+        let tight = Limits {
+            inflated: 512,
+            parts_bytes: 600,
+            unfinished: 2,
+            pending: 2,
+            http_header: 128,
+            http_body: 256,
+            list_bytes: 256,
+            remembered: 2,
+        };
         let limits = if is_tight { tight } else { Limits::default() };
         let port = id.info().ports.first().copied().unwrap_or(1);
         let flows = (0..FLOWS as u16).map(|number| {
@@ -159,7 +168,9 @@ impl Lab {
             }
             let (bytes, seen, ended) = (&direction.unread, direction.seen, direction.ended);
             let unread = Unread { bytes, seen, ended, after_gap: lost };
-            let (length, is_message) = match flow.talk.frame(side, &unread) {
+            let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
+            let framed = flow.talk.frame(books, flow.facts, settings, budget, side, &unread);
+            let (length, is_message) = match framed {
                 Framed::Message(length) => (length, true),
                 Framed::Junk(length) => (length, false),
                 Framed::More => {

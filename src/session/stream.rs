@@ -306,13 +306,16 @@ impl<V: View> Reading<'_, V> {
     /// Reads one message, or passes over what is none. Returns how many bytes it took.
     fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
         let bytes = run.bytes();
+        let facts = self.flow.facts();
         let Some(talk) = &mut self.speech.talk else { return 0 };
         if bytes.is_empty() {
             return 0;
         }
         let ended = run.end().is_some();
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap: run.after_gap() };
-        let length = match talk.frame(side, &unread) {
+        let (books, settings, budget) =
+            (&mut *self.books, &self.options.settings, &mut *self.unfinished);
+        let length = match talk.frame(books, facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => return length.clamp(1, bytes.len()),
             Framed::More => return 0,
