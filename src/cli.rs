@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use dissectors::catalogue;
-use dissectors::kit::{Rule, Secret, Severity, Who};
+use dissectors::kit::{Rule, Severity, Who};
 
-use crate::check::Host;
+use crate::check::{Host, rule, severity};
+use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
 use crate::flows::DecodeAs;
 use crate::report::paint::Choice;
 
@@ -107,12 +107,13 @@ pub struct Check {
     /// How verdicts are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
-    /// The least severity that makes a broken rule fail the capture
-    #[arg(long, value_name = "SEVERITY", default_value = "error", value_parser = severity)]
-    pub fail_on: Severity,
+    /// The least severity that makes a broken rule fail the capture: error, if not said otherwise
+    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
+    pub fail_on: Option<Severity>,
     /// Vouch that the capture is complete: what is missing from it was not sent
-    #[arg(long)]
-    pub complete: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true")]
+    pub complete: Option<bool>,
     /// Judge by these rules only
     #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
     pub select: Vec<&'static Rule>,
@@ -122,6 +123,12 @@ pub struct Check {
     /// Fail if one of these rules was not exercised
     #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
     pub require: Vec<&'static Rule>,
+    /// Findings that are known and do not fail
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write what is found as a baseline, and fail for none of it
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
     /// Only what this kind of party did
     #[arg(long, value_name = "PARTY", value_parser = party)]
     pub who: Option<Who>,
@@ -155,6 +162,8 @@ pub enum RulesFormat {
     Text,
     /// One JSON array
     Json,
+    /// A page with every rule explained
+    Markdown,
 }
 
 /// `gamewire rules`.
@@ -163,6 +172,9 @@ pub struct Rules {
     /// How the catalogue is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: RulesFormat,
+    /// The project's settings.
+    #[command(flatten)]
+    pub config: ConfigFile,
 }
 
 /// `gamewire explain`.
@@ -174,17 +186,9 @@ pub struct Explain {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
-}
-
-fn rule(name: &str) -> Result<&'static Rule, String> {
-    catalogue::rule(name.trim())
-        .ok_or_else(|| "no rule has this code; `gamewire rules` lists them".to_owned())
-}
-
-fn severity(name: &str) -> Result<Severity, String> {
-    let all = [Severity::Error, Severity::Warning, Severity::Note];
-    let named = all.into_iter().find(|severity| severity.name() == name);
-    named.ok_or_else(|| "there are error, warning and note".to_owned())
+    /// The project's settings.
+    #[command(flatten)]
+    pub config: ConfigFile,
 }
 
 fn party(name: &str) -> Result<Who, String> {
@@ -212,54 +216,38 @@ pub struct Input {
     #[arg(long)]
     pub verify_checksums: bool,
     /// A GameSpy game's secret key, to check validate codes
-    #[arg(long, value_name = "GAME=KEY", value_parser = game_key)]
-    pub gamespy_key: Vec<(String, String)>,
+    #[arg(long, value_name = "GAME=KEY", value_parser = gamespy_key)]
+    pub gamespy_key: Vec<Given>,
     /// A player's secret key at an AssaultCube Reloaded master, to check digests: in hex, or the
     /// name of a file that holds the hex
     #[arg(long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
-    pub acr_key: Vec<AcrKey>,
+    pub acr_key: Vec<Given>,
+    /// The project's settings.
+    #[command(flatten)]
+    pub config: ConfigFile,
 }
 
-/// A player's key as it was given. What is wrong with it is told where it is used: the parser of
-/// the command line would show the key.
-pub type AcrKey = Result<(String, Secret), String>;
-
-fn acr_key(text: &str) -> Result<AcrKey, std::convert::Infallible> {
-    let parts = text
-        .split_once(',')
-        .and_then(|(user, key)| Some((user.strip_prefix("user=")?, key.strip_prefix("key=")?)));
-    let Some((user, key)) = parts.filter(|(user, key)| !user.is_empty() && !key.is_empty()) else {
-        return Ok(Err("--acr-key: write it as user=NAME,key=HEX or user=NAME,key=@FILE".into()));
-    };
-    let secret = match key.strip_prefix('@') {
-        None => secret(key),
-        Some(file) => match std::fs::read_to_string(file) {
-            Ok(text) => secret(text.trim()),
-            Err(error) => Err(format!("cannot read {}: {error}", crate::text::escaped(file))),
-        },
-    };
-    Ok(secret
-        .map(|secret| (user.to_owned(), secret))
-        .map_err(|error| format!("--acr-key: user {}: {error}", crate::text::escaped(user))))
+/// Where the project's settings come from: the same for every command that they can change.
+#[derive(Args, Debug)]
+pub struct ConfigFile {
+    /// The project's settings; else the nearest gamewire.toml upward from the working directory
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    config: Option<PathBuf>,
+    /// Read no gamewire.toml
+    #[arg(long)]
+    no_config: bool,
 }
 
-/// The key that hex digits spell.
-fn secret(hex: &str) -> Result<Secret, String> {
-    let digits: Option<Vec<u8>> =
-        hex.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
-    let pairs = digits.filter(|digits| !digits.is_empty() && digits.len().is_multiple_of(2));
-    let Some(digits) = pairs else {
-        return Err("the key is not written as pairs of hex digits".to_owned());
-    };
-    Ok(Secret::new(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect::<Vec<u8>>()))
-}
-
-fn game_key(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((game, key)) if !game.is_empty() && !key.is_empty() => {
-            Ok((game.to_owned(), key.to_owned()))
+impl ConfigFile {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says something that cannot be.
+    pub fn load(&self) -> Result<Config, ConfigError> {
+        if self.no_config {
+            return Ok(Config::default());
         }
-        _ => Err("write it as GAME=KEY, such as ut=KEY".to_owned()),
+        Config::load(self.config.as_deref())
     }
 }
 

@@ -14,6 +14,7 @@
 //! - [`session`] leads each packet through these, to the protocol's dissector and to a view.
 //! - [`check`] turns judgements into verdicts.
 //! - [`report`] writes what a view was told: text, JSON, tables.
+//! - [`config`] reads what a project has settled for all its runs: `gamewire.toml`.
 //! - [`commands`] are what users type; [`cli`] is how they type it.
 //!
 //! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
@@ -22,6 +23,7 @@ pub mod capture;
 pub mod check;
 pub mod cli;
 pub mod commands;
+pub mod config;
 pub mod flows;
 pub mod net;
 pub mod report;
@@ -34,6 +36,7 @@ use std::io::Write;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
+use crate::commands::Failure;
 
 /// Which of the streams are terminals.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,23 +68,25 @@ pub fn run(
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
-        Command::Check(check) => match commands::check::run(check, out, err, terminal) {
-            Ok(false) => Ok(()),
-            Ok(true) => return out.flush().map_or(UNUSABLE, |()| FOUND),
-            Err(failure) => Err(failure),
-        },
+        Command::Check(check) => {
+            let judged = commands::check::run(check, out, err, terminal);
+            return ended(judged.map(|found| if found { FOUND } else { RAN }), out, err);
+        }
         Command::Rules(rules) => commands::rules::list(rules, out),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
     };
-    let ran = ran.and_then(|()| Ok(out.flush()?));
-    match ran {
-        Ok(()) => RAN,
-        Err(failure) if failure.reader_is_gone() => RAN,
-        Err(failure) => {
-            writeln!(err, "gamewire: {failure}").ok();
-            UNUSABLE
-        }
-    }
+    ended(ran.map(|()| RAN), out, err)
+}
+
+/// The exit code. A reader that went away is no fault, and changes no verdict.
+fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let (code, failure) = match ran {
+        Ok(code) => (code, out.flush().err().map(Failure::Output)),
+        Err(failure) => (RAN, Some(failure)),
+    };
+    let Some(failure) = failure.filter(|failure| !failure.reader_is_gone()) else { return code };
+    writeln!(err, "gamewire: {failure}").ok();
+    UNUSABLE
 }
 
 /// Help goes to the output, a mistake to the errors; both keep their colours on a terminal only.

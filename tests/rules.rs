@@ -2,6 +2,8 @@
 //! nothing, its wrong example breaks it and nothing else. The examples are what `gamewire explain`
 //! prints, played into a capture and judged by `gamewire check` as a user would.
 
+#[path = "support/examples.rs"]
+mod examples;
 #[path = "support/recording.rs"]
 mod recording;
 mod support;
@@ -9,10 +11,9 @@ mod support;
 use std::fmt::Write;
 
 use dissectors::catalogue;
-use dissectors::kit::{Group, Rule};
+use dissectors::kit::Rule;
 use serde_json::Value;
 use support::gamewire;
-use xtask::exchange::{Setting, capture};
 
 /// Faults that another party's fault presumes: the wrong example of the first breaks the second too.
 const PRESUMED: &[(&str, &str)] = &[
@@ -30,32 +31,9 @@ const VOUCHED: &[&str] = &["VM046", "GS1032", "ACR030", "SEC004"];
 /// The key that the examples of ACR033 are made with.
 const ACR_KEY: &str = "user=42,key=6c61626b6579";
 
-fn setting(rule: &Rule) -> Setting {
-    match rule.code.group() {
-        Group::Vm => Setting::udp(27010),
-        Group::A2s | Group::Sec | Group::Net => Setting::udp(27015),
-        Group::Gs4 => Setting::udp(6500),
-        Group::Gs1 => Setting::udp(27900),
-        Group::Acr => Setting::tcp(80),
-    }
-}
-
-/// Plays an example. What lies below an exchange is done to the packets or to the file.
-fn play(rule: &Rule, script: &str, is_right: bool) -> Result<Vec<u8>, String> {
-    let code = rule.code.to_string();
-    if let Some(bytes) = recording::play(&code, is_right) {
-        return Ok(bytes);
-    }
-    if script.trim().is_empty() {
-        return Err("has no example".to_owned());
-    }
-    let capture = capture(script, &setting(rule)).map_err(|error| error.to_string())?;
-    Ok(capture.pcap())
-}
-
 /// Judges an example; the rules broken at error or warning severity, and how this one fared.
 fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, String), String> {
-    let bytes = play(rule, script, is_right)?;
+    let bytes = examples::play(rule, script, is_right)?;
     let path = std::env::temp_dir().join(format!(
         "gamewire-rules-{}-{}.pcap",
         std::process::id(),

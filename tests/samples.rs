@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use support::{gamewire, samples};
+use xtask::samples::all;
 
 fn stem(sample: &Path) -> String {
     sample.file_stem().expect("a name").to_string_lossy().into_owned()
@@ -48,6 +49,31 @@ fn json() {
             }
         }
         insta::assert_snapshot!(format!("json-{}", stem(&sample)), run.out);
+    }
+}
+
+#[test]
+fn check() {
+    for sample in samples() {
+        let run = gamewire([Path::new("check").as_os_str(), sample.as_os_str()]);
+        assert!(run.code < 2 && run.err.is_empty(), "{}: {}", sample.display(), run.err);
+        let folder = format!("{}/", env!("CARGO_MANIFEST_DIR"));
+        insta::assert_snapshot!(format!("check-{}", stem(&sample)), run.out.replace(&folder, ""));
+    }
+}
+
+/// A sample has findings of error or warning severity if, and only if, its line in the list says
+/// that it holds faults.
+#[test]
+fn faults_are_where_the_list_says_so() {
+    for path in samples() {
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        let sample = all().find(|sample| sample.name == name).expect("a sample");
+        let args = ["check", "--format", "json", &path.to_string_lossy()].map(str::to_owned);
+        let outcome: Value = serde_json::from_str(&gamewire(args).out).expect("JSON");
+        let findings = outcome["findings"].as_array().expect("findings").iter();
+        let grave: Vec<_> = findings.filter(|finding| finding["severity"] != "note").collect();
+        assert_eq!(!grave.is_empty(), sample.holds_faults(), "{name}: {grave:#?}");
     }
 }
 

@@ -5,13 +5,13 @@
 //! a bounded number of entries of each kind: once one does not fit, what is missing proves nothing
 //! any more.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
-use crate::kit::{Evidence, Fact, FlowFacts, Rule, Seen, Time, Who};
+use crate::kit::{Evidence, Fact, FlowFacts, Map, Rule, Seen, Set, Time, Who};
 use crate::valve_master::rules::VM046;
 
 /// Entries of a kind.
@@ -61,14 +61,14 @@ pub struct Ruling {
 #[derive(Default)]
 pub struct Ledger {
     /// To whom a server first gave a challenge.
-    challenged: HashMap<(SocketAddr, u32), IpAddr>,
+    challenged: Map<(SocketAddr, u32), IpAddr>,
     accepted: Vec<(u32, Witness)>,
     challengers: BTreeMap<SocketAddr, Challenger>,
     unasked: BTreeMap<IpAddr, Flood>,
-    layouts: HashMap<SocketAddr, (&'static str, u32)>,
+    layouts: Map<SocketAddr, (&'static str, u32)>,
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
     lists: BTreeMap<IpAddr, List>,
-    handed_out: HashSet<(SocketAddr, u128)>,
+    handed_out: Set<(SocketAddr, u128)>,
     rulings: Vec<Ruling>,
     full: bool,
 }
@@ -91,7 +91,7 @@ struct Flood {
 
 /// What a client was listed, and whether it asked any of it.
 struct List {
-    servers: HashSet<SocketAddr>,
+    servers: Set<SocketAddr>,
     witness: Witness,
     queried: bool,
 }
@@ -127,7 +127,7 @@ impl Ledger {
             }
             Fact::Listed(server) => {
                 if self.has_room(self.lists.len()) {
-                    let first = List { servers: HashSet::new(), witness, queried: false };
+                    let first = List { servers: Set::default(), witness, queried: false };
                     let list = self.lists.entry(seen.to.ip()).or_insert(first);
                     if list.servers.len() < LISTED {
                         list.servers.insert(server);

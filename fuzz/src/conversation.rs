@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{
     Blind, Budget, Closed, Evidence, Fact, Field, FlowFacts, Framed, Hint, Judge, Limits, Mark,
-    Message, Payload, Piece, Rule, Seen, Settings, Side, Sink, Span, StreamView, Time, Transport,
-    Tree, Unread,
+    Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView, Time,
+    Transport, Tree, Unread,
 };
 use dissectors::{Books, Id, Talk};
 
@@ -116,7 +116,7 @@ impl Lab {
             flows: flows.collect(),
             books: Books::default(),
             settings: Settings {
-                gamespy_keys: vec![("ut".to_owned(), "Z5Nfb0".to_owned())],
+                gamespy_keys: vec![("ut".to_owned(), Secret::new(*b"Z5Nfb0"))],
                 limits,
                 ..Settings::default()
             },

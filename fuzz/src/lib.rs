@@ -6,6 +6,7 @@
 //! once stays mended. [`seeds`] makes the inputs that fuzzing begins with.
 
 mod capture;
+mod config;
 mod conversation;
 mod fragments;
 mod input;
@@ -40,6 +41,7 @@ const FIXED: &[(&str, Reads)] = &[
     ("fragments", fragments::run),
     ("stream", stream::run),
     ("split", split::run),
+    ("config", config::run),
     ("program", program::run),
 ];
 

@@ -59,7 +59,7 @@ struct Ran {
 fn gamewire(path: &Path, args: &[&str]) -> Ran {
     let args = std::iter::once(OsString::from("gamewire")).chain(args.iter().map(OsString::from));
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let args = args.chain([path.into()]);
+    let args = args.chain(["--no-config".into(), path.into()]);
     let code = gamewire::run(args, &mut out, &mut err, Terminal::default());
     let (out, err) = (text(out), text(err));
     assert!(code < 3);

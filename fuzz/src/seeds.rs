@@ -59,6 +59,7 @@ pub fn all() -> io::Result<Seeds> {
         seeds.insert(name, conversation);
     }
     answers(&mut seeds);
+    seeds.insert("config/all-keys".to_owned(), CONFIG.as_bytes().to_vec());
     Ok(seeds)
 }
 
@@ -249,6 +250,12 @@ fn each(bytes: &[u8], mut show: impl FnMut(&Packet<'_>)) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// A configuration that says something of every kind.
+const CONFIG: &str = "fail-on = \"warning\"\ncomplete = true\nrequire = [\"A2S022\"]\n\
+    decode-as = [\"udp.port==27999,a2s\"]\n[severity]\nA2S030 = \"note\"\n\
+    [[ignore]]\nrule = \"A2S005\"\nhost = \"10.0.0.2\"\nreason = \"known\"\nuntil = 2030-01-31\n\
+    [tolerances]\nanswer-timeout = \"5s\"\n";
 
 /// Answers to split, in every layout, plain and compressed; and segments to reassemble.
 fn answers(seeds: &mut Seeds) {

@@ -4,10 +4,11 @@
 //! counts of every rule; [`Checker::outcome`] is what all reports of `gamewire check` are written
 //! from.
 
+mod baseline;
+mod fingerprint;
 mod found;
 mod outcome;
-
-use std::net::SocketAddr;
+mod selection;
 
 use dissectors::Id;
 use dissectors::catalogue;
@@ -19,62 +20,14 @@ use dissectors::ledger::{Ledger, Ruling};
 
 use crate::session::{Scene, Session, Told, View};
 
+pub use baseline::{Baseline, BaselineError, Baselined};
+pub use fingerprint::Fingerprint;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome};
+pub use selection::{Host, Ignore, Selection, rule, severity};
 
 /// Findings of one rule that are kept; further ones are counted.
 const KEPT: u64 = 1000;
-
-/// Which findings count.
-#[derive(Clone, Debug, Default)]
-pub struct Selection {
-    /// Only these rules, if there are any.
-    pub select: Vec<&'static Rule>,
-    /// Not these rules.
-    pub ignore: Vec<&'static Rule>,
-    /// Only what this kind of party did.
-    pub who: Option<Who>,
-    /// Only what this host did.
-    pub host: Option<Host>,
-}
-
-/// A party to look at: an address, and perhaps a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// The address.
-    pub address: std::net::IpAddr,
-    /// The port; any, if none.
-    pub port: Option<u16>,
-}
-
-impl Host {
-    fn is(self, party: SocketAddr) -> bool {
-        self.address == party.ip() && self.port.is_none_or(|port| port == party.port())
-    }
-}
-
-impl std::str::FromStr for Host {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Host, String> {
-        if let Ok(end) = text.parse::<SocketAddr>() {
-            return Ok(Host { address: end.ip(), port: Some(end.port()) });
-        }
-        let address = text.trim_start_matches('[').trim_end_matches(']');
-        match address.parse() {
-            Ok(address) => Ok(Host { address, port: None }),
-            Err(_) => Err("write it as 10.0.0.2, 10.0.0.2:27015 or [::1]:27015".to_owned()),
-        }
-    }
-}
-
-impl Selection {
-    /// Whether a rule counts at all.
-    pub fn has(&self, rule: &Rule) -> bool {
-        let among = |rules: &[&Rule]| rules.iter().any(|other| other.code == rule.code);
-        (self.select.is_empty() || among(&self.select)) && !among(&self.ignore)
-    }
-}
 
 /// Judges a capture.
 pub struct Checker {
@@ -86,7 +39,8 @@ pub struct Checker {
     found: Vec<Found>,
     kept: Box<[u64; CODES]>,
     left_out: u64,
-    /// What was counted but does not count: findings of parties that were not asked for.
+    baselined: Option<Baselined>,
+    /// What was counted but does not count: findings that the selection leaves out.
     others: Box<[[u64; 2]; CODES]>,
     messages: u64,
     cut: bool,
@@ -97,8 +51,9 @@ impl Checker {
     /// Nothing judged yet.
     pub fn new(selection: Selection) -> Checker {
         Checker {
-            judge: Judge::default(),
+            judge: Judge::new(selection.severities.clone()),
             ledger: Ledger::default(),
+            baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             scene: None,
             told: Told::default(),
@@ -127,10 +82,13 @@ impl Checker {
         let rules = rules.map(|rule| {
             let [failed, inconclusive] = self.others[rule.code.index()];
             let counts = self.judge.counts(rule);
+            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
             RuleOutcome {
                 rule,
+                severity: self.selection.severities.of(rule),
                 passed: counts.passed + u64::from(self.is_kept_by_silence(rule, session)),
-                failed: counts.failed.saturating_sub(failed),
+                failed: counts.failed.saturating_sub(failed + known),
+                in_baseline: known,
                 inconclusive: counts.inconclusive.saturating_sub(inconclusive),
             }
         });
@@ -142,6 +100,7 @@ impl Checker {
             rules: rules.collect(),
             findings: self.found,
             left_out: self.left_out,
+            baselined: self.baselined,
         }
     }
 
@@ -193,11 +152,7 @@ impl Checker {
         }
         let Some(scene) = &self.scene else { return };
         let found = Found::of(finding, scene, message);
-        let wanted = self.selection.who.is_none_or(|who| found.who() == who)
-            && self
-                .selection
-                .host
-                .is_none_or(|host| found.party.is_some_and(|party| host.is(party)));
+        let wanted = self.selection.wants(&found);
         let at = found.rule.code.index();
         if !wanted {
             match found.verdict {
@@ -207,6 +162,12 @@ impl Checker {
             }
             return;
         }
+        let Some(found) = (match &mut self.baselined {
+            Some(known) => known.take(found),
+            None => Some(found),
+        }) else {
+            return;
+        };
         if found.verdict != Verdict::Inconclusive {
             self.told.findings += 1;
         }

@@ -2,7 +2,7 @@
 
 use dissectors::kit::{Rule, Severity, Verdict};
 
-use super::Found;
+use super::{Baselined, Found};
 
 /// How a rule fared over a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +34,22 @@ impl Fared {
 pub struct RuleOutcome {
     /// Which rule.
     pub rule: &'static Rule,
+    /// How much a breach weighs, as the user has it.
+    pub severity: Severity,
     /// Kept.
     pub passed: u64,
     /// Broken.
     pub failed: u64,
     /// Not to be told from this capture.
     pub inconclusive: u64,
+    /// Broken in ways that the baseline holds.
+    pub in_baseline: u64,
 }
 
 impl RuleOutcome {
-    /// Its verdict.
+    /// Its verdict. What the baseline holds does not fail, and shows that there was occasion.
     pub fn fared(&self) -> Fared {
-        match (self.failed, self.passed, self.inconclusive) {
+        match (self.failed, self.passed + self.in_baseline, self.inconclusive) {
             (1.., _, _) => Fared::Fail,
             (0, 1.., _) => Fared::Pass,
             (0, 0, 1..) => Fared::Inconclusive,
@@ -71,6 +75,8 @@ pub struct Outcome {
     pub findings: Vec<Found>,
     /// Findings that were counted but not kept.
     pub left_out: u64,
+    /// What the captures show of the baseline, if there is one.
+    pub baselined: Option<Baselined>,
 }
 
 impl Outcome {
@@ -87,6 +93,10 @@ impl Outcome {
                 rule.passed += more.passed;
                 rule.failed += more.failed;
                 rule.inconclusive += more.inconclusive;
+                rule.in_baseline += more.in_baseline;
+            }
+            if let (Some(known), Some(more)) = (&mut sum.baselined, other.baselined) {
+                known.add(more, first);
             }
             let findings = other.findings.into_iter();
             sum.findings.extend(findings.map(|found| Found { capture: first, ..found }));
@@ -96,7 +106,7 @@ impl Outcome {
 
     /// Whether a rule was broken that weighs at least so much.
     pub fn is_broken(&self, least: Severity) -> bool {
-        self.rules.iter().any(|rule| rule.failed > 0 && rule.rule.severity >= least)
+        self.rules.iter().any(|rule| rule.failed > 0 && rule.severity >= least)
     }
 
     /// The verdict over all rules: broken means broken at `least` or above.
@@ -111,6 +121,11 @@ impl Outcome {
         } else {
             Fared::NotExercised
         }
+    }
+
+    /// How many findings the baseline holds.
+    pub fn in_baseline(&self) -> u64 {
+        self.baselined.as_ref().map_or(0, |known| known.count)
     }
 
     /// Findings with this verdict and severity.

@@ -1,12 +1,19 @@
 //! `gamewire check`: what was said, judged by the protocols' documents.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use dissectors::catalogue;
+use dissectors::kit::{Rule, Severity};
 
 use crate::Terminal;
-use crate::check::{Checker, Fared, Outcome, Selection};
+use crate::check::{Baseline, Checker, Fared, Fingerprint, Ignore, Outcome, Selection};
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, read};
 use crate::commands::{Failure, painted};
+use crate::config::{self, Config};
 use crate::report::check::{github, json, junit, sarif, text};
 use crate::session::Session;
 use crate::text::escaped;
@@ -23,15 +30,14 @@ pub fn run(
 ) -> Result<bool, Failure> {
     let merged = args.input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
     let names = merged.collect();
-    let selection = Selection {
-        select: args.select.clone(),
-        ignore: args.ignore.clone(),
-        who: args.who,
-        host: args.host,
-    };
+    let config = args.input.config.load()?;
+    let demands = Demands::of(args, &config);
+    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
+    let selection = selection(args, &config, baseline, err);
     let checker = Checker::new(selection.clone());
     let mut checking = Checking {
         args,
+        demands,
         selection,
         checker,
         names,
@@ -39,24 +45,103 @@ pub fn run(
         found: false,
         outcomes: Vec::new(),
         missing: Vec::new(),
+        occurred: BTreeSet::new(),
         out,
     };
-    let ran = read(&args.input, &mut checking, err, terminal.err && !terminal.out);
+    let ran = read(&args.input, &config, &mut checking, err, terminal.err && !terminal.out);
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
-    if !outcomes.is_empty() {
-        checking.write(outcomes)?;
+    let written = if outcomes.is_empty() { Ok(()) } else { checking.write(outcomes) };
+    let Checking { found, missing, occurred, selection, .. } = checking;
+    match ran.and(written.map_err(Failure::Output)) {
+        // A reader that goes away has seen enough; what was found stays found.
+        Err(failure) if failure.reader_is_gone() => return Ok(found || !missing.is_empty()),
+        ended => ended?,
     }
-    ran?;
-    let Checking { found, missing, .. } = checking;
     for (capture, code) in &missing {
         writeln!(err, "gamewire: {capture}: required rule {code} was not exercised").ok();
     }
-    Ok(found || !missing.is_empty())
+    if let (Some(file), Some(known)) = (&args.baseline, &selection.baseline) {
+        gone(file, known, &occurred, &selection, err);
+    }
+    let Some(file) = &args.write_baseline else { return Ok(found || !missing.is_empty()) };
+    let (count, name) = (occurred.len(), file.to_string_lossy());
+    Baseline(occurred).write(file)?;
+    let findings = if count == 1 { "finding" } else { "findings" };
+    writeln!(err, "gamewire: wrote a baseline of {count} {findings} to {}", escaped(&name)).ok();
+    Ok(!missing.is_empty())
+}
+
+/// Says which entries of the baseline no capture shows any more; nothing of those that could not
+/// show, because they were not asked for.
+fn gone(
+    file: &Path,
+    known: &Baseline,
+    occurred: &BTreeSet<Fingerprint>,
+    selection: &Selection,
+    err: &mut dyn Write,
+) {
+    let asked_for = |known: &&Fingerprint| {
+        selection.host.is_none()
+            && selection.who.is_none_or(|who| known.is_of(who))
+            && catalogue::rule(&known.rule).is_none_or(|rule| selection.has(rule))
+    };
+    let name = file.to_string_lossy();
+    for entry in known.0.difference(occurred).filter(asked_for) {
+        let entry = entry.to_string();
+        writeln!(err, "gamewire: {}: no longer occurs: {}", escaped(&name), escaped(&entry)).ok();
+    }
+}
+
+/// What is not judged by these rules, what by these only, and what everything weighs. What the
+/// command line selects is judged whatever the configuration ignores.
+fn selection(
+    args: &Check,
+    config: &Config,
+    baseline: Option<Arc<Baseline>>,
+    err: &mut dyn Write,
+) -> Selection {
+    let (mut ignores, warnings) = config.ignores(config::today());
+    for warning in warnings {
+        writeln!(err, "gamewire: warning: {warning}").ok();
+    }
+    ignores.retain(|ignore| !args.select.iter().any(|rule| rule.code == ignore.rule.code));
+    ignores.extend(args.ignore.iter().map(|&rule| Ignore { rule, host: None }));
+    Selection {
+        select: args.select.clone(),
+        ignores,
+        who: args.who,
+        host: args.host,
+        severities: config.severities.clone(),
+        baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
+    }
+}
+
+/// What is asked of every capture.
+struct Demands {
+    /// The least severity that fails.
+    least: Severity,
+    /// Captures are vouched for as complete.
+    complete: bool,
+    /// Rules that must be exercised.
+    require: Vec<&'static Rule>,
+}
+
+impl Demands {
+    /// What the command line asks; else what the configuration asks.
+    fn of(args: &Check, config: &Config) -> Demands {
+        let require = if args.require.is_empty() { &config.require } else { &args.require };
+        Demands {
+            least: args.fail_on.or(config.fail_on).unwrap_or(Severity::Error),
+            complete: args.complete.unwrap_or(config.complete),
+            require: require.clone(),
+        }
+    }
 }
 
 struct Checking<'a> {
     args: &'a Check,
+    demands: Demands,
     selection: Selection,
     checker: Checker,
     /// The captures' names; those that are left.
@@ -67,6 +152,8 @@ struct Checking<'a> {
     outcomes: Vec<Outcome>,
     /// Required rules that were not exercised, by capture.
     missing: Vec<(String, String)>,
+    /// What the captures show, known or not, where a baseline is read or written.
+    occurred: BTreeSet<Fingerprint>,
     out: &'a mut dyn Write,
 }
 
@@ -83,7 +170,7 @@ impl Command for Checking<'_> {
     }
 
     fn complete(&self) -> bool {
-        self.args.complete
+        self.demands.complete
     }
 
     fn check(&mut self) -> io::Result<()> {
@@ -99,22 +186,25 @@ impl Command for Checking<'_> {
             self.names.pop_front().into_iter().collect()
         };
         let outcome = checker.outcome(names, session);
-        self.found |= outcome.is_broken(self.args.fail_on);
+        self.found |= outcome.is_broken(self.demands.least);
         self.require(&outcome);
+        if let Some(known) = &outcome.baselined {
+            self.occurred.extend(known.occurred.iter().cloned());
+        }
         if self.args.format != CheckFormat::Text {
             self.outcomes.push(outcome);
             return Ok(());
         }
         let paint = painted(self.args.color, self.terminal.out);
         let mut lines = String::new();
-        text::write(&outcome, self.args.fail_on, paint, &mut lines);
+        text::write(&outcome, self.demands.least, paint, &mut lines);
         self.out.write_all(lines.as_bytes())
     }
 }
 
 impl Checking<'_> {
     fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
-        let least = self.args.fail_on;
+        let least = self.demands.least;
         let mut bytes = Vec::new();
         match self.args.format {
             CheckFormat::Text => {}
@@ -124,7 +214,9 @@ impl Checking<'_> {
                 }
             }
             CheckFormat::Junit => {
-                junit::write(&outcomes, least, &mut bytes).map_err(io::Error::other)?;
+                let mut document = String::new();
+                junit::write(&outcomes, least, &mut document);
+                bytes = document.into_bytes();
             }
             CheckFormat::Sarif => sarif::write(&outcomes, &mut bytes)?,
             CheckFormat::Github => {
@@ -138,7 +230,7 @@ impl Checking<'_> {
 
     fn require(&mut self, outcome: &Outcome) {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
-        for rule in &self.args.require {
+        for rule in &self.demands.require {
             let exercised = outcome
                 .rules
                 .iter()

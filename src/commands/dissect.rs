@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use dissectors::Id;
-use dissectors::kit::{Audience, Finding, Message, Payload, Show, Tree};
+use dissectors::kit::{Audience, Finding, Judge, Message, Payload, Show, Tree};
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
@@ -29,6 +29,7 @@ pub fn run(
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> Result<(), Failure> {
+    let config = args.input.config.load()?;
     let report: Box<dyn Report> = match args.format {
         DissectFormat::Text => {
             let detail = Detail { fields: args.verbose, bytes: args.hex };
@@ -47,8 +48,9 @@ pub fn run(
         out,
         error: None,
     };
-    let mut dissecting = Dissecting { show: Show::new(audience) };
-    read(&args.input, &mut dissecting, err, terminal.err && !terminal.out)
+    let judge = Judge::new(config.severities.clone());
+    let mut dissecting = Dissecting { show: Show { judge, ..Show::new(audience) } };
+    read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out)
 }
 
 struct Dissecting<'w> {

@@ -23,6 +23,7 @@ pub fn run(
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> Result<(), Failure> {
+    let config = args.input.config.load()?;
     let mut listing = Listing {
         view: Counting::default(),
         format: args.format,
@@ -31,7 +32,7 @@ pub fn run(
         begun: false,
         out,
     };
-    read(&args.input, &mut listing, err, terminal.err && !terminal.out)
+    read(&args.input, &config, &mut listing, err, terminal.err && !terminal.out)
 }
 
 struct Listing<'w> {

@@ -9,6 +9,8 @@ pub mod rules;
 use std::io;
 
 use crate::capture::CaptureError;
+use crate::check::BaselineError;
+use crate::config::ConfigError;
 use crate::report::paint::{self, Choice, Paint};
 
 /// How a command ended, where it did not simply run.
@@ -17,9 +19,12 @@ pub enum Failure {
     /// The input cannot be read.
     #[error("{0}")]
     Capture(#[from] CaptureError),
-    /// The command line asks for something that cannot be.
+    /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
-    Usage(String),
+    Config(#[from] ConfigError),
+    /// The baseline cannot be read or written.
+    #[error("{0}")]
+    Baseline(#[from] BaselineError),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),

@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dissectors::kit::Settings;
+use dissectors::kit::{Secret, Settings};
 
 use crate::capture::{self, Event, Packets};
 use crate::cli::Input;
 use crate::commands::Failure;
+use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
 use crate::session::{Options, Session, View};
 
@@ -38,18 +39,20 @@ pub(super) trait Command {
 /// Reads all captures, one by one or merged. Warnings go to `err`.
 pub(super) fn read<C: Command>(
     input: &Input,
+    config: &Config,
     command: &mut C,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
+    let options = Options { complete: command.complete(), ..options(input, config)? };
     if input.merge && input.files.len() > 1 {
         let packets = capture::open_merged(&input.files)?;
-        return one(input, None, packets, command, err, progress);
+        return one(input, options, None, packets, command, err, progress);
     }
     for file in &input.files {
         let packets = capture::open(file)?;
         let name = (input.files.len() > 1).then(|| display(file));
-        one(input, name.as_deref(), packets, command, err, progress)?;
+        one(input, options.clone(), name.as_deref(), packets, command, err, progress)?;
     }
     Ok(())
 }
@@ -61,13 +64,14 @@ fn display(file: &Path) -> String {
 
 fn one<C: Command>(
     input: &Input,
+    options: Options,
     name: Option<&str>,
     mut packets: Box<dyn Packets + Send>,
     command: &mut C,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
-    let mut session = Session::new(Options { complete: command.complete(), ..options(input)? });
+    let mut session = Session::new(options);
     let bar = bar(packets.as_ref(), progress);
     command.begin(name)?;
     while let Some(event) = packets.next() {
@@ -106,19 +110,29 @@ fn one<C: Command>(
     Ok(())
 }
 
-fn options(input: &Input) -> Result<Options, Failure> {
-    let acr_keys: Result<Vec<_>, String> = input.acr_key.iter().cloned().collect();
+/// What the command line says, before what the configuration says.
+fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
     let settings = Settings {
-        gamespy_keys: input.gamespy_key.clone(),
-        acr_keys: acr_keys.map_err(Failure::Usage)?,
-        ..Settings::default()
+        gamespy_keys: keys(&input.gamespy_key, &config.settings.gamespy_keys)?,
+        acr_keys: keys(&input.acr_key, &config.settings.acr_keys)?,
+        ..config.settings.clone()
     };
+    let defaults = Options::default();
     Ok(Options {
-        identifier: Identifier::new(input.decode_as.clone()),
+        identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
         settings,
         verify_checksums: input.verify_checksums,
-        ..Options::default()
+        idle: config.flow_idle.unwrap_or(defaults.idle),
+        ..defaults
     })
+}
+
+fn keys(
+    typed: &[Given],
+    settled: &[(String, Secret)],
+) -> Result<Vec<(String, Secret)>, ConfigError> {
+    let typed = typed.iter().map(|key| key.clone().map_err(ConfigError::Key));
+    typed.chain(settled.iter().cloned().map(Ok)).collect()
 }
 
 fn bar(packets: &dyn Packets, wanted: bool) -> Option<indicatif::ProgressBar> {

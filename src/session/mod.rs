@@ -62,7 +62,8 @@ impl Default for Options {
             verify_checksums: false,
             flows: 1 << 22,
             unfinished_bytes: 64 << 20,
-            idle: 300_000_000_000,
+            // Three heartbeats of a game server: one that is overdue still finds its flow.
+            idle: 900_000_000_000,
         }
     }
 }

@@ -5,14 +5,18 @@ mod fuzz;
 use std::env;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use xtask::samples;
 
+/// The page of rules.
+const RULES: &str = "docs/rules.md";
+
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
-  samples [--check]                  writes samples/, or says what there is out of date
+  samples [--check]    writes samples/, or says what there is out of date
+  docs [--check]       the same for docs/rules.md, which gamewire itself writes
   fuzz [--seconds N] [--jobs N] [TARGET...]
-                                     builds the fuzz targets and runs each for N seconds (10)";
+                       builds the fuzz targets and runs each for N seconds (10)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -28,7 +32,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> io::Result<ExitCode> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../samples");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folder = root.join("samples");
     let mut out = io::stdout().lock();
     match arguments {
         ["samples"] => {
@@ -44,7 +49,34 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             }
             Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
+        ["docs"] => {
+            std::fs::write(root.join(RULES), catalogue(&root)?)?;
+            writeln!(out, "wrote {RULES}")?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["docs", "--check"] => {
+            if std::fs::read(root.join(RULES))? == catalogue(&root)? {
+                return Ok(ExitCode::SUCCESS);
+            }
+            writeln!(out, "{RULES} is out of date: cargo run -p xtask -- docs")?;
+            Ok(ExitCode::FAILURE)
+        }
         ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     }
+}
+
+/// The page as gamewire writes it. It is asked as a program: this package knows nothing of its code.
+fn catalogue(root: &Path) -> io::Result<Vec<u8>> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let asked = Command::new(cargo)
+        .args(["run", "--quiet", "--locked", "-p", "gamewire", "--"])
+        .args(["rules", "--no-config", "--format", "markdown"])
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !asked.status.success() {
+        return Err(io::Error::other("gamewire cannot be asked for its rules"));
+    }
+    Ok(asked.stdout)
 }

@@ -1,13 +1,14 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
-    Context, Evidence, Fact, Limit, PartSpan, Payload, Piece, Side, Sink, Span, Time,
+    Context, Evidence, Fact, Limit, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time,
 };
 
 /// Whole answers of a flow that late copies are told by.
@@ -64,10 +65,10 @@ impl Parts {
     }
 }
 
+static SEED: OnceLock<Seed> = OnceLock::new();
+
 fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    SEED.get_or_init(Seed::default).hash_one(bytes)
 }
 
 /// A split packet.

@@ -1,11 +1,10 @@
 //! Who waits for an answer of which host: so that an answer from another port of it is told from
 //! one that nobody asked for.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use super::facts::{Answer, Request};
-use crate::kit::{Payload, Recent, Settings, Time};
+use crate::kit::{Map, Payload, Recent, Settings, Time};
 
 /// The endpoint that asked, and the host it asked.
 type Key = (SocketAddr, IpAddr);
@@ -23,9 +22,9 @@ struct Asked {
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Since `since`.
-    young: HashMap<Key, Asked>,
+    young: Map<Key, Asked>,
     /// Of the answer timeout before: what is older still waits for nothing.
-    old: HashMap<Key, Asked>,
+    old: Map<Key, Asked>,
     since: Time,
     /// Requests that another port answered.
     elsewhere: Recent,

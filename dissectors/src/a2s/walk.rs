@@ -1,6 +1,6 @@
 //! Walks over a message without telling anybody: to see whether it is one, and of which form.
 
-use crate::kit::Span;
+use crate::kit::{Read, Span};
 
 use super::layout::SINGLE;
 
@@ -35,7 +35,7 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self) -> Option<&'a [u8]> {
-        let end = self.0.iter().position(|&byte| byte == 0)?;
+        let end = memchr::memchr(0, self.0)?;
         let (text, rest) = self.0.split_at_checked(end)?;
         self.0 = rest.get(1..)?;
         Some(text)
@@ -188,52 +188,67 @@ pub(super) fn is_pair(bytes: &[u8]) -> bool {
     Walk(bytes).texts(2).is_some()
 }
 
-/// Whether a name stands twice in a list of rules. Which names were there is kept in a few bits
-/// each; only where these say "perhaps" is the list looked through again.
-pub(super) struct Names {
-    seen: [u64; Names::WORDS],
-    perhaps: bool,
+/// The first name that stands twice in a list of rules. Of each name a hash and its place are kept;
+/// where two hashes are the same, the names themselves are compared.
+pub(super) struct Names<'a> {
+    /// The list.
+    bytes: &'a [u8],
+    /// Where it begins in the message.
+    start: usize,
+    /// Hash and place, both in 32 bits; the place counts from 1, so that 0 is an empty slot.
+    slots: [u64; SLOTS],
+    count: usize,
+    twice: Option<Read<&'a [u8]>>,
 }
 
-impl Default for Names {
-    fn default() -> Names {
-        Names { seen: [0; Names::WORDS], perhaps: false }
+const SLOTS: usize = 512;
+
+/// Names that are kept: with more of them the search for a slot takes long.
+const MOST: usize = SLOTS / 4 * 3;
+
+impl<'a> Names<'a> {
+    /// None yet of the list that `bytes` begin with.
+    pub(super) fn new(bytes: &'a [u8], start: usize) -> Names<'a> {
+        Names { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
-}
-
-impl Names {
-    const WORDS: usize = 64;
 
     /// A name was read.
-    pub(super) fn add(&mut self, name: &[u8]) {
-        const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-        let hash = name.chunks(8).fold(name.len() as u64, |hash, chunk| {
-            let word = match chunk.first_chunk() {
-                Some(word) => u64::from_le_bytes(*word),
-                None => chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-            };
-            (hash ^ word).wrapping_mul(MIX).rotate_left(29)
-        });
-        let hash = (hash ^ hash >> 32).wrapping_mul(MIX);
-        let mut known = true;
-        for bits in [hash >> 52, hash >> 40] {
-            if let Some(word) = self.seen.get_mut((bits / 64) as usize % Names::WORDS) {
-                known &= *word >> (bits % 64) & 1 == 1;
-                *word |= 1 << (bits % 64);
-            }
+    pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
+        if self.twice.is_some() || self.count > MOST {
+            return;
         }
-        self.perhaps |= known;
+        let hash = mixed(name.value);
+        let place = (name.at.start as usize).saturating_sub(self.start) as u64;
+        let entry = hash & !0xFFFF_FFFF | place + 1;
+        let mut slot = hash as usize % SLOTS;
+        while let Some(known) = self.slots.get_mut(slot) {
+            if *known == 0 {
+                *known = entry;
+                break;
+            }
+            let same_hash = *known >> 32 == entry >> 32;
+            let place = (*known & 0xFFFF_FFFF) as usize - 1;
+            if same_hash && stands_at(name.value, self.bytes, place) {
+                self.twice = Some(name);
+                break;
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+        self.count += 1;
     }
 
-    /// The second occurrence of a name, among the pairs in `bytes`, which begin at `start`.
-    pub(super) fn twice<'a>(&self, bytes: &'a [u8], start: usize) -> Option<(&'a [u8], Span)> {
-        if !self.perhaps {
+    /// The first name that came again, where it did.
+    pub(super) fn twice(&self) -> Option<(&'a [u8], Span)> {
+        if let Some(name) = self.twice {
+            return Some((name.value, Span::new(name.at.start as usize, name.at.end as usize - 1)));
+        }
+        if self.count <= MOST {
             return None;
         }
-        let mut walk = Walk(bytes);
+        let mut walk = Walk(self.bytes);
         let mut names = Vec::new();
         loop {
-            let at = start + bytes.len() - walk.0.len();
+            let at = self.start + self.bytes.len() - walk.0.len();
             let Some(name) = walk.text() else { break };
             let whole = walk.text().is_some();
             if whole {
@@ -247,5 +262,60 @@ impl Names {
         });
         let (name, at) = twice.min_by_key(|name| name.1)?;
         Some((name, Span::new(at, at + name.len())))
+    }
+}
+
+/// Whether a name with its zero stands at this place.
+fn stands_at(name: &[u8], bytes: &[u8], place: usize) -> bool {
+    let there = bytes.get(place..).unwrap_or_default();
+    there.starts_with(name) && there.get(name.len()) == Some(&0)
+}
+
+/// A hash of a name: good enough to tell names apart, not against those who want them to collide.
+fn mixed(name: &[u8]) -> u64 {
+    const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+    let hash = name.chunks(8).fold(name.len() as u64, |hash, chunk| {
+        let word = match chunk.first_chunk() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        };
+        (hash ^ word).wrapping_mul(MIX).rotate_left(29)
+    });
+    (hash ^ hash >> 32).wrapping_mul(MIX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn twice(names: &[String]) -> Option<(String, usize)> {
+        let bytes: Vec<u8> =
+            names.iter().flat_map(|name| [name.as_bytes(), b"\0v\0"].concat()).collect();
+        let mut found = Names::new(&bytes, 7);
+        let mut at = 7;
+        for name in names {
+            let place = Span::new(at, at + name.len() + 1);
+            found.add(Read { value: &bytes[at - 7..at - 7 + name.len()], at: place });
+            at += name.len() + 3;
+        }
+        found
+            .twice()
+            .map(|(name, at)| (String::from_utf8_lossy(name).into_owned(), at.start as usize))
+    }
+
+    /// A short list is told by hashes, a long one by sorting: both name the first that comes again.
+    #[test]
+    fn the_first_name_that_comes_again_is_named() {
+        for length in [0, 1, 2, 100, MOST, MOST + 1, MOST + 2, 3 * SLOTS] {
+            let names: Vec<String> = (0..length).map(|n| format!("name{n:05}")).collect();
+            assert_eq!(twice(&names), None, "{length}");
+            for again in [0, length / 2] {
+                let mut names = names.clone();
+                let Some(name) = names.get(again).cloned() else { continue };
+                let at = 7 + 12 * names.len();
+                names.extend([name.clone(), "other".to_owned(), name.clone()]);
+                assert_eq!(twice(&names), Some((name, at)), "{again} of {length}");
+            }
+        }
     }
 }

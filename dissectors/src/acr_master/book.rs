@@ -1,10 +1,9 @@
 //! What spans the connections between a game server and a master: registrations, the ids of
 //! requests, and socket checks that are due.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{Mark, Payload, RecentMap, Time};
+use crate::kit::{Map, Mark, Payload, RecentMap, Time};
 
 use super::digest::CHALLENGE;
 
@@ -53,7 +52,7 @@ pub(super) struct Check {
 pub struct Book {
     pub(super) registered: RecentMap<Server, ()>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
-    checks: HashMap<CheckKey, Check>,
+    checks: Map<CheckKey, Check>,
 }
 
 impl Book {

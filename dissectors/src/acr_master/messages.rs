@@ -15,7 +15,7 @@ macro_rules! messages {
 messages! {
     CLIENT_REQUEST = "client_request", "/c client", Client, "{path}[ build_defs {build_defs}]";
     CLIENT_RESPONSE = "client_response", "/c client, response", Master,
-        "HTTP {status}[, flags {flags}][, version {version}][, {servers#} servers]";
+        "HTTP {status}[, {flags=}][, version {version}][, {servers# server}]";
     REGISTER_REQUEST = "register_request", "/r server register", Server,
         "{path}[ port {p}][, protocol {v}][, game {g}]";
     REGISTER_RESPONSE = "register_response", "/r server register, response", Master,
@@ -23,10 +23,10 @@ messages! {
     AUTH_REQUEST = "auth_request", "/a server connect auth check", Server,
         "{path}[ client {a}][, request {i}][, user {u}]";
     AUTH_RESPONSE = "auth_response", "/a server connect auth check, response", Master,
-        "HTTP {status}[, auth {auth}][, lookup {lookup}]";
+        "HTTP {status}[, auth: {auth=}][, lookup: {lookup=}]";
     VERIFY_REQUEST = "verify_request", "/v server verify auth", Server, "{path}[ request {i}]";
     VERIFY_RESPONSE = "verify_response", "/v server verify auth, response", Master,
-        "HTTP {status}[, result {result}][, privilege {privilege}][, {name}]";
+        "HTTP {status}[, {result=}][, {privilege=}][, {name}]";
     OTHER_REQUEST = "other_request", "a request of no endpoint", Any, "{method} {path}";
     OTHER_RESPONSE = "other_response", "a response to no endpoint", Any, "HTTP {status}";
     SOCKET_CHECK = "socket_check", "socket check of a server that registers", Master, "";

@@ -1,11 +1,10 @@
 //! What is remembered beyond one flow: how a game server stands with a master. Every entry names
 //! two hosts, and only their own traffic changes it.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::Time;
+use crate::kit::{Map, Time};
 
 /// Bytes of a game name that are remembered.
 const LONGEST_NAME: usize = 64;
@@ -99,14 +98,14 @@ impl Book {
 
 /// A map that forgets what was not asked for the longest.
 struct Kept<K, V> {
-    young: HashMap<K, V>,
-    old: HashMap<K, V>,
+    young: Map<K, V>,
+    old: Map<K, V>,
     forgot: bool,
 }
 
 impl<K, V> Default for Kept<K, V> {
     fn default() -> Kept<K, V> {
-        Kept { young: HashMap::new(), old: HashMap::new(), forgot: false }
+        Kept { young: Map::default(), old: Map::default(), forgot: false }
     }
 }
 

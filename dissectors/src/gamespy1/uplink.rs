@@ -78,9 +78,10 @@ pub(super) fn heartbeat<S: Sink>(
     let regular = standing.regular.map(|regular| now.since(regular));
     // What comes while a challenge waits may be meant as its answer.
     if !answers {
-        rules::interval(latest, regular.filter(|_| !words.statechanged), at, sink);
+        let regular = regular.filter(|_| !words.statechanged);
+        rules::interval(latest, regular, &cx.settings.gamespy_heartbeat, at, sink);
     }
-    if latest > rules::LONGEST {
+    if latest > *cx.settings.gamespy_heartbeat.end() {
         *standing = fresh;
         return;
     }
@@ -127,7 +128,7 @@ pub(super) fn secure<S: Sink>(
     let standing = cx.book.standing(&pair(payload.to, port, payload.from), most);
     if let Ok(standing) = standing
         && standing.validated
-        && payload.time.since(standing.latest) <= rules::LONGEST
+        && payload.time.since(standing.latest) <= *cx.settings.gamespy_heartbeat.end()
     {
         standing.challenged = true;
         rules::rechallenged(true, challenge.at, sink);

@@ -21,7 +21,7 @@ pub(super) fn expected(
     enctype: u8,
     settings: &Settings,
 ) -> Option<[u8; RESPONSE]> {
-    let given = settings.gamespy_keys.iter().map(|(game, key)| (game.as_bytes(), key.as_bytes()));
+    let given = settings.gamespy_keys.iter().map(|(game, key)| (game.as_bytes(), key.bytes()));
     let mut keys = given.chain(KEYS).filter(|(_, key)| !key.is_empty());
     let (_, key) = keys.find(|(name, _)| name.eq_ignore_ascii_case(game))?;
     let mut answer = encipher(challenge, key);
@@ -64,6 +64,7 @@ fn base64(bytes: [u8; CHALLENGE]) -> [u8; RESPONSE] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::Secret;
 
     fn answer(game: &str, challenge: &[u8; 6], settings: &Settings) -> Option<String> {
         let answer = expected(game.as_bytes(), *challenge, 0, settings)?;
@@ -94,12 +95,13 @@ mod tests {
 
     #[test]
     fn the_user_s_keys_count_first() {
-        let key = |game: &str, key: &str| (game.to_owned(), key.to_owned());
+        let key = |game: &str, key: &str| (game.to_owned(), Secret::new(key.as_bytes()));
         let gamespy_keys = vec![key("unreal", "LabKey"), key("empty", ""), key("ut", "LabKey")];
         let settings = Settings { gamespy_keys, ..Settings::default() };
         assert_eq!(answer("unreal", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
         assert_eq!(answer("ut", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
         assert_eq!(answer("empty", b"TONXSR", &settings), None);
         assert_eq!(answer("deusex", b"TONXSR", &settings), None);
+        assert!(!format!("{settings:?}").contains("LabKey"));
     }
 }

@@ -31,7 +31,7 @@ fields! {
     SECTION = Field::new("section", "Section", Kind::Unsigned).framing().number(section);
     PROPERTIES = Field::new("properties", "Server information", Kind::Map);
     PROPERTY = Field::new("property", "Variable", Kind::Pair).pair(variable);
-    KEY = Field::new("key", "Variable", Kind::Text);
+    KEY = Field::new("key", "Name", Kind::Text);
     VALUE = Field::new("value", "Value", Kind::Text);
     MUTATOR = Field::new("mutator", "Custom mutator", Kind::Text);
     PROPERTIES_END = Field::new("properties_end", "End of the variables", Kind::Bytes).framing();

@@ -15,7 +15,8 @@ messages! {
     CHALLENGE_RESPONSE = "challenge_response", "First response", Server, "[challenge {challenge}]";
     INFO_REQUEST = "info_request", "Second request", Client, "[challenge {challenge}]";
     INFO_RESPONSE = "info_response", "Server information response", Server,
-        "{properties#} properties[, {players#} players][, {teams#} teams]";
+        "[{hostname}, ][map {map}, ][map {p1073741825}, ][{numplayers}/{maxplayers} players, ]\
+        {properties# property/properties}[, {players# player} listed][, {teams# team}]";
     INFO_FRAGMENT = "info_fragment", "packet of an answer that never became whole", Server,
         "timestamp {timestamp}, packet {index}";
     UNKNOWN = "unknown", "not a message of the document", Any, "";

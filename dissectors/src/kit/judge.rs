@@ -1,6 +1,6 @@
 //! Verdicts: what was judged, how often, and when what is missing is a proof.
 
-use crate::kit::{CODES, Mark, Needs, Rule, Severity, Sink, Span};
+use crate::kit::{CODES, Mark, Needs, Rule, Severities, Severity, Sink, Span};
 
 /// What is known of the recording round a message. See [`Evidence::suffices`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// What came of it.
     pub verdict: Verdict,
-    /// How much it weighs here: the rule's severity, or a note for a known form.
+    /// How much it weighs here: the rule's severity, as the user has it, or a note for a known form.
     pub severity: Severity,
     /// The bytes in question.
     pub span: Span,
@@ -95,6 +95,7 @@ pub struct Judge {
     counts: Box<[Counts; CODES]>,
     /// What was found since the last message ended.
     pub findings: Vec<Finding>,
+    severities: Severities,
     evidence: Evidence,
 }
 
@@ -103,12 +104,18 @@ impl Default for Judge {
         Judge {
             counts: Box::new([Counts::default(); CODES]),
             findings: Vec::new(),
+            severities: Severities::default(),
             evidence: Evidence::default(),
         }
     }
 }
 
 impl Judge {
+    /// Judges with the user's severities.
+    pub fn new(severities: Severities) -> Judge {
+        Judge { severities, ..Judge::default() }
+    }
+
     /// How a rule fared so far.
     pub fn counts(&self, rule: &Rule) -> Counts {
         self.counts.get(rule.code.index()).copied().unwrap_or_default()
@@ -135,7 +142,8 @@ impl Judge {
             counts.inconclusive += 1;
             Verdict::Inconclusive
         };
-        self.findings.push(Finding { rule, verdict, severity: rule.severity, span, detail, mark });
+        let severity = self.severities.of(rule);
+        self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
     }
 }
 

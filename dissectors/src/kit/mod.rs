@@ -5,6 +5,7 @@
 
 mod fact;
 mod field;
+mod hash;
 mod judge;
 #[cfg(test)]
 pub(crate) mod lab;
@@ -14,11 +15,13 @@ mod protocol;
 mod reader;
 mod recent;
 mod rule;
+mod severities;
 mod sink;
 mod tree;
 
 pub use fact::{Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
+pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
@@ -29,5 +32,6 @@ pub use protocol::{
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
+pub use severities::Severities;
 pub use sink::{Audience, Blind, Show, Sink};
 pub use tree::{Node, Text, Tree};

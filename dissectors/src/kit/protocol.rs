@@ -1,6 +1,7 @@
 //! The shape of a protocol: what a folder beside this one provides.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
 use crate::kit::{Rule, Sink, Who};
 
@@ -117,8 +118,10 @@ pub struct Message {
     pub label: &'static str,
     /// Who speaks it.
     pub speaker: Who,
-    /// The one-line summary: `{field}` is a field's value, `{field#}` how many are in a list; what
-    /// stands in `[ ]` is left out where a field in it is absent.
+    /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}` how
+    /// many are in a list, `{field# server}` the same with its noun (`property/properties` where the
+    /// plural is irregular), `{field?text}` the text if a flag is set. What stands in `[ ]` is left
+    /// out where a field in it is absent, or a flag not set.
     pub gist: &'static str,
 }
 
@@ -325,13 +328,19 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What the user can set.
+/// What the user can set. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How long an answer, or the rest of one, may take, in nanoseconds.
     pub answer_timeout: i64,
+    /// The time between two joins of a server to a Valve master.
+    pub valve_heartbeat: i64,
+    /// How far from that a join may be, in percent of it.
+    pub valve_heartbeat_tolerance: u8,
+    /// The shortest and the longest time between two heartbeats in the GameSpy text protocol.
+    pub gamespy_heartbeat: RangeInclusive<i64>,
     /// GameSpy games' secret keys: game name, key.
-    pub gamespy_keys: Vec<(String, String)>,
+    pub gamespy_keys: Vec<(String, Secret)>,
     /// Players' secret keys at AssaultCube Reloaded masters: user ID, key.
     pub acr_keys: Vec<(String, Secret)>,
     /// The bounds.
@@ -342,6 +351,9 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             answer_timeout: 3_000_000_000,
+            valve_heartbeat: 300_000_000_000,
+            valve_heartbeat_tolerance: 10,
+            gamespy_heartbeat: 30_000_000_000..=300_000_000_000,
             gamespy_keys: Vec::new(),
             acr_keys: Vec::new(),
             limits: Limits::default(),

@@ -189,7 +189,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
         let left = self.peek();
-        let length = left.iter().position(|&byte| byte == 0);
+        let length = memchr::memchr(0, left);
         let value = left.get(..length.unwrap_or(left.len())).unwrap_or_default();
         let start = self.at;
         self.at += length.map_or(left.len(), |length| length + 1);

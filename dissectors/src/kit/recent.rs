@@ -1,21 +1,16 @@
 //! A set and a map of facts that are bounded, and that say when they have forgotten.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash};
+
+use crate::kit::{Map, Seed, Set};
 
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
+#[derive(Default)]
 pub struct Recent {
-    young: HashSet<u64>,
-    old: HashSet<u64>,
-    state: RandomState,
+    young: Set<u64>,
+    old: Set<u64>,
+    seed: Seed,
     forgot: bool,
-}
-
-impl Default for Recent {
-    fn default() -> Recent {
-        let state = RandomState::new();
-        Recent { young: HashSet::new(), old: HashSet::new(), state, forgot: false }
-    }
 }
 
 impl Recent {
@@ -25,12 +20,12 @@ impl Recent {
             self.forgot |= !self.old.is_empty();
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(self.state.hash_one(fact));
+        self.young.insert(self.seed.hash_one(fact));
     }
 
     /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
-        let hash = self.state.hash_one(fact);
+        let hash = self.seed.hash_one(fact);
         if self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);
         }
@@ -40,14 +35,14 @@ impl Recent {
 
 /// The latest values by their keys: between `most` and twice as many.
 pub struct RecentMap<K, V> {
-    young: HashMap<K, V>,
-    old: HashMap<K, V>,
+    young: Map<K, V>,
+    old: Map<K, V>,
     forgot: bool,
 }
 
 impl<K, V> Default for RecentMap<K, V> {
     fn default() -> RecentMap<K, V> {
-        RecentMap { young: HashMap::new(), old: HashMap::new(), forgot: false }
+        RecentMap { young: Map::default(), old: Map::default(), forgot: false }
     }
 }
 

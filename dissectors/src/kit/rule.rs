@@ -14,6 +14,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All of them, the gravest first.
+    pub const ALL: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
+
     /// As scripts read it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -282,7 +282,7 @@ impl Groups {
         let (taken, left, at) = *self.innermost()?;
         let found = taken.saturating_sub(left);
         let s = if taken == 1 { "" } else { "s" };
-        let what = format!("a group takes {taken} condition{s}, {found} stand behind it");
+        let what = format!("a group takes {taken} condition{s}, and has {found}");
         Some(Fault { at, what })
     }
 }

@@ -11,11 +11,12 @@ macro_rules! messages {
 }
 
 messages! {
-    QUERY = "query", "Query for a list of servers", Client, "region {region}, from {seed}, filter {filter}";
-    REPLY = "reply", "List of servers", Master, "{servers#} servers, end {end}";
+    QUERY = "query", "Query for a list of servers", Client, "region {region=}, from {seed}, filter {filter}";
+    REPLY = "reply", "List of servers", Master, "{servers# server}[, {end?end of the list}]";
     JOIN = "join", "Join", Server, "[challenge {server_challenge}]";
     CHALLENGE = "challenge", "Challenge", Master, "challenge {challenge}";
-    CHALLENGE_RESPONSE = "challenge_response", "Challenge response", Server, "{info#} keys[ in the order of {order}]";
+    CHALLENGE_RESPONSE = "challenge_response", "Challenge response", Server,
+        "[challenge {challenge}, ][{gamedir} map {map}, ][{players}/{max} players, ]{info# key}[ in the order of {order}]";
     QUIT = "quit", "Quit", Server, "[{form}]";
     NAT_NOTICE = "nat_notice", "Notice of a client, in Xash3D's dialect", Master, "client {client}";
     UNKNOWN = "unknown", "not a message of the document", Any, "";

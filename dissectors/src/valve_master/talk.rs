@@ -210,7 +210,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
         rules::after_quit(true, at, sink);
     }
     if let Some(interval) = joined.interval {
-        rules::rejoined(interval, at, sink);
+        rules::rejoined(interval, cx.settings, at, sink);
     }
 }
 

@@ -17,6 +17,8 @@ struct Object<'a> {
     findings: Vec<FindingObject<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     findings_left_out: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    in_baseline: u64,
 }
 
 #[derive(Serialize)]
@@ -29,6 +31,8 @@ struct RuleObject {
     passed: u64,
     failed: u64,
     inconclusive: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    in_baseline: u64,
 }
 
 #[derive(Serialize)]
@@ -60,12 +64,13 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
     let rules = outcome.rules.iter().map(|fared| RuleObject {
         code: fared.rule.code.to_string(),
         slug: fared.rule.slug,
-        severity: fared.rule.severity.name(),
+        severity: fared.severity.name(),
         who: fared.rule.who.name(),
         verdict: fared.fared().name(),
         passed: fared.passed,
         failed: fared.failed,
         inconclusive: fared.inconclusive,
+        in_baseline: fared.in_baseline,
     });
     let object = Object {
         captures: &outcome.captures,
@@ -76,6 +81,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         rules: rules.collect(),
         findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),
         findings_left_out: outcome.left_out,
+        in_baseline: outcome.in_baseline(),
     };
     serde_json::to_writer(&mut *out, &object)?;
     out.push(b'\n');

@@ -1,79 +1,178 @@
-//! The outcome as JUnit XML: a suite per capture, a case per rule.
+//! The outcome as JUnit XML: a suite per capture, a case per rule; valid by the schema that Jenkins
+//! reads such files by.
 //!
 //! JUnit knows no "inconclusive": such a rule, like one that was not exercised, is skipped and says
 //! why. A rule broken below the severity that fails is a success with its findings as output.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
-use dissectors::kit::Severity;
-use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use dissectors::kit::{Severity, Verdict};
 
 use crate::check::{Fared, Outcome, RuleOutcome};
 
 /// Findings of one rule that are written out.
 const SHOWN: usize = 20;
 
-/// Appends the outcomes as one document.
-///
-/// # Errors
-/// None that a `Vec` can have.
-pub fn write(
-    outcomes: &[Outcome],
-    least: Severity,
-    out: &mut Vec<u8>,
-) -> Result<(), SerializeError> {
-    let mut report = Report::new("gamewire check");
-    for outcome in outcomes {
-        let mut suite = TestSuite::new(outcome.captures.join(", "));
-        let cases = outcome.rules.iter().map(|fared| case(outcome, fared, least));
-        suite.add_test_cases(cases);
-        report.add_test_suite(suite);
+/// Writes the outcomes as one document.
+pub fn write(outcomes: &[Outcome], least: Severity, out: &mut String) {
+    let suites: Vec<_> = outcomes.iter().map(|outcome| Suite::of(outcome, least)).collect();
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let failures: usize = suites.iter().map(|suite| suite.count(|case| case.fails())).sum();
+    put(out, format_args!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
+    put(
+        out,
+        format_args!(
+            "<testsuites name=\"gamewire check\" tests=\"{tests}\" failures=\"{failures}\" \
+             errors=\"0\">\n"
+        ),
+    );
+    for suite in &suites {
+        suite.write(out);
     }
-    out.extend_from_slice(report.to_string()?.as_bytes());
-    Ok(())
+    put(out, format_args!("</testsuites>\n"));
 }
 
-fn case(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> TestCase {
-    let rule = fared.rule;
-    let fails = fared.fared() == Fared::Fail && rule.severity >= least;
-    let status = match fared.fared() {
-        Fared::Fail if fails => {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+struct Suite<'a> {
+    name: String,
+    cases: Vec<Case<'a>>,
+}
+
+struct Case<'a> {
+    fared: &'a RuleOutcome,
+    came: Came,
+}
+
+/// What came of a case.
+enum Came {
+    /// Why, and what was found.
+    Failure(String, String),
+    /// Why.
+    Skipped(String),
+    /// What is worth knowing.
+    Success(String),
+}
+
+impl Suite<'_> {
+    fn of(outcome: &Outcome, least: Severity) -> Suite<'_> {
+        let cases = outcome.rules.iter();
+        let cases = cases.map(|fared| Case { fared, came: came(outcome, fared, least) });
+        Suite { name: outcome.captures.join(", "), cases: cases.collect() }
+    }
+
+    fn count(&self, which: impl Fn(&Case<'_>) -> bool) -> usize {
+        self.cases.iter().filter(|case| which(case)).count()
+    }
+
+    fn write(&self, out: &mut String) {
+        let (name, tests) = (escaped(&self.name), self.cases.len());
+        let failures = self.count(|case| case.fails());
+        let skipped = self.count(|case| matches!(case.came, Came::Skipped(_)));
+        put(
+            out,
+            format_args!(
+                "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" \
+                 errors=\"0\" skipped=\"{skipped}\">\n"
+            ),
+        );
+        self.cases.iter().for_each(|case| case.write(out));
+        put(out, format_args!("  </testsuite>\n"));
+    }
+}
+
+impl Case<'_> {
+    fn fails(&self) -> bool {
+        matches!(self.came, Came::Failure(..))
+    }
+
+    fn write(&self, out: &mut String) {
+        let RuleOutcome { rule, severity, .. } = self.fared;
+        let (code, slug, who) = (rule.code, rule.slug, rule.who.name());
+        put(out, format_args!("    <testcase name=\"{code} {slug}\" classname=\"gamewire.{who}\""));
+        let inside = match &self.came {
+            Came::Success(text) if text.is_empty() => return put(out, format_args!("/>\n")),
+            Came::Success(text) => format!("<system-out>{}</system-out>", escaped(text)),
+            Came::Skipped(why) => format!("<skipped message=\"{}\"/>", escaped(why)),
+            Came::Failure(why, findings) => format!(
+                "<failure type=\"{}\" message=\"{}\">{}</failure>",
+                severity.name(),
+                escaped(why),
+                escaped(findings)
+            ),
+        };
+        put(out, format_args!(">\n      {inside}\n    </testcase>\n"));
+    }
+}
+
+fn came(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> Came {
+    match fared.fared() {
+        Fared::Fail if fared.severity >= least => {
             let times = if fared.failed == 1 { "time" } else { "times" };
-            status.set_type(rule.severity.name());
-            status.set_message(format!("broken {} {times}: {}", fared.failed, rule.asks));
-            status.set_description(findings(outcome, fared));
-            status
+            let why = format!("broken {} {times}: {}", fared.failed, fared.rule.asks);
+            Came::Failure(why, findings(outcome, fared))
         }
-        Fared::Fail | Fared::Pass => TestCaseStatus::success(),
-        Fared::Inconclusive => skipped(format!(
+        Fared::Fail | Fared::Pass => Came::Success(findings(outcome, fared)),
+        Fared::Inconclusive => Came::Skipped(format!(
             "inconclusive: what is missing from the capture could explain each of {} occasions",
             fared.inconclusive
         )),
-        Fared::NotExercised => skipped("not exercised".to_owned()),
-    };
-    let mut case = TestCase::new(format!("{} {}", rule.code, rule.slug), status);
-    case.set_classname(format!("gamewire.{}", rule.who.name()));
-    case.set_assertions(usize::try_from(fared.passed + fared.failed).unwrap_or(usize::MAX));
-    if !fails && fared.fared() == Fared::Fail {
-        case.set_system_out(findings(outcome, fared));
+        Fared::NotExercised => Came::Skipped("not exercised".to_owned()),
     }
-    case
-}
-
-fn skipped(why: String) -> TestCaseStatus {
-    let mut status = TestCaseStatus::skipped();
-    status.set_message(why);
-    status
 }
 
 fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let mut text = String::new();
     let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
-    for found in of_rule.take(SHOWN) {
+    let told = of_rule.filter(|found| found.verdict != Verdict::Inconclusive);
+    for found in told.take(SHOWN) {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-        // A `String` takes everything.
-        let _ = writeln!(text, "{}{party}: {}", found.place(), found.detail);
+        put(&mut text, format_args!("{}{party}: {}\n", found.place(), found.detail));
+    }
+    if fared.in_baseline > 0 {
+        put(&mut text, format_args!("{} more in the baseline\n", fared.in_baseline));
     }
     text
+}
+
+/// The text as it may stand between tags and in quotes. A character that XML cannot hold becomes
+/// U+FFFD.
+fn escaped(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| !matches!(c, '&' | '<' | '>' | '"') && is_held(c);
+    if text.chars().all(plain) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(if is_held(c) { c } else { '\u{FFFD}' }),
+        }
+    }
+    out.into()
+}
+
+/// XML 1.0, production 2; and no control character that it would rather not hold.
+fn is_held(c: char) -> bool {
+    matches!(c, '\t' | '\n' | ' '..='~' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}')
+        || c >= '\u{10000}'
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // A `String` takes everything.
+    let _ = out.write_fmt(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_can_leave_its_place() {
+        assert_eq!(escaped("a\"<b>&c;\n"), "a&quot;&lt;b&gt;&amp;c;\n");
+        assert_eq!(escaped("\0\u{1B}\r\u{7F}\u{85}\u{FFFE}"), "\u{FFFD}".repeat(6));
+        assert_eq!(escaped("Größe 😀"), "Größe 😀");
+    }
 }

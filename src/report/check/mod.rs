@@ -3,11 +3,12 @@
 //! - [`text`]: what is wrong first, then a table of verdicts, for people.
 //! - [`json`]: one object, for scripts.
 //! - [`junit`], [`sarif`], [`github`]: for the machinery of continuous integration.
-//! - [`rules`]: the catalogue, and one rule explained.
+//! - [`rules`], [`markdown`]: the catalogue, and one rule explained.
 
 pub mod github;
 pub mod json;
 pub mod junit;
+pub mod markdown;
 pub mod rules;
 pub mod sarif;
 pub mod text;

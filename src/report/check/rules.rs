@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dissectors::kit::Rule;
+use dissectors::kit::{Rule, Severities, Severity};
 use serde::Serialize;
 
 use crate::report::paint::{Paint, Tone};
@@ -12,6 +12,9 @@ struct Entry {
     code: String,
     slug: &'static str,
     severity: &'static str,
+    /// What the catalogue says, where the project says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_severity: Option<&'static str>,
     who: &'static str,
     asks: &'static str,
     why: String,
@@ -25,11 +28,11 @@ struct Citation {
     quote: &'static str,
 }
 
-/// All rules, a line each.
-pub fn list(rules: &[&Rule], out: &mut String) {
+/// All rules, a line each, with what they weigh in this project.
+pub fn list(rules: &[&Rule], severities: &Severities, out: &mut String) {
     for rule in rules {
         let (code, slug) = (rule.code.to_string(), rule.slug);
-        let (severity, who) = (rule.severity.name(), rule.who.name());
+        let (severity, who) = (severities.of(rule).name(), rule.who.name());
         put(out, format_args!("{code:<8}{slug:<28}{severity:<9}{who:<9}{}\n", rule.asks));
     }
 }
@@ -38,11 +41,14 @@ pub fn list(rules: &[&Rule], out: &mut String) {
 ///
 /// # Errors
 /// None that a `Vec` can have.
-pub fn json(rules: &[&Rule], out: &mut Vec<u8>) -> serde_json::Result<()> {
+pub fn json(rules: &[&Rule], severities: &Severities, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let entries = rules.iter().map(|rule| Entry {
         code: rule.code.to_string(),
         slug: rule.slug,
-        severity: rule.severity.name(),
+        severity: severities.of(rule).name(),
+        default_severity: Some(rule.severity)
+            .filter(|&default| default != severities.of(rule))
+            .map(Severity::name),
         who: rule.who.name(),
         asks: rule.asks,
         why: why(rule),
@@ -61,10 +67,17 @@ pub fn json(rules: &[&Rule], out: &mut Vec<u8>) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// What one rule asks, where the document says so, why it matters, and both examples.
-pub fn explain(rule: &Rule, paint: Paint, out: &mut String) {
+/// What one rule asks, where the document says so, why it matters, and both examples. `severity`:
+/// what it weighs in this project.
+pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) {
     let head = paint.text(Tone::Good, format!("{} {}", rule.code, rule.slug));
-    put(out, format_args!("{head}  ({}, {})\n\n", rule.severity.name(), rule.who.name()));
+    let (default, who) = (rule.severity.name(), rule.who.name());
+    let changed = if severity == rule.severity {
+        String::new()
+    } else {
+        format!(", here {}", severity.name())
+    };
+    put(out, format_args!("{head}  ({default}{changed}, {who})\n\n"));
     put(out, format_args!("Asks: {}.\n\n{}\n", rule.asks, why(rule)));
     for cite in rule.cite {
         put(out, format_args!("\n{}, \"{}\"", cite.document.title(), cite.section));

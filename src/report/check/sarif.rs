@@ -4,7 +4,7 @@
 use dissectors::kit::{Rule, Severity, Verdict};
 use serde::Serialize;
 
-use crate::check::{Found, Outcome};
+use crate::check::{Fingerprint, Found, Outcome, RuleOutcome};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -22,6 +22,8 @@ struct Log<'a> {
 #[serde(rename_all = "camelCase")]
 struct Run<'a> {
     tool: Tool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocations: Option<[Invocation; 1]>,
     column_kind: &'static str,
     results: Vec<Result_<'a>>,
 }
@@ -55,6 +57,26 @@ struct Configuration {
     level: &'static str,
 }
 
+/// Says which rules do not weigh here what the catalogue says.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invocation {
+    execution_successful: bool,
+    rule_configuration_overrides: Vec<Override>,
+}
+
+#[derive(Serialize)]
+struct Override {
+    descriptor: Reference,
+    configuration: Configuration,
+}
+
+#[derive(Serialize)]
+struct Reference {
+    id: String,
+    index: usize,
+}
+
 #[derive(Serialize)]
 struct Text {
     text: String,
@@ -70,7 +92,20 @@ struct Result_<'a> {
     message: Text,
     locations: [Location<'a>; 1],
     partial_fingerprints: Fingerprints,
+    /// Present in all results or in none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suppressions: Option<Vec<Suppression>>,
 }
+
+#[derive(Serialize)]
+struct Suppression {
+    kind: &'static str,
+    status: &'static str,
+    justification: &'static str,
+}
+
+const IN_BASELINE: Suppression =
+    Suppression { kind: "external", status: "accepted", justification: "it is in the baseline" };
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -109,12 +144,15 @@ struct Fingerprints {
 /// # Errors
 /// None that a `Vec` can have.
 pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
-    let rules: Vec<&Rule> = outcomes
-        .first()
-        .map_or_else(Vec::new, |o| o.rules.iter().map(|fared| fared.rule).collect());
+    let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
     let results = outcomes.iter().flat_map(|outcome| {
         let file = outcome.captures.first().map_or("", String::as_str);
-        outcome.findings.iter().map(|found| result(found, file, &rules)).collect::<Vec<_>>()
+        let known = outcome.baselined.as_ref();
+        let new = known.map(|_| Vec::new);
+        let findings = outcome.findings.iter();
+        let findings = findings.map(move |found| result(found, file, rules, new.map(|new| new())));
+        let known = known.map_or(&[][..], |known| &known.findings).iter();
+        findings.chain(known.map(move |found| result(found, file, rules, Some(vec![IN_BASELINE]))))
     });
     let log = Log {
         schema: SCHEMA,
@@ -124,9 +162,10 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
                 driver: Driver {
                     name: "gamewire",
                     version: env!("CARGO_PKG_VERSION"),
-                    rules: rules.iter().map(|rule| descriptor(rule)).collect(),
+                    rules: rules.iter().map(|fared| descriptor(fared.rule)).collect(),
                 },
             },
+            invocations: invocation(rules).map(|invocation| [invocation]),
             column_kind: "utf16CodeUnits",
             results: results.collect(),
         }],
@@ -152,19 +191,37 @@ fn descriptor(rule: &Rule) -> Descriptor {
     }
 }
 
-fn result<'a>(found: &'a Found, file: &'a str, rules: &[&Rule]) -> Result_<'a> {
+/// `None` where every rule weighs what the catalogue says.
+fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
+    let changed =
+        rules.iter().enumerate().filter(|(_, fared)| fared.severity != fared.rule.severity);
+    let overrides = changed.map(|(index, fared)| Override {
+        descriptor: Reference { id: fared.rule.code.to_string(), index },
+        configuration: Configuration { level: level(fared.severity) },
+    });
+    let overrides: Vec<_> = overrides.collect();
+    (!overrides.is_empty()).then_some(Invocation {
+        execution_successful: true,
+        rule_configuration_overrides: overrides,
+    })
+}
+
+fn result<'a>(
+    found: &'a Found,
+    file: &'a str,
+    rules: &[RuleOutcome],
+    suppressions: Option<Vec<Suppression>>,
+) -> Result_<'a> {
     let (kind, level) = match found.verdict {
         Verdict::Inconclusive => ("review", "none"),
         Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
     };
     let party = found.party.map_or(String::new(), |party| format!(", {party}"));
     let text = format!("{}{party}: {}", found.place(), found.detail);
-    // The same fault of the same party in another recording of the same traffic is the same finding.
-    let party = found.party.map_or(String::new(), |party| party.to_string());
-    let gamewire = format!("{}/{party}/{}/{}", found.rule.code, found.message, found.offset);
+    let gamewire = Fingerprint::of(found).to_string();
     Result_ {
         rule_id: found.rule.code.to_string(),
-        rule_index: rules.iter().position(|rule| rule.code == found.rule.code).unwrap_or(0),
+        rule_index: rules.iter().position(|fared| fared.rule.code == found.rule.code).unwrap_or(0),
         kind,
         level,
         message: Text { text },
@@ -177,6 +234,7 @@ fn result<'a>(found: &'a Found, file: &'a str, rules: &[&Rule]) -> Result_<'a> {
             },
         }],
         partial_fingerprints: Fingerprints { gamewire },
+        suppressions,
     }
 }
 

@@ -128,7 +128,7 @@ fn table(outcome: &Outcome, paint: Paint, out: &mut String) {
                 "{:<8}{:<28}{:<9}{}{pad}{:>9}{:>9}{:>14}\n",
                 fared.rule.code.to_string(),
                 fared.rule.slug,
-                fared.rule.severity.name(),
+                fared.severity.name(),
                 paint.text(tone_of(fared.fared()), verdict),
                 fared.passed,
                 fared.failed,
@@ -142,6 +142,10 @@ fn table(outcome: &Outcome, paint: Paint, out: &mut String) {
             "{idle} rules were not exercised; `gamewire explain CODE` says what a rule asks\n"
         ),
     );
+    if outcome.in_baseline() > 0 {
+        let count = usize::try_from(outcome.in_baseline()).unwrap_or(usize::MAX);
+        put(out, format_args!("{} in the baseline\n", many(count, "finding")));
+    }
     if outcome.left_out > 0 {
         put(out, format_args!("{} findings were counted but not kept\n", outcome.left_out));
     }

@@ -6,8 +6,10 @@ use super::value;
 use crate::report::put;
 use crate::report::view::View;
 
-/// Fills a template: `{field}` is a field's value, `{field#}` how many there are below it, and what
-/// stands in `[ ]` is left out where a field in it is absent. Elsewhere an absent field is `?`.
+/// Fills a template: `{field}` is a field's value, `{field=}` what that means. `{field#}` is how many
+/// there are below it, `{field# server}` with the noun they are counted by, whose plural is its own
+/// where it stands behind a `/`. `{field?text}` is a text, where the field is not 0. What stands in
+/// `[ ]` is left out where a field in it is absent. Elsewhere an absent field is `?`.
 pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some((before, from)) = rest.split_once('[') {
@@ -38,16 +40,53 @@ fn fill(template: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
     whole
 }
 
+/// What is told of a field.
+enum Shows<'a> {
+    Value,
+    Meaning,
+    Count(&'a str),
+    Flag(&'a str),
+}
+
 fn field(name: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
-    let (name, counts) = name.strip_suffix('#').map_or((name, false), |name| (name, true));
-    let Some((at, node)) = named(name, view).or_else(|| keyed(name, view)) else { return false };
-    if counts {
-        let shown = view.children(Some(at)).filter(|(_, n)| n.field.place != Place::Framing);
-        put(out, format_args!("{}", shown.count()));
+    let (name, shows) = if let Some((name, noun)) = name.split_once('#') {
+        (name, Shows::Count(noun.trim_start()))
+    } else if let Some((name, text)) = name.split_once('?') {
+        (name, Shows::Flag(text))
+    } else if let Some(name) = name.strip_suffix('=') {
+        (name, Shows::Meaning)
     } else {
-        value::brief(view, at, node, out);
+        (name, Shows::Value)
+    };
+    let Some((at, node)) = named(name, view).or_else(|| keyed(name, view)) else { return false };
+    match shows {
+        Shows::Value => value::brief(view, at, node, out),
+        Shows::Meaning => match view.meaning(at) {
+            Some(text) => value::meaning(&text, out),
+            None => value::brief(view, at, node, out),
+        },
+        Shows::Count(noun) => {
+            let shown = view.children(Some(at)).filter(|(_, n)| n.field.place != Place::Framing);
+            count(shown.count(), noun, out);
+        }
+        Shows::Flag(_) if node.value == 0 => return false,
+        Shows::Flag(text) => out.extend_from_slice(text.as_bytes()),
     }
     true
+}
+
+/// `3`, `1 server`, `2 servers`, `0 properties`.
+fn count(count: usize, noun: &str, out: &mut Vec<u8>) {
+    put(out, format_args!("{count}"));
+    if noun.is_empty() {
+        return;
+    }
+    let (one, many) = noun.split_once('/').unwrap_or((noun, ""));
+    match (count, many) {
+        (1, _) => put(out, format_args!(" {one}")),
+        (_, "") => put(out, format_args!(" {one}s")),
+        (_, many) => put(out, format_args!(" {many}")),
+    }
 }
 
 /// The outermost field of this name, and the first of those.

@@ -1,4 +1,5 @@
-//! The annotated fields beneath a line: a line each, with its bytes, and what was found in them.
+//! The annotated fields beneath a line: a line each, with its bytes, and what was found in them. A
+//! pair is one line, too, unless something was found in its key or its value.
 
 use dissectors::kit::{Finding, Kind, Node, Span};
 
@@ -33,9 +34,17 @@ impl Placed {
         self.place(view.tree.nodes(), findings);
         let width = range_width(view.payload.len());
         let mut order = self.order.iter().peekable();
+        let mut pair = None;
         for (at, node) in view.tree.nodes().iter().enumerate() {
-            line(view, at, node, width, paint, out);
             let here = |&&finding: &&usize| matches!(self.node.get(finding), Some(Some((n, _))) if *n == at);
+            let told = pair.is_some_and(|(key, value)| at == key || Some(at) == value);
+            if told && node.kids == 0 && !order.peek().is_some_and(here) {
+                continue;
+            }
+            if node.field.kind == Kind::Pair {
+                pair = view.pair(at);
+            }
+            line(view, at, node, width, paint, out);
             while let Some(finding) = order.next_if(here).and_then(|&index| findings.get(index)) {
                 found(finding, width + 2 + indent(node), paint, out);
             }

@@ -162,9 +162,7 @@ fn every_kind_of_field() {
         -        Layout: 9
         34-39    Info string: 1
         34-39      Pair: os = l (Linux)
-        34-36        Key: os
         37           Separator: 25
-        38-39        Value: l
         40-49    Text: "hey \x07!" (HEY \x07!)
         50-53    Time connected: 3.4028235e38
         54-255   Unparsed: 36 37 38 39 3a 3b 3c 3d 3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f 50 51 52 53 54 55 56 57 58 59 5a 5b 5c 5d 5e 5f 60 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f 70 71 72 73 74 75... (202 bytes)
@@ -263,6 +261,31 @@ fn gists() {
 }
 
 #[test]
+fn gists_count_with_a_noun_and_say_flags_and_meanings() {
+    static COUNTS: dissectors::kit::Message = message(
+        "counts",
+        "{servers# server}, {players# entry/entries}[, {num_players?crowded}][, {port?open}], {header=}, {port=}",
+    );
+    let counted = |servers: usize, players: u64| {
+        let mut tree = Tree::default();
+        for (list, count) in [(&SERVERS, servers), (&PLAYERS, players as usize)] {
+            tree.open(list, 0, 0);
+            for _ in 0..count {
+                tree.leaf(&SERVER, Span::new(0, 0), 0);
+            }
+            tree.close(0);
+        }
+        tree.leaf(&COUNT, Span::new(0, 0), players);
+        tree.leaf(&PORT, Span::new(0, 0), 0);
+        tree.leaf(&HEADER, Span::new(0, 0), u64::MAX);
+        summary(&Sample::of(b"", &COUNTS, tree))
+    };
+    assert_eq!(counted(1, 0), "1 server, 0 entries, single packet, 0");
+    assert_eq!(counted(0, 1), "0 servers, 1 entry, crowded, single packet, 0");
+    assert_eq!(counted(2, 2), "2 servers, 2 entries, crowded, single packet, 0");
+}
+
+#[test]
 fn floats_are_short_in_a_gist() {
     static FLOAT: dissectors::kit::Message = message("float", "{duration}");
     for (value, text) in [(1.0 / 3.0, "0.3"), (f32::NAN, "NaN"), (1e30, "1e30"), (-7.0, "-7.0")] {
@@ -330,6 +353,23 @@ fn a_finding_stands_beneath_the_shortest_field_that_holds_it() {
     assert_eq!(ends[2], r"? error A2S030 player-count (packet 2): unanswered\x0A");
     assert_eq!(ends[1], "! note A2S031 player-index: nowhere");
     assert_eq!(ends[0], "! note A2S031 player-index: over two outermost fields");
+}
+
+#[test]
+fn a_pair_is_one_line_unless_something_is_found_in_it() {
+    let mut tree = Tree::default();
+    tree.open(&PAIR, 0, 0);
+    tree.leaf(&KEY, Span::new(0, 3), Place::at(Span::new(1, 3)).value());
+    tree.leaf(&VALUE, Span::new(3, 5), Place::at(Span::new(4, 5)).value());
+    tree.close(5);
+    let mut sample = Sample::of(br"\os\x", &OTHER, tree);
+    let fields = |sample: &Sample| {
+        plain(sample, FIELDS).lines().skip(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(fields(&sample), ["    0-4  Pair: os = x"]);
+    sample.findings = vec![finding(&A2S031, Verdict::Note, Span::new(4, 5), "neither l nor w")];
+    let found = "             ! note A2S031 player-index: neither l nor w";
+    assert_eq!(fields(&sample), ["    0-4  Pair: os = x", "    3-4    Value: x", found]);
 }
 
 #[test]

@@ -5,11 +5,9 @@ mod messages;
 use std::net::IpAddr;
 
 use crate::exchange::Setting;
-use crate::samples::{Sample, play};
+use crate::samples::{Sample, play, record};
 use crate::wire::tunnel::{self, Gre};
-use crate::wire::{
-    ByteOrder, Capture, Interface, Ip, Link, PcapNg, TimedPacket, ethernet, ethertype,
-};
+use crate::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, ethernet, ethertype};
 use messages::{
     SPLIT_SIZE, player_response, rules_response, split_compressed, split_goldsrc, split_old_source,
     split_orange_box,
@@ -50,8 +48,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-split-order.pcap",
-        shows: "parts of split answers out of order, repeated, of two answers interleaved, and \
-                one that never comes",
+        shows: "parts of split answers out of order, repeated, of two answers interleaved, and - a \
+                fault - one that never comes",
         make: order,
     },
     Sample {
@@ -62,9 +60,9 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-quirks.pcap",
-        shows: "what real servers and clients do beside the document: a challenge of 0, padding, \
-                two inner headers, texts, unknown messages, lists cut off, other charsets, bytes \
-                too many, several answers",
+        shows: "what real servers and clients do beside the document, faults and known forms: a \
+                challenge of 0, padding, two inner headers, texts, unknown messages, lists cut \
+                off, other charsets, bytes too many, several answers",
         make: quirks,
     },
     Sample {
@@ -182,16 +180,6 @@ fn vlan_ipv6_fragments() -> Vec<u8> {
     }
     record(&mut file, plain, &packets);
     file.done()
-}
-
-/// Records the packets of an interface, and at their end that none was dropped.
-fn record(file: &mut PcapNg, interface: u32, packets: &[TimedPacket]) {
-    for packet in packets {
-        file.enhanced(interface, packet);
-    }
-    if let Some(last) = packets.last() {
-        file.statistics(interface, last.time, packets.len() as u64, 0);
-    }
 }
 
 /// Puts an IP packet into another, or a frame into one.

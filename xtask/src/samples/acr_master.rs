@@ -13,8 +13,8 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "acr-master-faults.pcap",
-        shows: "a master and servers that break the document: flags, lines, parameters, addresses, \
-                challenges and ids used twice, a request without an answer",
+        shows: "faults: flags, lines, parameters and addresses against the document, a challenge and an \
+                id used twice, a request without an answer",
         make: || pcap(include_str!("acr-master-faults.txt")),
     },
 ];

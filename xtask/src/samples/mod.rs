@@ -6,6 +6,9 @@
 
 mod a2s;
 mod acr_master;
+mod gamespy1;
+mod gamespy4;
+mod valve_master;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +16,13 @@ use std::{fs, io};
 
 use crate::bytes::hex;
 use crate::exchange::{self, Setting};
-use crate::wire::Capture;
+use crate::wire::{Capture, PcapNg, TimedPacket};
 
 const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("Server queries (A2S)", a2s::SAMPLES),
+    ("Master Server Query Protocol", valve_master::SAMPLES),
+    ("UT3 query protocol (GameSpy 4)", gamespy4::SAMPLES),
+    ("333networks MasterServer (GameSpy text protocol)", gamespy1::SAMPLES),
     ("AssaultCube Reloaded master server", acr_master::SAMPLES),
 ];
 
@@ -29,6 +35,13 @@ pub struct Sample {
     pub shows: &'static str,
     /// Makes it, the same every time.
     pub make: fn() -> Vec<u8>,
+}
+
+impl Sample {
+    /// Whether its line says that it holds faults; all others are as the documents want them.
+    pub fn holds_faults(&self) -> bool {
+        self.shows.contains("fault")
+    }
 }
 
 /// All samples.
@@ -116,6 +129,16 @@ fn fill(script: &str, parts: &[(&str, Vec<u8>)]) -> String {
 fn play(script: &str, setting: &Setting, parts: &[(&str, Vec<u8>)]) -> Capture {
     exchange::capture(&fill(script, parts), setting)
         .unwrap_or_else(|error| panic!("a sample's script: {error}"))
+}
+
+/// Records the packets of an interface, and at their end that none was dropped.
+fn record(file: &mut PcapNg, interface: u32, packets: &[TimedPacket]) {
+    for packet in packets {
+        file.enhanced(interface, packet);
+    }
+    if let Some(last) = packets.last() {
+        file.statistics(interface, last.time, packets.len() as u64, 0);
+    }
 }
 
 #[cfg(test)]

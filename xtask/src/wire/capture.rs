@@ -71,6 +71,12 @@ impl Capture {
         self.packets.push(TimedPacket::new(time, self.link.frame(tags, ip_packet)));
     }
 
+    /// The same packets in the order of their times; those of one time stay as they are.
+    pub fn in_time(mut self) -> Self {
+        self.packets.sort_by_key(|packet| packet.time);
+        self
+    }
+
     /// The capture as a pcap file: little-endian, microseconds.
     pub fn pcap(&self) -> Vec<u8> {
         self.pcap_as(PcapFormat::default())

@@ -93,21 +93,21 @@ pub(super) fn rules_response<S: Sink>(
     let said = r.u16_le(&f::NUM_RULES)?;
     let mut list = rules::List::new(said.value.into(), said.at);
     let (start, bytes) = (r.at(), r.peek());
-    let mut names = walk::Names::default();
+    let mut names = walk::Names::new(bytes, start);
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
-    rules::rule_names(names.twice(bytes, start), said.at, r.sink);
+    rules::rule_names(names.twice(), said.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::rules_count(&list, r.sink);
     }
     Ok(())
 }
 
-fn rule_pairs<S: Sink>(
-    r: &mut Reader<'_, S>,
+fn rule_pairs<'a, S: Sink>(
+    r: &mut Reader<'a, S>,
     list: &mut rules::List,
-    names: &mut walk::Names,
+    names: &mut walk::Names<'a>,
 ) -> Result<(), Cut> {
     while !r.is_empty() {
         if list.found >= list.said && !walk::is_pair(r.peek()) {
@@ -118,7 +118,7 @@ fn rule_pairs<S: Sink>(
         let value = r.text(&f::RULE_VALUE)?;
         r.close();
         rules::rule_text(name, value, r.sink);
-        names.add(name.value);
+        names.add(name);
         list.found += 1;
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! Game servers that let masters know of them.
 
+use std::ops::RangeInclusive;
+
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
@@ -139,11 +141,6 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
     });
 }
 
-/// Nanoseconds between heartbeats, at least.
-const SHORTEST: i64 = 30_000_000_000;
-/// And at most.
-pub(in crate::gamespy1) const LONGEST: i64 = 300_000_000_000;
-
 rule! {
     /// Masters forget a server after some minutes of silence, and take a faster one for an attack.
     pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
@@ -154,15 +151,16 @@ rule! {
 }
 
 /// Nanoseconds since the heartbeat before; `regular`: since the last that no change of the game's
-/// state caused, if this one has no such cause either.
+/// state caused, if this one has no such cause either; `usual`: what is neither early nor late.
 pub(in crate::gamespy1) fn interval<S: Sink>(
     latest: i64,
     regular: Option<i64>,
+    usual: &RangeInclusive<i64>,
     at: Span,
     sink: &mut S,
 ) {
-    let early = regular.is_some_and(|regular| regular < SHORTEST);
-    let late = latest > LONGEST;
+    let early = regular.is_some_and(|regular| regular < *usual.start());
+    let late = latest > *usual.end();
     // A heartbeat for a cause may come at any time: it shows only that none is overdue.
     if regular.is_none() && !late {
         return;

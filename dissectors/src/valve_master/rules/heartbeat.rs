@@ -1,6 +1,6 @@
 //! How a game server joins, stays in the list, and leaves it.
 
-use crate::kit::{Sink, Span};
+use crate::kit::{Settings, Sink, Span};
 use crate::rule;
 use crate::valve_master::info::Engine;
 use crate::valve_master::registration::Claimed;
@@ -68,7 +68,8 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
             sink.judged(&VM042, true, at, String::new);
             sink.judged(&VM040, false, at, || match value {
                 Some(value) if value == given.swap_bytes() => {
-                    format!("reads the master's {:02X?} as big-endian", given.to_le_bytes())
+                    let [a, b, c, d] = given.to_le_bytes();
+                    format!("reads the master's {a:02X} {b:02X} {c:02X} {d:02X} as big-endian")
                 }
                 Some(value) => format!(
                     "the challenge is {}, the master gave {}",
@@ -81,14 +82,19 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
     }
 }
 
-/// Five minutes, in nanoseconds.
-const HEARTBEAT: i64 = 300_000_000_000;
-
 /// `interval`: nanoseconds since the join before.
-pub(in crate::valve_master) fn rejoined<S: Sink>(interval: i64, at: Span, sink: &mut S) {
-    let off = interval.abs_diff(HEARTBEAT);
-    sink.judged(&VM044, off <= HEARTBEAT.unsigned_abs() / 10, at, || {
-        format!("joins again after {} s, not after 300 s", interval / 1_000_000_000)
+pub(in crate::valve_master) fn rejoined<S: Sink>(
+    interval: i64,
+    settings: &Settings,
+    at: Span,
+    sink: &mut S,
+) {
+    let usual = settings.valve_heartbeat;
+    let off = u128::from(interval.abs_diff(usual)) * 100;
+    let most = u128::from(usual.unsigned_abs()) * u128::from(settings.valve_heartbeat_tolerance);
+    sink.judged(&VM044, off <= most, at, || {
+        let [interval, usual] = [interval, usual].map(|nanoseconds| nanoseconds / 1_000_000_000);
+        format!("joins again after {interval} s, not after {usual} s")
     });
 }
 

@@ -43,7 +43,10 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
         QueryLayout::FilterOpen { length } => {
             format!("the filter of {length} bytes has no terminating zero")
         }
-        QueryLayout::Behind => format!("{} bytes too many behind the filter", at.len()),
+        QueryLayout::Behind => {
+            let s = if at.len() == 1 { "" } else { "s" };
+            format!("{} byte{s} too many behind the filter", at.len())
+        }
     });
 }
 

@@ -37,7 +37,8 @@ rule! {
 /// `rest`: how many bytes stand behind the last whole block.
 pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink: &mut S) {
     sink.judged(&VM011, rest == 0, at, || {
-        format!("{rest} bytes, less than a block, stand behind the last one")
+        let bytes = if rest == 1 { "byte stands" } else { "bytes stand" };
+        format!("{rest} {bytes} behind the last block, less than another one")
     });
 }
 

@@ -175,7 +175,7 @@ fn a_wrong_challenge_is_answered_by_another() {
     ];
     let outcome = converse(&steps, 9000);
     assert_eq!(outcome.failed(), ["VM040"]);
-    assert_eq!(outcome.detail("VM040"), "reads the master's [96, 2F, DD, 4F] as big-endian");
+    assert_eq!(outcome.detail("VM040"), "reads the master's 96 2F DD 4F as big-endian");
     assert_eq!(outcome.passed("VM043"), 1);
     assert_eq!(converse(&steps[..3], 9000).failed(), ["VM040", "VM043"]);
 }

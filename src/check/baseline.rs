@@ -1,0 +1,216 @@
+//! The baseline: findings that a project knows of, and that do not fail its build.
+//!
+//! A file in JSON, sorted, so that versions of it can be compared. It is written whole or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dissectors::kit::{Code, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{Fingerprint, Found};
+use crate::text::escaped;
+
+/// The version of the file's form.
+const VERSION: u32 = 1;
+
+/// No baseline is larger.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Fingerprints of a capture that are remembered.
+const MOST: usize = 100_000;
+
+/// Findings of a baseline that are kept whole, by rule; further ones are counted.
+const KEPT: u64 = 1000;
+
+/// Findings that are known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline(pub BTreeSet<Fingerprint>);
+
+/// Why a baseline cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// The file cannot be read.
+    #[error("{}: cannot read it: {error}", escaped(&file.to_string_lossy()))]
+    Unreadable {
+        /// Which file.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The file is no baseline.
+    #[error("{}: this is no baseline: {what}; --write-baseline writes one",
+        escaped(&file.to_string_lossy()))]
+    Wrong {
+        /// Which file.
+        file: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file cannot be written.
+    #[error("{}: cannot write the baseline: {error}", escaped(&file.to_string_lossy()))]
+    Unwritable {
+        /// Which file.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    findings: BTreeSet<Fingerprint>,
+}
+
+impl Baseline {
+    /// Reads a baseline.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no baseline.
+    pub fn read(file: &Path) -> Result<Baseline, BaselineError> {
+        let mut text = String::new();
+        std::fs::File::open(file)
+            .and_then(|open| open.take(MOST_BYTES).read_to_string(&mut text))
+            .map_err(|error| BaselineError::Unreadable { file: file.to_owned(), error })?;
+        let wrong = |what| BaselineError::Wrong { file: file.to_owned(), what };
+        let read: File = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if read.version != VERSION {
+            return Err(wrong(format!("its version is {}, not {VERSION}", read.version)));
+        }
+        Ok(Baseline(read.findings))
+    }
+
+    /// Writes it: whole, under another name first, or not at all.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
+        let unwritable = |error| BaselineError::Unwritable { file: file.to_owned(), error };
+        let name = file
+            .file_name()
+            .ok_or_else(|| unwritable(io::Error::other("this is no name of a file")))?;
+        let temporary = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
+        let temporary = file.with_file_name(temporary);
+        let written = self.write_new(&temporary).and_then(|()| std::fs::rename(&temporary, file));
+        if written.is_err() {
+            std::fs::remove_file(&temporary).ok();
+        }
+        written.map_err(unwritable)
+    }
+
+    fn write_new(&self, file: &Path) -> io::Result<()> {
+        let findings = self.0.clone();
+        let mut bytes = serde_json::to_vec_pretty(&File { version: VERSION, findings })?;
+        bytes.push(b'\n');
+        let mut open = std::fs::File::create_new(file)?;
+        open.write_all(&bytes)?;
+        open.sync_all()
+    }
+}
+
+/// What a capture shows of the findings that are known.
+#[derive(Clone, Debug)]
+pub struct Baselined {
+    baseline: Arc<Baseline>,
+    /// The fingerprints of all that the capture shows, known or not.
+    pub occurred: BTreeSet<Fingerprint>,
+    /// Findings that are in the baseline, in the order of the packets.
+    pub findings: Vec<Found>,
+    /// How many there are, by rule: the broken ones.
+    failed: BTreeMap<Code, u64>,
+    /// How many there are.
+    pub count: u64,
+    kept: BTreeMap<Code, u64>,
+}
+
+impl Baselined {
+    pub(super) fn new(baseline: Arc<Baseline>) -> Baselined {
+        Baselined {
+            baseline,
+            occurred: BTreeSet::new(),
+            findings: Vec::new(),
+            failed: BTreeMap::new(),
+            count: 0,
+            kept: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a finding that is in the baseline; gives back any other. What is inconclusive is
+    /// neither known nor new.
+    pub(super) fn take(&mut self, found: Found) -> Option<Found> {
+        if found.verdict == Verdict::Inconclusive {
+            return Some(found);
+        }
+        let fingerprint = Fingerprint::of(&found);
+        let is_known = self.baseline.0.contains(&fingerprint);
+        if self.occurred.len() < MOST {
+            self.occurred.insert(fingerprint);
+        }
+        if !is_known {
+            return Some(found);
+        }
+        let code = found.rule.code;
+        self.count += 1;
+        *self.failed.entry(code).or_default() += u64::from(found.verdict == Verdict::Fail);
+        let kept = self.kept.entry(code).or_default();
+        *kept += 1;
+        if *kept <= KEPT {
+            self.findings.push(found);
+        }
+        None
+    }
+
+    /// How often a rule was broken in ways that are known.
+    pub(super) fn failed(&self, code: Code) -> u64 {
+        self.failed.get(&code).copied().unwrap_or(0)
+    }
+
+    /// Adds what another capture shows, the `nth` of those that are summed up.
+    pub(super) fn add(&mut self, other: Baselined, nth: u32) {
+        self.occurred.extend(other.occurred);
+        self.count += other.count;
+        let findings = other.findings.into_iter();
+        self.findings.extend(findings.map(|found| Found { capture: nth, ..found }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fingerprint(rule: &str) -> Fingerprint {
+        let text = str::to_owned;
+        Fingerprint {
+            rule: text(rule),
+            who: text("server"),
+            protocol: text("a2s"),
+            message: text("info_response"),
+            detail: text("it says \"…\""),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_sorted() {
+        let folder = std::env::temp_dir().join(format!("gamewire-baseline-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("known.json");
+        let baseline = Baseline(["VM001", "A2S030"].map(fingerprint).into());
+        baseline.write(&file).unwrap();
+        baseline.write(&file).unwrap();
+        assert_eq!(Baseline::read(&file).unwrap(), baseline);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.find("A2S030") < text.find("VM001") && text.ends_with("}\n"));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left");
+
+        let target = folder.join("folder");
+        std::fs::create_dir(&target).unwrap();
+        std::fs::write(target.join("kept"), "").unwrap();
+        assert!(baseline.write(&target).is_err(), "a folder is not replaced");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "nothing else is left");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

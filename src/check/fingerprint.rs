@@ -1,0 +1,148 @@
+//! What makes a finding the same finding in another recording of the same software.
+
+use std::fmt;
+
+use dissectors::kit::Who;
+use serde::{Deserialize, Serialize};
+
+use super::Found;
+
+/// A finding without what differs from one recording to the next: packets, times, addresses, and
+/// the numbers and quoted texts that its words hold.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprint {
+    /// The rule's code.
+    pub rule: String,
+    /// The kind of party at fault.
+    pub who: String,
+    /// The protocol's name; empty for none.
+    pub protocol: String,
+    /// The message's name; empty where a past message or none is concerned.
+    pub message: String,
+    /// What is wrong: `#` stands for a number, `"…"` for a quoted text.
+    pub detail: String,
+}
+
+impl Fingerprint {
+    /// The fingerprint of a finding.
+    pub fn of(found: &Found) -> Fingerprint {
+        Fingerprint {
+            rule: found.rule.code.to_string(),
+            who: found.who().name().to_owned(),
+            protocol: found.protocol.to_owned(),
+            message: found.message.to_owned(),
+            detail: lasting(&found.detail),
+        }
+    }
+
+    /// Whether this kind of party is at fault.
+    pub fn is_of(&self, who: Who) -> bool {
+        self.who == who.name()
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fingerprint { rule, who, protocol, message, detail } = self;
+        write!(f, "{rule}/{who}/{protocol}/{message}/{detail}")
+    }
+}
+
+/// The text with `#` for each run of numbers, and `"…"` for each quoted text.
+fn lasting(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let (token, behind) = if first == '"' {
+            (r#""…""#, unquoted(rest))
+        } else {
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            let minus = usize::from(first == '-' && !out.ends_with(word));
+            let (sign, number) = rest.split_at(minus);
+            let (run, behind) = number.split_at(number.find(|c| !word(c)).unwrap_or(number.len()));
+            if is_number(run) {
+                ("#", behind)
+            } else if run.is_empty() && sign.is_empty() {
+                rest.split_at(first.len_utf8())
+            } else {
+                rest.split_at(sign.len() + run.len())
+            }
+        };
+        // Bytes in hex stand in a row, and how many there are differs too.
+        let is_repeated = token == "#" && (out.ends_with("# ") || out.ends_with("#, "));
+        if is_repeated {
+            out.truncate(out.trim_end_matches([' ', ',']).len());
+        } else {
+            out.push_str(token);
+        }
+        rest = behind;
+    }
+    out
+}
+
+/// What stands behind the quoted text that begins here. A backslash takes the next character with it.
+fn unquoted(text: &str) -> &str {
+    let mut inside = text.char_indices().skip(1);
+    while let Some((at, c)) = inside.next() {
+        match c {
+            '"' => return text.get(at + 1..).unwrap_or_default(),
+            '\\' => drop(inside.next()),
+            _ => {}
+        }
+    }
+    ""
+}
+
+/// Digits, hex with a digit in it, or whole bytes in upper-case hex.
+fn is_number(word: &str) -> bool {
+    let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+    let is_bytes = is_hex && word.len().is_multiple_of(2) && word == word.to_ascii_uppercase();
+    !word.is_empty()
+        && (word.starts_with(|first: char| first.is_ascii_digit())
+            || is_hex && has_digit
+            || is_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_and_quoted_texts_are_left_out() {
+        for (text, left) in [
+            (
+                "Num Players says 12, the packet holds 1 entries",
+                "Num Players says #, the packet holds # entries",
+            ),
+            ("the challenge -7 was never issued", "the challenge # was never issued"),
+            ("the challenge 7 was never issued", "the challenge # was never issued"),
+            ("s32779 is \"6\", not 1 to 5", "s32779 is \"…\", not # to #"),
+            (r#"the rule "a\"b" stands twice"#, "the rule \"…\" stands twice"),
+            (
+                "reads the master's [4B, A1, FF, 22] as big-endian",
+                "reads the master's [#] as big-endian",
+            ),
+            ("FF FF FF FF 66 is followed by 0B, not by 0A", "# is followed by #, not by #"),
+            ("comes from [fe80::1]:27015", "comes from [#::#]:#"),
+            ("EDF 0xA5 has bits 0x04", "EDF # has bits #"),
+            ("5 m-bytes - as it is", "# m-bytes - as it is"),
+            ("not UTF-8, says Größe 9µ", "not UTF-#, says Größe #"),
+            ("never \"closed", "never \"…\""),
+            ("", ""),
+        ] {
+            assert_eq!(lasting(text), left);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_left_with_no_digit_at_a_word_s_beginning(text in any::<String>()) {
+            let left = lasting(&text);
+            prop_assert_eq!(lasting(&left), left);
+        }
+    }
+}

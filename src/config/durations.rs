@@ -1,0 +1,48 @@
+//! Times as people write them.
+
+use jiff::SignedDuration;
+
+/// Nothing that is waited for takes longer than this, in nanoseconds: a week.
+const LONGEST: i128 = 7 * 24 * 3600 * 1_000_000_000;
+
+/// Nanoseconds, more than none: `3s`, `500ms`, `1min 30s`.
+pub(super) fn nanoseconds(text: &str) -> Result<i64, String> {
+    let form = "write a time such as \"3s\", \"500ms\" or \"5min\"";
+    let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
+    match i64::try_from(duration.as_nanos()) {
+        Ok(time) if time > 0 && i128::from(time) <= LONGEST => Ok(time),
+        _ => Err("a time is more than nothing and at most a week".to_owned()),
+    }
+}
+
+/// A share of something: `10%`.
+pub(super) fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
+    number
+        .filter(|&percent: &u8| percent <= 100)
+        .ok_or_else(|| "write a share from \"0%\" to \"100%\"".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(nanoseconds("3s"), Ok(3_000_000_000));
+        assert_eq!(nanoseconds("500ms"), Ok(500_000_000));
+        assert_eq!(nanoseconds("1min 30s"), Ok(90_000_000_000));
+        assert_eq!(nanoseconds("5 minutes"), Ok(300_000_000_000));
+        for wrong in ["", "3", "0s", "-3s", "8d", "500h", "99999999999h", "soon", "3s3s"] {
+            assert!(nanoseconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares() {
+        assert_eq!((percent("0%"), percent("10%"), percent("100 %")), (Ok(0), Ok(10), Ok(100)));
+        for wrong in ["10", "101%", "300%", "-1%", "%", "ten%"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Secret keys as users hand them over. No error shows what was typed: it may be the key.
+
+use std::convert::Infallible;
+use std::io::Read;
+use std::path::Path;
+
+use dissectors::kit::Secret;
+
+use crate::text::escaped;
+
+/// No file of a key is larger.
+const MOST: u64 = 64 << 10;
+
+/// A key from the command line: whose it is and what it is, or what is wrong with it. The parser of
+/// the command line would show the key beside its complaint; so the complaint comes later.
+pub type Given = Result<(String, Secret), String>;
+
+/// `GAME=KEY`.
+///
+/// # Errors
+/// None here; see [`Given`].
+pub fn gamespy_key(text: &str) -> Result<Given, Infallible> {
+    Ok(match text.split_once('=') {
+        Some((game, key)) if !game.is_empty() && !key.is_empty() => {
+            Ok((game.to_owned(), Secret::new(key.as_bytes())))
+        }
+        _ => Err("--gamespy-key: write it as GAME=KEY, such as ut=KEY".to_owned()),
+    })
+}
+
+/// `user=NAME,key=HEX` or `user=NAME,key=@FILE`.
+///
+/// # Errors
+/// None here; see [`Given`].
+pub fn acr_key(text: &str) -> Result<Given, Infallible> {
+    let parts = text
+        .split_once(",key=")
+        .and_then(|(user, key)| Some((user.strip_prefix("user=")?, key)))
+        .filter(|(user, key)| !user.is_empty() && !key.is_empty());
+    let Some((user, key)) = parts else {
+        return Ok(Err("--acr-key: write it as user=NAME,key=HEX or user=NAME,key=@FILE".into()));
+    };
+    let key = hex_or_file(key, Path::new(""));
+    Ok(match key {
+        Ok(key) => Ok((user.to_owned(), key)),
+        Err(why) => Err(format!("--acr-key: the key of user {}: {why}", escaped(user))),
+    })
+}
+
+/// A key in hex, or `@` and the name of a file that holds the hex; names are taken from `folder`.
+pub(super) fn hex_or_file(text: &str, folder: &Path) -> Result<Secret, String> {
+    let Some(name) = text.strip_prefix('@') else { return hex(text) };
+    let mut held = String::new();
+    let read = std::fs::File::open(folder.join(name))
+        .and_then(|file| file.take(MOST).read_to_string(&mut held));
+    read.map_err(|error| format!("cannot read {}: {error}", escaped(name)))?;
+    hex(held.trim()).map_err(|why| format!("{}: {why}", escaped(name)))
+}
+
+fn hex(text: &str) -> Result<Secret, String> {
+    let digit = |&digit: &u8| char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some(digit(high)? << 4 | digit(low)?),
+        _ => None,
+    };
+    let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
+    bytes
+        .filter(|bytes| !bytes.is_empty())
+        .map(Secret::new)
+        .ok_or_else(|| "it is not written as pairs of hex digits".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_is_read_and_nothing_else() {
+        assert_eq!(hex("6b4C00"), Ok(Secret::new(*b"kL\0")));
+        for wrong in ["", "6", "6b4", "6g", "6b 4c", "0x6b", "ß"] {
+            let error = hex(wrong).unwrap_err();
+            assert_eq!(error, "it is not written as pairs of hex digits");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_key() {
+        for typed in ["s3cret", "user=me", "user=me,key=", "user=,key=s3cret", "user=me,key=s3cret"]
+        {
+            let Err(why) = acr_key(typed).unwrap() else { panic!("{typed} is no key") };
+            assert!(why.starts_with("--acr-key: ") && !why.contains("s3cret"), "{why}");
+        }
+        for typed in ["s3cret", "=s3cret", "ut="] {
+            let Err(why) = gamespy_key(typed).unwrap() else { panic!("{typed} is no key") };
+            assert!(!why.contains("s3cret"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_file_may_hold_the_key() {
+        let folder = std::env::temp_dir();
+        let name = format!("gamewire-key-{}", std::process::id());
+        std::fs::write(folder.join(&name), "6b6C\n").unwrap();
+        let read = hex_or_file(&format!("@{name}"), &folder);
+        std::fs::remove_file(folder.join(&name)).unwrap();
+        assert_eq!(read, Ok(Secret::new(*b"kl")));
+        let missing = hex_or_file(&format!("@{name}"), &folder).unwrap_err();
+        assert!(missing.contains(&name), "{missing}");
+    }
+
+    #[test]
+    fn a_user_s_name_may_hold_a_comma() {
+        let Ok((user, key)) = acr_key("user=a,b,key=6b").unwrap() else { panic!("a key") };
+        assert_eq!((user.as_str(), key.bytes()), ("a,b", &b"k"[..]));
+    }
+}

@@ -1,0 +1,121 @@
+//! From the file's keys to what they mean.
+
+use std::path::Path;
+
+use dissectors::kit::Secret;
+use toml::de::DeTable;
+
+use crate::check::{Ignore, rule, severity};
+
+use super::table::{Table, Value, Wrong};
+use super::{Config, Ignored, durations, keys, line};
+
+/// Reads the whole file.
+pub(super) fn read(file: &Path, text: &str) -> Result<Config, Wrong> {
+    let table = DeTable::parse(text).map_err(|error| Wrong {
+        at: error.span().map_or(0, |span| span.start),
+        what: error.message().to_owned(),
+    })?;
+    let mut root = Table::new(&table);
+    let mut config = Config { file: Some(file.to_owned()), ..Config::default() };
+    if let Some(value) = root.take("fail-on") {
+        config.fail_on = Some(value.parsed(severity)?);
+    }
+    if let Some(value) = root.take("complete") {
+        config.complete = value.yes()?;
+    }
+    if let Some(value) = root.take("require") {
+        config.require = each(value, |value| value.parsed(rule))?;
+    }
+    if let Some(value) = root.take("decode-as") {
+        config.decode_as = each(value, |value| value.parsed(str::parse))?;
+    }
+    if let Some(value) = root.take("severity") {
+        for value in value.table()?.all() {
+            let named = rule(value.name).map_err(|why| value.wrong(&format!("is unknown: {why}")));
+            config.severities.set(named?, value.parsed(severity)?);
+        }
+    }
+    if let Some(value) = root.take("ignore") {
+        config.ignores = each(value, |value| ignored(value, text))?;
+    }
+    if let Some(value) = root.take("tolerances") {
+        tolerances(value.table()?, &mut config)?;
+    }
+    if let Some(value) = root.take("keys") {
+        secrets(value.table()?, file.parent().unwrap_or(Path::new("")), &mut config)?;
+    }
+    root.finish()?;
+    Ok(config)
+}
+
+fn ignored(value: Value<'_>, text: &str) -> Result<Ignored, Wrong> {
+    let mut table = value.table()?;
+    let rule = table.need("rule", "which rule is ignored, such as \"A2S005\"")?.parsed(rule)?;
+    let host = table.take("host").map(|host| host.parsed(str::parse)).transpose()?;
+    let until = table.take("until").map(Value::date).transpose()?;
+    let reason = table.need("reason", "why it is ignored")?;
+    let why = reason.text()?.trim();
+    if why.is_empty() {
+        return Err(reason.wrong("must say why the rule is ignored"));
+    }
+    let line = line(text, table.at);
+    table.finish()?;
+    Ok(Ignored { ignore: Ignore { rule, host }, reason: why.to_owned(), until, line })
+}
+
+fn tolerances(mut table: Table<'_>, config: &mut Config) -> Result<(), Wrong> {
+    let settings = &mut config.settings;
+    if let Some(value) = table.take("answer-timeout") {
+        settings.answer_timeout = value.parsed(durations::nanoseconds)?;
+    }
+    if let Some(value) = table.take("flow-idle") {
+        config.flow_idle = Some(value.parsed(durations::nanoseconds)?);
+    }
+    if let Some(value) = table.take("valve-heartbeat") {
+        settings.valve_heartbeat = value.parsed(durations::nanoseconds)?;
+    }
+    if let Some(value) = table.take("valve-heartbeat-tolerance") {
+        settings.valve_heartbeat_tolerance = value.parsed(durations::percent)?;
+    }
+    let (mut shortest, mut longest) = settings.gamespy_heartbeat.clone().into_inner();
+    if let Some(value) = table.take("gamespy-heartbeat-shortest") {
+        shortest = value.parsed(durations::nanoseconds)?;
+    }
+    if let Some(value) = table.take("gamespy-heartbeat-longest") {
+        longest = value.parsed(durations::nanoseconds)?;
+    }
+    if shortest > longest {
+        let what = "the shortest time between heartbeats is longer than the longest".to_owned();
+        return Err(Wrong { at: table.at, what });
+    }
+    settings.gamespy_heartbeat = shortest..=longest;
+    table.finish()
+}
+
+fn secrets(mut table: Table<'_>, folder: &Path, config: &mut Config) -> Result<(), Wrong> {
+    if let Some(value) = table.take("gamespy") {
+        for value in value.table()?.all() {
+            let key = value.text()?;
+            if key.is_empty() {
+                return Err(value.wrong("has no key"));
+            }
+            let key = Secret::new(key.as_bytes());
+            config.settings.gamespy_keys.push((value.name.to_owned(), key));
+        }
+    }
+    if let Some(value) = table.take("acr") {
+        for value in value.table()?.all() {
+            let key = value.parsed(|text| keys::hex_or_file(text, folder))?;
+            config.settings.acr_keys.push((value.name.to_owned(), key));
+        }
+    }
+    table.finish()
+}
+
+fn each<'t, T>(
+    list: Value<'t>,
+    read: impl FnMut(Value<'t>) -> Result<T, Wrong>,
+) -> Result<Vec<T>, Wrong> {
+    list.list()?.into_iter().map(read).collect()
+}

@@ -1,0 +1,141 @@
+//! A table of the file, read key by key: whoever asks for a key makes it a known one, and what
+//! nobody asked for is a mistake that names its nearest neighbour.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Something that cannot be, and where it stands.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    /// The first byte in question.
+    pub(super) at: usize,
+    /// What is wrong, and what would be right. Never the value itself: it may be a secret.
+    pub(super) what: String,
+}
+
+/// A table that is being read.
+pub(super) struct Table<'t> {
+    entries: &'t DeTable<'t>,
+    /// Where it begins.
+    pub(super) at: usize,
+    known: Vec<&'static str>,
+}
+
+/// A value, with the name of its key.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'t> {
+    pub(super) name: &'t str,
+    /// Where its key stands.
+    pub(super) at: usize,
+    value: &'t DeValue<'t>,
+}
+
+impl<'t> Table<'t> {
+    pub(super) fn new(table: &'t Spanned<DeTable<'t>>) -> Table<'t> {
+        Table { entries: table.get_ref(), at: table.span().start, known: Vec::new() }
+    }
+
+    /// The value of a key that the table may have.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'t>> {
+        self.known.push(key);
+        self.all().find(|value| value.name == key)
+    }
+
+    /// The value of a key that the table must have.
+    pub(super) fn need(&mut self, key: &'static str, why: &str) -> Result<Value<'t>, Wrong> {
+        let at = self.at;
+        self.take(key).ok_or_else(|| Wrong { at, what: format!("`{key}` is missing: {why}") })
+    }
+
+    /// All values, of a table whose keys are names of the user's.
+    pub(super) fn all(&self) -> impl Iterator<Item = Value<'t>> + use<'t> {
+        self.entries.iter().map(|(key, value)| {
+            let (Range { start, .. }, name) = (key.span(), key.get_ref());
+            Value { name, at: start, value: value.get_ref() }
+        })
+    }
+
+    /// Everything was asked for.
+    ///
+    /// # Errors
+    /// A key is left that nobody asked for.
+    pub(super) fn finish(self) -> Result<(), Wrong> {
+        let unknown = self.all().find(|value| !self.known.contains(&value.name));
+        unknown.map_or(Ok(()), |value| {
+            let what = format!("unknown key `{}`", crate::text::escaped(value.name));
+            Err(Wrong { at: value.at, what: with_nearest(what, value.name, &self.known) })
+        })
+    }
+}
+
+impl<'t> Value<'t> {
+    /// That the value is not what it should be.
+    pub(super) fn wrong(self, should: &str) -> Wrong {
+        Wrong { at: self.at, what: format!("`{}` {should}", crate::text::escaped(self.name)) }
+    }
+
+    pub(super) fn text(self) -> Result<&'t str, Wrong> {
+        match self.value {
+            DeValue::String(text) => Ok(text),
+            _ => Err(self.wrong("must be a text in quotes")),
+        }
+    }
+
+    pub(super) fn yes(self) -> Result<bool, Wrong> {
+        match self.value {
+            DeValue::Boolean(yes) => Ok(*yes),
+            _ => Err(self.wrong("must be true or false")),
+        }
+    }
+
+    pub(super) fn date(self) -> Result<jiff::civil::Date, Wrong> {
+        let written = || self.wrong("must be a date, written without quotes, such as 2027-01-31");
+        match self.value {
+            DeValue::Datetime(when) => {
+                let date = when.date.filter(|_| when.time.is_none()).ok_or_else(written)?;
+                let [month, day] = [date.month, date.day].map(|part| i8::try_from(part).ok());
+                let date = i16::try_from(date.year).ok().zip(month).zip(day);
+                date.and_then(|((year, month), day)| jiff::civil::Date::new(year, month, day).ok())
+                    .ok_or_else(written)
+            }
+            _ => Err(written()),
+        }
+    }
+
+    pub(super) fn table(self) -> Result<Table<'t>, Wrong> {
+        match self.value {
+            DeValue::Table(entries) => Ok(Table { entries, at: self.at, known: Vec::new() }),
+            _ => Err(self.wrong("must be a table")),
+        }
+    }
+
+    /// The values of a list, each under the list's name and at its own place.
+    pub(super) fn list(self) -> Result<Vec<Value<'t>>, Wrong> {
+        let DeValue::Array(values) = self.value else { return Err(self.wrong("must be a list")) };
+        let value = |value: &'t Spanned<DeValue<'t>>| Value {
+            name: self.name,
+            at: value.span().start,
+            value: value.get_ref(),
+        };
+        Ok(values.iter().map(value).collect())
+    }
+
+    /// What the text stands for.
+    pub(super) fn parsed<T>(
+        self,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, Wrong> {
+        parse(self.text()?).map_err(|why| self.wrong(&format!("cannot be read: {why}")))
+    }
+}
+
+/// Adds which of the known names was meant; all of them, where none is near.
+fn with_nearest(what: String, name: &str, known: &[&str]) -> String {
+    let near = |known: &&str| (strsim::jaro_winkler(name, known) * 1000.0) as u32;
+    match known.iter().max_by_key(|&known| near(known)) {
+        Some(nearest) if near(nearest) > 750 => format!("{what}; did you mean `{nearest}`?"),
+        _ => format!("{what}; there are {}", known.join(", ")),
+    }
+}

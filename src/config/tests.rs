@@ -1,0 +1,188 @@
+//! The file read key by key, and every mistake named with its line.
+
+use jiff::civil::date;
+
+use super::*;
+
+const WHOLE: &str = r#"
+fail-on = "warning"
+complete = true
+require = ["A2S022", "player-count"]
+decode-as = ["udp.port==27999,a2s"]
+
+[severity]
+A2S031 = "error"
+challenge-echo = "note"
+
+[[ignore]]
+rule = "A2S005"
+host = "10.0.0.2:27015"
+until = 2026-12-31
+reason = "names are in Latin-1 until the next release"
+
+[[ignore]]
+rule = "A2S019"
+reason = "old on purpose"
+
+[tolerances]
+answer-timeout = "1500ms"
+flow-idle = "30min"
+valve-heartbeat = "1min"
+valve-heartbeat-tolerance = "25%"
+gamespy-heartbeat-shortest = "10s"
+gamespy-heartbeat-longest = "2min"
+
+[keys.gamespy]
+ut = "LabKey"
+
+[keys.acr]
+somebody = "6b6c"
+"#;
+
+fn read(text: &str) -> Result<Config, String> {
+    Config::read(Path::new("gamewire.toml"), text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_key_is_read() {
+    let config = read(WHOLE).unwrap();
+    assert_eq!((config.fail_on, config.complete), (Some(Severity::Warning), true));
+    let codes: Vec<_> = config.require.iter().map(|rule| rule.code.to_string()).collect();
+    assert_eq!(codes, ["A2S022", "A2S030"]);
+    assert_eq!(config.decode_as.len(), 1);
+    assert_eq!(config.severities.changed().count(), 2);
+    assert_eq!((config.ignores[0].line, config.ignores[1].line), (11, 17));
+    let settings = &config.settings;
+    assert_eq!(
+        (settings.answer_timeout, config.flow_idle),
+        (1_500_000_000, Some(1800 * 1_000_000_000))
+    );
+    assert_eq!(
+        (settings.valve_heartbeat, settings.valve_heartbeat_tolerance),
+        (60_000_000_000, 25)
+    );
+    assert_eq!(settings.gamespy_heartbeat, 10_000_000_000..=120_000_000_000);
+    assert_eq!(settings.gamespy_keys[0].1.bytes(), b"LabKey");
+    assert_eq!(settings.acr_keys[0].1.bytes(), b"kl");
+    let shown = format!("{config:?}");
+    assert!(!shown.contains("LabKey") && !shown.contains("6b6c") && !shown.contains("107, 108"));
+}
+
+#[test]
+fn an_empty_file_changes_nothing() {
+    let config = read("# nothing\n").unwrap();
+    assert_eq!((config.fail_on, config.complete, config.flow_idle), (None, false, None));
+    assert_eq!(config.settings.gamespy_heartbeat, Settings::default().gamespy_heartbeat);
+}
+
+#[test]
+fn an_ignore_holds_until_the_end_of_its_last_day() {
+    let config = read(WHOLE).unwrap();
+    let (valid, warnings) = config.ignores(date(2026, 12, 31));
+    assert_eq!((valid.len(), warnings.len()), (2, 0));
+    let (valid, warnings) = config.ignores(date(2027, 1, 1));
+    assert_eq!(valid.len(), 1);
+    assert_eq!(
+        warnings,
+        ["gamewire.toml:11: A2S005 was ignored until 2026-12-31 (names are in Latin-1 until the \
+          next release); it counts again"]
+    );
+}
+
+#[test]
+fn mistakes_are_named_with_their_line_and_what_would_be_right() {
+    for (text, says) in [
+        ("\nfail_on = \"note\"", "gamewire.toml:2: unknown key `fail_on`; did you mean `fail-on`?"),
+        ("[tolerance]\n", "gamewire.toml:1: unknown key `tolerance`; did you mean `tolerances`?"),
+        (
+            "[tolerances]\nanswer = \"3s\"",
+            "gamewire.toml:2: unknown key `answer`; did you mean `answer-timeout`?",
+        ),
+        (
+            "zzz = 1",
+            "gamewire.toml:1: unknown key `zzz`; there are fail-on, complete, require, decode-as, severity, ignore, tolerances, keys",
+        ),
+        (
+            "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"\nuntill = 2026-01-01",
+            "gamewire.toml:4: unknown key `untill`; did you mean `until`?",
+        ),
+        (
+            "[[ignore]]\nrule = \"A2S005\"",
+            "gamewire.toml:1: `reason` is missing: why it is ignored",
+        ),
+        (
+            "[[ignore]]\nreason = \"x\"",
+            "gamewire.toml:1: `rule` is missing: which rule is ignored, such as \"A2S005\"",
+        ),
+        (
+            "[[ignore]]\nrule = \"A2S005\"\nreason = \" \"",
+            "gamewire.toml:3: `reason` must say why the rule is ignored",
+        ),
+        (
+            "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"\nuntil = \"2026-01-01\"",
+            "gamewire.toml:4: `until` must be a date, written without quotes, such as 2027-01-31",
+        ),
+        (
+            "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"\nhost = \"example\"",
+            "gamewire.toml:4: `host` cannot be read: write it as 10.0.0.2, 10.0.0.2:27015 or [::1]:27015",
+        ),
+        (
+            "[severity]\nA2S999 = \"note\"",
+            "gamewire.toml:2: `A2S999` is unknown: no rule has this code; `gamewire rules` lists them",
+        ),
+        (
+            "[severity]\nA2S030 = \"fatal\"",
+            "gamewire.toml:2: `A2S030` cannot be read: there are error, warning and note",
+        ),
+        ("complete = \"yes\"", "gamewire.toml:1: `complete` must be true or false"),
+        ("require = [\n \"A2S022\",\n 5]", "gamewire.toml:3: `require` must be a text in quotes"),
+        ("require = \"A2S022\"", "gamewire.toml:1: `require` must be a list"),
+        (
+            "decode-as = [\"udp.port==1,nothing\"]",
+            "gamewire.toml:1: `decode-as` cannot be read: `nothing` is no protocol; there are",
+        ),
+        (
+            "[tolerances]\nanswer-timeout = 3",
+            "gamewire.toml:2: `answer-timeout` must be a text in quotes",
+        ),
+        (
+            "[tolerances]\ngamespy-heartbeat-shortest = \"9min\"",
+            "gamewire.toml:1: the shortest time between heartbeats is longer than the longest",
+        ),
+        ("x = \n", "gamewire.toml:1: "),
+        ("complete = true\ncomplete = true", "gamewire.toml:2: "),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.starts_with(says), "{text}\n{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn no_mistake_shows_a_key() {
+    for text in [
+        "[keys]\ngamespy = \"s3cret\"",
+        "[keys.gamespy]\nut = [\"s3cret\"]",
+        "[keys.gamespy]\nut = \"s3cret",
+        "[keys.gamespy]\nut = s3cret",
+        "[keys.acr]\nme = \"s3cret\"",
+        "[keys.acr]\nme = { key = \"s3cret\" }",
+        "[keys]\nnothing = \"s3cret\"",
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+}
+
+#[test]
+fn the_nearest_file_above_is_found() {
+    let root = std::env::temp_dir().join(format!("gamewire-nearest-{}", std::process::id()));
+    let deep = root.join("a/b");
+    std::fs::create_dir_all(&deep).unwrap();
+    std::fs::create_dir_all(root.join("a").join(NAME)).unwrap();
+    std::fs::write(root.join(NAME), "").unwrap();
+    assert_eq!(nearest(&deep), Some(root.join(NAME)), "a folder of that name is no file");
+    std::fs::write(deep.join(NAME), "").unwrap();
+    assert_eq!(nearest(&deep), Some(deep.join(NAME)));
+    std::fs::remove_dir_all(root).unwrap();
+}

@@ -1,0 +1,115 @@
+//! The catalogue as a page for people: a table for each group, then rule by rule.
+
+use std::fmt::Write;
+
+use dissectors::kit::{Cite, Group, Rule, Severities};
+
+use super::rules::why;
+
+/// The page's head.
+const HEAD: &str = "\
+# Rules
+
+What `gamewire check` judges captures by. This page is written by `cargo run -p xtask -- docs`;
+`gamewire rules` lists the same, `gamewire explain CODE` shows one. Codes and names never change.
+
+**Severity.** An *error* breaks what the document states. A *warning* has legal bytes, but goes against
+the document's stated practice or its example. A *note* is worth knowing. A known form that deviates is a
+note under the rule's code, and the rule is not broken.
+
+**Who** is at fault: the client, the server or the master; *any*: whoever sent it; *capture*: nobody, the
+recording itself shows it.
+
+**Verdict over a capture.** *fail*: broken at least once. *pass*: judged at least once, never broken.
+*inconclusive*: there were occasions, but what is missing from the capture could explain each.
+*not exercised*: there was no occasion.
+";
+
+/// Appends the page: what rules weigh is what `severities` says.
+pub fn write(rules: &[&Rule], severities: &Severities, out: &mut String) {
+    out.push_str(HEAD);
+    for of_group in rules.chunk_by(|a, b| a.code.group() == b.code.group()) {
+        let Some(first) = of_group.first() else { continue };
+        put(out, format_args!("\n## {}\n\n", title(first.code.group())));
+        out.push_str("| code | name | severity | who | asks |\n|---|---|---|---|---|\n");
+        for rule in of_group {
+            let (code, slug, asks) = (rule.code, rule.slug, marked(rule.asks).replace('|', "\\|"));
+            let (severity, who) = (severities.of(rule).name(), rule.who.name());
+            let link = format!("{}-{slug}", code.to_string().to_lowercase());
+            put(
+                out,
+                format_args!("| [{code}](#{link}) | {slug} | {severity} | {who} | {asks} |\n"),
+            );
+        }
+        of_group.iter().for_each(|rule| one(rule, severities, out));
+    }
+}
+
+fn one(rule: &Rule, severities: &Severities, out: &mut String) {
+    let (severity, who) = (severities.of(rule).name(), rule.who.name());
+    put(out, format_args!("\n### {} {}\n\n", rule.code, rule.slug));
+    put(out, format_args!("*{severity}, {who}.* Asks: {}.\n\n", marked(rule.asks)));
+    put(out, format_args!("{}\n", marked(&why(rule))));
+    rule.cite.iter().for_each(|cite| cited(cite, out));
+    for (name, script) in [("Right", rule.right), ("Wrong", rule.wrong)] {
+        if !script.trim().is_empty() {
+            put(out, format_args!("\n{name}:\n\n```text\n"));
+            for line in script.trim().lines() {
+                put(out, format_args!("{}\n", line.trim()));
+            }
+            out.push_str("```\n");
+        }
+    }
+}
+
+fn cited(cite: &Cite, out: &mut String) {
+    let (title, section) = (cite.document.title(), marked(cite.section));
+    put(out, format_args!("\n{title}, \"{section}\""));
+    if cite.quote.is_empty() {
+        out.push_str(".\n");
+    } else {
+        put(out, format_args!(":\n\n> {}\n", marked(cite.quote)));
+    }
+}
+
+/// Text as it is, outside of backticks: Markdown gives `<`, `*`, `_` and `\` a meaning.
+fn marked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_code = false;
+    for c in text.chars() {
+        is_code ^= c == '`';
+        match c {
+            '<' if !is_code => out.push_str("&lt;"),
+            '*' | '_' | '\\' | '[' if !is_code => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn title(group: Group) -> &'static str {
+    match group {
+        Group::Vm => "VM: Valve master server",
+        Group::A2s => "A2S: Valve server queries",
+        Group::Gs4 => "GS4: GameSpy query protocol 4",
+        Group::Gs1 => "GS1: GameSpy text protocol",
+        Group::Acr => "ACR: AssaultCube Reloaded master server",
+        Group::Sec => "SEC: shapes of abuse",
+        Group::Net => "NET: the recording itself",
+    }
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // A `String` takes everything.
+    let _ = out.write_fmt(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_keeps_the_text_as_it_is() {
+        assert_eq!(marked("a <b> *c* `\\d_<e>` [f]"), "a &lt;b> \\*c\\* `\\d_<e>` \\[f]");
+    }
+}

@@ -1,0 +1,66 @@
+//! What the GitHub Action runs, where there is a bash to run it.
+#![cfg(unix)]
+#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
+
+#[path = "support/project.rs"]
+mod project;
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use project::Project;
+use xtask::exchange::Setting;
+
+const GOOD: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522";
+const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 0102030405";
+
+/// Runs the action's script with this gamewire installed; the exit code and what it prints.
+fn act(project: &Project, captures: &str, args: &str) -> Option<(Option<i32>, String)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let installed = Path::new(env!("CARGO_BIN_EXE_gamewire")).parent()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(
+        std::iter::once(installed.to_owned()).chain(std::env::split_paths(&path)),
+    );
+    let folder = project.path("");
+    let run = Command::new("bash")
+        .arg(here.join(".ci/action"))
+        .current_dir(&folder)
+        .env("PATH", path.ok()?)
+        .env("RUNNER_TEMP", folder.trim_end_matches('/'))
+        .env("GITHUB_OUTPUT", project.path("outputs"))
+        .env("CAPTURES", captures)
+        .env("ARGS", args)
+        .env("VERSION", "")
+        .output();
+    let Ok(run) = run else {
+        eprintln!("skipped: there is no bash");
+        return None;
+    };
+    Some((run.status.code(), String::from_utf8_lossy(&run.stdout).into_owned()))
+}
+
+#[test]
+fn the_action_annotates_and_leaves_reports() {
+    let project = Project::new("action");
+    project.play("a good one.pcap", &Setting::udp(27015), GOOD);
+    project.play("broken.pcap", &Setting::udp(27015), BROKEN);
+    let Some((code, out)) = act(&project, "broken*.pcap\na good one.pcap\n", "--complete") else {
+        return;
+    };
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("::error file=broken.pcap,title=A2S020 "), "{out}");
+    let (sarif, junit) = (project.read("gamewire.sarif"), project.read("gamewire.xml"));
+    assert!(sarif.contains("\"ruleId\": \"A2S020\"") && junit.contains("<failure "));
+    assert!(junit.contains("<testsuite name=\"a good one.pcap\""));
+    let outputs = project.read("outputs");
+    assert!(outputs.contains(&format!("sarif={}", project.path("gamewire.sarif"))), "{outputs}");
+
+    let passes = act(&project, "a good one.pcap", "");
+    assert_eq!(passes.map(|(code, _)| code), Some(Some(0)));
+    for (captures, args) in [("nothing*.pcap", ""), ("", ""), ("broken.pcap", "--bogus")] {
+        let (code, _) = act(&project, captures, args).expect("bash is there");
+        assert_eq!(code, Some(2), "{captures} {args}");
+    }
+}

@@ -1,0 +1,107 @@
+//! What rules quote stands in the documents, word for word and below the heading they name.
+//!
+//! The documents are looked for beside the checkout, or in `GAMEWIRE_DOCUMENTS`. They are not part
+//! of the project; without them these tests say so and do nothing.
+
+#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
+
+use std::path::{Path, PathBuf};
+
+use dissectors::catalogue;
+use dissectors::kit::{Cite, Document};
+
+/// What only this document says.
+fn mark(document: Document) -> &'static str {
+    match document {
+        Document::ValveMaster => {
+            "This page documents the legacy Steam master server query protocol."
+        }
+        Document::Ut3Query => "UT3 query protocol From UnrealAdminWiki",
+        Document::AcrMaster => "The master-server provides a HTTP API for clients and servers.",
+        Document::Networks333 => "MasterServer From 333networks.com wiki",
+        Document::ServerQueries => "The server responds to 5 queries:",
+    }
+}
+
+/// A document: its words, parted by single spaces, and where its lines begin among them.
+struct Text {
+    words: String,
+    lines: Vec<(usize, String)>,
+}
+
+impl Text {
+    fn of(raw: &str) -> Text {
+        let mut text = Text { words: String::new(), lines: Vec::new() };
+        for line in raw.lines().map(plain).filter(|line| !line.is_empty()) {
+            if !text.words.is_empty() {
+                text.words.push(' ');
+            }
+            text.lines.push((text.words.len(), line.clone()));
+            text.words.push_str(&line);
+        }
+        text
+    }
+
+    /// Where the text below this heading, a heading in another one perhaps, begins.
+    fn below(&self, section: &str) -> Option<usize> {
+        section.split(", ").try_fold(0, |from, heading| {
+            let is_it = |(at, line): &&(usize, String)| *at >= from && *line == plain(heading);
+            self.lines.iter().find(is_it).map(|(at, line)| at + line.len())
+        })
+    }
+
+    fn complains(&self, cite: &Cite) -> Option<String> {
+        let Some(from) = self.below(cite.section) else {
+            return Some(format!("there is no heading \"{}\"", cite.section));
+        };
+        let quote = plain(cite.quote);
+        let stands = self.words.get(from..).is_some_and(|below| below.contains(&quote));
+        (!stands).then(|| format!("below \"{}\" does not stand \"{quote}\"", cite.section))
+    }
+}
+
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn documents() -> Option<Vec<Text>> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/spec/seeds");
+    let folder = std::env::var_os("GAMEWIRE_DOCUMENTS").map_or_else(beside, PathBuf::from);
+    let files = std::fs::read_dir(folder).ok()?.flatten();
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    Some(texts.map(|text| Text::of(&text)).collect())
+}
+
+#[test]
+fn what_rules_quote_stands_in_the_documents() {
+    let Some(documents) = documents() else {
+        eprintln!("skipped: the documents that rules cite are not here");
+        return;
+    };
+    let mut wrong = Vec::new();
+    let mut quotes = 0;
+    for rule in catalogue::rules() {
+        for cite in rule.cite {
+            let is_it = |text: &&Text| text.words.contains(mark(cite.document));
+            let mut found = documents.iter().filter(is_it);
+            let (Some(text), None) = (found.next(), found.next()) else {
+                panic!("{} is not here, or twice", cite.document.title());
+            };
+            quotes += usize::from(!cite.quote.is_empty());
+            wrong.extend(text.complains(cite).map(|what| format!("{}: {what}", rule.code)));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(quotes > 100, "{quotes} quotes were looked up");
+}
+
+#[test]
+fn a_quote_is_looked_for_below_its_heading() {
+    let text = Text::of("Title\n\nA\nRequest\nask  me\nB\n\tRequest\ntell\nme more\n");
+    let complains = |section, quote| {
+        text.complains(&Cite { document: Document::AcrMaster, section, quote }).is_some()
+    };
+    assert!(!complains("A, Request", "ask me") && !complains("B, Request", "tell me"));
+    assert!(complains("B, Request", "ask me") && complains("A, Request", "ask  you"));
+    assert!(complains("C", "tell me") && complains("B, Answer", "tell me"));
+}

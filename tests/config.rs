@@ -1,0 +1,266 @@
+//! `gamewire.toml`: what a project settles, and that the command line wins.
+
+#[path = "support/examples.rs"]
+mod examples;
+#[path = "support/project.rs"]
+mod project;
+#[path = "support/recording.rs"]
+mod recording;
+mod support;
+
+use project::Project;
+use serde_json::Value;
+use support::Run;
+use xtask::exchange::Setting;
+
+/// A server that says 2 players and lists one; its name is no UTF-8.
+const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
+    0.03 c > s  FFFFFFFF 55 4BA1D522\n0.05 s > c  FFFFFFFF 44 02 00 'Ann' 00 00000000 f32:1.5";
+
+/// A rule that it breaks, and where.
+const COUNT: &str = "A2S030";
+const SERVER: &str = "10.0.0.2:27015";
+
+fn project(name: &str, config: &str) -> Project {
+    let project = Project::new(name);
+    project.play("broken.pcap", &Setting::udp(27015), BROKEN);
+    project.write("gamewire.toml", config);
+    project
+}
+
+fn check(project: &Project, options: &[&str]) -> Run {
+    project.run(&[&["check", "--config", "gamewire.toml"], options, &["broken.pcap"]].concat())
+}
+
+fn json(project: &Project, options: &[&str]) -> Value {
+    let options = [&["--format", "json"], options].concat();
+    serde_json::from_str(&check(project, &options).out).expect("JSON")
+}
+
+fn rule<'v>(outcome: &'v Value, code: &str) -> &'v Value {
+    let rules = outcome["rules"].as_array().expect("rules");
+    rules.iter().find(|rule| rule["code"] == code).unwrap_or(&Value::Null)
+}
+
+#[test]
+fn a_changed_severity_decides_what_fails() {
+    let project = project("severity", "[severity]\nA2S030 = \"warning\"");
+    assert_eq!(check(&project, &[]).code, 0);
+    assert_eq!(check(&project, &["--fail-on", "warning"]).code, 1);
+    let without = project.run(&["check", "--no-config", "broken.pcap"]);
+    assert_eq!(without.code, 1);
+    project.write("gamewire.toml", "fail-on = \"warning\"\n[severity]\nplayer-count = \"warning\"");
+    assert_eq!(check(&project, &[]).code, 1);
+    assert_eq!(check(&project, &["--fail-on", "error"]).code, 0, "the command line wins");
+}
+
+#[test]
+fn a_changed_severity_is_shown_in_every_format() {
+    let project = project("shown", "[severity]\nA2S030 = \"warning\"");
+    let outcome = json(&project, &[]);
+    assert_eq!(
+        (&outcome["verdict"], &rule(&outcome, COUNT)["severity"]),
+        (&"pass".into(), &"warning".into())
+    );
+    let finding =
+        outcome["findings"].as_array().and_then(|all| all.iter().find(|f| f["rule"] == COUNT));
+    assert_eq!(finding.expect("found")["severity"], "warning");
+
+    let text = check(&project, &[]).out;
+    assert!(text.contains("0 errors, 1 warning,") && text.contains("\nwarning A2S030"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("A2S030 ")).expect("a row");
+    assert!(row.contains("warning"), "{row}");
+
+    let log: Value = serde_json::from_str(&check(&project, &["--format", "sarif"]).out).unwrap();
+    let run = &log["runs"][0];
+    let result =
+        run["results"].as_array().and_then(|all| all.iter().find(|r| r["ruleId"] == COUNT));
+    assert_eq!(result.expect("a result")["level"], "warning");
+    let changed = &run["invocations"][0]["ruleConfigurationOverrides"][0];
+    assert_eq!(
+        (&changed["descriptor"]["id"], &changed["configuration"]["level"]),
+        (&COUNT.into(), &"warning".into())
+    );
+
+    let junit = check(&project, &["--format", "junit", "--fail-on", "warning"]).out;
+    assert!(junit.contains("type=\"warning\""), "{junit}");
+    assert_eq!(check(&project, &["--format", "junit"]).out.matches("<failure").count(), 0);
+    assert!(check(&project, &["--format", "github"]).out.contains("::warning file="));
+
+    let rules = project.run(&["rules", "--config", "gamewire.toml"]).out;
+    assert!(rules.lines().any(|line| line.starts_with(COUNT) && line.contains(" warning ")));
+    let rules = project.run(&["rules", "--config", "gamewire.toml", "--format", "json"]).out;
+    let rules: Value = serde_json::from_str(&rules).unwrap();
+    let listed = rules.as_array().and_then(|all| all.iter().find(|r| r["code"] == COUNT)).unwrap();
+    assert_eq!(
+        (&listed["severity"], &listed["default_severity"]),
+        (&"warning".into(), &"error".into())
+    );
+    let explained = project.run(&["explain", COUNT, "--config", "gamewire.toml"]).out;
+    assert!(explained.contains("(error, here warning, server)"), "{explained}");
+    let dissected = project.run(&["dissect", "--config", "gamewire.toml", "broken.pcap"]).out;
+    assert!(dissected.contains("! warning A2S030"), "{dissected}");
+}
+
+#[test]
+fn an_ignore_with_a_host_hides_that_host_only() {
+    let ignore = |host: &str| {
+        format!("[[ignore]]\nrule = \"A2S030\"\nhost = \"{host}\"\nreason = \"known\"")
+    };
+    let project = project("host", &ignore(SERVER));
+    for host in [SERVER, "10.0.0.2"] {
+        project.write("gamewire.toml", ignore(host));
+        assert_eq!(check(&project, &[]).code, 0, "{host}");
+        let outcome = json(&project, &[]);
+        assert_eq!(rule(&outcome, COUNT)["failed"], 0);
+        assert!(!outcome.to_string().contains("Num Players"));
+    }
+    for host in ["10.0.0.2:27016", "10.0.0.1", "[::1]:27015"] {
+        project.write("gamewire.toml", ignore(host));
+        assert_eq!(check(&project, &[]).code, 1, "{host}");
+    }
+    project.write("gamewire.toml", "[[ignore]]\nrule = \"A2S030\"\nreason = \"known\"");
+    assert_eq!(check(&project, &[]).code, 0);
+    assert!(rule(&json(&project, &[]), COUNT).is_null(), "it does not count at all");
+    assert_eq!(check(&project, &["--select", COUNT]).code, 1, "the command line wins");
+}
+
+#[test]
+fn an_expired_ignore_is_a_warning_and_ignores_no_more() {
+    let ignore = |until: &str| {
+        format!("\n[[ignore]]\nrule = \"A2S030\"\nuntil = {until}\nreason = \"next release\"")
+    };
+    let project = project("expired", &ignore("2999-12-31"));
+    let run = check(&project, &[]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    project.write("gamewire.toml", ignore("2020-02-29"));
+    let run = check(&project, &[]);
+    assert_eq!((run.code, run.err.lines().count()), (1, 1));
+    let says =
+        "gamewire.toml:2: A2S030 was ignored until 2020-02-29 (next release); it counts again";
+    assert!(run.err.starts_with("gamewire: warning: ") && run.err.contains(says), "{}", run.err);
+}
+
+#[test]
+fn what_is_settled_for_all_runs_holds_and_the_command_line_wins() {
+    let project = project("demands", "require = [\"VM001\"]");
+    let ignored = &["--ignore", COUNT][..];
+    let run = check(&project, ignored);
+    assert!(run.code == 1 && run.err.contains("required rule VM001"), "{}", run.err);
+    assert_eq!(check(&project, &[ignored, &["--require", "A2S022"]].concat()).code, 0);
+
+    project.play("broken.pcap", &Setting::udp(27015), "0.00 c > s  FFFFFFFF 55 FFFFFFFF\nend 10");
+    project.write("gamewire.toml", "complete = true");
+    let fared = |options: &[&str]| rule(&json(&project, options), "A2S062")["verdict"].clone();
+    assert_eq!(fared(&[]), "fail");
+    assert_eq!(fared(&["--complete=false"]), "inconclusive", "the command line wins");
+    project.write("gamewire.toml", "complete = false");
+    assert_eq!(fared(&["--complete"]), "fail", "the command line wins");
+}
+
+#[test]
+fn tolerances_decide() {
+    let project = project("tolerances", "");
+    let silent = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
+        0.03 c > s  FFFFFFFF 55 4BA1D522\nend 4";
+    project.play("broken.pcap", &Setting::udp(27015), silent);
+    assert_eq!(rule(&json(&project, &[]), "A2S062")["failed"], 1);
+    project.write("gamewire.toml", "[tolerances]\nanswer-timeout = \"5s\"");
+    let outcome = json(&project, &[]);
+    let fared = rule(&outcome, "A2S062");
+    assert_eq!((&fared["failed"], &fared["inconclusive"]), (&0.into(), &1.into()));
+
+    // Twice a minute too often, or just as it was settled.
+    let beat = r"s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'";
+    let beats = format!("0.00 {beat}\n10.00 {beat}\n");
+    project.play("broken.pcap", &Setting::udp(27900), &beats);
+    for (shortest, verdict) in [("30s", "fail"), ("10s", "pass"), ("11s", "fail")] {
+        let config = format!("[tolerances]\ngamespy-heartbeat-shortest = \"{shortest}\"");
+        project.write("gamewire.toml", config);
+        assert_eq!(rule(&json(&project, &[]), "GS1024")["verdict"], verdict, "{shortest}");
+    }
+
+    let joins = |seconds: u32| {
+        format!(
+            "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:133961823\n\
+             {seconds}.00 s:27015 > m  71\n{seconds}.02 m > s:27015  FFFFFFFF 730A le32:133961823"
+        )
+    };
+    for (seconds, settled, verdict) in [
+        (329, "", "pass"),
+        (331, "", "fail"),
+        (331, "valve-heartbeat-tolerance = \"12%\"", "pass"),
+        (60, "valve-heartbeat = \"1min\"", "pass"),
+        (300, "valve-heartbeat = \"1min\"", "fail"),
+        (331, "flow-idle = \"2min\"", "not_exercised"),
+    ] {
+        project.play("broken.pcap", &Setting::udp(27010), &joins(seconds));
+        project.write("gamewire.toml", format!("[tolerances]\n{settled}"));
+        let fared = rule(&json(&project, &[]), "VM044")["verdict"].clone();
+        assert_eq!(fared, verdict, "{seconds} s, {settled}");
+    }
+}
+
+#[test]
+fn a_protocol_is_forced_on_a_port() {
+    let project = project("decode-as", "decode-as = [\"udp.port==27015,gamespy1\"]");
+    let dissect = |options: &[&str]| {
+        let options = [&["dissect", "--config", "gamewire.toml"], options, &["broken.pcap"]];
+        project.run(&options.concat()).out
+    };
+    assert!(dissect(&[]).contains(" gamespy1 ") && !dissect(&[]).contains(" a2s "));
+    assert!(dissect(&["-d", "udp.port==27015,a2s"]).contains(" a2s "), "the command line wins");
+}
+
+#[test]
+fn keys_are_used_and_never_shown() {
+    let project = project("keys", "");
+    // What the algorithm gives for TONXSR and the key `LabKey`.
+    let script = r"0.00 m > c  '\\basic\\\\secure\\TONXSR'".to_owned()
+        + "\n"
+        + r"0.02 c > m  '\\gamename\\unreal\\location\\0\\validate\\Uej7hxuk\\final\\'";
+    project.play("broken.pcap", &Setting::tcp(28900), &script);
+    let fared = |options: &[&str]| rule(&json(&project, options), "GS1005")["verdict"].clone();
+    assert_eq!(fared(&[]), "not_exercised");
+    assert_eq!(fared(&["--gamespy-key", "unreal=LabKey"]), "pass");
+    project.write("gamewire.toml", "[keys.gamespy]\nunreal = \"LabKey\"");
+    assert_eq!(fared(&[]), "pass");
+    assert_eq!(fared(&["--gamespy-key", "unreal=Other"]), "fail", "the command line wins");
+
+    let digest = dissectors::catalogue::rule("ACR033").expect("a rule");
+    project.write("broken.pcap", examples::play(digest, digest.right, true).expect("a capture"));
+    let fared = || rule(&json(&project, &[]), "ACR033")["verdict"].clone();
+    project.write("gamewire.toml", "[keys.gamespy]\nunreal = \"LabKey\"");
+    assert_eq!(fared(), "not_exercised");
+    project.write("key.txt", "6c61626b6579\n");
+    for (key, verdict) in [("6c61626b6579", "pass"), ("@key.txt", "pass"), ("6c61626b6570", "fail")]
+    {
+        project.write("gamewire.toml", format!("[keys.acr]\n42 = \"{key}\""));
+        assert_eq!(fared(), verdict, "{key}");
+    }
+
+    for typed in [["--gamespy-key", "LabKey"], ["--acr-key", "user=me,key=LabKey"]] {
+        let run = check(&project, &typed);
+        assert_eq!((run.code, run.err.lines().count()), (2, 1));
+        assert!(run.err.contains(typed[0]) && !run.err.contains("LabKey"), "{}", run.err);
+    }
+}
+
+#[test]
+fn the_file_is_found_from_below_and_can_be_left_out() {
+    let project = project("nearest", "[severity]\nA2S030 = \"note\"");
+    let capture = project.path("broken.pcap");
+    let code = |options: &[&str]| {
+        let args = [&["check"], options, &[capture.as_str()]].concat();
+        project.spawn("a/b", &args).status.code()
+    };
+    assert_eq!(code(&[]), Some(0));
+    assert_eq!(code(&["--no-config"]), Some(1));
+    project.write("gamewire.toml", "nonsense = 1");
+    let run = project.spawn("a/b", &["flows", &capture]);
+    let err = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!((run.status.code(), err.lines().count()), (Some(2), 1));
+    assert!(err.contains("gamewire.toml:1: unknown key `nonsense`"), "{err}");
+    let run = project.run(&["check", "--config", "missing.toml", "broken.pcap"]);
+    assert!(run.code == 2 && run.err.contains("missing.toml"), "{}", run.err);
+}

@@ -1,0 +1,73 @@
+//! The documentation says what the program does.
+
+mod support;
+
+use std::path::Path;
+
+use gamewire::config::Config;
+use gamewire::session::Options;
+use support::gamewire;
+
+fn page(name: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::read_to_string(page).expect("the page is there")
+}
+
+#[test]
+fn the_page_of_rules_is_what_the_catalogue_says() {
+    let run = gamewire(["rules", "--no-config", "--format", "markdown"]);
+    assert_eq!(run.code, 0);
+    let says = "docs/rules.md is out of date: cargo run -p xtask -- docs";
+    assert!(page("docs/rules.md") == run.out, "{says}");
+    assert_eq!(run.out.matches("\n### ").count(), gamewire(["rules"]).out.lines().count());
+}
+
+/// The blocks of a page in this language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    let blocks = page.split(&fence).skip(1);
+    blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn the_example_of_a_configuration_is_one_and_has_every_key() {
+    let page = page("docs/ci.md");
+    let [example] = &blocks(&page, "toml")[..] else { panic!("there is one example") };
+    let file = Path::new("gamewire.toml");
+    let config = Config::read(file, example).expect("it is a configuration");
+    // The tolerances it shows are the ones that hold without it.
+    let (shown, default) = (&config.settings, Options::default());
+    assert_eq!(shown.answer_timeout, default.settings.answer_timeout);
+    assert_eq!(shown.valve_heartbeat, default.settings.valve_heartbeat);
+    assert_eq!(shown.valve_heartbeat_tolerance, default.settings.valve_heartbeat_tolerance);
+    assert_eq!(shown.gamespy_heartbeat, default.settings.gamespy_heartbeat);
+    assert_eq!(config.flow_idle, Some(default.idle));
+    // An unknown key is answered with those there are.
+    for table in ["", "[tolerances]", "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"", "[keys]"] {
+        let error = Config::read(file, &format!("{table}\n\"???\" = 1")).expect_err("unknown");
+        let error = error.to_string();
+        let (_, known) = error.split_once("; there are ").expect("all are listed");
+        for key in known.split(", ") {
+            let is_told = |line: &str| {
+                let line = line.trim_start_matches('[');
+                line.trim_start_matches("keys.").starts_with(key) || line.starts_with(key)
+            };
+            assert!(example.lines().any(is_told), "{key} is not in the example");
+        }
+    }
+}
+
+#[test]
+fn the_commands_of_the_page_are_understood() {
+    let page = page("docs/ci.md");
+    let lines: Vec<String> = blocks(&page, "sh").concat().lines().map(str::to_owned).collect();
+    let commands = lines.iter().filter_map(|line| line.strip_prefix("gamewire "));
+    let mut count = 0;
+    for command in commands {
+        let run = gamewire(command.split_whitespace());
+        let says = if command.contains(" --baseline ") { "baseline.json" } else { "server.pcap" };
+        assert!(run.code == 2 && run.err.contains(says), "{command}: {}", run.err);
+        count += 1;
+    }
+    assert_eq!(count, 3);
+}

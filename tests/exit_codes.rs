@@ -1,0 +1,165 @@
+//! The exit codes, one by one.
+
+#[path = "support/project.rs"]
+mod project;
+mod support;
+
+use std::process::{Command, Stdio};
+
+use project::Project;
+use support::{Run, gamewire};
+use xtask::exchange::Setting;
+
+/// One exchange that keeps every rule.
+const GOOD: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n\
+    0.03 c > s  FFFFFFFF 55 4BA1D522\n0.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 00000000 f32:1.5";
+
+/// One that breaks a rule of each severity, and none that weighs more.
+const BROKEN: [(&str, &str); 3] = [
+    ("note", "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A 00"),
+    ("warning", "0.02 s > c  FFFFFFFF 41 4BA1D522"),
+    ("error", "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 0102030405"),
+];
+
+fn project(name: &str) -> Project {
+    let project = Project::new(&format!("exit-{name}"));
+    project.play("good.pcap", &Setting::udp(27015), GOOD);
+    project
+}
+
+fn unusable(run: &Run, says: &str) {
+    assert_eq!((run.code, run.out.as_str()), (2, ""), "{}", run.err);
+    assert!(run.err.contains(says), "{}", run.err);
+}
+
+/// One clear line.
+fn unusable_in_a_line(run: &Run, says: &str) {
+    unusable(run, says);
+    assert!(run.err.starts_with("gamewire: ") && run.err.lines().count() == 1, "{}", run.err);
+}
+
+#[test]
+fn zero_where_nothing_is_wrong() {
+    let project = project("good");
+    for least in ["error", "warning", "note"] {
+        assert_eq!(project.run(&["check", "--fail-on", least, "good.pcap"]).code, 0, "{least}");
+    }
+    for command in [&["dissect"][..], &["flows"], &["check"], &["check", "--require", "A2S030"]] {
+        assert_eq!(project.run(&[command, &["good.pcap"]].concat()).code, 0, "{command:?}");
+    }
+    for args in [&["rules"][..], &["explain", "A2S030"], &["--help"], &["--version"]] {
+        assert_eq!(gamewire(args.iter().copied()).code, 0, "{args:?}");
+    }
+}
+
+#[test]
+fn one_from_the_severity_on_that_fails() {
+    let project = project("severities");
+    let severities = ["note", "warning", "error"];
+    for (broken, (severity, script)) in BROKEN.iter().enumerate() {
+        project.play("broken.pcap", &Setting::udp(27015), script);
+        for (asked, least) in severities.iter().enumerate() {
+            let run = project.run(&["check", "--complete", "--fail-on", least, "broken.pcap"]);
+            let code = u8::from(broken >= asked);
+            assert_eq!(run.code, code, "{severity}, fails on {least}: {}", run.out);
+        }
+        let code = u8::from(*severity == "error");
+        assert_eq!(project.run(&["check", "--complete", "broken.pcap"]).code, code, "{severity}");
+    }
+}
+
+#[test]
+fn one_where_a_required_rule_was_not_exercised() {
+    let project = project("required");
+    let run = project.run(&["check", "--require", "A2S030,VM001", "good.pcap"]);
+    assert_eq!((run.code, run.err.lines().count()), (1, 1));
+    assert!(run.err.contains("required rule VM001 was not exercised"), "{}", run.err);
+}
+
+#[test]
+fn two_for_a_wrong_command_line() {
+    for args in [
+        &[][..],
+        &["check"],
+        &["chek", "a.pcap"],
+        &["check", "--fail-on", "fatal", "a.pcap"],
+        &["check", "--select", "A2S999", "a.pcap"],
+        &["check", "--host", "example", "a.pcap"],
+        &["check", "--config", "a.toml", "--no-config", "a.pcap"],
+        &["dissect", "-d", "udp.port==1,nothing", "a.pcap"],
+        &["explain", "A2S999"],
+    ] {
+        unusable(&gamewire(args.iter().copied()), "");
+    }
+    unusable_in_a_line(&gamewire(["check", "--acr-key", "6b", "a.pcap"]), "--acr-key: write it as");
+}
+
+#[test]
+fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
+    let project = project("files");
+    project.write("notes.pcap", "these are notes\n");
+    for command in ["check", "dissect", "flows"] {
+        unusable_in_a_line(&project.run(&[command, "missing.pcap"]), "missing.pcap: no such file");
+        unusable_in_a_line(&project.run(&[command, "notes.pcap"]), "notes.pcap");
+    }
+    let folder = project.path("");
+    unusable_in_a_line(&gamewire(["check", &folder]), folder.trim_end_matches('/'));
+}
+
+#[test]
+fn two_for_a_bad_configuration() {
+    let project = project("config");
+    project.write("gamewire.toml", "fail-on = \"error\"\n\nbogus = 1\n");
+    for command in ["check", "dissect", "flows"] {
+        let run = project.run(&[command, "--config", "gamewire.toml", "good.pcap"]);
+        unusable_in_a_line(&run, "gamewire.toml:3: unknown key `bogus`");
+    }
+    let run = project.run(&["rules", "--config", "gamewire.toml"]);
+    unusable_in_a_line(&run, "gamewire.toml:3");
+    let run = project.run(&["check", "--config", "missing.toml", "good.pcap"]);
+    unusable_in_a_line(&run, "missing.toml: cannot read it");
+    project.write("gamewire.toml", b"fail-on = \xFF");
+    let run = project.run(&["check", "--config", "gamewire.toml", "good.pcap"]);
+    unusable_in_a_line(&run, "gamewire.toml: cannot read it");
+}
+
+#[test]
+fn two_for_a_bad_baseline() {
+    let project = project("baseline");
+    let check = || project.run(&["check", "--baseline", "known.json", "good.pcap"]);
+    unusable_in_a_line(&check(), "known.json: cannot read it");
+    for (text, says) in [
+        ("", "this is no baseline"),
+        ("[1, 2]", "this is no baseline"),
+        (r#"{"version": 1, "findings": [{"rule": "A2S030"}]}"#, "missing field"),
+        (r#"{"version": 2, "findings": []}"#, "its version is 2, not 1"),
+    ] {
+        project.write("known.json", text);
+        unusable_in_a_line(&check(), says);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let project = project("reader");
+    project.play("broken.pcap", &Setting::udp(27015), BROKEN[2].1);
+    let capture = project.path("broken.pcap");
+    for (args, code) in [
+        (&["dissect", "-x", &capture][..], 0),
+        (&["flows", &capture], 0),
+        (&["rules", "--format", "json"], 0),
+        (&["explain", "A2S030"], 0),
+        (&["--help"], 0),
+        (&["check", "--select", "A2S022", &capture], 0),
+        (&["check", &capture], 1),
+        (&["check", "--format", "sarif", &capture], 1),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+        let command = command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut program = command.spawn().expect("the program runs");
+        drop(program.stdout.take());
+        let run = program.wait_with_output().expect("it ends");
+        let err = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!((run.status.code(), err.as_str()), (Some(code), ""), "{args:?}");
+    }
+}

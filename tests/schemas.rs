@@ -1,0 +1,165 @@
+//! SARIF and JUnit output is valid by the published schemas: over all samples, and over the wrong
+//! example of every rule, with and without a configuration and a baseline.
+
+#[path = "support/examples.rs"]
+mod examples;
+#[path = "support/project.rs"]
+mod project;
+#[path = "support/recording.rs"]
+mod recording;
+mod support;
+
+use dissectors::catalogue;
+use project::Project;
+use serde_json::Value;
+use support::{gamewire, samples};
+use uppsala::XsdValidator;
+
+const SARIF: &str = include_str!("schemas/sarif-schema-2.1.0.json");
+const JUNIT: &str = include_str!("schemas/junit-10.xsd");
+
+/// What the schema says against a SARIF log.
+fn sarif_errors(log: &Value) -> Vec<String> {
+    // Its pattern for languages, which are not written here, has a bracket that closes nothing: to
+    // some a literal one, to a strict reader of patterns no pattern at all.
+    let schema = SARIF.replace("[a-zA-Z]{2}]?$", "[a-zA-Z]{2}$");
+    let schema: Value = serde_json::from_str(&schema).expect("the schema is JSON");
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema);
+    let validator = validator.expect("the schema is one");
+    validator.iter_errors(log).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// What the schema says against a JUnit document.
+fn junit_errors(document: &str) -> Vec<String> {
+    let schema = uppsala::parse(JUNIT).expect("the schema is XML");
+    let validator = XsdValidator::from_schema(&schema).expect("the schema is one");
+    let document = match uppsala::parse(document) {
+        Ok(document) => document,
+        Err(error) => return vec![error.to_string()],
+    };
+    validator.validate(&document).iter().map(ToString::to_string).collect()
+}
+
+/// All samples and all wrong examples, as captures in a folder.
+fn captures(project: &Project) -> Vec<String> {
+    let mut captures: Vec<String> =
+        samples().iter().map(|sample| sample.to_string_lossy().into_owned()).collect();
+    for rule in catalogue::rules() {
+        if let Ok(bytes) = examples::play(rule, rule.wrong, false) {
+            let name = format!("{}.pcap", rule.code);
+            project.write(&name, bytes);
+            captures.push(project.path(&name));
+        }
+    }
+    assert!(captures.len() > 100, "there are samples and examples");
+    captures
+}
+
+fn check(options: &[&str], captures: &[String]) -> String {
+    let options = options.iter().map(|option| (*option).to_owned());
+    let args = ["check", "--verify-checksums", "--complete"].map(str::to_owned).into_iter();
+    let run = gamewire(args.chain(options).chain(captures.iter().cloned()));
+    assert!(run.code < 2, "{}", run.err);
+    run.out
+}
+
+#[test]
+fn sarif_is_valid() {
+    let project = Project::new("sarif-schema");
+    let captures = captures(&project);
+    project.write("gamewire.toml", "[severity]\nA2S030 = \"note\"\nVM001 = \"warning\"");
+    let (config, known) = (project.path("gamewire.toml"), project.path("known.json"));
+    check(&["--select", "A2S030,A2S022", "--write-baseline", &known], &captures);
+    for options in [&[][..], &["--config", &config, "--baseline", &known]] {
+        let out = check(&[&["--format", "sarif"], options].concat(), &captures);
+        let log: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(sarif_errors(&log), Vec::<String>::new(), "{options:?}");
+        let results = log["runs"][0]["results"].as_array().expect("results");
+        assert!(results.len() > 100);
+        let invoked = log["runs"][0].get("invocations").is_some();
+        assert_eq!(invoked, !options.is_empty());
+        let suppressed = |result: &Value| result["suppressions"][0].is_object();
+        assert_eq!(results.iter().any(suppressed), !options.is_empty());
+        every_result_names_its_rule(&log["runs"][0]);
+    }
+}
+
+/// What the schema cannot say: indices point at what they should.
+fn every_result_names_its_rule(run: &Value) {
+    let at = |index: &Value| {
+        let index = usize::try_from(index.as_u64().expect("an index")).expect("a small one");
+        run["tool"]["driver"]["rules"][index]["id"].clone()
+    };
+    for result in run["results"].as_array().expect("results") {
+        assert_eq!(at(&result["ruleIndex"]), result["ruleId"]);
+    }
+    let overrides = run["invocations"][0]["ruleConfigurationOverrides"].as_array();
+    for changed in overrides.into_iter().flatten() {
+        assert_eq!(at(&changed["descriptor"]["index"]), changed["descriptor"]["id"]);
+    }
+}
+
+#[test]
+fn junit_is_valid() {
+    let project = Project::new("junit-schema");
+    let captures = captures(&project);
+    let known = project.path("known.json");
+    check(&["--select", "A2S030,A2S022", "--write-baseline", &known], &captures);
+    for options in [&[][..], &["--fail-on", "note"], &["--baseline", &known]] {
+        let out = check(&[&["--format", "junit"], options].concat(), &captures);
+        assert_eq!(junit_errors(&out), Vec::<String>::new(), "{options:?}");
+        let document = uppsala::parse(&out).expect("XML");
+        counts_are_right(&document);
+        let suites = document.get_elements_by_tag_name("testsuite").len();
+        assert_eq!(suites, captures.len());
+        let cases = document.get_elements_by_tag_name("testcase").len();
+        assert_eq!(cases, suites * catalogue::rules().len());
+        assert!(!document.get_elements_by_tag_name("failure").is_empty());
+    }
+}
+
+/// What the schema cannot say: the counts are those of the cases.
+fn counts_are_right(document: &uppsala::Document<'_>) {
+    let number = |element, name| {
+        let value = document.get_attribute(element, name).expect("an attribute");
+        value.parse::<usize>().expect("a number")
+    };
+    let root = document.document_element().expect("a root");
+    let suites = document.get_elements_by_tag_name("testsuite");
+    for name in ["tests", "failures", "errors"] {
+        let sum: usize = suites.iter().map(|&suite| number(suite, name)).sum();
+        assert_eq!(number(root, name), sum, "{name}");
+    }
+    for (count, tag) in [("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")] {
+        let sum: usize = suites.iter().map(|&suite| number(suite, count)).sum();
+        assert_eq!(document.get_elements_by_tag_name(tag).len(), sum, "{count}");
+    }
+}
+
+#[test]
+fn the_schemas_find_what_is_wrong() {
+    let sample = samples()[0].to_string_lossy().into_owned();
+    let log = check(&["--format", "sarif"], std::slice::from_ref(&sample));
+    let log: Value = serde_json::from_str(&log).expect("JSON");
+    let spoilt: [fn(&mut Value); 4] = [
+        |log| log["version"] = "2.0.0".into(),
+        |log| log["runs"][0]["tool"]["driver"]["name"] = 5.into(),
+        |log| log["runs"][0]["results"][0]["level"] = "fatal".into(),
+        |log| log["runs"][0]["results"][0]["bogus"] = true.into(),
+    ];
+    for spoil in spoilt {
+        let mut log = log.clone();
+        spoil(&mut log);
+        assert!(!sarif_errors(&log).is_empty(), "{log}");
+    }
+    let junit = check(&["--format", "junit"], &[sample]);
+    for (right, wrong) in [
+        (" classname=", " assertions=\"1\" classname="),
+        (" tests=", " count="),
+        ("<skipped message=\"not exercised\"/>", "<skip/>"),
+        ("<testsuites ", "<testsuites skipped=\"1\" "),
+    ] {
+        assert!(junit.contains(right));
+        assert!(!junit_errors(&junit.replacen(right, wrong, 1)).is_empty(), "{wrong}");
+    }
+}

@@ -1,0 +1,73 @@
+//! A folder of a project that is tested with gamewire: captures, a configuration, a baseline.
+#![allow(dead_code, reason = "not every test file uses every helper")]
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use xtask::exchange::{Setting, capture};
+
+use crate::support::{self, Run};
+
+/// Is removed when it goes.
+pub(crate) struct Project(PathBuf);
+
+impl Project {
+    pub(crate) fn new(name: &str) -> Project {
+        let folder = format!("gamewire-project-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+        Project(folder)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.0.join(name), bytes).expect("a writable folder");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).expect("a readable file")
+    }
+
+    /// The names of its files.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let files = std::fs::read_dir(&self.0).expect("a readable folder");
+        let name = |file: std::fs::DirEntry| file.file_name().to_string_lossy().into_owned();
+        let mut names: Vec<_> = files.map(|file| name(file.expect("a file"))).collect();
+        names.sort();
+        names
+    }
+
+    /// Plays an exchange into a capture.
+    pub(crate) fn play(&self, name: &str, setting: &Setting, script: &str) {
+        self.write(name, capture(script, setting).expect("a good script").pcap());
+    }
+
+    /// Runs a command in this process, with the project's own configuration. In the arguments,
+    /// what ends like a file of the project is one.
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        support::gamewire(args.iter().map(|arg| self.argument(arg)))
+    }
+
+    fn argument(&self, arg: &str) -> String {
+        let is_file = [".pcap", ".toml", ".json"].iter().any(|end| arg.ends_with(end));
+        if is_file { self.path(arg) } else { arg.to_owned() }
+    }
+
+    /// Runs the program itself, in this folder or in one below it.
+    pub(crate) fn spawn<A: AsRef<OsStr>>(&self, below: &str, args: &[A]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+        let folder = self.0.join(below);
+        std::fs::create_dir_all(&folder).expect("a writable folder");
+        command.current_dir(folder).args(args).output().expect("the program runs")
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}

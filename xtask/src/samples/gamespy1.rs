@@ -1,0 +1,129 @@
+//! Samples of the GameSpy text protocol, as "333networks MasterServer" has it.
+
+use crate::bytes::Bytes;
+use crate::exchange::Setting;
+use crate::samples::{Sample, play};
+use crate::wire::{Capture, Connection, End, Ip, Link, START, Segment, protocol};
+
+pub(super) const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "gamespy1-heartbeat.pcap",
+        shows: "servers send heartbeats, are challenged once, and answer with the code of their \
+                game; Linux cooked capture",
+        make: || {
+            let setting = Setting { link: Link::Sll, ..SETTING };
+            play(include_str!("gamespy1-heartbeat.txt"), &setting, &[]).pcap()
+        },
+    },
+    Sample {
+        name: "gamespy1-list.pcap",
+        shows: "two clients fetch lists over TCP, as text and as blocks, from the challenge to the \
+                close: in segments, one lost on its way and sent again, two out of order",
+        make: list,
+    },
+    Sample {
+        name: "gamespy1-query.pcap",
+        shows: "servers are queried: answers in one datagram and in four out of order, and the way \
+                GameSpy's own software writes them",
+        make: || play(include_str!("gamespy1-query.txt"), &SETTING, &[]).pcap(),
+    },
+    Sample {
+        name: "gamespy1-faults.pcap",
+        shows: "faults: wrong codes, ports and addresses, a list given away, a list and an answer \
+                that are cut",
+        make: || play(include_str!("gamespy1-faults.txt"), &SETTING, &[]).pcap(),
+    },
+];
+
+/// The usual port for heartbeats.
+const SETTING: Setting = Setting::udp(27900);
+
+/// Bytes of a segment, few enough for a short list to need several.
+const SEGMENT: usize = 536;
+
+/// A client's words and a master's list, between the challenge and the close.
+struct Session {
+    client: &'static str,
+    challenge: &'static str,
+    proof: &'static str,
+    request: &'static str,
+    list: Vec<u8>,
+}
+
+fn list() -> Vec<u8> {
+    let mut capture = Capture::new(Link::Ethernet);
+    let text = Session {
+        client: "10.0.0.1:50000",
+        challenge: r"\basic\\secure\XDWAOR",
+        proof: r"\gamename\ut\location\0\validate\3JOdDFU5\final\",
+        request: r"\list\\gamename\ut\final\",
+        list: text_list(90),
+    };
+    text.record(&mut capture, 0);
+    let blocks = Session {
+        client: "10.0.1.1:50000",
+        challenge: r"\basic\\secure\HRZJLG",
+        proof: r"\gamename\ut\location\0\validate\K8bTorkx\final\",
+        request: r"\list\cmp\gamename\ut\final\",
+        list: block_list(12),
+    };
+    blocks.record(&mut capture, 2000);
+    capture.pcap()
+}
+
+/// "The masterserver then sends a complete list of server addresses".
+fn text_list(count: u8) -> Vec<u8> {
+    let servers = (1..=count).map(|host| format!(r"\ip\203.0.113.{host}:7778"));
+    (servers.collect::<String>() + r"\final\").into_bytes()
+}
+
+/// The form that is not in the document: 4 bytes of address and 2 of port for each server.
+fn block_list(count: u8) -> Vec<u8> {
+    let servers =
+        (1..=count).fold(Bytes::new(), |servers, host| servers.raw(&[192, 0, 2, host]).be16(7778));
+    servers.raw(br"\final\").done()
+}
+
+impl Session {
+    /// The whole connection, from so many milliseconds on.
+    fn record(&self, capture: &mut Capture, from: u64) {
+        let address = |text: &str| text.parse().expect("an address");
+        let ends = (address(self.client), address("10.0.0.9:28900"));
+        let mut connection = Connection::new(ends.0, ends.1, [0x1000, u32::MAX - 600]);
+        let mut push = |after: u64, segment: &Segment| {
+            let (source, destination) = (segment.source.ip(), segment.destination.ip());
+            let ip = Ip { id: capture.packets.len() as u32, ..Ip::new(source, destination) };
+            capture.push(START.after_ms(from + after), &ip.packet(protocol::TCP, &segment.bytes()));
+        };
+        let (client, master) = (End::Opener, End::Listener);
+
+        for segment in connection.handshake() {
+            push(0, &segment);
+        }
+        for segment in connection.send(master, self.challenge.as_bytes(), SEGMENT) {
+            push(20, &segment);
+        }
+        // The client's words are cut where its buffer was full, not where they end.
+        for segment in connection.send(client, self.proof.as_bytes(), 24) {
+            push(40, &segment);
+        }
+        push(41, &connection.acknowledge(master));
+        for segment in connection.send(client, self.request.as_bytes(), SEGMENT) {
+            push(42, &segment);
+        }
+        let mut segments = connection.send(master, &self.list, SEGMENT);
+        if segments.len() > 3 {
+            // The second is lost behind the capture and comes again; the last two overtake it.
+            let again = segments[1].clone();
+            segments.insert(3, again);
+            segments.swap(2, 4);
+        }
+        for (number, segment) in (0..).zip(&segments) {
+            push(60 + number, segment);
+        }
+        push(80, &connection.finish(master));
+        push(81, &connection.acknowledge(client));
+        push(82, &connection.finish(client));
+        push(83, &connection.acknowledge(master));
+    }
+}

@@ -1,0 +1,43 @@
+//! Samples of the "UT3 query protocol", GameSpy's query protocol 4.
+
+use crate::exchange::Setting;
+use crate::samples::{Sample, play};
+use crate::wire::{ByteOrder, Link, PcapFormat, Precision};
+
+pub(super) const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "gamespy4-ut3.pcap",
+        shows: "two UT3 servers are asked: the document's table, UT3's known bugs, bots without \
+                names, a negative challenge",
+        make: || play(include_str!("gamespy4-ut3.txt"), &SETTING, &[]).pcap(),
+    },
+    Sample {
+        name: "gamespy4-ut3-split.pcap",
+        shows: "answers in several packets, out of order and with a copy; IPv6 behind a VLAN tag, \
+                big-endian nanoseconds",
+        make: split,
+    },
+    Sample {
+        name: "gamespy4-minecraft.pcap",
+        shows: "Minecraft's way: a masked session id, the full and the basic form; raw IP",
+        make: || {
+            let setting = Setting { link: Link::Raw, ..Setting::udp(25565) };
+            play(include_str!("gamespy4-minecraft.txt"), &setting, &[]).pcap()
+        },
+    },
+    Sample {
+        name: "gamespy4-faults.pcap",
+        shows: "faults: a challenge in the wrong byte order, none at all, one that is no number, \
+                values that cannot be, a packet that is missing",
+        make: || play(include_str!("gamespy4-faults.txt"), &SETTING, &[]).pcap(),
+    },
+];
+
+/// The usual port of UT3 servers.
+const SETTING: Setting = Setting::udp(6500);
+
+fn split() -> Vec<u8> {
+    let setting = Setting { ipv6: true, ..SETTING };
+    let format = PcapFormat { order: ByteOrder::Big, precision: Precision::Nano };
+    play(include_str!("gamespy4-ut3-split.txt"), &setting, &[]).pcap_as(format)
+}
