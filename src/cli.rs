@@ -9,6 +9,7 @@ use dissectors::kit::{Rule, Severity, Who};
 use crate::check::{Host, rule, severity};
 use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
 use crate::flows::DecodeAs;
+use crate::limits;
 use crate::report::paint::Choice;
 
 /// Reads packet captures of game-server query and master-server protocols.
@@ -215,6 +216,9 @@ pub struct Input {
     /// Judge IP, UDP and TCP checksums (network cards fill them in late, so captures lie)
     #[arg(long)]
     pub verify_checksums: bool,
+    /// Set a bound on memory or length, such as flows=1000 or inflated=4M: docs/limits.md has all
+    #[arg(long, value_name = "NAME=N")]
+    pub limit: Vec<limits::Setting>,
     /// A GameSpy game's secret key, to check validate codes
     #[arg(long, value_name = "GAME=KEY", value_parser = gamespy_key)]
     pub gamespy_key: Vec<Given>,

@@ -15,6 +15,7 @@
 //! - [`check`] turns judgements into verdicts.
 //! - [`report`] writes what a view was told: text, JSON, tables.
 //! - [`config`] reads what a project has settled for all its runs: `gamewire.toml`.
+//! - [`limits`] names every bound that a user can set.
 //! - [`commands`] are what users type; [`cli`] is how they type it.
 //!
 //! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
@@ -25,6 +26,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod flows;
+pub mod limits;
 pub mod net;
 pub mod report;
 pub mod session;

@@ -17,14 +17,17 @@ mod view;
 use dissectors::kit::{
     Budget, Evidence, FlowFacts, Mark, Payload, Piece, Rule, Settings, Side, Span, Time, Transport,
 };
-use dissectors::net_rules::{NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010};
+use dissectors::net_rules::{
+    NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011,
+};
 use dissectors::{Books, Id};
 
 use crate::capture::{Notice, Packet};
 use crate::flows::table::Slot;
 use crate::flows::{Flow, Identifier, Key, State, Table};
-use crate::net::ip_defrag::{Event, EventKind};
+use crate::net::ip_defrag::{Cause, Event, EventKind};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
+use crate::net::tcp;
 use crate::net::{
     Datagram, Defragmenter, FrameRef, Ip, Outcome, Tunnels, Whole, checksum, decode,
     decode_ip_payload,
@@ -49,6 +52,10 @@ pub struct Options {
     pub flows: usize,
     /// Bytes that unfinished answers may hold, over all flows.
     pub unfinished_bytes: usize,
+    /// What open IP fragments may hold, and for how long.
+    pub fragments: FragmentLimits,
+    /// What TCP connections may hold.
+    pub streams: tcp::Limits,
     /// A flow that is silent for so long, in nanoseconds, has ended.
     pub idle: i64,
 }
@@ -62,6 +69,8 @@ impl Default for Options {
             verify_checksums: false,
             flows: 1 << 22,
             unfinished_bytes: 64 << 20,
+            fragments: FragmentLimits::default(),
+            streams: tcp::Limits::default(),
             // Three heartbeats of a game server: one that is overdue still finds its flow.
             idle: 900_000_000_000,
         }
@@ -109,10 +118,9 @@ impl Session {
         let budget = Budget::new(options.unfinished_bytes);
         Session {
             table: Table::new(options.flows),
-            options,
-            defragmenter: Defragmenter::new(FragmentLimits::default()),
+            defragmenter: Defragmenter::new(options.fragments),
             fragment_events: Vec::new(),
-            streams: stream::Streams::default(),
+            streams: stream::Streams::new(options.streams),
             books: Books::default(),
             budget,
             deadlines: Deadlines::default(),
@@ -127,6 +135,7 @@ impl Session {
             unknown_links: 0,
             lossy: false,
             digits: 6,
+            options,
         }
     }
 
@@ -160,6 +169,7 @@ impl Session {
         let outcome = decode(packet.link, packet.data, packet.original_length);
         let time = Time(packet.time);
         self.outcome(outcome, time, Recorded::Here, 0, view);
+        self.limits_met(time, view);
         for (rule, ok, detail) in std::mem::take(&mut self.headers) {
             self.about_packet(rule, ok, time, view, detail);
         }
@@ -197,6 +207,7 @@ impl Session {
         for slot in self.table.in_order() {
             self.end_flow(slot, view);
         }
+        self.limits_met(self.now, view);
     }
 
     fn outcome<V: View>(
@@ -280,6 +291,14 @@ impl Session {
         view.settle();
     }
 
+    /// Tells which of the protocols' limits were met by the packet at hand.
+    fn limits_met<V: View>(&mut self, time: Time, view: &mut V) {
+        for limit in self.budget.take_met() {
+            let detail = format!("the limit {} was met", limit.name());
+            self.about_packet(&NET011, false, time, view, detail);
+        }
+    }
+
     fn checksums(&mut self, outcome: &Outcome<'_>) {
         let sums = checksum::verify(outcome);
         for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
@@ -299,9 +318,9 @@ impl Session {
         for event in std::mem::take(&mut self.fragment_events) {
             let rule = match &event.kind {
                 EventKind::Overlap { .. } => &NET004,
-                EventKind::Missing { .. } => {
+                EventKind::Missing { cause, .. } => {
                     self.incomplete.insert(event.ip.source, event.ip.destination);
-                    &NET005
+                    if *cause == Cause::Limit { &NET011 } else { &NET005 }
                 }
                 EventKind::Malformed(_) => &NET008,
             };
@@ -439,6 +458,11 @@ impl Session {
     fn make_room<V: View>(&mut self, view: &mut V) {
         while self.table.is_full() {
             let Some(slot) = self.table.stalest() else { return };
+            if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
+                let detail =
+                    format!("the limit flows, {}, was met: a flow ends early", self.options.flows);
+                self.about_packet(&NET011, false, self.now, view, detail);
+            }
             self.end_flow(slot, view);
         }
     }
@@ -558,10 +582,16 @@ fn told(event: &Event) -> String {
             let how = if *differs { "other bytes" } else { "the same bytes" };
             format!("fragments of {datagram} overlap, with {how}; the first copy counts")
         }
-        EventKind::Missing { frames, held, length, .. } => {
+        EventKind::Missing { cause, frames, held, length, .. } => {
             let of = length.map_or(String::new(), |length| format!(" of {length}"));
             let count = frames.len();
-            format!("{datagram} never became whole: {count} fragments with {held}{of} bytes came")
+            let why = match cause {
+                Cause::Limit => {
+                    "is given up, as the limit fragment-bytes or fragments-bytes is met"
+                }
+                Cause::Timeout | Cause::End => "never became whole",
+            };
+            format!("{datagram} {why}: {count} fragments with {held}{of} bytes came")
         }
         EventKind::Malformed(malformed) => malformed.to_string(),
     }

@@ -3,7 +3,7 @@
 use dissectors::kit::{
     Closed, Evidence, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time, Transport, Unread,
 };
-use dissectors::net_rules::{NET006, NET007};
+use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
 use super::{Options, Recorded, Scene, Session, View, key};
@@ -11,7 +11,7 @@ use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
 use crate::flows::{Flow, State};
 use crate::net::tcp::{
-    Budget, Connection, End, Event, Flags, Kind, Limits, Next, Reader, Run, Way,
+    Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
 use crate::net::{Segment, Tunnels};
 
@@ -52,9 +52,9 @@ pub(super) struct Streams {
     budget: Budget,
 }
 
-impl Default for Streams {
-    fn default() -> Streams {
-        Streams { budget: Budget::new(Limits::default()) }
+impl Streams {
+    pub(super) fn new(limits: Limits) -> Streams {
+        Streams { budget: Budget::new(limits) }
     }
 }
 
@@ -244,7 +244,12 @@ impl<V: View> Reader for Reading<'_, V> {
                 (&NET006, format!("{missing} bytes are missing at sequence number {sequence}"))
             }
             Kind::Limit { limit, dropped } => {
-                (&NET006, format!("{dropped} bytes were dropped at the limit {limit:?}"))
+                let name = match limit {
+                    Limit::Stream => "the limit stream-bytes was met",
+                    Limit::Total => "the limit streams-bytes was met",
+                    Limit::Ranges => "a stream is in too many pieces",
+                };
+                (&NET011, format!("{name}: {dropped} bytes were dropped"))
             }
             Kind::OverlapDiffers { sequence, original } => {
                 let at = format!("from sequence number {sequence} on");

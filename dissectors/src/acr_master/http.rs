@@ -82,12 +82,7 @@ impl Progress {
             return Ok(Framed::Junk(next_start(bytes).unwrap_or(bytes.len())));
         }
         let all = bytes.len();
-        let is_over = all > limits.http_header.saturating_add(limits.http_body);
-        let rest = match () {
-            () if unread.ended => Ok(Framed::Message(all)),
-            () if is_over => Err((Limit::HttpBody, Framed::Message(all))),
-            () => Ok(Framed::More),
-        };
+        let unfinished = if unread.ended { Framed::Message(all) } else { Framed::More };
         let head = match self.head {
             Some(head) => head,
             None => {
@@ -98,7 +93,7 @@ impl Progress {
                     return if is_over {
                         Err((Limit::HttpHeader, Framed::Junk(all)))
                     } else {
-                        rest
+                        Ok(unfinished)
                     };
                 }
                 match head(bytes) {
@@ -110,6 +105,9 @@ impl Progress {
                 }
             }
         };
+        let is_over = !unread.ended && all - head.length.min(all) > limits.http_body;
+        let rest =
+            if is_over { Err((Limit::HttpBody, Framed::Message(all))) } else { Ok(unfinished) };
         let length = match head.body {
             _ if bodiless => head.length,
             Body::Length(length) => head.length.saturating_add(length),

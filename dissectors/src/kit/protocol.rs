@@ -217,7 +217,7 @@ pub struct Info {
 }
 
 /// Bounds on what one run keeps, whatever the capture says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes a decompressed answer may have.
     pub inflated: usize,
