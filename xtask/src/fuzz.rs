@@ -5,11 +5,12 @@
 //! with a name that begins with `found-`.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::{env, fs};
+
+use crate::{cargo, host};
 
 /// What LLVM is asked to put in: a counter for every edge, and what is compared with what.
 const COVERAGE: &str = "-Cpasses=sancov-module \
@@ -96,13 +97,10 @@ fn parse(arguments: &[&str]) -> io::Result<Options> {
 /// Builds the program with all targets. Only code for this machine's programs is watched, not that
 /// of build scripts and macros: hence `--target`.
 fn build(root: &Path, folder: &Path) -> io::Result<PathBuf> {
-    let version = Command::new("rustc").arg("-vV").output()?;
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.ok_or_else(|| io::Error::other("rustc does not say what it builds for"))?;
+    let host = host()?;
     let built = Command::new(cargo())
         .args(["build", "--locked", "--profile", "fuzz", "-p", "fuzz", "--bin", "fuzz"])
-        .args(["--features", "libfuzzer", "--target", host, "--target-dir"])
+        .args(["--features", "libfuzzer", "--target", &host, "--target-dir"])
         .arg(folder)
         .env("RUSTFLAGS", COVERAGE)
         .current_dir(root)
@@ -118,10 +116,6 @@ fn targets(root: &Path) -> io::Result<Vec<String>> {
     let arguments = ["run", "--quiet", "--locked", "-p", "fuzz", "--", "--list"];
     let listed = Command::new(cargo()).args(arguments).current_dir(root).output()?;
     Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
-}
-
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 fn start(

@@ -13,5 +13,6 @@
 
 pub mod bytes;
 pub mod exchange;
+pub mod mutate;
 pub mod samples;
 pub mod wire;
