@@ -12,18 +12,9 @@ use std::fmt::Write;
 
 use dissectors::catalogue;
 use dissectors::kit::Rule;
+use examples::PRESUMED;
 use serde_json::Value;
 use support::gamewire;
-
-/// Faults that another party's fault presumes: the wrong example of the first breaks the second too.
-const PRESUMED: &[(&str, &str)] = &[
-    ("VM043", "VM040"),
-    ("GS4010", "GS4007"),
-    ("GS1018", "GS1005"),
-    ("SEC004", "A2S022"),
-    ("SEC004", "A2S024"),
-    ("SEC005", "A2S061"),
-];
 
 /// Rules that are inconclusive unless somebody vouches that the capture is complete.
 const VOUCHED: &[&str] = &["VM046", "GS1032", "ACR030", "SEC004"];

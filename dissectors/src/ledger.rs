@@ -68,6 +68,8 @@ pub struct Ledger {
     layouts: Map<SocketAddr, (&'static str, u32)>,
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
     lists: BTreeMap<IpAddr, List>,
+    /// Servers in all lists.
+    listed: usize,
     handed_out: Set<(SocketAddr, u128)>,
     rulings: Vec<Ruling>,
     full: bool,
@@ -126,17 +128,21 @@ impl Ledger {
                 }
             }
             Fact::Listed(server) => {
-                if self.has_room(self.lists.len()) {
+                if self.has_room(self.listed) {
                     let first = List { servers: Set::default(), witness, queried: false };
                     let list = self.lists.entry(seen.to.ip()).or_insert(first);
-                    if list.servers.len() < LISTED {
-                        list.servers.insert(server);
+                    if !list.queried && list.servers.len() < LISTED {
+                        self.listed += usize::from(list.servers.insert(server));
                     }
                 }
             }
             Fact::Queried => {
-                if let Some(list) = self.lists.get_mut(&seen.from.ip()) {
-                    list.queried |= list.servers.contains(&seen.to);
+                if let Some(list) = self.lists.get_mut(&seen.from.ip())
+                    && list.servers.contains(&seen.to)
+                {
+                    // What else was listed does not matter any more.
+                    self.listed -= list.servers.len();
+                    *list = List { servers: Set::default(), queried: true, ..*list };
                 }
             }
             Fact::HandedOut(challenge) => self.handed_out(challenge, witness),
@@ -264,8 +270,14 @@ mod tests {
         let mark = Mark { frame, time, length: 9, side: Side::First };
         let number = frame as u32;
         let transport = Transport::Udp;
-        let flow =
-            FlowFacts { ends: [from, to], began: true, seen: [true, false], number, transport };
+        let flow = FlowFacts {
+            ends: [from, to],
+            began: true,
+            seen: [true, false],
+            lossy: false,
+            number,
+            transport,
+        };
         (Seen { mark, from, to }, flow)
     }
 

@@ -19,6 +19,9 @@ const TIGHT: u8 = 0x10;
 /// The user vouches that the capture is complete.
 const VOUCHED: u8 = 0x20;
 
+/// The recording lost something between the flows' ends.
+const LOSSY: u8 = 0x40;
+
 /// In the first byte of a record: who speaks, on which flow, and what becomes of it.
 pub(crate) mod kind {
     pub(crate) const SECOND: u8 = 0x01;
@@ -109,7 +112,7 @@ impl Lab {
         let port = id.info().ports.first().copied().unwrap_or(1);
         let flows = (0..FLOWS as u16).map(|number| {
             let transport = if flags >> number & 1 == 1 { Transport::Tcp } else { Transport::Udp };
-            Flow::new(id, number, port, transport)
+            Flow::new(id, number, port, transport, flags & LOSSY != 0)
         });
         Lab {
             id,
@@ -231,14 +234,14 @@ impl Lab {
 }
 
 impl Flow {
-    fn new(id: Id, number: u16, port: u16, transport: Transport) -> Flow {
+    fn new(id: Id, number: u16, port: u16, transport: Transport, lossy: bool) -> Flow {
         let client = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
         let server = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
         let ends = [(client, 50_000 + number).into(), SocketAddr::new(server, port)];
         let number = u32::from(number) + 1;
         Flow {
             talk: id.talk(),
-            facts: FlowFacts { ends, began: true, seen: [false; 2], number, transport },
+            facts: FlowFacts { ends, began: true, seen: [false; 2], lossy, number, transport },
             sides: Default::default(),
         }
     }

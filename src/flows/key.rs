@@ -1,5 +1,6 @@
 //! What makes two packets belong to one flow: both ends and the transport, in either direction.
 
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{Side, Transport};
@@ -28,11 +29,19 @@ impl Key {
         SocketAddr::new(self.destination, self.ports[1])
     }
 
-    /// The same for both directions of a flow: what the index is hashed by.
-    pub fn undirected(&self) -> (IpAddr, u16, IpAddr, u16, Transport) {
+    /// The same for both directions of a flow: what the index is hashed by. IPv4 fits in one word.
+    pub fn hash(&self, hasher: &impl BuildHasher) -> u64 {
+        if let (IpAddr::V4(source), IpAddr::V4(destination)) = (self.source, self.destination) {
+            let end = |address: Ipv4Addr, port: u16| {
+                u64::from(u32::from(address)) << 16 | u64::from(port)
+            };
+            let (a, b) = (end(source, self.ports[0]), end(destination, self.ports[1]));
+            let word = u128::from(a.min(b)) << 56 | u128::from(a.max(b)) << 8;
+            return hasher.hash_one(word | self.transport as u128);
+        }
         let (a, b) = ((self.source, self.ports[0]), (self.destination, self.ports[1]));
         let (low, high) = if a <= b { (a, b) } else { (b, a) };
-        (low.0, low.1, high.0, high.1, self.transport)
+        hasher.hash_one((low, high, self.transport))
     }
 }
 
@@ -68,6 +77,16 @@ impl Ends {
 
     /// Which end sent a packet of this key, if it belongs to this flow.
     pub fn side(&self, key: &Key) -> Option<Side> {
+        if let Ends::V4([first, second], ports) = self {
+            let ([a, b], [p, q]) = ([first, second].map(|ip| IpAddr::V4(*ip)), *ports);
+            let same = |source, destination, ports| {
+                key.source == source && key.destination == destination && key.ports == ports
+            };
+            if same(a, b, [p, q]) {
+                return Some(Side::First);
+            }
+            return same(b, a, [q, p]).then_some(Side::Second);
+        }
         let (from, to) = (key.from(), key.to());
         if self.end(Side::First) == from && self.end(Side::Second) == to {
             return Some(Side::First);

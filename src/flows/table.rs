@@ -1,7 +1,5 @@
 //! All flows that are being followed: found in constant time, bounded in number.
 
-use std::hash::BuildHasher;
-
 use dissectors::Talk;
 use dissectors::kit::{FlowFacts, Side, Time, Transport, Who};
 use foldhash::quality::RandomState;
@@ -63,6 +61,7 @@ impl Flow {
             ends: [self.ends.end(Side::First), self.ends.end(Side::Second)],
             began: self.began,
             seen: self.seen,
+            lossy: self.lossy,
             number: self.number,
             transport: self.transport,
         }
@@ -170,7 +169,7 @@ impl Table {
 
     /// The flow that a packet belongs to, and which end sent the packet.
     pub fn find(&self, key: &Key) -> Option<(Slot, Side)> {
-        let hash = self.hasher.hash_one(key.undirected());
+        let hash = key.hash(&self.hasher);
         let mut side = None;
         let slot = self.index.find(hash, |&slot| {
             let flow = self.slots.get(slot as usize).and_then(Option::as_ref);
@@ -210,9 +209,9 @@ impl Table {
             *place = Some(flow);
         }
         let (slots, hasher) = (&self.slots, &self.hasher);
-        self.index.insert_unique(hasher.hash_one(key.undirected()), slot, |&slot| {
+        self.index.insert_unique(key.hash(hasher), slot, |&slot| {
             let flow = slots.get(slot as usize).and_then(Option::as_ref);
-            flow.map_or(0, |flow| hasher.hash_one(key_of(flow).undirected()))
+            flow.map_or(0, |flow| key_of(flow).hash(hasher))
         });
         Slot(slot)
     }
@@ -225,7 +224,7 @@ impl Table {
     /// Takes a flow out.
     pub fn remove(&mut self, slot: Slot) -> Option<Flow> {
         let flow = self.slots.get_mut(slot.0 as usize)?.take()?;
-        let hash = self.hasher.hash_one(key_of(&flow).undirected());
+        let hash = key_of(&flow).hash(&self.hasher);
         if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot.0) {
             entry.remove();
         }

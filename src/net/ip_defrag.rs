@@ -46,6 +46,8 @@ pub struct Defragmenter {
     entries: Slots<Entry>,
     index: HashMap<Key, u32, RandomState>,
     sources: HashMap<IpAddr, Source, RandomState>,
+    /// How many datagrams are under way between two hosts, in either direction.
+    pairs: HashMap<[IpAddr; 2], u32, RandomState>,
     /// All datagrams, by the time of their first fragment.
     age: Queue,
     used: usize,
@@ -81,6 +83,7 @@ impl Defragmenter {
             entries: Slots::default(),
             index: HashMap::default(),
             sources: HashMap::default(),
+            pairs: HashMap::default(),
             age: Queue::default(),
             used: 0,
             recent: Recent::default(),
@@ -153,6 +156,11 @@ impl Defragmenter {
         self.index.len()
     }
 
+    /// Whether a datagram between these hosts is under way that is not whole yet.
+    pub fn waits_between(&self, source: IpAddr, destination: IpAddr) -> bool {
+        !self.pairs.is_empty() && self.pairs.contains_key(&pair(source, destination))
+    }
+
     fn insert(
         &mut self,
         fragment: &Fragment<'_>,
@@ -205,6 +213,7 @@ impl Defragmenter {
         self.age.push(Lane::All, &mut self.entries, index);
         let source = self.sources.entry(key.source).or_default();
         source.age.push(Lane::Source, &mut self.entries, index);
+        *self.pairs.entry(pair(key.source, key.destination)).or_default() += 1;
         index
     }
 
@@ -303,6 +312,13 @@ impl Defragmenter {
                 self.sources.remove(&key.source);
             }
         }
+        let pair = pair(key.source, key.destination);
+        if let Some(count) = self.pairs.get_mut(&pair) {
+            *count -= 1;
+            if *count == 0 {
+                self.pairs.remove(&pair);
+            }
+        }
         self.index.remove(&key);
         self.used -= self.entries.at(index).cost;
         self.entries.remove(index)
@@ -315,6 +331,11 @@ impl Defragmenter {
             self.spare_pieces.push(pieces);
         }
     }
+}
+
+/// Two hosts, whichever of them sends.
+fn pair(a: IpAddr, b: IpAddr) -> [IpAddr; 2] {
+    [a.min(b), a.max(b)]
 }
 
 fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Event {

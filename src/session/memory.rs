@@ -5,17 +5,22 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::net::IpAddr;
 
-use dissectors::kit::{FlowFacts, Time};
+use dissectors::Id;
+use dissectors::kit::{FlowFacts, Time, Transport};
 
 use crate::flows::Flow;
 use crate::flows::table::Slot;
+use crate::net::Defragmenter;
 
-/// Pairs of hosts between which fragmented datagrams never became whole: what seems to be missing
-/// there may have been in them.
+/// Where the recording lost something: what seems to be missing there may have been in that.
 #[derive(Default)]
 pub(super) struct Incomplete {
+    /// Between these hosts: fragmented datagrams that never became whole, packets cut short.
     pairs: HashSet<(IpAddr, IpAddr)>,
+    /// There are too many pairs, and every one counts as one of them.
     all: bool,
+    /// Packets are missing, and nobody knows whose.
+    pub(super) anywhere: bool,
 }
 
 impl Incomplete {
@@ -30,9 +35,26 @@ impl Incomplete {
         }
     }
 
-    pub(super) fn contains(&self, flow: &FlowFacts) -> bool {
-        let [a, b] = flow.ends.map(|end| end.ip());
-        self.all || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
+    /// What a protocol may know of a flow. `complete`: the user vouches for the beginning of every
+    /// connection.
+    pub(super) fn facts(
+        &self,
+        flow: &Flow,
+        defragmenter: &Defragmenter,
+        complete: bool,
+    ) -> FlowFacts {
+        let facts = flow.facts();
+        let [a, b] = facts.ends.map(|end| end.ip());
+        // Of a connection that was there before the capture, the first bytes may be some that came
+        // again: what they led to is not here.
+        let is_midway = facts.transport == Transport::Tcp && !facts.began && !complete;
+        let lossy = facts.lossy
+            || self.anywhere
+            || self.all
+            || is_midway
+            || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
+            || defragmenter.waits_between(a, b);
+        FlowFacts { lossy, ..facts }
     }
 }
 
@@ -74,6 +96,11 @@ impl Default for Ports {
 impl Ports {
     pub(super) fn insert(&mut self, port: u16) {
         self.0[usize::from(port >> 6)] |= 1 << (port & 63);
+    }
+
+    /// Whether flows of ours use the port, or servers usually do.
+    pub(super) fn may_be_ours(&self, port: u16) -> bool {
+        self.contains(port) || Id::ALL.iter().any(|id| id.info().ports.contains(&port))
     }
 
     pub(super) fn contains(&self, port: u16) -> bool {

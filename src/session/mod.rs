@@ -99,7 +99,6 @@ pub struct Session {
     numbered: u32,
     /// Packets of a link type that cannot be read.
     unknown_links: u64,
-    lossy: bool,
     digits: u8,
 }
 
@@ -133,7 +132,6 @@ impl Session {
             now: Time(i64::MIN),
             numbered: 0,
             unknown_links: 0,
-            lossy: false,
             digits: 6,
             options,
         }
@@ -151,7 +149,7 @@ impl Session {
 
     /// Whether the recording lost something of which nobody knows what.
     pub fn is_lossy(&self) -> bool {
-        self.lossy
+        self.incomplete.anywhere
     }
 
     /// Packets whose link type cannot be read.
@@ -185,7 +183,7 @@ impl Session {
             | Notice::ReadError { .. } => &NET009,
             Notice::TimeOutOfRange { .. } => return,
         };
-        self.lossy = true;
+        self.incomplete.anywhere = true;
         view.scene(&Scene {
             protocol: None,
             flow: NOWHERE,
@@ -264,7 +262,9 @@ impl Session {
                 }
             }
             Outcome::UnknownLink => self.unknown_links += 1,
-            Outcome::Other | Outcome::Snapped | Outcome::Malformed(_) => {}
+            // It may have been anybody's.
+            Outcome::Snapped => self.incomplete.anywhere = true,
+            Outcome::Other | Outcome::Malformed(_) => {}
         }
     }
 
@@ -382,7 +382,13 @@ impl Session {
             lost,
         };
         let told = self.options.identifier.datagram(bytes, ports, known);
-        let Some(id) = told.or_else(|| self.books.expects(&payload)) else { return };
+        let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
+            // What was cut may have been a message of ours.
+            if lost && ports.iter().any(|&port| self.ports.may_be_ours(port)) {
+                self.incomplete.insert(key.source, key.destination);
+            }
+            return;
+        };
         if let (Some((slot, _)), Some(known)) = (found, known)
             && known != id
         {
@@ -478,7 +484,9 @@ impl Session {
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
         count(flow, payload);
-        let facts = flow.facts();
+        flow.lossy |= payload.lost;
+        let complete = self.options.complete;
+        let facts = self.incomplete.facts(flow, &self.defragmenter, complete);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(&Scene {
             protocol: Some(talk.id()),
@@ -490,7 +498,6 @@ impl Session {
         });
         let whole = Span::new(0, payload.bytes.len());
         let vouched = self.options.complete;
-        let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);
         view.evidence(Evidence { vouched, ..Evidence::default() });
         view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
         let is_sound = !self.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
@@ -500,8 +507,7 @@ impl Session {
         for (rule, ok, detail) in self.headers.drain(..) {
             view.judged(rule, ok, whole, || detail);
         }
-        let (began, lost) = (facts.began, payload.lost);
-        view.evidence(Evidence { vouched, began, lost, lossy, ..Evidence::default() });
+        view.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
         let payload = Payload { flow: facts.number, ..*payload };
         let settings = &self.options.settings;
         talk.message(&mut self.books, facts, settings, &mut self.budget, &payload, view);
@@ -531,7 +537,8 @@ impl Session {
     /// Lets a flow's talk judge what time has decided.
     fn ask<V: View>(&mut self, slot: Slot, end: bool, view: &mut V) {
         let Some(flow) = self.table.flow(slot) else { return };
-        let facts = flow.facts();
+        let complete = self.options.complete;
+        let facts = self.incomplete.facts(flow, &self.defragmenter, complete);
         let talk = match &mut flow.state {
             State::Talk(talk) => talk,
             State::Stream(stream) => match stream.talk() {
@@ -550,9 +557,7 @@ impl Session {
             tunnels,
         });
         let vouched = self.options.complete;
-        let began = facts.began;
-        let lossy = flow.lossy || self.lossy || self.incomplete.contains(&facts);
-        view.evidence(Evidence { vouched, began, lossy, ..Evidence::default() });
+        view.evidence(Evidence { vouched, ..facts.evidence() });
         let (settings, now) = (&self.options.settings, self.now);
         talk.elapse(&mut self.books, facts, settings, &mut self.budget, now, end, view);
         let deadline = talk.deadline();
@@ -602,6 +607,7 @@ const NOWHERE: FlowFacts = FlowFacts {
     ends: [std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0); 2],
     began: false,
     seen: [false; 2],
+    lossy: false,
     number: 0,
     transport: Transport::Udp,
 };

@@ -1,7 +1,8 @@
 //! A TCP connection on its way to a protocol: which one it speaks, and where its messages end.
 
 use dissectors::kit::{
-    Closed, Evidence, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time, Transport, Unread,
+    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time,
+    Transport, Unread,
 };
 use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
@@ -33,6 +34,8 @@ struct Speech {
     beginnings: Option<Box<[Vec<u8>; 2]>>,
     /// The protocol was told by the other direction: this one's bytes are to be read first.
     held: Option<Side>,
+    /// Bytes of this direction were read, by [`Side::index`].
+    heard: [bool; 2],
 }
 
 impl Stream {
@@ -117,6 +120,8 @@ impl Session {
         work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
+        let complete = self.options.complete;
+        let lossy = self.incomplete.facts(flow, &self.defragmenter, complete).lossy;
         let mut stream = match std::mem::replace(&mut flow.state, State::New) {
             State::Stream(stream) => stream,
             other => {
@@ -136,7 +141,7 @@ impl Session {
             offset: self.offset,
             time: self.now,
             digits: self.digits,
-            lossy: self.lossy,
+            lossy,
             tunnels,
             view,
         };
@@ -225,7 +230,7 @@ impl<V: View> Reader for Reading<'_, V> {
         let used = self.next(side, run);
         let is_last = used == 0 || used >= run.bytes().len();
         if let Some(end) = run.end().filter(|_| is_last) {
-            self.closed(side, end);
+            self.closed(side, end, run.other_has_hole());
         }
         Next::Consumed(used)
     }
@@ -317,13 +322,19 @@ impl<V: View> Reading<'_, V> {
             return 0;
         }
         let ended = run.end().is_some();
-        let unread = Unread { bytes, seen: run.seen(), ended, after_gap: run.after_gap() };
+        // A direction whose beginning is not in the capture begins in the middle of something.
+        let heard = std::mem::replace(&mut self.speech.heard[side.index()], true);
+        let after_gap = run.after_gap() || !heard && !run.began();
+        let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
         let (books, settings, budget) =
             (&mut *self.books, &self.options.settings, &mut *self.unfinished);
         let length = match talk.frame(books, facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => return length.clamp(1, bytes.len()),
-            Framed::More => return 0,
+            Framed::More => {
+                self.speech.heard[side.index()] = heard;
+                return 0;
+            }
         };
         let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
         let lost = run.after_gap() || cut && length == bytes.len();
@@ -346,7 +357,7 @@ impl<V: View> Reading<'_, V> {
         }
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
-        self.talk(lost, |talk, books, cx| {
+        self.talk(lost, run.other_has_hole(), |talk, books, cx| {
             cx.view.judged(&NET006, !lost, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
@@ -358,14 +369,14 @@ impl<V: View> Reading<'_, V> {
         self.pieces = pieces;
     }
 
-    fn closed(&mut self, side: Side, end: End) {
+    fn closed(&mut self, side: Side, end: End, other_has_hole: bool) {
         let how = match end {
             End::Fin => Closed::Orderly,
             End::Reset => Closed::Reset,
             End::Gap | End::Limit | End::Abandoned => return,
         };
         let payload = Payload { ..self.payload(side, &[]) };
-        self.talk(false, |talk, books, cx| {
+        self.talk(false, other_has_hole, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
             talk.closed(books, cx.facts, settings, cx.unfinished, how, &payload, cx.view);
@@ -375,7 +386,7 @@ impl<V: View> Reading<'_, V> {
     /// The ports are used again: what was said so far is judged as it stands.
     fn end_talk(&mut self) {
         let now = self.time;
-        self.talk(false, |talk, books, cx| {
+        self.talk(false, false, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
             talk.elapse(books, cx.facts, settings, cx.unfinished, now, true, cx.view);
@@ -410,13 +421,20 @@ impl<V: View> Reading<'_, V> {
         }
     }
 
-    /// Lets the talk work, in the scene of this flow, and counts what was told.
-    fn talk(&mut self, lost: bool, work: impl FnOnce(&mut Talk, &mut Books, Working<'_, V>)) {
+    /// Lets the talk work, in the scene of this flow, and counts what was told. `other_has_hole`:
+    /// of the other direction, bytes that were sent before are not here.
+    fn talk(
+        &mut self,
+        lost: bool,
+        other_has_hole: bool,
+        work: impl FnOnce(&mut Talk, &mut Books, Working<'_, V>),
+    ) {
         let Some(mut talk) = self.speech.talk.take() else { return };
         self.view.scene(&self.scene(talk.id()));
+        let facts = self.flow.facts();
+        let lossy = self.lossy || facts.lossy || other_has_hole;
         let working = Working {
-            facts: self.flow.facts(),
-            lossy: self.lossy || self.flow.lossy,
+            facts: FlowFacts { lossy, ..facts },
             options: self.options,
             unfinished: self.unfinished,
             view: self.view,
@@ -446,8 +464,7 @@ impl<V: View> Reading<'_, V> {
 
 /// What a talk works with.
 struct Working<'w, V> {
-    facts: dissectors::kit::FlowFacts,
-    lossy: bool,
+    facts: FlowFacts,
     options: &'w Options,
     unfinished: &'w mut dissectors::kit::Budget,
     view: &'w mut V,
@@ -455,8 +472,7 @@ struct Working<'w, V> {
 
 impl<V> Working<'_, V> {
     fn evidence(&self, lost: bool) -> Evidence {
-        let (vouched, began) = (self.options.complete, self.facts.began);
-        Evidence { vouched, began, lost, lossy: self.lossy, ..Evidence::default() }
+        Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
     }
 }
 

@@ -1,11 +1,23 @@
 //! The examples of rules, played into captures.
+#![allow(dead_code, reason = "not every test file plays them one by one")]
 
 use dissectors::kit::{Group, Rule};
 use xtask::exchange::{Setting, capture};
 
 use crate::recording;
 
-fn setting(rule: &Rule) -> Setting {
+/// Rules that presume another party's fault: the examples of the first break the second.
+pub(crate) const PRESUMED: &[(&str, &str)] = &[
+    ("VM043", "VM040"),
+    ("GS4010", "GS4007"),
+    ("GS1018", "GS1005"),
+    ("SEC004", "A2S022"),
+    ("SEC004", "A2S024"),
+    ("SEC005", "A2S061"),
+];
+
+/// What an example leaves open: the usual ports of its rule's protocol.
+pub(crate) fn setting(rule: &Rule) -> Setting {
     match rule.code.group() {
         Group::Vm => Setting::udp(27010),
         Group::A2s | Group::Sec | Group::Net => Setting::udp(27015),

@@ -4,6 +4,7 @@
 //! - [`wire`] lays packets and capture files out, byte for byte.
 //! - [`exchange`] turns a readable script of a conversation into packets.
 //! - [`samples`] is the list of sample captures and how each is made.
+//! - [`traffic`] plays many conversations at once, and records them well or badly.
 //!
 //! This crate writes what the protocols' documents say by their tables and knows nothing of the
 //! code that reads it back: a mistake there must not be able to hide in a sample made by the same
@@ -15,4 +16,5 @@ pub mod bytes;
 pub mod exchange;
 pub mod mutate;
 pub mod samples;
+pub mod traffic;
 pub mod wire;

@@ -90,6 +90,7 @@ pub(super) fn message<S: Sink>(
         }
     };
     give_up_due(cx, now, false, sink);
+    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     let mine = |set: &Set| set.side == side && set.id == layout::plain(id);
     let set = match cx.talk.parts().take(mine) {
         Some(set) => set,
@@ -131,8 +132,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, 
 fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, payload: &Payload<'_>, sink: &mut S) {
     cx.talk.parts().spilled = Some(payload.time);
     give_up(cx, set, payload.time, sink);
-    let (began, lost) = (cx.flow.began, payload.lost);
-    sink.evidence(Evidence { began, lost, ..Evidence::default() });
+    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
 
 /// A packet that repeats one of an answer which is whole already: in which layout, and whether it
@@ -159,7 +159,7 @@ fn whole<S: Sink>(
 ) {
     let (shape, joined) = (set.shape(layout), set.join(layout));
     if set.lost() {
-        sink.evidence(Evidence { lost: true, began: cx.flow.began, ..Evidence::default() });
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     for part in set.parts() {
         rules::packet_size(set.bytes_of(part).len(), sink);
@@ -229,8 +229,7 @@ fn emit<S: Sink>(
             if more {
                 // What stands behind the limit was not looked at: nobody's fault but the limit's.
                 cx.budget.meet(Limit::Inflated);
-                let began = cx.flow.began;
-                sink.evidence(Evidence { lost: true, began, ..Evidence::default() });
+                sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             }
             judge_inflated(joined, &inflated, more, sink);
             let lost = payload.lost || more;
@@ -290,11 +289,10 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, now: Time, sink: &mut S
     // Packets that there was no room for may have been this answer's.
     let spilled = cx.talk.parts().spilled.is_some_and(|when| set.last.since(when) < timeout);
     sink.evidence(Evidence {
-        began: cx.flow.began,
         lost: set.lost() || spilled,
         asked_party_seen: set.asked,
         waited: now.since(set.last) >= timeout,
-        ..Evidence::default()
+        ..cx.flow.evidence()
     });
     if cx.talk.parts().repeats(&set) {
         rules::split_repeat(Repeat::Same, sink);

@@ -219,7 +219,7 @@ impl<'a> Names<'a> {
         }
         let hash = mixed(name.value);
         let place = (name.at.start as usize).saturating_sub(self.start) as u64;
-        let entry = (hash & !0xFFFF_FFFF) | (place + 1);
+        let entry = hash & !0xFFFF_FFFF | (place + 1);
         let mut slot = hash as usize % SLOTS;
         while let Some(known) = self.slots.get_mut(slot) {
             if *known == 0 {

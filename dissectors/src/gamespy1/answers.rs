@@ -26,6 +26,8 @@ struct Answer {
     number: u32,
     due: Time,
     mark: Mark,
+    /// Who asked is in the capture: no part of it can have come before.
+    asked: bool,
     buffer: Buffer,
     /// What each datagram in `buffer` holds.
     held: Vec<Held>,
@@ -127,7 +129,7 @@ fn gather<S: Sink>(
         match repeats(cx, at, payload, held) {
             Repeat::No => {}
             Repeat::Same => {
-                lone(payload, number, held, sink);
+                lone(cx, payload, number, held, sink);
                 return false;
             }
             // The number is used again: for another answer.
@@ -150,7 +152,7 @@ fn gather<S: Sink>(
         if answer.held.is_empty() {
             answers.take(at);
         }
-        lone(payload, number, held, sink);
+        lone(cx, payload, number, held, sink);
         return begins;
     }
     answer.held.push(held);
@@ -169,12 +171,14 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
         give_up(cx, 0, payload.time, sink);
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
+    let asked = cx.flow.seen[payload.side.other().index()];
     let answers = cx.talk.answers();
     answers.waiting.push(Answer {
         side: payload.side,
         number,
         due,
         mark: payload.mark(),
+        asked,
         buffer: Buffer::default(),
         held: Vec::new(),
     });
@@ -202,7 +206,8 @@ fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: Held) -> Repe
 }
 
 /// A datagram that will not be part of a whole.
-fn lone<S: Sink>(payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+fn lone<S: Sink>(cx: &Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     decode::fragment(payload.bytes, number, held.first, sink);
     sink.end(&messages::QUERY_FRAGMENT, payload);
 }
@@ -233,6 +238,7 @@ fn join<S: Sink>(
     }
     answer.buffer.release(cx.budget);
     let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
+    sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     let inside = closed.filter(|closed| *closed < last);
     decode::joined(payload.bytes, &ends, inside.is_none(), sink);
     match inside {
@@ -252,7 +258,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     let evidence = Evidence {
         began: cx.flow.began,
         lost,
-        asked_party_seen: true,
+        asked_party_seen: answer.asked,
         waited: now.since(answer.mark.time) >= cx.settings.answer_timeout,
         ..Evidence::default()
     };
@@ -275,7 +281,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
             transport: cx.flow.transport,
             lost: part.lost,
         };
-        lone(&payload, answer.number, *held, sink);
+        lone(cx, &payload, answer.number, *held, sink);
     }
     rules::unfinished(missing, evidence, &answer.mark, sink);
     answer.buffer.release(cx.budget);

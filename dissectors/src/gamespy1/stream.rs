@@ -44,6 +44,8 @@ enum Late {
 pub(super) struct Framing {
     searched: [usize; 2],
     late: [Late; 2],
+    /// Bytes are missing, and no message has begun since.
+    astray: [bool; 2],
 }
 
 impl Framing {
@@ -66,10 +68,12 @@ pub(super) fn frame(
 ) -> Framed {
     let bytes = unread.bytes;
     let (searched, late) = (&mut framing.searched[side.index()], &mut framing.late[side.index()]);
-    if unread.after_gap {
+    let astray = &mut framing.astray[side.index()];
+    if unread.after_gap || *astray {
         *late = Late::Nothing;
+        *astray = true;
         match opening(bytes) {
-            Some(0) => {}
+            Some(0) => *astray = false,
             found => return Framed::Junk(found.unwrap_or(bytes.len()).max(1)),
         }
     }
@@ -196,7 +200,7 @@ fn blocks_end_at_end(bytes: &[u8]) -> Option<Late> {
 
 fn text(connection: Option<&Connection>, bytes: &[u8], from: usize, ended: bool) -> (Framed, Late) {
     if from < SHORT
-        && let Some(cut) = next_request(bytes)
+        && let Some(cut) = next_message(bytes)
     {
         return (Framed::Message(cut), Late::Nothing);
     }
@@ -250,14 +254,18 @@ fn closed(bytes: &[u8], behind: usize, ended: bool) -> (Framed, Late) {
     (Framed::Message(bytes.len()), Late::Nothing)
 }
 
-/// Where a list is asked for behind a validate that nothing closes.
-fn next_request(bytes: &[u8]) -> Option<usize> {
-    if !bytes.starts_with(b"\\gamename\\") {
-        return None;
-    }
+/// Where a list is asked for behind a validate that nothing closes, or given behind a challenge:
+/// where the client is not recorded, nothing else tells them apart.
+fn next_message(bytes: &[u8]) -> Option<usize> {
+    let opens = |opening: &[u8]| bytes.starts_with(opening);
+    let next: &[u8] = match () {
+        () if opens(b"\\gamename\\") => b"list",
+        () if opens(b"\\basic\\") || opens(b"\\secure\\") => b"ip",
+        () => return None,
+    };
     let short = bytes.get(..SHORT).unwrap_or(bytes);
     let mut before = Text::new(short, 0).take_while(|pair| pair.key != words::FINAL);
-    let list = before.find(|pair| pair.key == b"list")?;
+    let list = before.find(|pair| pair.key == next)?;
     Some(list.at().start as usize)
 }
 
@@ -271,7 +279,8 @@ fn is_whole_without_final(connection: Option<&Connection>, bytes: &[u8]) -> bool
     match words.first {
         b"basic" | b"secure" => words.secure.is_some_and(|challenge| {
             let ended = words.open_key == Some(b"");
-            challenge.value.len() >= CHALLENGE || ended && !challenge.value.is_empty()
+            let whole = challenge.value.len() >= CHALLENGE && !growing;
+            whole || ended && !challenge.value.is_empty()
         }),
         b"list" => {
             let named = words.gamename.is_some_and(|game| !game.value.is_empty());
@@ -418,5 +427,15 @@ mod tests {
         let bytes = &br"4:7778\ip\1.2.3.4:5\final\"[..];
         let unread = Unread { bytes, seen: 0, ended: false, after_gap: true };
         assert_eq!(frame(&mut framing, None, Side::First, &unread, LONGEST), Framed::Junk(6));
+        // Until there is one, however the rest is divided.
+        let mut framing = Framing::default();
+        let mut parts = [&br"on"[..], br"\0\validate\3JOd", br"\validate\3JOd"].into_iter();
+        let mut framed = |after_gap| {
+            let bytes = parts.next().unwrap();
+            let unread = Unread { bytes, seen: 0, ended: false, after_gap };
+            frame(&mut framing, None, Side::First, &unread, LONGEST)
+        };
+        assert_eq!([framed(true), framed(false)], [Framed::Junk(2), Framed::Junk(2)]);
+        assert_eq!(framed(false), Framed::More);
     }
 }

@@ -344,6 +344,9 @@ fn join_and_tell<S: Sink>(
     );
     let payload =
         Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost: answer.lost(), ..*payload };
+    if payload.lost {
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+    }
     whole(cx, &payload, sink);
     answer.packets.release(cx.budget);
 }
@@ -383,6 +386,7 @@ fn give_up<S: Sink>(
 ) {
     let Some(open) = open else { return };
     let evidence = evidence(cx, open.side.index(), open.mark.time, now, open.lost());
+    let evidence = Evidence { asked_party_seen: open.asked, ..evidence };
     rules::unfinished(open.have, open.last, evidence, &open.mark, sink);
     cx.talk.settle(open.timestamp);
     fragments(cx, open, sink);

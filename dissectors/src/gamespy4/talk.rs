@@ -82,6 +82,8 @@ pub(super) struct Unfinished {
     pub(super) mark: Mark,
     /// When it is given up.
     pub(super) deadline: Time,
+    /// Its request is in the capture: no packet of it can have come before.
+    pub(super) asked: bool,
 }
 
 /// The latest whole answer, to tell a copy of one of its packets.
@@ -285,7 +287,7 @@ impl Talk {
                 if !waits && let Some(told) = rest.done.after(header, payload.bytes) {
                     return told;
                 }
-                rest.open.push(Unfinished::new(header.timestamp, payload, timeout));
+                rest.open.push(Unfinished::new(header.timestamp, payload, timeout, waits));
                 rest.open.len() - 1
             }
         };
@@ -341,7 +343,7 @@ fn echoes(asked: u32, got: u32) -> bool {
 }
 
 impl Unfinished {
-    fn new(timestamp: u32, payload: &Payload<'_>, timeout: i64) -> Unfinished {
+    fn new(timestamp: u32, payload: &Payload<'_>, timeout: i64, asked: bool) -> Unfinished {
         Unfinished {
             timestamp,
             side: payload.side,
@@ -351,6 +353,7 @@ impl Unfinished {
             last: None,
             mark: payload.mark(),
             deadline: Time(payload.time.0.saturating_add(timeout)),
+            asked,
         }
     }
 

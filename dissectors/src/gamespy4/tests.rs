@@ -186,6 +186,7 @@ impl Stage {
             ends: self.ends,
             began: self.began.unwrap_or_default(),
             seen: self.seen,
+            lossy: false,
             number: 0,
             transport: Transport::Udp,
         }
@@ -195,7 +196,7 @@ impl Stage {
     fn says(&mut self, milliseconds: i64, side: Side, bytes: &[u8]) -> &mut Stage {
         self.now = Time(milliseconds * 1_000_000);
         self.frame += 1;
-        let began = *self.began.get_or_insert(GameSpy4::opens(bytes));
+        self.began.get_or_insert(GameSpy4::opens(bytes));
         self.seen[side.index()] = true;
         let length = bytes.len() as u32;
         let pieces = [Piece { at: 0, length, frame: self.frame, offset: 42 }];
@@ -213,7 +214,7 @@ impl Stage {
             transport: Transport::Udp,
             lost: false,
         };
-        self.watch.evidence(Evidence { began, ..Evidence::default() });
+        self.watch.evidence(flow.evidence());
         let mut cx = Context {
             talk: &mut self.talk,
             book: &mut (),

@@ -13,7 +13,8 @@ pub struct Evidence {
     pub lost: bool,
     /// The recording lost packets of the flow, so that what came before or after may be missing.
     pub lossy: bool,
-    /// A packet of the asked party is in the capture, on this flow.
+    /// A packet of the asked party, or of who should have spoken before, is in the capture, on this
+    /// flow: more than one direction was recorded.
     pub asked_party_seen: bool,
     /// The capture goes on for at least the answer timeout behind the question.
     pub waited: bool,
@@ -28,7 +29,9 @@ impl Evidence {
         match needs {
             Needs::Message => true,
             Needs::Interval => !self.lossy,
-            Needs::Beginning => !self.lossy && (self.began || self.vouched),
+            Needs::Beginning => {
+                !self.lossy && (self.vouched || self.began && self.asked_party_seen)
+            }
             Needs::Answer => !self.lossy && (self.vouched || self.waited && self.asked_party_seen),
         }
     }

@@ -243,6 +243,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
                 ends: [opener, other],
                 began,
                 seen: [false; 2],
+                lossy: false,
                 number: 1,
                 transport,
             },
@@ -298,7 +299,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             lost,
         };
         let facts = flow.facts;
-        self.sink.evidence(Evidence { vouched, began: facts.began, lost, ..Evidence::default() });
+        self.sink.evidence(Evidence { vouched, lost, ..facts.evidence() });
         let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
         let mut cx = Context {
             talk: &mut flow.talk,
@@ -391,11 +392,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     ) {
         let ends = if from < to { [from, to] } else { [to, from] };
         let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
-        self.sink.evidence(Evidence {
-            vouched: self.vouched,
-            began: flow.facts.began,
-            ..Evidence::default()
-        });
+        self.sink.evidence(Evidence { vouched: self.vouched, ..flow.facts.evidence() });
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut self.book,

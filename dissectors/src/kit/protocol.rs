@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use crate::kit::{Rule, Sink, Who};
+use crate::kit::{Evidence, Rule, Sink, Who};
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -419,10 +419,24 @@ pub struct FlowFacts {
     pub began: bool,
     /// A packet of this side is in the capture, by [`Side::index`].
     pub seen: [bool; 2],
+    /// The recording lost something between its ends.
+    pub lossy: bool,
     /// The flow's number in this run.
     pub number: u32,
     /// What carries it.
     pub transport: Transport,
+}
+
+impl FlowFacts {
+    /// What they say for a judgement of a message that is here and now.
+    pub fn evidence(&self) -> Evidence {
+        Evidence {
+            began: self.began,
+            lossy: self.lossy,
+            asked_party_seen: self.seen == [true; 2],
+            ..Evidence::default()
+        }
+    }
 }
 
 /// What a protocol may look at and change when it is handed a message.

@@ -51,8 +51,10 @@ pub fn decode<S: Sink>(
     if let Some(rule) = endings.whole
         && read != Err(Cut::Told)
     {
-        r.sink.judged(rule, read.is_ok(), rest, || {
-            format!("a field runs past the end, {} bytes before it", rest.len())
+        r.sink.judged(rule, read.is_ok(), rest, || match rest.len() {
+            0 => "the bytes end before the next field".to_owned(),
+            1 => "a field runs past the end: 1 byte is left for it".to_owned(),
+            left => format!("a field runs past the end: {left} bytes are left for it"),
         });
     }
     if let Some(rule) = endings.behind

@@ -60,11 +60,11 @@ impl Who {
 pub enum Needs {
     /// The message itself, whole.
     Message,
-    /// The beginning of the conversation.
+    /// The beginning of the conversation, and both its directions.
     Beginning,
     /// The time in which an answer was due, and a sign that the asked party was recorded.
     Answer,
-    /// Both events that an interval lies between.
+    /// What lies between two messages: the time, or the messages that would explain the second.
     Interval,
 }
 

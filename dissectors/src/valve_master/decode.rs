@@ -243,18 +243,35 @@ fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<bool, Cu
     Ok(there)
 }
 
-/// How long each block is, and how long the one that ends the list: 0 if none does.
+/// How long each block is, and how long the one that ends the list: 0 if none does. Over IPv6 three
+/// of the document's blocks are as long as one of Xash3D's: what they would say tells.
 fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
-    let zeros = |length: usize| {
-        let whole = blocks.get(..blocks.len() - blocks.len() % BLOCK).unwrap_or_default();
+    let whole = blocks.get(..blocks.len() - blocks.len() % BLOCK).unwrap_or_default();
+    let ends = |length: usize| {
         let last = whole.len().checked_sub(length).and_then(|start| whole.get(start..));
         last.is_some_and(|last| last.iter().all(|&byte| byte == 0))
     };
-    match blocks.len() % BLOCK6 {
-        0 if ipv6 && !blocks.is_empty() => (BLOCK6, if zeros(BLOCK6) { BLOCK6 } else { 0 }),
-        BLOCK if ipv6 && zeros(BLOCK) => (BLOCK6, BLOCK),
-        _ => (BLOCK, if zeros(BLOCK) { BLOCK } else { 0 }),
+    let end = if ends(BLOCK) { BLOCK } else { 0 };
+    let end6 = if ends(BLOCK6) { BLOCK6 } else { end };
+    let listed = blocks.len().checked_sub(end6).and_then(|listed| blocks.get(..listed));
+    match listed {
+        Some(listed) if ipv6 && is_ipv6(listed, end6) => (BLOCK6, end6),
+        _ => (BLOCK, end),
     }
+}
+
+/// Whether these are Xash3D's blocks, before an end of this length: they divide so, and they are
+/// such addresses, or at least not the document's.
+fn is_ipv6(listed: &[u8], end: usize) -> bool {
+    let (blocks, rest) = listed.as_chunks::<BLOCK6>();
+    if !rest.is_empty() || blocks.is_empty() {
+        return rest.is_empty() && end == BLOCK6;
+    }
+    // Global, local, mapped and loopback addresses; no IPv4 address begins with 0.
+    let begins = |first: u8| matches!(first, 0x00 | 0x20..=0x3F | 0xFC..=0xFE);
+    let possible6 = |block: &[u8; BLOCK6]| begins(block[0]) && block[16..] != [0, 0];
+    let possible = |block: &[u8; BLOCK]| matches!(block[0], 1..224) && block[4..] != [0, 0];
+    blocks.iter().all(possible6) || !listed.as_chunks().0.iter().all(possible)
 }
 
 /// "The game server sends each master server "q" (71)."

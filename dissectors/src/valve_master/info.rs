@@ -1,7 +1,7 @@
 //! The info string of a challenge response: its keys, and the orders of the document's examples.
 
+use crate::kit::Set;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 
@@ -189,7 +189,7 @@ struct Seen<'a> {
     /// The values of the keys that are known.
     values: [Option<(&'a [u8], Span)>; 17],
     /// Keys that are not.
-    foreign: HashSet<&'a [u8]>,
+    foreign: Set<&'a [u8]>,
     /// The first thing wrong with the grammar.
     fault: Option<(&'static str, Span)>,
     order: Order,

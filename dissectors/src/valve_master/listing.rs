@@ -1,6 +1,6 @@
 //! What one socket has asked a master for, and got. It makes facts and knows no rules.
 
-use std::collections::HashSet;
+use crate::kit::Set;
 
 use crate::kit::{Budget, Limit, Mark, Side, Time};
 
@@ -204,7 +204,7 @@ impl Listing {
 /// The addresses of one listing so far.
 #[derive(Default)]
 struct Handed {
-    blocks: HashSet<[u8; 18]>,
+    blocks: Set<[u8; 18]>,
     /// Some did not fit.
     forgot: bool,
     /// They are an earlier listing's.

@@ -149,7 +149,11 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
 
     let Some(seed) = said.seed else { return };
     match &mut asked {
-        Asked::First { elsewhere } if seed != ZERO => *elsewhere = cx.book.stands_at(payload, seed),
+        // Where the master has spoken before, the listing may have begun here, before the capture.
+        Asked::First { elsewhere } if seed != ZERO => {
+            let seen = cx.flow.seen.get(payload.side.other().index());
+            *elsewhere = seen == Some(&false) && cx.book.stands_at(payload, seed);
+        }
         Asked::On { last, .. } if *last == Some(seed) => {
             cx.book.went_on(payload, seed, cx.settings.limits.remembered);
         }

@@ -130,7 +130,7 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         let side = side(flow, from);
         flow.seen[side.index()] = true;
         let facts = facts(flow, number);
-        watch.evidence(Evidence { began: flow.began, ..Evidence::default() });
+        watch.evidence(facts.evidence());
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut book,
@@ -163,6 +163,7 @@ fn facts(flow: &Flow, number: usize) -> FlowFacts {
         ends: flow.ends,
         began: flow.began,
         seen: flow.seen,
+        lossy: false,
         number: number as u32,
         transport: Transport::Udp,
     }
@@ -259,6 +260,7 @@ pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
         ends: [payload.from, payload.to],
         began: true,
         seen: [true, false],
+        lossy: false,
         number: 0,
         transport: Transport::Udp,
     };

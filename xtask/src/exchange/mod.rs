@@ -29,6 +29,9 @@
 //! | `s t u` | game servers | 10.0.0.2, 10.0.1.2, 10.0.2.2 | the [`Setting`]'s + digit |
 //! | `m n o` | master servers | 10.0.0.9, 10.0.1.9, 10.0.2.9 | the same |
 //!
+//! These are the hosts of [network](Setting::network) 0; those of the next are four above in the
+//! third byte, and so on.
+//!
 //! **Payload**, tokens that follow one another, each perhaps with `*N` for N times:
 //! hex digits in pairs (`FFFFFFFF`), `'text'` with `\n \r \t \0 \\ \' \xNN`, numbers
 //! `le16:N le32:N le64:N be16:N be32:N f32:X` (from the smallest signed to the largest unsigned),
@@ -92,6 +95,8 @@ pub struct Setting {
     pub link: Link,
     /// Hosts have IPv6 addresses: `fd00::` and their IPv4 address in the last four bytes.
     pub ipv6: bool,
+    /// Which hosts they are: conversations of different networks, 0 to 16383, share none.
+    pub network: u16,
 }
 
 impl Setting {
@@ -103,6 +108,7 @@ impl Setting {
             transport: Transport::Udp,
             link: Link::Ethernet,
             ipv6: false,
+            network: 0,
         }
     }
 

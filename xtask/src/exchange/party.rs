@@ -62,7 +62,9 @@ impl Party {
             Role::Server => (2, setting.port(transport)),
             Role::Master => (9, setting.port(transport)),
         };
-        let host = Ipv4Addr::new(10, 0, self.host, last);
+        assert!(setting.network < 1 << 14, "there is no network {}", setting.network);
+        let [high, low] = (setting.network << 2 | u16::from(self.host)).to_be_bytes();
+        let host = Ipv4Addr::new(10, high, low, last);
         let port = self.port.unwrap_or_else(|| base.saturating_add(u16::from(self.digit)));
         SocketAddr::new(address(host, setting.ipv6), port)
     }
@@ -101,6 +103,18 @@ mod tests {
         let setting = Setting { tcp_port: 28900, ipv6: true, ..Setting::udp(27015) };
         let address = Party::parse("n1").unwrap().address(&setting, Transport::Tcp);
         assert_eq!(address.to_string(), "[fd00::a00:109]:28901");
+    }
+
+    #[test]
+    fn networks_share_no_host() {
+        let host = |network| {
+            let setting = Setting { network, ..Setting::udp(1) };
+            Party::parse("u").unwrap().address(&setting, Transport::Udp).to_string()
+        };
+        assert_eq!(
+            [0, 1, 64, 16383].map(host),
+            ["10.0.2.2:1", "10.0.6.2:1", "10.1.2.2:1", "10.255.254.2:1"]
+        );
     }
 
     #[test]

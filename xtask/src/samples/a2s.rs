@@ -5,7 +5,7 @@ mod messages;
 use std::net::IpAddr;
 
 use crate::exchange::Setting;
-use crate::samples::{Sample, play, record};
+use crate::samples::{Sample, fill, play, record};
 use crate::wire::tunnel::{self, Gre};
 use crate::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, ethernet, ethertype};
 use messages::{
@@ -18,52 +18,52 @@ pub(super) const SAMPLES: &[Sample] = &[
         name: "a2s-info-players-rules.pcap",
         shows: "a good conversation with a Source server: info with a challenge and every field \
                 of the extra data, players, rules",
-        make: || pcap(include_str!("a2s-info-players-rules.txt"), &[]),
+        make: || pcap(include_str!("a2s-info-players-rules.txt")),
     },
     Sample {
         name: "a2s-documents-examples.pcap",
         shows: "the document's own bytes: the info answers of four games, a ping, a challenge",
-        make: || pcap(include_str!("a2s-documents-examples.txt"), &[]),
+        make: || pcap(include_str!("a2s-documents-examples.txt")),
     },
     Sample {
         name: "a2s-goldsrc.pcap",
         shows: "GoldSrc servers: the `m` info answer without and with the fields of a mod, rules \
                 split the GoldSrc way",
-        make: goldsrc,
+        make: || pcap(&goldsrc()),
     },
     Sample {
         name: "a2s-split-orange-box.pcap",
         shows: "players and rules split as the Orange Box engine does it, with Size",
-        make: orange_box,
+        make: || pcap(&orange_box()),
     },
     Sample {
         name: "a2s-split-old-source.pcap",
         shows: "rules split without Size, by a server of app 240 with protocol 7",
-        make: old_source,
+        make: || pcap(&old_source()),
     },
     Sample {
         name: "a2s-split-bzip2.pcap",
         shows: "rules compressed with bzip2 and split: with Size, and by an older engine without",
-        make: compressed,
+        make: || pcap(&compressed()),
     },
     Sample {
         name: "a2s-split-order.pcap",
         shows: "parts of split answers out of order, repeated, of two answers interleaved, and - a \
                 fault - one that never comes",
-        make: order,
+        make: || pcap(&order()),
     },
     Sample {
         name: "a2s-the-ship.pcap",
         shows: "The Ship: mode, witnesses and duration in the info, deaths and money behind the \
                 players",
-        make: || pcap(include_str!("a2s-the-ship.txt"), &[]),
+        make: || pcap(include_str!("a2s-the-ship.txt")),
     },
     Sample {
         name: "a2s-quirks.pcap",
         shows: "what real servers and clients do beside the document, faults and known forms: a \
                 challenge of 0, padding, two inner headers, texts, unknown messages, lists cut \
                 off, other charsets, bytes too many, several answers",
-        make: quirks,
+        make: || pcap(&quirks()),
     },
     Sample {
         name: "a2s-vlan-ipv6-fragments.pcapng",
@@ -81,8 +81,20 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port of Source servers.
 const SETTING: Setting = Setting::udp(27015);
 
-fn pcap(script: &str, parts: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    play(script, &SETTING, parts).pcap()
+/// The conversations that are as the document wants them.
+pub(super) fn conversations() -> Vec<(String, Setting)> {
+    let plain = [
+        include_str!("a2s-info-players-rules.txt"),
+        include_str!("a2s-documents-examples.txt"),
+        include_str!("a2s-the-ship.txt"),
+    ];
+    let plain = plain.map(str::to_owned).into_iter();
+    let filled = [goldsrc(), orange_box(), old_source(), compressed()];
+    plain.chain(filled).map(|script| (script, SETTING)).collect()
+}
+
+fn pcap(script: &str) -> Vec<u8> {
+    play(script, &SETTING, &[]).pcap()
 }
 
 /// Names the parts of a split answer, which must be as many as there are names.
@@ -91,12 +103,12 @@ fn named<'a>(names: &[&'a str], parts: Vec<Vec<u8>>) -> Vec<(&'a str, Vec<u8>)> 
     names.iter().copied().zip(parts).collect()
 }
 
-fn goldsrc() -> Vec<u8> {
+fn goldsrc() -> String {
     let rules = named(&["rules-0", "rules-1"], split_goldsrc(0x35, &rules_response(70, 1)));
-    pcap(include_str!("a2s-goldsrc.txt"), &rules)
+    fill(include_str!("a2s-goldsrc.txt"), &rules)
 }
 
-fn orange_box() -> Vec<u8> {
+fn orange_box() -> String {
     let mut parts = named(
         &["rules-0", "rules-1", "rules-2"],
         split_orange_box(0x0000_02D1, &rules_response(90, 2)),
@@ -105,16 +117,16 @@ fn orange_box() -> Vec<u8> {
         &["players-0", "players-1"],
         split_orange_box(0x0000_02D2, &player_response(64, 3)),
     ));
-    pcap(include_str!("a2s-split-orange-box.txt"), &parts)
+    fill(include_str!("a2s-split-orange-box.txt"), &parts)
 }
 
-fn old_source() -> Vec<u8> {
+fn old_source() -> String {
     let rules = split_old_source(0x0000_0C11, &rules_response(90, 4));
     let rules = named(&["rules-0", "rules-1", "rules-2"], rules);
-    pcap(include_str!("a2s-split-old-source.txt"), &rules)
+    fill(include_str!("a2s-split-old-source.txt"), &rules)
 }
 
-fn compressed() -> Vec<u8> {
+fn compressed() -> String {
     let mut parts = named(
         &["rules-0", "rules-1"],
         split_compressed(0x0000_07A1, Some(SPLIT_SIZE), &rules_response(120, 5)),
@@ -123,10 +135,10 @@ fn compressed() -> Vec<u8> {
         &["old-rules-0", "old-rules-1"],
         split_compressed(0x0000_0D33, None, &rules_response(120, 6)),
     ));
-    pcap(include_str!("a2s-split-bzip2.txt"), &parts)
+    fill(include_str!("a2s-split-bzip2.txt"), &parts)
 }
 
-fn order() -> Vec<u8> {
+fn order() -> String {
     let rules = |names: [&'static str; 3], id, seed| {
         named(&names, split_orange_box(id, &rules_response(90, seed)))
     };
@@ -138,16 +150,16 @@ fn order() -> Vec<u8> {
         split_orange_box(0x0000_0104, &player_response(64, 10)),
     ));
     parts.extend(rules(["missing-0", "missing-1", "missing-2"], 0x0000_0105, 11));
-    pcap(include_str!("a2s-split-order.txt"), &parts)
+    fill(include_str!("a2s-split-order.txt"), &parts)
 }
 
-fn quirks() -> Vec<u8> {
+fn quirks() -> String {
     let mut cut_off = player_response(64, 12);
     cut_off.truncate(1260);
     let doubled = [vec![0xFF; 4], rules_response(70, 13)].concat();
     let mut parts = named(&["doubled-0", "doubled-1"], split_orange_box(0x0000_0201, &doubled));
     parts.push(("cut-off", cut_off));
-    pcap(include_str!("a2s-quirks.txt"), &parts)
+    fill(include_str!("a2s-quirks.txt"), &parts)
 }
 
 fn vlan_ipv6_fragments() -> Vec<u8> {

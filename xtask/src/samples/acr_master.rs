@@ -19,6 +19,13 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
 ];
 
+const SETTING: Setting = Setting::tcp(80);
+
+/// The conversations that are as the document wants them.
+pub(super) fn conversations() -> Vec<(String, Setting)> {
+    vec![(include_str!("acr-master.txt").to_owned(), SETTING)]
+}
+
 fn pcap(script: &str) -> Vec<u8> {
-    play(script, &Setting::tcp(80), &[]).pcap()
+    play(script, &SETTING, &[]).pcap()
 }

@@ -38,6 +38,22 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port for heartbeats.
 const SETTING: Setting = Setting::udp(27900);
 
+/// The conversations that are as the document wants them.
+pub(super) fn conversations() -> Vec<(String, Setting)> {
+    let scripts =
+        [include_str!("gamespy1-heartbeat.txt"), include_str!("gamespy1-query.txt"), FETCH];
+    scripts.map(|script| (script.to_owned(), SETTING)).into()
+}
+
+/// A list like that of `gamespy1-list.pcap`, without what happens to its segments.
+const FETCH: &str = r"
+    0.000  m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'
+    0.020  c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+    0.021  c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'
+    0.040  m:28900 > c  tcp '\\ip\\203.0.113.1:7778'*50 '\\ip\\203.0.113.2:7778\\final\\' fin
+    0.041  c > m:28900  tcp fin
+";
+
 /// Bytes of a segment, few enough for a short list to need several.
 const SEGMENT: usize = 536;
 

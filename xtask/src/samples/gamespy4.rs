@@ -21,7 +21,7 @@ pub(super) const SAMPLES: &[Sample] = &[
         name: "gamespy4-minecraft.pcap",
         shows: "Minecraft's way: a masked session id, the full and the basic form; raw IP",
         make: || {
-            let setting = Setting { link: Link::Raw, ..Setting::udp(25565) };
+            let setting = Setting { link: Link::Raw, ..MINECRAFT };
             play(include_str!("gamespy4-minecraft.txt"), &setting, &[]).pcap()
         },
     },
@@ -35,6 +35,20 @@ pub(super) const SAMPLES: &[Sample] = &[
 
 /// The usual port of UT3 servers.
 const SETTING: Setting = Setting::udp(6500);
+
+/// The usual port of Minecraft servers.
+const MINECRAFT: Setting = Setting::udp(25565);
+
+/// The conversations that are as the document wants them.
+pub(super) fn conversations() -> Vec<(String, Setting)> {
+    let scripts = [
+        (include_str!("gamespy4-ut3.txt"), SETTING),
+        // How a packet travels is not this script's to say there.
+        (&include_str!("gamespy4-ut3-split.txt").replace("vlan=6", ""), SETTING),
+        (include_str!("gamespy4-minecraft.txt"), MINECRAFT),
+    ];
+    scripts.map(|(script, setting)| (script.to_owned(), setting)).into()
+}
 
 fn split() -> Vec<u8> {
     let setting = Setting { ipv6: true, ..SETTING };

@@ -16,6 +16,7 @@ use std::{fs, io};
 
 use crate::bytes::hex;
 use crate::exchange::{self, Setting};
+use crate::traffic::Conversation;
 use crate::wire::{Capture, PcapNg, TimedPacket};
 
 const PROTOCOLS: &[(&str, &[Sample])] = &[
@@ -47,6 +48,22 @@ impl Sample {
 /// All samples.
 pub fn all() -> impl Iterator<Item = &'static Sample> {
     PROTOCOLS.iter().flat_map(|(_, samples)| *samples)
+}
+
+/// The conversations of the samples that hold no faults, where they stand in a script.
+pub fn conversations() -> Vec<Conversation> {
+    let protocols = [
+        a2s::conversations(),
+        valve_master::conversations(),
+        gamespy4::conversations(),
+        gamespy1::conversations(),
+        acr_master::conversations(),
+    ];
+    let named = |(script, setting): (String, Setting)| {
+        let name = script.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Conversation { name: name.to_owned(), script, setting }
+    };
+    protocols.into_iter().flatten().map(named).collect()
 }
 
 /// Writes all files that have changed into the folder; returns their names.

@@ -41,6 +41,16 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port of Valve's masters.
 const SETTING: Setting = Setting::udp(27010);
 
+/// The conversations that are as the document wants them.
+pub(super) fn conversations() -> Vec<(String, Setting)> {
+    let scripts = [
+        include_str!("valve-master-list.txt"),
+        include_str!("valve-master-filters.txt"),
+        include_str!("valve-master-registration.txt"),
+    ];
+    scripts.map(|script| (script.to_owned(), SETTING)).into()
+}
+
 fn filters() -> Vec<u8> {
     let setting = Setting { link: Link::Sll2, ..SETTING };
     let nanoseconds = PcapFormat { precision: Precision::Nano, ..PcapFormat::default() };

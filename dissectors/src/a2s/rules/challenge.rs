@@ -64,7 +64,7 @@ pub(super) fn challenge_echo<S: Sink>(
 
 rule! {
     /// A server that gives data away without a challenge floods whomever an attacker names as the sender.
-    pub A2S023 "challenge-enforced" { severity: Error, who: Server, needs: Message,
+    pub A2S023 "challenge-enforced" { severity: Error, who: Server, needs: Interval,
         asks: "a player or rules request with -1 is answered by a challenge, not by data",
         cite: [(ServerQueries, "A2S_PLAYER, Request format", "to have the server response with S2C_CHALLENGE")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
@@ -94,7 +94,7 @@ pub(in crate::a2s) fn challenge_asked<S: Sink>(obsolete: bool, at: Span, sink: &
 
 rule! {
     /// Clients written by the document expect the info itself; since 2020 they must be ready for a challenge.
-    pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Message,
+    pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Interval,
         asks: "an info request is answered by info (by a challenge: later practice, not in the document)",
         cite: [(ServerQueries, "A2S_INFO, Response format", "")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
@@ -102,7 +102,7 @@ rule! {
 }
 rule! {
     /// Clients give up after a few rounds, and show the server as dead.
-    pub A2S027 "challenge-rounds" { severity: Warning, who: Server, needs: Message,
+    pub A2S027 "challenge-rounds" { severity: Warning, who: Server, needs: Interval,
         asks: "a valid challenge is not answered by yet another challenge more than 3 times in a row",
         cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE, Request format", "they will respond with a challenge value to use")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF

@@ -8,7 +8,7 @@ use crate::a2s::facts::Fact;
 
 rule! {
     /// A client that asked for one thing and gets another can use neither.
-    pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Message,
+    pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Interval,
         asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form)",
         cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
@@ -32,7 +32,7 @@ rule! {
 }
 rule! {
     /// Most clients drop what comes from an address they did not ask, and so do firewalls.
-    pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Message,
+    pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "the answer comes from the address and port that was asked (matched by challenge or split ID and time)",
         cite: [(ServerQueries, "Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",

@@ -229,7 +229,7 @@ pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: 
 
 rule! {
     /// Packets are told apart by the ID alone: where answers share one, a late packet spoils the next.
-    pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Message,
+    pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Interval,
         asks: "an ID is not used for two answers in one conversation",
         cite: [(ServerQueries, "Multi-packet Response", "Unique number assigned by server per answer.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
@@ -250,7 +250,7 @@ pub(in crate::a2s) fn split_id_unique<S: Sink>(unique: bool, id: u32, sink: &mut
 
 rule! {
     /// The layouts do not tell themselves apart: clients learn a server's once, and keep to it.
-    pub A2S053 "split-layout" { severity: Error, who: Server, needs: Message,
+    pub A2S053 "split-layout" { severity: Error, who: Server, needs: Interval,
         asks: "one server uses one split layout (GoldSrc, old Source, Orange Box)",
         cite: [(ServerQueries, "Multi-packet Response", "(Orange Box Engine and above only.)")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'

@@ -241,18 +241,14 @@ impl<S: Sink> Lab<S> {
                 ends: [from, to],
                 began: A2s::opens(bytes),
                 seen: [false; 2],
+                lossy: false,
                 number: 1,
                 transport: Transport::Udp,
             },
         });
         payload.side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
         flow.facts.seen[payload.side.index()] = true;
-        self.sink.evidence(Evidence {
-            vouched: self.vouched,
-            began: flow.facts.began,
-            lost,
-            ..Evidence::default()
-        });
+        self.sink.evidence(Evidence { vouched: self.vouched, lost, ..flow.facts.evidence() });
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut self.book,

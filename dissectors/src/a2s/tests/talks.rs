@@ -95,9 +95,13 @@ fn a_challenge_counts_for_the_address_and_not_for_the_port() {
     lab.packet(0.2, "10.0.0.1:50009", S, &bytes(INFO), false);
     lab.packet(0.2, "10.0.0.1:50009", S, &bytes("FFFFFFFF 56 4BA1D522"), false);
     assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 0]);
-    lab.packet(0.3, "10.0.1.1:50000", S, &bytes(INFO), false);
-    lab.packet(0.3, "10.0.1.1:50000", S, &bytes("FFFFFFFF 56 4BA1D522"), false);
-    assert_eq!(verdict(&lab, &rules::A2S022), [2, 1, 0]);
+    let other = "10.0.1.1:50000";
+    lab.packet(0.3, other, S, &bytes(INFO), false);
+    lab.packet(0.3, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
+    assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 1], "the server is not in the capture");
+    lab.packet(0.4, S, other, &bytes(INFO_ANSWER), false);
+    lab.packet(0.5, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
+    assert_eq!(verdict(&lab, &rules::A2S022), [2, 1, 1]);
 }
 
 #[test]

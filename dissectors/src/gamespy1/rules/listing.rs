@@ -68,7 +68,7 @@ pub(in crate::gamespy1) fn list_after_validate<S: Sink>(ok: bool, at: Span, sink
 
 rule! {
     /// The response proves one game: with it, the lists of others are not to be had.
-    pub GS1013 "list-game" { severity: Error, who: Client, needs: Message,
+    pub GS1013 "list-game" { severity: Error, who: Client, needs: Interval,
         asks: "the list is asked for the game that was validated",
         cite: [(Networks333, "Clients", "\\list\\gamename\\ut")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),

@@ -114,7 +114,7 @@ pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
 
 rule! {
     /// The challenge was for one server: the answer of another says nothing about it.
-    pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Message,
+    pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Interval,
         asks: "the answer has the port and the game name of the heartbeat",
         cite: [(Networks333, "Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
         right: registered!(),

@@ -159,6 +159,20 @@ fn the_master_closes_behind_the_list() {
 }
 
 #[test]
+fn a_master_alone_is_read_message_by_message() {
+    let words = format!(r"{CHALLENGE}\ip\1.2.3.4:7778\final\");
+    for cut in 1..words.len() {
+        let (front, back) = words.split_at(cut);
+        let mut lab = Lab::new();
+        master(&mut lab, 0.0, front.as_bytes(), false);
+        master(&mut lab, 0.1, back.as_bytes(), true);
+        lab.end(9.0);
+        assert_eq!(lab.names(), ["secure", "list_response"], "cut at {cut}");
+        assert!(!lab.codes().contains(&"GS1001".to_owned()), "cut at {cut}");
+    }
+}
+
+#[test]
 fn first_words() {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, br"\secure\XDWAOR", false);

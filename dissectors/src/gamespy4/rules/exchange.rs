@@ -5,7 +5,7 @@ use crate::rule;
 
 rule! {
     /// The timestamp is the only thing that tells a client which of its requests is answered.
-    pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Message,
+    pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Interval,
         asks: "an answer repeats the request's 4 timestamp bytes",
         cite: [(Ut3Query, "Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
                (Ut3Query, "Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
@@ -26,7 +26,7 @@ rule! {
         asks: "no info request without a challenge given to that client's address and port before",
         cite: [(Ut3Query, "UT3 query protocol", "Client sends new request to Server, including said number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
-        wrong: "0.00 c > s  FEFD09 10203040\n0.01 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.02 s > c  09 10203040 '7\\0'" }
+        wrong: "0.00 c > s  FEFD09 10203040\n0.01 s > c  00112233445566  # the game's own traffic\n0.02 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.03 s > c  09 10203040 '7\\0'" }
 }
 rule! {
     /// A server that answers whatever the challenge is amplifies forged requests.

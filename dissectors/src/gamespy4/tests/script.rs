@@ -45,6 +45,7 @@ fn bytes(payload: &str) -> Vec<u8> {
     while let Some(first) = rest.chars().next() {
         match first {
             ' ' => rest = &rest[1..],
+            '#' => break,
             '\'' => {
                 let end = rest[1..].find('\'').unwrap() + 1;
                 all.extend(rest[1..end].replace("\\0", "\0").bytes());

@@ -19,7 +19,7 @@ rule! {
         asks: "an info string is sent only after a challenge",
         cite: [(ValveMaster, "Challenge response", "After receiving the challenge packet, the game server then sends its challenge information")],
         right: joined!(goldsrc!("1339895702")),
-        wrong: concat!("0.00 s:27015 > m  71\n0.01 s:27015 > m  ", goldsrc!("1339895702"), "\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702") }
+        wrong: concat!("0.00 s:27015 > m  71\n0.01 m > s:27015  FFFFFFFF 63 20 '10.0.0.1:50000'  # a notice, no challenge\n0.02 s:27015 > m  ", goldsrc!("1339895702"), "\n0.03 m > s:27015  FFFFFFFF 730A le32:1339895702") }
 }
 rule! {
     /// Too seldom, and the master forgets the server; too often, and it is taken for a flood.
@@ -100,7 +100,7 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
 
 rule! {
     /// The two engines end their quit differently, and masters for the one need not read the other's.
-    pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Message,
+    pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Interval,
         asks: "the form of the quit is that of the engine the info string shows",
         cite: [(ValveMaster, "Quit", "")],
         right: registered!("9.00 s:27015 > m  62 0A"),

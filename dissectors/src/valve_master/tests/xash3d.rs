@@ -102,6 +102,27 @@ fn over_ipv6_blocks_have_18_bytes() {
 }
 
 #[test]
+fn the_document_s_blocks_over_ipv6_are_told_from_xash3d_s() {
+    let (client, master) = ("[fd00::1]:50000", "[fd00::9]:27010");
+    let servers = ["192.0.2.1:27015", "192.0.2.2:27015", "192.0.2.3:27015", "203.0.113.4:27015"];
+    for (count, ended) in [(0, true), (2, true), (3, false), (3, true), (4, true)] {
+        let bytes = reply(&servers[..count], ended);
+        let steps =
+            [(0, client, master, &query("0.0.0.0:0", "")[..]), (9, master, client, &bytes[..])];
+        let outcome = converse(&steps, 9000);
+        assert_eq!(outcome.findings.len(), 0, "{count} {ended}: {:?}", outcome.findings);
+    }
+    // An address all of whose bytes could be the document's blocks, too; and an empty list.
+    let address = hex("FFFFFFFF 660A 2A0104F80C170B8F0203040506070809 6987 000000000000");
+    let empty = hex("FFFFFFFF 660A 000000000000000000000000000000000000");
+    for bytes in [address, empty] {
+        let steps =
+            [(0, client, master, &query("0.0.0.0:0", "")[..]), (9, master, client, &bytes[..])];
+        assert_eq!(converse(&steps, 9000).noted(), ["VM011"]);
+    }
+}
+
+#[test]
 fn a_master_announces_a_client() {
     let (message, lines) = shown(b"\xff\xff\xff\xffc 127.0.0.1:33974");
     assert_eq!(message, "nat_notice");
