@@ -41,7 +41,7 @@ impl Default for Limits {
             fragments_bytes: fragments.total,
             stream_bytes: streams.stream,
             streams_bytes: streams.total,
-            unfinished_bytes: 64 << 20,
+            unfinished_bytes: 16 << 20,
             protocols: kit::Limits::default(),
             fields: Tree::MOST,
             depth: Tree::DEEPEST,

@@ -68,7 +68,7 @@ impl Default for Options {
             complete: false,
             verify_checksums: false,
             flows: 1 << 22,
-            unfinished_bytes: 64 << 20,
+            unfinished_bytes: 16 << 20,
             fragments: FragmentLimits::default(),
             streams: tcp::Limits::default(),
             // Three heartbeats of a game server: one that is overdue still finds its flow.
