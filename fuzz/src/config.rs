@@ -9,7 +9,10 @@ use gamewire::text::is_hidden;
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::read(Path::new("gamewire.toml"), text) {
-        Ok(config) => assert!(config.ignores.iter().all(|ignored| !ignored.reason.is_empty())),
+        Ok(config) => {
+            let (_, warnings) = config.ignores(gamewire::config::today());
+            assert!(warnings.iter().all(|warning| !warning.contains(is_hidden)), "{warnings:?}");
+        }
         Err(error) => {
             let said = error.to_string();
             assert!(said.starts_with("gamewire.toml:"), "{said}");

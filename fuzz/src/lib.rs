@@ -5,6 +5,7 @@
 //! them in the program `fuzz`; the test of this crate replays `fuzz/corpus`, so that what was found
 //! once stays mended. [`seeds`] makes the inputs that fuzzing begins with.
 
+mod baseline;
 mod capture;
 mod config;
 mod conversation;
@@ -42,6 +43,7 @@ const FIXED: &[(&str, Reads)] = &[
     ("stream", stream::run),
     ("split", split::run),
     ("config", config::run),
+    ("baseline", baseline::run),
     ("program", program::run),
 ];
 

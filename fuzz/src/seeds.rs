@@ -60,6 +60,7 @@ pub fn all() -> io::Result<Seeds> {
     }
     answers(&mut seeds);
     seeds.insert("config/all-keys".to_owned(), CONFIG.as_bytes().to_vec());
+    seeds.insert("baseline/one-finding".to_owned(), BASELINE.as_bytes().to_vec());
     Ok(seeds)
 }
 
@@ -256,6 +257,10 @@ const CONFIG: &str = "fail-on = \"warning\"\ncomplete = true\nrequire = [\"A2S02
     decode-as = [\"udp.port==27999,a2s\"]\n[severity]\nA2S030 = \"note\"\n\
     [[ignore]]\nrule = \"A2S005\"\nhost = \"10.0.0.2\"\nreason = \"known\"\nuntil = 2030-01-31\n\
     [tolerances]\nanswer-timeout = \"5s\"\n";
+
+/// A baseline of one finding.
+const BASELINE: &str = "{\"version\": 1, \"findings\": [{\"rule\": \"A2S030\", \"who\": \"server\", \
+    \"protocol\": \"a2s\", \"message\": \"player_response\", \"detail\": \"Num Players says #\"}]}\n";
 
 /// Answers to split, in every layout, plain and compressed; and segments to reassemble.
 fn answers(seeds: &mut Seeds) {
