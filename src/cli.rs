@@ -9,6 +9,7 @@ use dissectors::kit::{Rule, Severity, Who};
 use crate::check::{Host, rule, severity};
 use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key, nanoseconds};
 use crate::flows::DecodeAs;
+use crate::limits;
 use crate::live;
 use crate::report::paint::Choice;
 
@@ -17,12 +18,15 @@ use crate::report::paint::Choice;
 /// Valve master server, A2S server queries, GameSpy 4 (UT3), the GameSpy text protocol and the
 /// AssaultCube Reloaded master are told by their content, on any port.
 #[derive(Debug, Parser)]
-#[command(name = "gamewire", version, max_term_width = 100)]
+#[command(name = "gamewire", version = VERSION, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// The version, and the commit it was built from where that is known.
+pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -37,6 +41,26 @@ pub enum Command {
     Rules(Rules),
     /// Say what a rule asks, where the document says so, and why it matters
     Explain(Explain),
+    /// Write the manual page, of gamewire or of one of its commands
+    Man(Man),
+    /// Write what makes a shell complete commands and options
+    Completions(Completions),
+}
+
+/// `gamewire man`.
+#[derive(Args, Debug)]
+pub struct Man {
+    /// Whose page; gamewire's own if not said
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+}
+
+/// `gamewire completions`.
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 impl Command {
@@ -46,7 +70,9 @@ impl Command {
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
-            Command::Rules(_) | Command::Explain(_) => None,
+            Command::Rules(_) | Command::Explain(_) | Command::Man(_) | Command::Completions(_) => {
+                None
+            }
         }
     }
 }
@@ -235,6 +261,9 @@ pub struct Input {
     /// Judge IP, UDP and TCP checksums (network cards fill them in late, so captures lie)
     #[arg(long)]
     pub verify_checksums: bool,
+    /// Set a bound on memory or length, such as flows=1000 or inflated=4M: docs/limits.md has all
+    #[arg(long, value_name = "NAME=N")]
+    pub limit: Vec<limits::Setting>,
     /// A GameSpy game's secret key, to check validate codes
     #[arg(long, value_name = "GAME=KEY", value_parser = gamespy_key)]
     pub gamespy_key: Vec<Given>,
@@ -267,7 +296,7 @@ pub struct Sniffing {
     /// Not what is for other hosts
     #[arg(short = 'p', long, requires = "interface")]
     pub no_promiscuous: bool,
-    /// What the kernel buffers, in KiB: of each packet, room for as many bytes as are kept
+    /// What the kernel buffers, in KiB
     #[arg(short = 'B', long, value_name = "KIB", requires = "interface", default_value_t = 65_536,
         value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
     pub buffer_size: u32,

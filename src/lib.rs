@@ -16,6 +16,7 @@
 //! - [`check`] turns judgements into verdicts.
 //! - [`report`] writes what a view was told: text, JSON, tables.
 //! - [`config`] reads what a project has settled for all its runs: `gamewire.toml`.
+//! - [`limits`] names every bound that a user can set.
 //! - [`commands`] are what users type; [`cli`] is how they type it.
 //!
 //! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
@@ -26,6 +27,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod flows;
+pub mod limits;
 pub mod live;
 pub mod net;
 pub mod report;
@@ -80,6 +82,8 @@ pub fn run(
         }
         Command::Rules(rules) => commands::rules::list(rules, out),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
+        Command::Man(man) => commands::manual::page(man, out),
+        Command::Completions(shell) => commands::manual::completions(shell, out),
     };
     ended(ran.map(|()| RAN), out, err)
 }
@@ -96,19 +100,15 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
 }
 
 /// Help goes to the output, a mistake to the errors; both keep their colours on a terminal only.
-fn usage<'w>(
-    error: &clap::Error,
-    out: &'w mut dyn Write,
-    err: &'w mut dyn Write,
-    terminal: Terminal,
-) -> u8 {
-    let (to, terminal, code) =
-        if error.use_stderr() { (err, terminal.err, UNUSABLE) } else { (out, terminal.out, RAN) };
+fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> u8 {
     let text = error.render();
-    let written = if terminal { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") };
-    match written.and_then(|()| to.flush()) {
-        Ok(()) => code,
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
-        Err(_) => UNUSABLE,
+    let show = |to: &mut dyn Write, is_terminal: bool| {
+        if is_terminal { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") }
+    };
+    if error.use_stderr() {
+        show(err, terminal.err).ok();
+        return UNUSABLE;
     }
+    let shown = show(out, terminal.out).map(|()| RAN).map_err(Failure::Output);
+    ended(shown, out, err)
 }

@@ -163,3 +163,31 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         assert_eq!((run.status.code(), err.as_str()), (Some(code), ""), "{args:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn two_where_the_disk_is_full() {
+    let project = project("full");
+    for args in [
+        &["dissect", "-l"][..],
+        &["dissect", "--format", "json"],
+        &["check"],
+        &["check", "--format", "sarif"],
+        &["flows", "--format", "csv"],
+        &["rules"],
+        &["man"],
+        &["completions", "zsh"],
+        &["--help"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+        command.args(args).stdout(Stdio::from(full)).stderr(Stdio::piped());
+        if matches!(args.first(), Some(&("dissect" | "check" | "flows"))) {
+            command.arg(project.path("good.pcap"));
+        }
+        let ran = command.output().expect("the binary runs");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.lines().count() == 1 && said.contains("No space left"), "{args:?}: {said}");
+    }
+}

@@ -39,6 +39,8 @@ fn nothing_is_claimed_in_captures_of_other_protocols() {
         let path = file.to_string_lossy().into_owned();
         let run = gamewire(["dissect", "--format", "json", &path]);
         assert!(run.code == 0 || run.code == 2, "{path}: exit {}", run.code);
+        let checked = gamewire(["check", "--no-config", "--verify-checksums", &path]);
+        assert!(checked.code < 3 && (checked.code == 2) == (run.code == 2), "{path}");
         if path.ends_with("source_engine.pcap") {
             requests = run.out.matches(r#""message":"info_request""#).count();
             assert_eq!(run.out.lines().count(), requests);

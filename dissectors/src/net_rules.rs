@@ -85,6 +85,17 @@ rule! {
         wrong: "" }
 }
 
+rule! {
+    /// Whoever writes a capture could otherwise choose how much memory and time reading it takes. What was left out for it was not judged: raise the limit that the finding names with --limit and look again.
+    pub NET011 "limit-met" { severity: Note, who: Capture, needs: Message,
+        asks: "nothing was left out for a limit on memory or length",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  FEFFFFFF 01000080 01 00 E004 D3C81000 00000000 425A6839314159265359B56577EA002A27C588E00002000402844002000008A0003100D34D022A68D07A92B5EBBEE39D8828A01980228A011AF8BB9229C28485AB2BBF50" }
+}
+
 /// All of them, by code.
-pub static ALL: &[&Rule] =
-    &[&NET001, &NET002, &NET003, &NET004, &NET005, &NET006, &NET007, &NET008, &NET009, &NET010];
+pub static ALL: &[&Rule] = &[
+    &NET001, &NET002, &NET003, &NET004, &NET005, &NET006, &NET007, &NET008, &NET009, &NET010,
+    &NET011,
+];

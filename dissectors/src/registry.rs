@@ -74,8 +74,23 @@ macro_rules! protocols {
                 }
 
                 /// See [`Protocol::frame`].
-                pub fn frame(&mut self, side: Side, unread: &Unread<'_>) -> Framed {
-                    match self { $(Talk::$name(talk) => $protocol::frame(talk, side, unread)),+ }
+                #[allow(clippy::too_many_arguments, reason = "the context's parts, and the bytes")]
+                pub fn frame(
+                    &mut self,
+                    books: &mut Books,
+                    flow: FlowFacts,
+                    settings: &Settings,
+                    budget: &mut Budget,
+                    side: Side,
+                    unread: &Unread<'_>,
+                ) -> Framed {
+                    match self {
+                        $(Talk::$name(talk) => {
+                            let book = &mut books.$name;
+                            let mut cx = Context { talk, book, flow, settings, budget };
+                            $protocol::frame(&mut cx, side, unread)
+                        }),+
+                    }
                 }
 
                 /// See [`Protocol::closed`].

@@ -18,7 +18,7 @@ mod tests;
 mod zstd;
 
 pub use error::{CaptureError, Notice};
-pub use open::{open, open_merged};
+pub use open::{open, open_merged, open_stream};
 
 use crate::net::LinkType;
 

@@ -43,6 +43,17 @@ pub fn open_merged(paths: &[PathBuf]) -> Result<Box<dyn Packets + Send>, Capture
     Ok(Box::new(Merge::new(files.collect::<Result<_, _>>()?)))
 }
 
+/// Reads a capture from anything that yields bytes; notices and errors call it `name`.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_stream(
+    name: &Path,
+    reader: Box<dyn Read + Send>,
+) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    recognized(name, 0, Input::stream(reader))
+}
+
 fn open_as(path: &Path, file: u32) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
         return recognized(path, file, Input::stream(Box::new(io::stdin())));

@@ -41,8 +41,8 @@ pub enum BaselineError {
         error: io::Error,
     },
     /// The file is no baseline.
-    #[error("{}: this is no baseline: {what}; --write-baseline writes one",
-        escaped(&file.to_string_lossy()))]
+    #[error("{}: this is no baseline: {}; --write-baseline writes one",
+        escaped(&file.to_string_lossy()), escaped(what))]
     Wrong {
         /// Which file.
         file: PathBuf,

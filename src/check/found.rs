@@ -28,7 +28,8 @@ pub struct Found {
     pub party: Option<SocketAddr>,
     /// The flow's number; 0 for none.
     pub flow: u32,
-    /// The packets it is about, the last one the one that completed the message.
+    /// The packets it is about, the last one the one that completed the message; none where no
+    /// packet shows it.
     pub frames: Vec<u64>,
     /// When that was.
     pub time: Time,
@@ -73,7 +74,7 @@ impl Found {
         let message = message.filter(|_| finding.mark.is_none());
         let (frames, time, side) = match (&message, finding.mark) {
             (Some((_, payload)), _) => (frames(payload), payload.time, payload.side),
-            (None, Some(mark)) => (vec![mark.frame], mark.time, mark.side),
+            (None, Some(mark)) => (named(mark.frame), mark.time, mark.side),
             (None, None) => (Vec::new(), Time(0), Side::First),
         };
         let mut roles = scene.roles;
@@ -107,6 +108,14 @@ impl Found {
     /// The packet that it is about: the last of its frames; 0 for none.
     pub fn frame(&self) -> u64 {
         self.frames.last().copied().unwrap_or(0)
+    }
+
+    /// Which packet it is about, in words.
+    pub fn place(&self) -> String {
+        match self.frame() {
+            0 => "no packet".to_owned(),
+            frame => format!("frame {frame}"),
+        }
     }
 
     /// Which kind of party is at fault.
@@ -152,6 +161,11 @@ fn frames(payload: &Payload<'_>) -> Vec<u64> {
     frames.sort_unstable();
     frames.dedup();
     frames
+}
+
+/// What is found before the first packet, and what did not happen, is in no packet.
+fn named(frame: u64) -> Vec<u64> {
+    if frame == 0 { Vec::new() } else { vec![frame] }
 }
 
 fn excerpt(bytes: &[u8], start: usize, end: usize) -> Excerpt {

@@ -116,6 +116,7 @@ impl Checker {
             && match rule.slug {
                 "file-cut" => !self.cut,
                 "capture-drops" => !self.drops,
+                "limit-met" => self.judge.counts(rule).failed == 0,
                 _ => false,
             }
     }

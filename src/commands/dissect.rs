@@ -10,6 +10,7 @@ use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
 use crate::commands::read::{Command, read};
 use crate::commands::{Failure, painted};
+use crate::limits::Limits;
 use crate::net::Tunnels;
 use crate::report::json::Json;
 use crate::report::text::{Detail, Text};
@@ -48,8 +49,10 @@ pub fn run(
         out,
         error: None,
     };
+    let limits = Limits::with(&args.input.limit);
+    let tree = Tree::bounded(limits.fields, limits.depth);
     let judge = Judge::new(config.severities.clone());
-    let mut dissecting = Dissecting { show: Show { judge, ..Show::new(audience) } };
+    let mut dissecting = Dissecting { show: Show { judge, tree, ..Show::new(audience) } };
     read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out)
 }
 

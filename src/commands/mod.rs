@@ -3,6 +3,7 @@
 pub mod check;
 pub mod dissect;
 pub mod flows;
+pub mod manual;
 mod read;
 pub mod rules;
 mod sniff;
@@ -24,6 +25,14 @@ pub enum Failure {
     /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// There is no such command.
+    #[error("there is no command `{name}`; there are {known}")]
+    NoCommand {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// The baseline cannot be read or written.
     #[error("{0}")]
     Baseline(#[from] BaselineError),

@@ -10,6 +10,7 @@ use crate::cli::Input;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
+use crate::limits::Limits;
 use crate::live::FileFilter;
 use crate::session::{Options, Session, View};
 
@@ -146,13 +147,13 @@ fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
         ..config.settings.clone()
     };
     let defaults = Options::default();
-    Ok(Options {
+    Ok(Limits::with(&input.limit).options(Options {
         identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
         settings,
         verify_checksums: input.verify_checksums,
         idle: config.flow_idle.unwrap_or(defaults.idle),
         ..defaults
-    })
+    }))
 }
 
 fn keys(

@@ -75,7 +75,7 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// The file says something that cannot be.
-    #[error("{}:{line}: {what}", escaped(&file.to_string_lossy()))]
+    #[error("{}:{line}: {}", escaped(&file.to_string_lossy()), escaped(what))]
     Wrong {
         /// Which file.
         file: PathBuf,

@@ -34,6 +34,9 @@ const QUEUE: usize = 64 << 20;
 /// How long a wait takes at most: then signals and clocks are looked at.
 const LONGEST_TURN: Duration = Duration::from_millis(100);
 
+/// Milliseconds after which packets are handed on, at the latest.
+const HANDED_ON: i32 = 10;
+
 /// How far behind the clock packets may still be on their way from the kernel, in nanoseconds.
 const ON_THE_WAY: i64 = 1_000_000_000;
 
@@ -327,7 +330,7 @@ fn device(library: &Arc<Library>, request: &Request) -> Result<Handle, LiveError
         snaplen: number(request.snaplen),
         promiscuous: request.promiscuous,
         buffer: request.buffer.map(number),
-        timeout: LONGEST_TURN.as_millis() as i32,
+        timeout: HANDED_ON,
     };
     let device = request.interface.clone();
     Handle::open(library, &request.interface, opening).map_err(|refusal| match refusal {

@@ -55,6 +55,6 @@ impl FragmentLimits {
 
 impl Default for FragmentLimits {
     fn default() -> Self {
-        Self { timeout: 30_000_000_000, source: 4 << 20, total: 64 << 20 }
+        Self { timeout: 30_000_000_000, source: 4 << 20, total: 16 << 20 }
     }
 }

@@ -11,26 +11,28 @@
 //! knows no output and no file.
 
 mod memory;
+mod recording;
 mod stream;
 mod view;
 
 use dissectors::kit::{
-    Budget, Evidence, FlowFacts, Mark, Payload, Piece, Rule, Settings, Side, Span, Time, Transport,
+    Budget, Evidence, FlowFacts, Payload, Piece, Rule, Settings, Side, Span, Time, Transport,
 };
-use dissectors::net_rules::{NET001, NET002, NET003, NET004, NET005, NET008, NET009, NET010};
+use dissectors::net_rules::{NET001, NET004, NET005, NET008, NET011};
 use dissectors::{Books, Id};
 
-use crate::capture::{Notice, Packet};
+use crate::capture::Packet;
 use crate::flows::table::Slot;
 use crate::flows::{Flow, Identifier, Key, State, Table};
 use crate::net::ip_defrag::{Event, EventKind};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
+use crate::net::tcp;
 use crate::net::{
-    Datagram, Defragmenter, FrameRef, Ip, Outcome, Tunnels, Whole, checksum, decode,
-    decode_ip_payload,
+    Datagram, Defragmenter, FrameRef, Ip, Outcome, Tunnels, Whole, decode, decode_ip_payload,
 };
 
 use memory::{Deadlines, Incomplete, Ports};
+use recording::told;
 pub use stream::Stream;
 pub use view::{Scene, Told, View};
 
@@ -49,6 +51,10 @@ pub struct Options {
     pub flows: usize,
     /// Bytes that unfinished answers may hold, over all flows.
     pub unfinished_bytes: usize,
+    /// What open IP fragments may hold, and for how long.
+    pub fragments: FragmentLimits,
+    /// What TCP connections may hold.
+    pub streams: tcp::Limits,
     /// A flow that is silent for so long, in nanoseconds, has ended.
     pub idle: i64,
 }
@@ -61,7 +67,9 @@ impl Default for Options {
             complete: false,
             verify_checksums: false,
             flows: 1 << 22,
-            unfinished_bytes: 64 << 20,
+            unfinished_bytes: 16 << 20,
+            fragments: FragmentLimits::default(),
+            streams: tcp::Limits::default(),
             // Three heartbeats of a game server: one that is overdue still finds its flow.
             idle: 900_000_000_000,
         }
@@ -108,10 +116,9 @@ impl Session {
         let budget = Budget::new(options.unfinished_bytes);
         Session {
             table: Table::new(options.flows),
-            options,
-            defragmenter: Defragmenter::new(FragmentLimits::default()),
+            defragmenter: Defragmenter::new(options.fragments),
             fragment_events: Vec::new(),
-            streams: stream::Streams::default(),
+            streams: stream::Streams::new(options.streams),
             books: Books::default(),
             budget,
             deadlines: Deadlines::default(),
@@ -125,6 +132,7 @@ impl Session {
             numbered: 0,
             unknown_links: 0,
             digits: 6,
+            options,
         }
     }
 
@@ -158,6 +166,7 @@ impl Session {
         let outcome = decode(packet.link, packet.data, packet.original_length);
         let time = Time(packet.time);
         self.outcome(outcome, time, Recorded::Here, 0, view);
+        self.limits_met(time, view);
         for (rule, ok, detail) in std::mem::take(&mut self.headers) {
             self.about_packet(rule, ok, time, view, detail);
         }
@@ -179,31 +188,6 @@ impl Session {
         self.elapse(view);
     }
 
-    /// Something was said about the recording itself.
-    pub fn notice<V: View>(&mut self, notice: &Notice, view: &mut V) {
-        let rule = match notice {
-            Notice::Drops { .. } => &NET010,
-            Notice::FileCut { .. }
-            | Notice::FileShrank { .. }
-            | Notice::BrokenBlock { .. }
-            | Notice::ReadError { .. } => &NET009,
-            Notice::TimeOutOfRange { .. } => return,
-        };
-        self.incomplete.anywhere = true;
-        view.scene(&Scene {
-            protocol: None,
-            flow: NOWHERE,
-            roles: [None; 2],
-            packet: (self.frame, self.offset),
-            digits: self.digits,
-            tunnels: Tunnels::default(),
-        });
-        let mark =
-            Mark { frame: self.frame, time: self.now.max(Time(0)), length: 0, side: Side::First };
-        view.recalled(rule, false, Evidence::default(), &mark, || notice.to_string());
-        view.settle();
-    }
-
     /// The capture is over: what is open is judged.
     pub fn finish<V: View>(&mut self, view: &mut V) {
         self.defragmenter.finish(&mut self.fragment_events);
@@ -211,6 +195,7 @@ impl Session {
         for slot in self.table.in_order() {
             self.end_flow(slot, view);
         }
+        self.limits_met(self.now, view);
     }
 
     fn outcome<V: View>(
@@ -270,75 +255,6 @@ impl Session {
             // It may have been anybody's.
             Outcome::Snapped => self.incomplete.anywhere = true,
             Outcome::Other | Outcome::Malformed(_) => {}
-        }
-    }
-
-    /// Tells what no message of the packet at hand has told.
-    fn about_packet<V: View>(
-        &self,
-        rule: &'static Rule,
-        ok: bool,
-        time: Time,
-        view: &mut V,
-        detail: String,
-    ) {
-        let (digits, tunnels) = (self.digits, Tunnels::default());
-        view.scene(&Scene {
-            protocol: None,
-            flow: NOWHERE,
-            roles: [None; 2],
-            packet: (self.frame, self.offset),
-            digits,
-            tunnels,
-        });
-        let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        view.recalled(rule, ok, Evidence::default(), &mark, || detail);
-        view.settle();
-    }
-
-    fn checksums(&mut self, outcome: &Outcome<'_>) {
-        let sums = checksum::verify(outcome);
-        for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
-            match verdict {
-                checksum::Verdict::NotJudged => {}
-                checksum::Verdict::Right => self.headers.push((rule, true, String::new())),
-                checksum::Verdict::Wrong { found, expected } => {
-                    let detail =
-                        format!("the checksum is {found:#06x}, the bytes give {expected:#06x}");
-                    self.headers.push((rule, false, detail));
-                }
-            }
-        }
-    }
-
-    fn fragment_events<V: View>(&mut self, view: &mut V) {
-        for event in std::mem::take(&mut self.fragment_events) {
-            let rule = match &event.kind {
-                EventKind::Overlap { .. } => &NET004,
-                EventKind::Missing { .. } => {
-                    self.incomplete.insert(event.ip.source, event.ip.destination);
-                    &NET005
-                }
-                EventKind::Malformed(_) => &NET008,
-            };
-            let mark = Mark {
-                frame: event.at.frame,
-                time: Time(event.at.time),
-                length: 0,
-                side: Side::First,
-            };
-            let ends = [event.ip.source, event.ip.destination].map(|ip| (ip, 0).into());
-            let flow = FlowFacts { ends, ..NOWHERE };
-            view.scene(&Scene {
-                protocol: None,
-                flow,
-                roles: [None; 2],
-                packet: (self.frame, self.offset),
-                digits: self.digits,
-                tunnels: event.ip.tunnels,
-            });
-            view.recalled(rule, false, Evidence::default(), &mark, || told(&event));
-            view.settle();
         }
     }
 
@@ -461,6 +377,11 @@ impl Session {
     fn make_room<V: View>(&mut self, view: &mut V) {
         while self.table.is_full() {
             let Some(slot) = self.table.stalest() else { return };
+            if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
+                let detail =
+                    format!("the limit flows, {}, was met: a flow ends early", self.options.flows);
+                self.about_packet(&NET011, false, self.now, view, detail);
+            }
             self.end_flow(slot, view);
         }
     }
@@ -568,23 +489,6 @@ impl Session {
         {
             view.flow_ended(&flow.row(self.digits));
         }
-    }
-}
-
-/// What happened to a fragmented datagram, in words.
-fn told(event: &Event) -> String {
-    let datagram = format!("datagram {:#06x}", event.identification);
-    match &event.kind {
-        EventKind::Overlap { differs } => {
-            let how = if *differs { "other bytes" } else { "the same bytes" };
-            format!("fragments of {datagram} overlap, with {how}; the first copy counts")
-        }
-        EventKind::Missing { frames, held, length, .. } => {
-            let of = length.map_or(String::new(), |length| format!(" of {length}"));
-            let count = frames.len();
-            format!("{datagram} never became whole: {count} fragments with {held}{of} bytes came")
-        }
-        EventKind::Malformed(malformed) => malformed.to_string(),
     }
 }
 

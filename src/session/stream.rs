@@ -4,7 +4,7 @@ use dissectors::kit::{
     Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time,
     Transport, Unread,
 };
-use dissectors::net_rules::{NET006, NET007};
+use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
 use super::{Options, Recorded, Scene, Session, View, key};
@@ -12,7 +12,7 @@ use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
 use crate::flows::{Flow, State};
 use crate::net::tcp::{
-    Budget, Connection, End, Event, Flags, Kind, Limits, Next, Reader, Run, Way,
+    Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
 use crate::net::{Segment, Tunnels};
 
@@ -55,9 +55,9 @@ pub(super) struct Streams {
     budget: Budget,
 }
 
-impl Default for Streams {
-    fn default() -> Streams {
-        Streams { budget: Budget::new(Limits::default()) }
+impl Streams {
+    pub(super) fn new(limits: Limits) -> Streams {
+        Streams { budget: Budget::new(limits) }
     }
 }
 
@@ -249,7 +249,12 @@ impl<V: View> Reader for Reading<'_, V> {
                 (&NET006, format!("{missing} bytes are missing at sequence number {sequence}"))
             }
             Kind::Limit { limit, dropped } => {
-                (&NET006, format!("{dropped} bytes were dropped at the limit {limit:?}"))
+                let name = match limit {
+                    Limit::Stream => "the limit stream-bytes was met",
+                    Limit::Total => "the limit streams-bytes was met",
+                    Limit::Ranges => "a stream is in too many pieces",
+                };
+                (&NET011, format!("{name}: {dropped} bytes were dropped"))
             }
             Kind::OverlapDiffers { sequence, original } => {
                 let at = format!("from sequence number {sequence} on");
@@ -311,6 +316,7 @@ impl<V: View> Reading<'_, V> {
     /// Reads one message, or passes over what is none. Returns how many bytes it took.
     fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
         let bytes = run.bytes();
+        let facts = self.flow.facts();
         let Some(talk) = &mut self.speech.talk else { return 0 };
         if bytes.is_empty() {
             return 0;
@@ -320,7 +326,9 @@ impl<V: View> Reading<'_, V> {
         let heard = std::mem::replace(&mut self.speech.heard[side.index()], true);
         let after_gap = run.after_gap() || !heard && !run.began();
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
-        let length = match talk.frame(side, &unread) {
+        let (books, settings, budget) =
+            (&mut *self.books, &self.options.settings, &mut *self.unfinished);
+        let length = match talk.frame(books, facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => return length.clamp(1, bytes.len()),
             Framed::More => {

@@ -14,6 +14,7 @@
 
 pub mod bytes;
 pub mod exchange;
+pub mod mutate;
 pub mod samples;
 pub mod traffic;
 pub mod wire;

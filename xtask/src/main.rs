@@ -1,7 +1,12 @@
-//! `cargo run -p xtask -- samples [--check]`: writes `samples/`, or says what there is out of date.
-//! `cargo run -p xtask -- docs [--check]`: the same for `docs/rules.md`, which gamewire itself writes.
+//! `cargo run -p xtask -- COMMAND`: what developers run beside `cargo`.
+
+mod attack;
+mod dist;
+mod fuzz;
+mod licenses;
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -11,7 +16,15 @@ use xtask::samples;
 /// The page of rules.
 const RULES: &str = "docs/rules.md";
 
-const USAGE: &str = "usage: cargo run -p xtask -- samples|docs [--check]";
+const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
+  samples [--check]    writes samples/, or says what there is out of date
+  docs [--check]       the same for docs/rules.md, which gamewire itself writes
+  fuzz [--seconds N] [--jobs N] [TARGET...]
+                       builds the fuzz targets and runs each for N seconds (10)
+  mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
+  exhaust              runs the release on captures made to exhaust it, within 64 MiB
+  licenses             holds all dependencies against deny.toml, offline
+  dist                 writes manual pages and completions into target/dist";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -56,14 +69,35 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             writeln!(out, "{RULES} is out of date: cargo run -p xtask -- docs")?;
             Ok(ExitCode::FAILURE)
         }
+        ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
+        ["mutate"] => attack::mutate(&root, 1000, &mut out),
+        ["mutate", "--count", count] => match count.parse() {
+            Ok(count) => attack::mutate(&root, count, &mut out),
+            Err(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
+        },
+        ["exhaust"] => attack::exhaust(&root, &mut out),
+        ["licenses"] => licenses::run(&root, &mut out),
+        ["dist"] => dist::run(&root, &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
     }
 }
 
+/// The cargo that runs this.
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// What rustc builds for where nobody says.
+fn host() -> io::Result<String> {
+    let version = Command::new("rustc").arg("-vV").output()?;
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc does not say what it builds for"))
+}
+
 /// The page as gamewire writes it. It is asked as a program: this package knows nothing of its code.
 fn catalogue(root: &Path) -> io::Result<Vec<u8>> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let asked = Command::new(cargo)
+    let asked = Command::new(cargo())
         .args(["run", "--quiet", "--locked", "-p", "gamewire", "--"])
         .args(["rules", "--no-config", "--format", "markdown"])
         .current_dir(root)

@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
-use crate::kit::{Context, Evidence, Fact, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time};
+use crate::kit::{
+    Context, Evidence, Fact, Limit, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time,
+};
 
 /// Whole answers of a flow that late copies are told by.
 const MOST_DONE: usize = 8;
@@ -101,6 +103,7 @@ pub(super) fn message<S: Sink>(
             if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
                 && let Some(oldest) = cx.talk.parts().take(|_| true)
             {
+                cx.budget.meet(Limit::Unfinished);
                 spill(cx, oldest, payload, sink);
             }
             Set::new(side, id, cx.talk.was_asked(side))
@@ -223,8 +226,14 @@ fn emit<S: Sink>(
         }
         Ok((inflated, more)) => {
             rules::bzip2_decodes(None, Span::default(), sink);
-            judge_inflated(cx, joined, &inflated, more, sink);
-            let payload = Payload { bytes: &inflated, inflated: true, ..payload };
+            if more {
+                // What stands behind the limit was not looked at: nobody's fault but the limit's.
+                cx.budget.meet(Limit::Inflated);
+                sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+            }
+            judge_inflated(joined, &inflated, more, sink);
+            let lost = payload.lost || more;
+            let payload = Payload { bytes: &inflated, inflated: true, lost, ..payload };
             let said = decode::message(&inflated, known, sink);
             talk::exchange(cx, &said, &payload, sink);
             sink.end(said.message, &payload);
@@ -233,18 +242,8 @@ fn emit<S: Sink>(
 }
 
 /// Size first: where it is wrong, so is the sum.
-fn judge_inflated<S: Sink>(
-    cx: &Context<'_, A2s>,
-    joined: &Joined,
-    inflated: &[u8],
-    more: bool,
-    sink: &mut S,
-) {
+fn judge_inflated<S: Sink>(joined: &Joined, inflated: &[u8], more: bool, sink: &mut S) {
     let Some((size, sum)) = joined.announced else { return };
-    if more {
-        // What stands behind the limit was not looked at: nobody's fault but the limit's.
-        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-    }
     rules::bzip2_size(size, inflated.len(), more, sink);
     if !more && inflated.len() as u64 == u64::from(size) {
         let at = Span::new(0, inflated.len());

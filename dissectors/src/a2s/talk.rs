@@ -10,10 +10,7 @@ use super::layout::{Layout, SINGLE, SPLIT};
 use super::parts::{self, Parts};
 use super::waiting::Waiting;
 use super::{A2s, rules};
-use crate::kit::{self, Context, Evidence, Payload, Read, Recent, Side, Sink, Span, Time};
-
-/// Requests of one flow that may wait at the same time, beside the oldest.
-const MOST_WAITING: usize = 15;
+use crate::kit::{self, Context, Evidence, Limit, Payload, Read, Recent, Side, Sink, Span, Time};
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -289,7 +286,8 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Asked, now: Time, sink: &mut 
         cx.talk.asked = Some(asked);
         return;
     }
-    if cx.talk.waiting().count() > MOST_WAITING {
+    if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
+        cx.budget.meet(Limit::Pending);
         give_up(cx, now, sink);
     }
     cx.talk.more.get_or_insert_default().waiting.push(asked);

@@ -2,16 +2,10 @@
 //!
 //! `httparse` reads the heads; how long the body is follows from them as RFC 9112 section 6 says.
 
-use crate::kit::{Framed, Side, Unread};
+use crate::kit::{Budget, Framed, Limit, Limits, Side, Unread};
 
 /// Headers a message may have.
 const HEADERS: usize = 64;
-
-/// Bytes the head of a message may have.
-const HEAD: usize = 16 << 10;
-
-/// Bytes of a message that are waited for. What is longer is read up to here.
-const LONGEST: usize = 1 << 20;
 
 /// How long a message's body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +42,22 @@ struct Progress {
 
 impl Framing {
     /// What comes next in a direction. `bodiless`: the answer is one to HEAD.
-    pub(super) fn next(&mut self, side: Side, unread: &Unread<'_>, bodiless: bool) -> Framed {
+    pub(super) fn next(
+        &mut self,
+        side: Side,
+        unread: &Unread<'_>,
+        bodiless: bool,
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Framed {
         let progress = &mut self.0[side.index()];
-        let framed = progress.next(unread, bodiless);
+        let framed = match progress.next(unread, bodiless, limits) {
+            Ok(framed) => framed,
+            Err((limit, framed)) => {
+                budget.meet(limit);
+                framed
+            }
+        };
         if framed != Framed::More {
             *progress = Progress::default();
         }
@@ -59,31 +66,48 @@ impl Framing {
 }
 
 impl Progress {
-    fn next(&mut self, unread: &Unread<'_>, bodiless: bool) -> Framed {
+    /// What comes next; `Err` where that is so because a limit is met. What is longer than the limit
+    /// is read up to where it is met.
+    fn next(
+        &mut self,
+        unread: &Unread<'_>,
+        bodiless: bool,
+        limits: &Limits,
+    ) -> Result<Framed, (Limit, Framed)> {
         let bytes = unread.bytes;
         if self.searched == 0 && !is_start(bytes) {
             if may_start(bytes) && !unread.ended {
-                return Framed::More;
+                return Ok(Framed::More);
             }
-            return Framed::Junk(next_start(bytes).unwrap_or(bytes.len()));
+            return Ok(Framed::Junk(next_start(bytes).unwrap_or(bytes.len())));
         }
-        let rest = if unread.ended || bytes.len() > LONGEST {
-            Framed::Message(bytes.len())
-        } else {
-            Framed::More
-        };
+        let all = bytes.len();
+        let unfinished = if unread.ended { Framed::Message(all) } else { Framed::More };
         let head = match self.head {
             Some(head) => head,
             None => {
                 let from = self.searched.saturating_sub(3);
                 self.searched = bytes.len();
                 if !has_blank_line(bytes.get(from..).unwrap_or_default()) {
-                    return if bytes.len() > HEAD { Framed::Junk(bytes.len()) } else { rest };
+                    let is_over = all > limits.http_header;
+                    return if is_over {
+                        Err((Limit::HttpHeader, Framed::Junk(all)))
+                    } else {
+                        Ok(unfinished)
+                    };
                 }
-                let Some(head) = head(bytes) else { return Framed::Junk(bytes.len()) };
-                *self.head.insert(head)
+                match head(bytes) {
+                    Ok(head) => *self.head.insert(head),
+                    Err(httparse::Error::TooManyHeaders) => {
+                        return Err((Limit::HttpHeader, Framed::Junk(all)));
+                    }
+                    Err(_) => return Ok(Framed::Junk(all)),
+                }
             }
         };
+        let is_over = !unread.ended && all - head.length.min(all) > limits.http_body;
+        let rest =
+            if is_over { Err((Limit::HttpBody, Framed::Message(all))) } else { Ok(unfinished) };
         let length = match head.body {
             _ if bodiless => head.length,
             Body::Length(length) => head.length.saturating_add(length),
@@ -93,7 +117,7 @@ impl Progress {
             },
             Body::UntilClose => return rest,
         };
-        if length <= bytes.len() { Framed::Message(length) } else { rest }
+        if length <= all { Ok(Framed::Message(length)) } else { rest }
     }
 
     /// Where a chunked body ends, if it does. The whole chunks are walked once.
@@ -121,25 +145,29 @@ pub(super) fn is_interim(bytes: &[u8]) -> bool {
 
 /// Whether the head of a message says that its body comes in chunks.
 pub(super) fn chunked(bytes: &[u8]) -> Option<Chunks<'_>> {
-    let head = head(bytes).filter(|head| head.body == Body::Chunked)?;
+    let head = head(bytes).ok().filter(|head| head.body == Body::Chunked)?;
     Some(Chunks { bytes, at: head.length })
 }
 
-/// Reads a whole head. `None`: it is none.
-fn head(bytes: &[u8]) -> Option<Head> {
+/// Reads a whole head.
+fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     if is_response(bytes) {
         let mut response = httparse::Response::new(&mut headers);
-        let httparse::Status::Complete(length) = response.parse(bytes).ok()? else { return None };
-        let body = match response.code? {
+        let httparse::Status::Complete(length) = response.parse(bytes)? else {
+            return Err(httparse::Error::NewLine);
+        };
+        let body = match response.code.unwrap_or_default() {
             100..=199 | 204 | 304 => Body::Length(0),
             _ => body(response.headers).unwrap_or(Body::UntilClose),
         };
-        return Some(Head { length, body });
+        return Ok(Head { length, body });
     }
     let mut request = httparse::Request::new(&mut headers);
-    let httparse::Status::Complete(length) = request.parse(bytes).ok()? else { return None };
-    Some(Head { length, body: body(request.headers).unwrap_or(Body::Length(0)) })
+    let httparse::Status::Complete(length) = request.parse(bytes)? else {
+        return Err(httparse::Error::NewLine);
+    };
+    Ok(Head { length, body: body(request.headers).unwrap_or(Body::Length(0)) })
 }
 
 fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
@@ -247,6 +275,30 @@ fn trailers(bytes: &[u8], mut at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn next(framing: &mut Framing, unread: &Unread<'_>, budget: &mut Budget) -> Framed {
+        framing.next(Side::First, unread, false, &Limits::default(), budget)
+    }
+
+    #[test]
+    fn a_head_and_a_body_that_do_not_end_are_given_up_and_told() {
+        let endless = [b"GET /c HTTP/1.1\r\n".to_vec(), b"X: y\r\n".repeat(4000)].concat();
+        let many = [b"GET /c HTTP/1.1\r\n".to_vec(), b"X: y\r\n".repeat(99)].concat();
+        let many = [many, b"\r\n".to_vec()].concat();
+        let body = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_vec();
+        let body = [body, vec![b'x'; (1 << 20) + (16 << 10)]].concat();
+        let whole = body.len();
+        for (bytes, limit, expected) in [
+            (&endless, Limit::HttpHeader, Framed::Junk(endless.len())),
+            (&many, Limit::HttpHeader, Framed::Junk(many.len())),
+            (&body, Limit::HttpBody, Framed::Message(whole)),
+        ] {
+            let (mut framing, mut budget) = (Framing::default(), Budget::new(0));
+            let unread = Unread { bytes, seen: 0, ended: false, after_gap: false };
+            assert_eq!(next(&mut framing, &unread, &mut budget), expected);
+            assert_eq!(budget.take_met().collect::<Vec<_>>(), [limit]);
+        }
+    }
+
     /// The messages' lengths, the bytes handed over in pieces of this length.
     fn lengths(bytes: &[u8], step: usize) -> Vec<usize> {
         let (mut framing, mut lengths) = (Framing::default(), Vec::new());
@@ -259,7 +311,7 @@ mod tests {
                 if unread.bytes.is_empty() {
                     break;
                 }
-                match framing.next(Side::First, &unread, false) {
+                match next(&mut framing, &unread, &mut Budget::new(0)) {
                     Framed::More => {
                         seen = to - from;
                         break;

@@ -67,8 +67,8 @@ impl Protocol for AcrMaster {
         false
     }
 
-    fn frame(talk: &mut Talk, side: Side, unread: &Unread<'_>) -> Framed {
-        talk.frame(side, unread)
+    fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
+        cx.talk.frame(side, unread, &cx.settings.limits, cx.budget)
     }
 
     fn closed<S: Sink>(

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Buffer, Closed, Context, Evidence, Fact, Framed, Mark, Payload, Side, Sink, Span, Time, Unread,
+    Budget, Buffer, Closed, Context, Evidence, Fact, Framed, Limit, Limits, Mark, Payload, Side,
+    Sink, Span, Time, Unread,
 };
 
 use super::book::{Challenged, CheckKey, Server};
@@ -17,12 +18,6 @@ use super::rules::{self, Checked};
 use super::{AcrMaster, digest, messages};
 
 type Cx<'c> = Context<'c, AcrMaster>;
-
-/// Requests of one connection that may wait for their answers.
-const WAITING: usize = 64;
-
-/// Registrations of one connection whose socket check is judged.
-const REGISTRATIONS: usize = 16;
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -53,12 +48,18 @@ impl Talk {
     }
 
     /// What comes next in a direction.
-    pub(super) fn frame(&mut self, side: Side, unread: &Unread<'_>) -> Framed {
+    pub(super) fn frame(
+        &mut self,
+        side: Side,
+        unread: &Unread<'_>,
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Framed {
         let connection = self.connection();
         connection.adrift |= unread.after_gap;
         let asked = connection.waiting.front();
         let bodiless = asked.is_some_and(|waiting| waiting.request.bodiless);
-        connection.framing.next(side, unread, bodiless)
+        connection.framing.next(side, unread, bodiless, limits, budget)
     }
 }
 
@@ -93,10 +94,11 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         call_for_check(cx, payload, request.port, sink);
     }
     let connection = cx.talk.connection();
-    if connection.waiting.len() < WAITING {
+    if connection.waiting.len() < cx.settings.limits.pending.max(1) {
         connection.waiting.push_back(Waiting { mark: payload.mark(), request });
     } else {
         connection.adrift = true;
+        cx.budget.meet(Limit::Pending);
     }
     sink.end(messages::request(endpoint), payload);
 }
@@ -224,8 +226,10 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
         judge_check(cx, key, &earlier, payload.time, sink);
     }
     let registrations = &mut cx.talk.connection().registrations;
-    if registrations.len() < REGISTRATIONS {
+    if registrations.len() < cx.settings.limits.pending.max(1) {
         registrations.push((key, mark));
+    } else {
+        cx.budget.meet(Limit::Pending);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Answers that come in several datagrams: they are kept until all are there, and then told as one
 //! message, whichever came first.
 
-use crate::kit::{Buffer, Context, Evidence, Mark, Payload, Side, Sink, Span, Time};
+use crate::kit::{Buffer, Context, Evidence, Limit, Mark, Payload, Side, Sink, Span, Time};
 
 use super::rules::{self, Misnumbered};
 use super::words::{Numbering, Words};
@@ -144,7 +144,11 @@ fn gather<S: Sink>(
     let most = cx.settings.limits.parts_bytes;
     let answers = cx.talk.answers();
     let Some(answer) = answers.waiting.get_mut(at) else { return begins };
-    if answer.held.len() >= MOST_HELD || !answer.buffer.keep(payload, most, cx.budget) {
+    let is_full = answer.held.len() >= MOST_HELD;
+    if is_full {
+        cx.budget.meet(Limit::PartsBytes);
+    }
+    if is_full || !answer.buffer.keep(payload, most, cx.budget) {
         if answer.held.is_empty() {
             answers.take(at);
         }
@@ -163,6 +167,7 @@ fn gather<S: Sink>(
 /// Room for one more answer; with too many, the oldest is given up.
 fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
     if cx.talk.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
+        cx.budget.meet(Limit::Unfinished);
         give_up(cx, 0, payload.time, sink);
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));

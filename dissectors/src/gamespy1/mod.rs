@@ -36,8 +36,8 @@ pub use book::Book;
 pub use talk::Talk;
 
 use crate::kit::{
-    Claim, Closed, Context, Framed, Hint, Info, Payload, Protocol, Side, Sink, StreamView, Time,
-    Unread,
+    Claim, Closed, Context, Framed, Hint, Info, Limit, Payload, Protocol, Side, Sink, StreamView,
+    Time, Unread,
 };
 
 /// The protocol.
@@ -75,9 +75,14 @@ impl Protocol for GameSpy1 {
         claim::opens(bytes)
     }
 
-    fn frame(talk: &mut Talk, side: Side, unread: &Unread<'_>) -> Framed {
-        let (framing, connection) = talk.stream();
-        stream::frame(framing, connection, side, unread)
+    fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
+        let (framing, connection) = cx.talk.stream();
+        let most = cx.settings.limits.list_bytes.max(1);
+        let framed = stream::frame(framing, connection, side, unread, most);
+        if framed == Framed::Message(most) && unread.bytes.len() >= most && !unread.ended {
+            cx.budget.meet(Limit::ListBytes);
+        }
+        framed
     }
 
     fn closed<S: Sink>(

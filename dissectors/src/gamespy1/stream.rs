@@ -10,8 +10,6 @@ use super::list::{BLOCK, Form};
 use super::validate::CHALLENGE;
 use super::words::{self, Text};
 
-/// A message that is longer than this without an end is handed on as it is.
-const LONGEST: usize = 1 << 20;
 /// Clients' words, and challenges, are far shorter than this.
 const SHORT: usize = 1024;
 
@@ -60,11 +58,13 @@ impl Framing {
     }
 }
 
+/// What comes next. A message of `most` bytes without an end is handed on as it is.
 pub(super) fn frame(
     framing: &mut Framing,
     connection: Option<&Connection>,
     side: Side,
     unread: &Unread<'_>,
+    most: usize,
 ) -> Framed {
     let bytes = unread.bytes;
     let (searched, late) = (&mut framing.searched[side.index()], &mut framing.late[side.index()]);
@@ -94,8 +94,8 @@ pub(super) fn frame(
         }
         None => text(connection, bytes, from, unread.ended),
     };
-    let capped = framed == Framed::More && bytes.len() >= LONGEST;
-    let framed = if capped { Framed::Message(LONGEST) } else { framed };
+    let capped = framed == Framed::More && bytes.len() >= most;
+    let framed = if capped { Framed::Message(most) } else { framed };
     *searched = match framed {
         // What follows the `\final` that is there may yet tell where its message ends.
         Framed::More => closing(bytes, from).unwrap_or(bytes.len()),
@@ -296,6 +296,8 @@ fn is_whole_without_final(connection: Option<&Connection>, bytes: &[u8]) -> bool
 mod tests {
     use super::*;
 
+    const LONGEST: usize = 1 << 20;
+
     /// The messages of one direction that comes in these segments, and what is let go.
     fn messages(segments: &[&[u8]], ended: bool) -> (Vec<String>, usize) {
         let mut framing = Framing::default();
@@ -306,7 +308,7 @@ mod tests {
             let ended = ended && i + 1 == segments.len();
             while !bytes.is_empty() {
                 let unread = Unread { bytes: &bytes, seen, ended, after_gap: false };
-                let n = match frame(&mut framing, None, Side::First, &unread) {
+                let n = match frame(&mut framing, None, Side::First, &unread, LONGEST) {
                     Framed::Message(n) => {
                         messages.push(String::from_utf8_lossy(&bytes[..n]).into_owned());
                         n
@@ -424,14 +426,14 @@ mod tests {
         let mut framing = Framing::default();
         let bytes = &br"4:7778\ip\1.2.3.4:5\final\"[..];
         let unread = Unread { bytes, seen: 0, ended: false, after_gap: true };
-        assert_eq!(frame(&mut framing, None, Side::First, &unread), Framed::Junk(6));
+        assert_eq!(frame(&mut framing, None, Side::First, &unread, LONGEST), Framed::Junk(6));
         // Until there is one, however the rest is divided.
         let mut framing = Framing::default();
         let mut parts = [&br"on"[..], br"\0\validate\3JOd", br"\validate\3JOd"].into_iter();
         let mut framed = |after_gap| {
             let bytes = parts.next().unwrap();
             let unread = Unread { bytes, seen: 0, ended: false, after_gap };
-            frame(&mut framing, None, Side::First, &unread)
+            frame(&mut framing, None, Side::First, &unread, LONGEST)
         };
         assert_eq!([framed(true), framed(false)], [Framed::Junk(2), Framed::Junk(2)]);
         assert_eq!(framed(false), Framed::More);

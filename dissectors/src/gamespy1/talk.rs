@@ -1,6 +1,6 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
-use crate::kit::{Context, Evidence, Fact, Mark, Payload, Side, Sink, Time, Transport};
+use crate::kit::{Context, Evidence, Fact, Limit, Mark, Payload, Side, Sink, Time, Transport};
 
 use super::answers::{self, Answers};
 use super::connection::{self, Connection};
@@ -12,9 +12,6 @@ use super::words::{self, Words};
 use super::{GameSpy1, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
-
-/// Queries of one flow that may wait at the same time, beside the oldest.
-const MOST_WAITING: usize = 7;
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -213,7 +210,8 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         cx.talk.asked = Some(asked);
         return;
     }
-    if cx.talk.waiting().count() > MOST_WAITING {
+    if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
+        cx.budget.meet(Limit::Pending);
         give_up(cx, payload.time, sink);
     }
     cx.talk.more().waiting.push(asked);

@@ -31,7 +31,7 @@ use messages as m;
 use talk::{Asked, Found, Part, Unfinished};
 
 use crate::kit::{
-    Claim, Context, Evidence, FlowFacts, Hint, Info, Message, Payload, Protocol, Sink, Time,
+    Claim, Context, Evidence, FlowFacts, Hint, Info, Limit, Message, Payload, Protocol, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -159,6 +159,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     let proven = said.kind != Kind::Info || verified.is_some();
     let asked = Request { sound: said.sound && proven, ..said };
     if let Some(old) = cx.talk.ask(&asked, verified, payload, &cx.settings.limits) {
+        cx.budget.meet(Limit::Pending);
         unanswered(cx, &old, payload.time, sink);
     }
     sink.end(request_message(said.kind), payload);
@@ -369,6 +370,9 @@ fn spoilt<S: Sink>(
 fn give_up_overdue<S: Sink>(cx: &mut Context<'_, GameSpy4>, now: Time, all: bool, sink: &mut S) {
     let most = cx.settings.limits.unfinished;
     while let Some(open) = cx.talk.take_overdue(now, all, most) {
+        if !all && open.deadline > now {
+            cx.budget.meet(Limit::Unfinished);
+        }
         give_up(cx, Some(open), now, sink);
     }
 }

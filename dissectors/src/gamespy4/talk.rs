@@ -186,7 +186,7 @@ impl Talk {
         let older = self.latest.replace(asked)?;
         let rest = self.rest();
         rest.older.push(older);
-        (rest.older.len() > limits.unfinished).then(|| rest.older.remove(0))
+        (rest.older.len() >= limits.pending.max(1)).then(|| rest.older.remove(0))
     }
 
     fn find(&mut self, is: impl Fn(&Asked) -> bool) -> Option<&mut Asked> {

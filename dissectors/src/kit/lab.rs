@@ -415,7 +415,14 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             let (seen, ended) = (direction.seen, direction.ended);
             let bytes = direction.bytes.clone();
             let unread = Unread { bytes: &bytes, seen, ended, after_gap: false };
-            let framed = P::frame(&mut flow.talk, side, &unread);
+            let mut cx = Context {
+                talk: &mut flow.talk,
+                book: &mut self.book,
+                flow: flow.facts,
+                settings: &self.settings,
+                budget: &mut self.budget,
+            };
+            let framed = P::frame(&mut cx, side, &unread);
             let used = match framed {
                 Framed::More => {
                     direction.seen = bytes.len();

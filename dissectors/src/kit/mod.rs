@@ -26,8 +26,8 @@ pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
-    Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limits, Mark, Message, Payload,
-    Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread,
+    Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Mark, Message,
+    Payload, Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread,
 };
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};

@@ -1,6 +1,6 @@
 //! Datagrams kept until the rest of their answer has come, and the payload joined from them.
 
-use crate::kit::{Budget, Payload, Piece, Time};
+use crate::kit::{Budget, Limit, Payload, Piece, Time};
 
 /// One kept datagram.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,11 @@ impl Buffer {
     #[must_use]
     pub fn keep(&mut self, payload: &Payload<'_>, most: usize, budget: &mut Budget) -> bool {
         let cost = payload.bytes.len() + Buffer::PART_COST;
-        if self.cost().saturating_add(cost) > most || !budget.take(cost) {
+        if self.cost().saturating_add(cost) > most {
+            budget.meet(Limit::PartsBytes);
+            return false;
+        }
+        if !budget.take(cost) {
             return false;
         }
         let (start, pieces_start) = (self.bytes.len() as u32, self.pieces.len() as u32);

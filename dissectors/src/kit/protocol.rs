@@ -217,7 +217,7 @@ pub struct Info {
 }
 
 /// Bounds on what one run keeps, whatever the capture says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes a decompressed answer may have.
     pub inflated: usize,
@@ -225,13 +225,84 @@ pub struct Limits {
     pub parts_bytes: usize,
     /// Unfinished answers a flow may have.
     pub unfinished: usize,
+    /// Requests of a flow that may wait for an answer.
+    pub pending: usize,
+    /// Bytes the head of an HTTP message may have.
+    pub http_header: usize,
+    /// Bytes of an HTTP body that are waited for.
+    pub http_body: usize,
+    /// Bytes of a list in a stream that are waited for.
+    pub list_bytes: usize,
     /// Remembered facts (challenges issued, say) of a kind.
     pub remembered: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { inflated: 1 << 20, parts_bytes: 512 << 10, unfinished: 8, remembered: 1 << 20 }
+        Limits {
+            inflated: 1 << 20,
+            parts_bytes: 512 << 10,
+            unfinished: 8,
+            pending: 16,
+            http_header: 16 << 10,
+            http_body: 1 << 20,
+            list_bytes: 1 << 20,
+            remembered: 1 << 20,
+        }
+    }
+}
+
+/// A bound that was met, so that something was not looked at or forgotten early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Limit {
+    /// What [`Budget`] has in all.
+    UnfinishedBytes,
+    /// [`Limits::parts_bytes`].
+    PartsBytes,
+    /// [`Limits::unfinished`].
+    Unfinished,
+    /// [`Limits::pending`].
+    Pending,
+    /// [`Limits::inflated`].
+    Inflated,
+    /// [`Limits::http_header`].
+    HttpHeader,
+    /// [`Limits::http_body`].
+    HttpBody,
+    /// [`Limits::list_bytes`].
+    ListBytes,
+    /// [`Limits::remembered`].
+    Remembered,
+}
+
+impl Limit {
+    /// All of them.
+    pub const ALL: [Limit; 9] = [
+        Limit::UnfinishedBytes,
+        Limit::PartsBytes,
+        Limit::Unfinished,
+        Limit::Pending,
+        Limit::Inflated,
+        Limit::HttpHeader,
+        Limit::HttpBody,
+        Limit::ListBytes,
+        Limit::Remembered,
+    ];
+
+    /// As users name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limit::UnfinishedBytes => "unfinished-bytes",
+            Limit::PartsBytes => "parts-bytes",
+            Limit::Unfinished => "unfinished",
+            Limit::Pending => "pending",
+            Limit::Inflated => "inflated",
+            Limit::HttpHeader => "http-header",
+            Limit::HttpBody => "http-body",
+            Limit::ListBytes => "list-bytes",
+            Limit::Remembered => "remembered",
+        }
     }
 }
 
@@ -290,17 +361,19 @@ impl Default for Settings {
     }
 }
 
-/// Bytes that unfinished answers hold, over all flows.
+/// Bytes that unfinished answers hold, over all flows; and which limits were met of late.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     held: usize,
     most: usize,
+    /// A bit for each [`Limit`].
+    met: u16,
 }
 
 impl Budget {
     /// At most `most` bytes.
     pub const fn new(most: usize) -> Budget {
-        Budget { held: 0, most }
+        Budget { held: 0, most, met: 0 }
     }
 
     /// Takes `bytes` more, unless that is too much.
@@ -308,10 +381,22 @@ impl Budget {
     pub fn take(&mut self, bytes: usize) -> bool {
         let held = self.held.saturating_add(bytes);
         if held > self.most {
+            self.meet(Limit::UnfinishedBytes);
             return false;
         }
         self.held = held;
         true
+    }
+
+    /// A limit was met.
+    pub fn meet(&mut self, limit: Limit) {
+        self.met |= 1 << limit as u8;
+    }
+
+    /// The limits that were met since this was asked last.
+    pub fn take_met(&mut self) -> impl Iterator<Item = Limit> + use<> {
+        let met = std::mem::take(&mut self.met);
+        Limit::ALL.into_iter().filter(move |&limit| met >> limit as u8 & 1 == 1)
     }
 
     /// Gives `bytes` back.
@@ -396,7 +481,7 @@ pub trait Protocol: Sized {
 
     /// What comes next in the unread bytes of one direction of a stream. Asked again whenever more
     /// have come; `unread` holds at least one byte.
-    fn frame(_: &mut Self::Talk, _: Side, unread: &Unread<'_>) -> Framed {
+    fn frame(_: &mut Context<'_, Self>, _: Side, unread: &Unread<'_>) -> Framed {
         Framed::Junk(unread.bytes.len())
     }
 

@@ -49,20 +49,47 @@ impl Text {
 }
 
 /// All fields of one message. `clear` keeps the memory for the next.
-#[derive(Default)]
 pub struct Tree {
+    /// Fields that fit.
+    most: usize,
+    /// Groups within groups that are kept.
+    deepest: usize,
     nodes: Vec<Node>,
     open: Vec<u32>,
     store: Vec<u8>,
-    /// Fields that were left out because the message has more than [`Tree::MOST`].
+    /// Fields that were left out because the message has more than fit.
     left_out: u32,
     /// How many groups were opened behind that limit.
     shut: u32,
+    /// How many groups lay too deep: what is in them stands in the group around them.
+    flat: u32,
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree::bounded(Tree::MOST, Tree::DEEPEST)
+    }
 }
 
 impl Tree {
     /// A message of more fields is shown up to here; its last bytes are one leaf.
     pub const MOST: usize = 100_000;
+    /// Groups within groups are shown up to here; no message of ours has as many.
+    pub const DEEPEST: usize = 32;
+
+    /// A tree of at most `most` fields and `deepest` groups within groups.
+    pub const fn bounded(most: usize, deepest: usize) -> Tree {
+        Tree {
+            most,
+            deepest,
+            nodes: Vec::new(),
+            open: Vec::new(),
+            store: Vec::new(),
+            left_out: 0,
+            shut: 0,
+            flat: 0,
+        }
+    }
 
     /// The nodes, each followed by those below it.
     pub fn nodes(&self) -> &[Node] {
@@ -71,7 +98,7 @@ impl Tree {
 
     /// How many fields did not fit.
     pub fn left_out(&self) -> u32 {
-        self.left_out
+        self.left_out.saturating_add(self.flat)
     }
 
     /// Forgets the fields and keeps the memory.
@@ -81,6 +108,7 @@ impl Tree {
         self.store.clear();
         self.left_out = 0;
         self.shut = 0;
+        self.flat = 0;
     }
 
     /// The bytes of a text, without its terminator.
@@ -139,7 +167,7 @@ impl Tree {
 
     /// Whether one more field fits; the bytes of one that does not go to the last leaf.
     fn full(&mut self, span: Span) -> bool {
-        if self.nodes.len() < Tree::MOST {
+        if self.nodes.len() < self.most {
             return false;
         }
         if self.left_out == 0 {
@@ -175,6 +203,11 @@ impl Sink for Tree {
     fn open(&mut self, field: &'static Field, start: u32, value: u64) {
         if self.full(Span { start, end: start }) {
             self.shut += 1;
+            return;
+        }
+        if self.open.len() >= self.deepest {
+            self.shut += 1;
+            self.flat = self.flat.saturating_add(1);
             return;
         }
         self.push(field, Span { start, end: start }, value);

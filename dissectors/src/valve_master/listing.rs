@@ -2,7 +2,7 @@
 
 use crate::kit::Set;
 
-use crate::kit::{Budget, Mark, Side, Time};
+use crate::kit::{Budget, Limit, Mark, Side, Time};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -67,9 +67,6 @@ pub(super) enum Answers {
 /// Nobody sends a query again sooner than this: what comes sooner is no repetition, but goes on.
 const SOONEST_RETRY: i64 = 400_000_000;
 
-/// Queries of one socket that may wait for their answers at the same time, beside the latest.
-const MOST_WAITING: usize = 8;
-
 /// The queries of one socket.
 #[derive(Default)]
 pub(super) struct Listing {
@@ -99,8 +96,8 @@ impl Listing {
     }
 
     /// Takes one more query. Says how it stands to those before, and which one of them is given up
-    /// for its sake.
-    pub(super) fn ask(&mut self, query: Query, timeout: i64) -> (Asked, Option<Mark>) {
+    /// for its sake where more than `most` wait.
+    pub(super) fn ask(&mut self, query: Query, timeout: i64, most: usize) -> (Asked, Option<Mark>) {
         let Some(before) = self.query else {
             self.query = Some(query);
             self.question = Some(query.question);
@@ -110,7 +107,8 @@ impl Listing {
         let pause = query.mark.time.since(before.mark.time);
         let waits = !self.answered && before.owed;
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
-            let given_up = if waits && pause >= timeout { self.wait(before.mark) } else { None };
+            let given_up =
+                if waits && pause >= timeout { self.wait(before.mark, most) } else { None };
             // The client waits since it first asked.
             if !waits || pause >= timeout {
                 self.query = Some(query);
@@ -119,7 +117,7 @@ impl Listing {
             self.retried = true;
             return (Asked::Again, given_up);
         }
-        let given_up = if waits { self.wait(before.mark) } else { None };
+        let given_up = if waits { self.wait(before.mark, most) } else { None };
         self.query = Some(query);
         self.answered = false;
         self.retried = false;
@@ -135,8 +133,8 @@ impl Listing {
         (Asked::On { last: self.last, ended: self.ended, same_question }, given_up)
     }
 
-    fn wait(&mut self, mark: Mark) -> Option<Mark> {
-        let given_up = (self.waiting.len() >= MOST_WAITING).then(|| self.waiting.remove(0));
+    fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
+        let given_up = (self.waiting.len() >= most.max(1)).then(|| self.waiting.remove(0));
         self.waiting.push(mark);
         given_up
     }
@@ -239,6 +237,7 @@ impl Handed {
             } else if self.blocks.len() < Handed::MOST && budget.take(Handed::COST) {
                 self.blocks.insert(key);
             } else {
+                budget.meet(Limit::Remembered);
                 self.forgot = true;
             }
         }

@@ -56,9 +56,6 @@ struct Given {
 /// Challenges remembered.
 const MOST_GIVEN: usize = 4;
 
-/// Messages that may wait for their challenges at the same time, beside the latest.
-const MOST_WAITING: usize = 8;
-
 /// A game server and a master.
 #[derive(Default)]
 pub(super) struct Registration {
@@ -107,8 +104,8 @@ impl Registration {
         self.engine
     }
 
-    /// Takes a join.
-    pub(super) fn join(&mut self, join: Join, timeout: i64) -> Joined {
+    /// Takes a join; at most `most` wait for an answer.
+    pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
         let now = join.mark.time;
         let mut joined = Joined { after_quit: self.quit, ..Joined::default() };
         if self.quit {
@@ -130,15 +127,15 @@ impl Registration {
         match self.join {
             Some(waiting) if now.since(waiting.time) < timeout => {}
             waiting => {
-                joined.given_up = waiting.and_then(|waiting| self.wait(waiting));
+                joined.given_up = waiting.and_then(|waiting| self.wait(waiting, most));
                 self.join = join.owed.then_some(join.mark);
             }
         }
         joined
     }
 
-    fn wait(&mut self, mark: Mark) -> Option<Mark> {
-        let given_up = (self.waiting.len() >= MOST_WAITING).then(|| self.waiting.remove(0));
+    fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
+        let given_up = (self.waiting.len() >= most.max(1)).then(|| self.waiting.remove(0));
         self.waiting.push(mark);
         given_up
     }

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{Context, Evidence, Fact, Mark, Payload, Recent, Sink, Span, Time};
+use crate::kit::{Context, Evidence, Fact, Limit, Mark, Payload, Recent, Sink, Span, Time};
 
 use super::ValveMaster;
 use super::decode::{self, Known, Reply, Said};
@@ -56,10 +56,10 @@ impl Talk {
         let mut long = Long::default();
         match std::mem::take(&mut self.0) {
             State::Query(query) => {
-                long.listing().ask(query, timeout);
+                long.listing().ask(query, timeout, usize::MAX);
             }
             State::Join(join) => {
-                long.registration().join(join, timeout);
+                long.registration().join(join, timeout, usize::MAX);
             }
             State::Long(whole) => long = whole,
         }
@@ -137,13 +137,14 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
         seed: said.seed,
         owed: said.sound && !payload.lost,
     };
-    let timeout = cx.settings.answer_timeout;
+    let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let (mut asked, given_up) = if cx.talk.is_silent() {
         cx.talk.0 = State::Query(query);
         (Asked::First { elsewhere: false }, None)
     } else {
-        cx.talk.long(timeout, |long| long.listing().ask(query, timeout))
+        cx.talk.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
+    meets(cx, given_up);
     unanswered(cx, Owed::Query, given_up, payload.time, sink);
 
     let Some(seed) = said.seed else { return };
@@ -190,14 +191,22 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     }
 }
 
+/// A request was given up for another one's sake.
+fn meets(cx: &mut Cx<'_>, given_up: Option<Mark>) {
+    if given_up.is_some() {
+        cx.budget.meet(Limit::Pending);
+    }
+}
+
 fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut S) {
-    let timeout = cx.settings.answer_timeout;
+    let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let joined = if cx.talk.is_silent() {
         cx.talk.0 = State::Join(join);
         Joined::default()
     } else {
-        cx.talk.long(timeout, |long| long.registration().join(join, timeout))
+        cx.talk.long(timeout, |long| long.registration().join(join, timeout, pending))
     };
+    meets(cx, joined.given_up);
     unanswered(cx, Owed::Join, joined.given_up, payload.time, sink);
     sink.fact(Fact::Joined, payload.seen());
     let at = whole(payload);

@@ -22,7 +22,7 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
             };
             let title = property(&format!("{} {}", found.rule.code, found.rule.slug));
             let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-            let detail = data(&format!("frame {}{party}: {}", found.frame(), found.detail));
+            let detail = data(&format!("{}{party}: {}", found.place(), found.detail));
             // A `String` takes everything.
             let _ = writeln!(out, "::{kind} file={file},title={title}::{detail}");
         }

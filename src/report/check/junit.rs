@@ -126,7 +126,7 @@ fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let told = of_rule.filter(|found| found.verdict != Verdict::Inconclusive);
     for found in told.take(SHOWN) {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-        put(&mut text, format_args!("frame {}{party}: {}\n", found.frame(), found.detail));
+        put(&mut text, format_args!("{}{party}: {}\n", found.place(), found.detail));
     }
     if fared.in_baseline > 0 {
         put(&mut text, format_args!("{} more in the baseline\n", fared.in_baseline));

@@ -217,7 +217,7 @@ fn result<'a>(
         Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
     };
     let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-    let text = format!("frame {}{party}: {}", found.frame(), found.detail);
+    let text = format!("{}{party}: {}", found.place(), found.detail);
     let gamewire = Fingerprint::of(found).to_string();
     Result_ {
         rule_id: found.rule.code.to_string(),

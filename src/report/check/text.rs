@@ -68,8 +68,8 @@ fn findings(
         put(
             out,
             format_args!(
-                "  frame {}, {time}{party}{message}{}: {}\n",
-                found.frame(),
+                "  {}, {time}{party}{message}{}: {}\n",
+                found.place(),
                 found.message,
                 escaped(&found.detail)
             ),

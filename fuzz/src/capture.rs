@@ -1,0 +1,87 @@
+//! Capture files: pcap and pcapng, mapped, streamed and compressed.
+
+use std::io::{self, Cursor, Read, Write};
+use std::path::Path;
+
+use gamewire::capture::{self, CaptureError, Event, Packets};
+
+use crate::scratch::with_file;
+
+/// Reads the bytes as a file, as a pipe that gives a few bytes at a time, and packed with gzip and
+/// zstd: all must say the same, and end.
+pub(crate) fn run(bytes: &[u8]) {
+    let mapped = with_file(bytes, |path| capture::open(path).map(|packets| events(packets, bytes)));
+    let mapped = kind(mapped);
+    let pieces = Pieces { bytes: Cursor::new(bytes.to_vec()), size: 1 + bytes.len() / 7 };
+    assert_eq!(mapped, streamed(Box::new(pieces), bytes), "a pipe says something else");
+    if bytes.starts_with(&[0x1F, 0x8B]) || bytes.starts_with(&[0x28, 0xB5]) || mapped.is_none() {
+        return;
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).expect("memory takes all");
+    let gzip = gzip.finish().expect("memory takes all");
+    assert_eq!(mapped, streamed(Box::new(Cursor::new(gzip)), bytes), "gzip says something else");
+    let zstd = ruzstd::encoding::CompressionLevel::Fastest;
+    let zstd = ruzstd::encoding::compress_to_vec(bytes, zstd);
+    assert_eq!(mapped, streamed(Box::new(Cursor::new(zstd)), bytes), "zstd says something else");
+}
+
+/// What a capture said, the file's name left out; `None`: it is no capture.
+fn kind(read: Result<Vec<String>, CaptureError>) -> Option<Vec<String>> {
+    match read {
+        Ok(events) => Some(events),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn streamed(reader: Box<dyn Read + Send>, bytes: &[u8]) -> Option<Vec<String>> {
+    let opened = capture::open_stream(Path::new("stream"), reader);
+    kind(opened.map(|packets| events(packets, bytes)))
+}
+
+fn events(mut packets: Box<dyn Packets + Send>, bytes: &[u8]) -> Vec<String> {
+    let is_packed = bytes.starts_with(&[0x1F, 0x8B]) || bytes.starts_with(&[0x28, 0xB5]);
+    let mut events = Vec::new();
+    let mut count = 0;
+    while let Some(event) = packets.next() {
+        count += 1;
+        assert!(is_packed || count <= bytes.len(), "it does not end");
+        let said = match event {
+            Event::Packet(packet) => {
+                if !is_packed {
+                    let recorded = usize::try_from(packet.offset).ok();
+                    let recorded = recorded.and_then(|offset| bytes.get(offset..));
+                    let stands = recorded.is_some_and(|bytes| bytes.starts_with(packet.data));
+                    assert!(stands, "a packet's bytes stand where it says");
+                }
+                format!("{packet:?}")
+            }
+            Event::Notice(notice) => {
+                let said = notice.to_string();
+                said.split_once(": ").map_or(said.clone(), |(_, said)| said.to_owned())
+            }
+        };
+        // Of a packed bomb the beginning is enough.
+        if is_packed && count > 10_000 {
+            break;
+        }
+        events.push(said);
+    }
+    events
+}
+
+/// A pipe whose writer writes a few bytes at a time.
+struct Pieces {
+    bytes: Cursor<Vec<u8>>,
+    size: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let size = self.size.min(out.len());
+        self.bytes.read(out.get_mut(..size).unwrap_or_default())
+    }
+}

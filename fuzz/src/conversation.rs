@@ -1,0 +1,374 @@
+//! A protocol's dissector: conversations of any bytes on up to four flows between two hosts.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use dissectors::kit::{
+    Blind, Budget, Closed, Evidence, Fact, Field, FlowFacts, Framed, Hint, Judge, Limits, Mark,
+    Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView, Time,
+    Transport, Tree, Unread,
+};
+use dissectors::{Books, Id, Talk};
+
+use crate::input::Input;
+
+/// Flows of a conversation.
+pub(crate) const FLOWS: usize = 4;
+
+/// In the first byte of the input: limits so low that they are met.
+const TIGHT: u8 = 0x10;
+/// The user vouches that the capture is complete.
+const VOUCHED: u8 = 0x20;
+
+/// The recording lost something between the flows' ends.
+const LOSSY: u8 = 0x40;
+
+/// In the first byte of a record: who speaks, on which flow, and what becomes of it.
+pub(crate) mod kind {
+    pub(crate) const SECOND: u8 = 0x01;
+    pub(crate) const FLOW_SHIFT: u8 = 1;
+    pub(crate) const LOST: u8 = 0x08;
+    pub(crate) const CLOSES: u8 = 0x10;
+    pub(crate) const RESETS: u8 = 0x20;
+}
+
+/// One byte (which flows are streams, then flags) and records: kind, time step, length, bytes.
+pub(crate) fn run(id: Id, bytes: &[u8]) {
+    let mut witness = Witness::default();
+    play(id, bytes, &mut witness);
+    let mut again = Witness::default();
+    play(id, bytes, &mut again);
+    assert_eq!(witness.said, again.said, "the same conversation says the same");
+    let mut judge = Judge::default();
+    play(id, bytes, &mut judge);
+    for rule in id.info().rules {
+        assert_eq!(witness.judge.counts(rule), judge.counts(rule), "{rule:?}: sinks differ");
+    }
+    play(id, bytes, &mut Blind);
+}
+
+/// A sink that knows which packet is at hand.
+trait Watch: Sink {
+    fn arrives(&mut self, _: u64) {}
+}
+
+impl Watch for Blind {}
+impl Watch for Judge {}
+
+fn play<S: Watch>(id: Id, bytes: &[u8], sink: &mut S) {
+    let mut input = Input(bytes);
+    let mut lab = Lab::new(id, input.u8());
+    while !input.is_empty() {
+        let (kind, step) = (input.u8(), input.u8());
+        let length = usize::from(input.u16());
+        let bytes = input.bytes(length);
+        lab.frame += 1;
+        lab.now = Time(lab.now.0.saturating_add(Input::step(step)));
+        sink.arrives(lab.frame);
+        lab.elapse(false, sink);
+        lab.record(kind, bytes, sink);
+    }
+    lab.elapse(true, sink);
+    assert_eq!(lab.budget.held(), 0, "memory was not given back");
+}
+
+struct Lab {
+    id: Id,
+    flows: Vec<Flow>,
+    books: Books,
+    settings: Settings,
+    budget: Budget,
+    vouched: bool,
+    frame: u64,
+    now: Time,
+}
+
+struct Flow {
+    talk: Talk,
+    facts: FlowFacts,
+    sides: [Direction; 2],
+}
+
+#[derive(Default)]
+struct Direction {
+    unread: Vec<u8>,
+    seen: usize,
+    ended: bool,
+}
+
+impl Lab {
+    fn new(id: Id, flags: u8) -> Lab {
+        let is_tight = flags & TIGHT != 0;
+        let tight = Limits {
+            inflated: 512,
+            parts_bytes: 600,
+            unfinished: 2,
+            pending: 2,
+            http_header: 128,
+            http_body: 256,
+            list_bytes: 256,
+            remembered: 2,
+        };
+        let limits = if is_tight { tight } else { Limits::default() };
+        let port = id.info().ports.first().copied().unwrap_or(1);
+        let flows = (0..FLOWS as u16).map(|number| {
+            let transport = if flags >> number & 1 == 1 { Transport::Tcp } else { Transport::Udp };
+            Flow::new(id, number, port, transport, flags & LOSSY != 0)
+        });
+        Lab {
+            id,
+            flows: flows.collect(),
+            books: Books::default(),
+            settings: Settings {
+                gamespy_keys: vec![("ut".to_owned(), Secret::new(*b"Z5Nfb0"))],
+                limits,
+                ..Settings::default()
+            },
+            budget: Budget::new(if is_tight { 4 << 10 } else { 64 << 20 }),
+            vouched: flags & VOUCHED != 0,
+            frame: 0,
+            now: Time(0),
+        }
+    }
+
+    fn record<S: Sink>(&mut self, kind: u8, bytes: &[u8], sink: &mut S) {
+        let side = if kind & kind::SECOND == 0 { Side::First } else { Side::Second };
+        let lost = kind & kind::LOST != 0;
+        let number = usize::from(kind >> kind::FLOW_SHIFT) % FLOWS;
+        let Some(flow) = self.flows.get_mut(number) else { return };
+        flow.facts.seen[side.index()] = true;
+        if flow.facts.transport == Transport::Udp {
+            flow.facts.began |= self.frame == 1 && self.id.opens(bytes);
+            let hint = Hint { known: true, ..Hint::default() };
+            self.id.claim(bytes, Hint::default());
+            self.id.claim(bytes, hint);
+            self.message(number, side, bytes, lost, sink);
+            return;
+        }
+        let direction = &mut flow.sides[side.index()];
+        if direction.ended {
+            return;
+        }
+        direction.unread.extend_from_slice(bytes);
+        let closes = kind & (kind::CLOSES | kind::RESETS) != 0;
+        direction.ended = closes;
+        self.read(number, side, lost, sink);
+        if closes {
+            let is_orderly = kind & kind::RESETS == 0;
+            let how = if is_orderly { Closed::Orderly } else { Closed::Reset };
+            self.closed(number, side, how, sink);
+        }
+    }
+
+    /// Hands on the messages of a stream, as far as they are whole.
+    fn read<S: Sink>(&mut self, number: usize, side: Side, lost: bool, sink: &mut S) {
+        loop {
+            let Some(flow) = self.flows.get_mut(number) else { return };
+            let view = flow.view();
+            self.id.claim_stream(&view, Hint::default());
+            let direction = &mut flow.sides[side.index()];
+            if direction.unread.is_empty() {
+                return;
+            }
+            let (bytes, seen, ended) = (&direction.unread, direction.seen, direction.ended);
+            let unread = Unread { bytes, seen, ended, after_gap: lost };
+            let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
+            let framed = flow.talk.frame(books, flow.facts, settings, budget, side, &unread);
+            let (length, is_message) = match framed {
+                Framed::Message(length) => (length, true),
+                Framed::Junk(length) => (length, false),
+                Framed::More => {
+                    direction.seen = direction.unread.len();
+                    assert!(!direction.ended, "an ended stream keeps nothing");
+                    return;
+                }
+            };
+            assert!(0 < length && length <= direction.unread.len(), "{length} bytes are a frame");
+            let rest = direction.unread.split_off(length);
+            let bytes = std::mem::replace(&mut direction.unread, rest);
+            direction.seen = 0;
+            if is_message {
+                self.message(number, side, &bytes, lost, sink);
+            }
+        }
+    }
+
+    fn message<S: Sink>(
+        &mut self,
+        flow: usize,
+        side: Side,
+        bytes: &[u8],
+        lost: bool,
+        sink: &mut S,
+    ) {
+        let length = bytes.len() as u32;
+        let pieces = [Piece { at: 0, length, frame: self.frame, offset: 42 }];
+        let Some(flow) = self.flows.get_mut(flow) else { return };
+        let payload = Payload { lost, ..payload(flow, side, bytes, &pieces, self.frame, self.now) };
+        self.books.expects(&payload);
+        sink.evidence(Evidence {
+            vouched: self.vouched,
+            began: flow.facts.began,
+            lost,
+            ..Evidence::default()
+        });
+        let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
+        flow.talk.message(books, flow.facts, settings, budget, &payload, sink);
+    }
+
+    fn closed<S: Sink>(&mut self, flow: usize, side: Side, how: Closed, sink: &mut S) {
+        let Some(flow) = self.flows.get_mut(flow) else { return };
+        let payload = payload(flow, side, &[], &[], self.frame, self.now);
+        let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
+        flow.talk.closed(books, flow.facts, settings, budget, how, &payload, sink);
+    }
+
+    /// Lets the talks judge what time has decided: those that want to, or at the end all.
+    fn elapse<S: Sink>(&mut self, end: bool, sink: &mut S) {
+        for flow in &mut self.flows {
+            if end || flow.talk.deadline().is_some_and(|deadline| deadline <= self.now) {
+                let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
+                flow.talk.elapse(books, flow.facts, settings, budget, self.now, end, sink);
+            }
+        }
+    }
+}
+
+impl Flow {
+    fn new(id: Id, number: u16, port: u16, transport: Transport, lossy: bool) -> Flow {
+        let client = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+        let server = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+        let ends = [(client, 50_000 + number).into(), SocketAddr::new(server, port)];
+        let number = u32::from(number) + 1;
+        Flow {
+            talk: id.talk(),
+            facts: FlowFacts { ends, began: true, seen: [false; 2], lossy, number, transport },
+            sides: Default::default(),
+        }
+    }
+
+    fn view(&self) -> StreamView<'_> {
+        let [first, second] = &self.sides;
+        StreamView {
+            bytes: [&first.unread, &second.unread],
+            began: [true; 2],
+            ended: [first.ended, second.ended],
+        }
+    }
+}
+
+fn payload<'a>(
+    flow: &Flow,
+    side: Side,
+    bytes: &'a [u8],
+    pieces: &'a [Piece],
+    frame: u64,
+    time: Time,
+) -> Payload<'a> {
+    Payload {
+        bytes,
+        pieces,
+        inflated: false,
+        frame,
+        time,
+        side,
+        from: flow.facts.ends[side.index()],
+        to: flow.facts.ends[side.other().index()],
+        flow: flow.facts.number,
+        transport: flow.facts.transport,
+        lost: false,
+    }
+}
+
+/// Holds every message against what is promised of all.
+#[derive(Default)]
+struct Witness {
+    tree: Tree,
+    judge: Judge,
+    frame: u64,
+    /// All that was said, to compare with.
+    said: Vec<String>,
+}
+
+impl Watch for Witness {
+    fn arrives(&mut self, frame: u64) {
+        self.frame = frame;
+    }
+}
+
+impl Witness {
+    /// Nothing that was found is about a packet that has not been.
+    fn take(&mut self) {
+        for finding in self.judge.findings.drain(..) {
+            if let Some(mark) = finding.mark {
+                assert!(mark.frame <= self.frame, "a finding is about packet {}", mark.frame);
+            }
+            assert!(finding.span.start <= finding.span.end);
+            self.said.push(format!("{finding:?}"));
+        }
+    }
+}
+
+impl Sink for Witness {
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.tree.leaf(field, span, value);
+    }
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.tree.leaf_text(field, span, text);
+    }
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.tree.open(field, start, value);
+    }
+    fn close(&mut self, end: u32) {
+        self.tree.close(end);
+    }
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.judged(rule, ok, at, detail);
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.noted(rule, at, detail);
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        assert!(mark.frame <= self.frame);
+        self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    fn fact(&mut self, fact: Fact, seen: Seen) {
+        assert!(seen.mark.frame <= self.frame);
+        self.said.push(format!("{fact:?} {seen:?}"));
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        covers(&self.tree, payload.bytes.len());
+        let nodes = self.tree.nodes().iter();
+        let nodes: Vec<_> = nodes.map(|node| (node.field.name, node.span, node.value)).collect();
+        self.said.push(format!("{} {nodes:?}", message.name));
+        self.take();
+        self.tree.clear();
+    }
+}
+
+/// The leaves cover the message's bytes, each once.
+fn covers(tree: &Tree, length: usize) {
+    let mut leaves: Vec<(u32, u32)> = Vec::new();
+    for node in tree.nodes() {
+        assert!(node.span.end as usize <= length, "{} runs past the end", node.field.name);
+        if node.kids == 0 && !node.span.is_empty() {
+            leaves.push((node.span.start, node.span.end));
+        }
+    }
+    leaves.sort_unstable();
+    let mut next = 0;
+    for (start, end) in leaves {
+        assert_eq!(start, next, "a hole or an overlap");
+        next = end;
+    }
+    assert_eq!(next as usize, length, "the last bytes are in no leaf");
+}

@@ -1,0 +1,70 @@
+//! Fuzz targets: everything that reads bytes, told any bytes.
+//!
+//! A target is a function that takes bytes and panics where a promise is broken. [`targets`] lists
+//! them: the fixed ones, one line each, and one for every protocol of the registry. libFuzzer drives
+//! them in the program `fuzz`; the test of this crate replays `fuzz/corpus`, so that what was found
+//! once stays mended. [`seeds`] makes the inputs that fuzzing begins with.
+
+mod baseline;
+mod capture;
+mod config;
+mod conversation;
+mod fragments;
+mod input;
+mod packet;
+mod program;
+mod scratch;
+pub mod seeds;
+mod split;
+mod stream;
+
+use dissectors::Id;
+
+/// Something that reads bytes.
+pub struct Target {
+    /// What it is called on the command line, and its folder in the corpus.
+    pub name: String,
+    run: Run,
+}
+
+/// Reads bytes, and panics where a promise is broken.
+type Reads = fn(&[u8]);
+
+enum Run {
+    Bytes(Reads),
+    Conversation(Id),
+}
+
+/// The targets that are not made from the registry.
+const FIXED: &[(&str, Reads)] = &[
+    ("capture", capture::run),
+    ("packet", packet::run),
+    ("fragments", fragments::run),
+    ("stream", stream::run),
+    ("split", split::run),
+    ("config", config::run),
+    ("baseline", baseline::run),
+    ("program", program::run),
+];
+
+/// All targets: the fixed ones, then one for each protocol's dissector.
+pub fn targets() -> Vec<Target> {
+    let fixed = FIXED.iter().map(|&(name, run)| Target { name: name.into(), run: Run::Bytes(run) });
+    let protocols = Id::ALL
+        .iter()
+        .map(|&id| Target { name: seeds::conversation_folder(id), run: Run::Conversation(id) });
+    fixed.chain(protocols).collect()
+}
+
+impl Target {
+    /// Lets the target read these bytes.
+    ///
+    /// # Panics
+    /// A promise is broken.
+    pub fn run(&self, bytes: &[u8]) {
+        match self.run {
+            Run::Bytes(run) => run(bytes),
+            Run::Conversation(id) => conversation::run(id, bytes),
+        }
+    }
+}

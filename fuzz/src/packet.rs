@@ -1,0 +1,40 @@
+//! Link, network and transport headers, and tunnels.
+
+use gamewire::net::{LinkType, Outcome, Payload, checksum, decode, decode_ip_payload};
+
+use crate::input::Input;
+
+/// Link type, bytes missing on the wire, then the packet.
+pub(crate) fn run(bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let link = LinkType(input.u16());
+    let missing = u32::from(input.u8());
+    let data = input.0;
+    let length = (data.len() as u32).saturating_add(missing);
+    let outcome = decode(link, data, length);
+    examine(&outcome, data);
+    assert_eq!(outcome, decode(link, data, length), "the same packet says the same");
+    if let Outcome::Fragment(fragment) = outcome {
+        // A whole datagram's payload: what a fragment would be joined to.
+        let bytes = fragment.payload.bytes;
+        examine(&decode_ip_payload(fragment.ip, fragment.protocol, bytes), bytes);
+    }
+}
+
+fn examine(outcome: &Outcome<'_>, data: &[u8]) {
+    checksum::verify(outcome);
+    match outcome {
+        Outcome::Udp(datagram) => stands(&datagram.payload, data),
+        Outcome::Tcp(segment) => stands(&segment.payload, data),
+        Outcome::Fragment(fragment) => stands(&fragment.payload, data),
+        Outcome::Malformed(malformed) => assert!(!malformed.to_string().is_empty()),
+        Outcome::Other | Outcome::Snapped | Outcome::UnknownLink => {}
+    }
+}
+
+/// A payload's bytes stand in the packet where it says.
+fn stands(payload: &Payload<'_>, data: &[u8]) {
+    let there = data.get(payload.offset as usize..);
+    let stands = there.is_some_and(|there| there.starts_with(payload.bytes));
+    assert!(stands, "a payload of {} bytes at {}", payload.bytes.len(), payload.offset);
+}

@@ -1,0 +1,93 @@
+//! TCP reassembly: segments in any order, with any flags.
+
+use gamewire::net::tcp::{
+    Budget, Connection, Event, Flags, Limits, Next, Reader, Run, Segment, Way,
+};
+
+use crate::input::Input;
+
+/// Records of ten bytes, each followed by up to 255 bytes of payload.
+pub(crate) fn run(bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let limits = Limits { stream: 8 << 10, ranges: 16, total: 12 << 10, ..Limits::default() };
+    let mut budget = Budget::new(limits);
+    let mut eater = Eater { appetite: input.u8(), read: 0, frame: 0 };
+    let mut connection = Connection::default();
+    // Both directions wrap round soon.
+    let base = [u32::MAX - 300, u32::MAX - 700];
+    let (mut given, mut time) = (0, 0_i64);
+    while !input.is_empty() {
+        let (flags, kind) = (input.u8(), input.u8());
+        time = time.saturating_add(Input::step(input.u8()));
+        let side = usize::from(flags & 1);
+        let near = |shift: u16| u32::from(shift).wrapping_sub(0x100);
+        let (sequence, acknowledgment) = if kind & 1 == 0 {
+            let (sequence, acknowledgment) = (near(input.u16()), near(input.u16()));
+            (base[side].wrapping_add(sequence), base[1 - side].wrapping_add(acknowledgment))
+        } else {
+            (input.u32(), input.u32())
+        };
+        let (count, repeat) = (usize::from(input.u8()), usize::from(kind >> 4));
+        let payload = input.bytes(count).repeat(1 + repeat);
+        eater.frame += 1;
+        given += payload.len();
+        let segment = Segment {
+            sequence,
+            acknowledgment,
+            flags: Flags {
+                syn: flags & 2 != 0,
+                fin: flags & 4 != 0,
+                rst: flags & 8 != 0,
+                ack: flags & 16 != 0,
+            },
+            announced: payload.len() + if kind & 2 == 0 { 0 } else { 100 },
+            payload: &payload,
+            frame: eater.frame,
+            time,
+            offset: 54,
+        };
+        let way = if side == 0 { Way::AToB } else { Way::BToA };
+        connection.segment(way, &segment, &mut budget, &mut eater);
+        assert!(budget.used() <= limits.total, "{} bytes are held", budget.used());
+        if kind & 12 == 12 {
+            connection.give_up_gaps(&mut budget, &mut eater);
+        }
+    }
+    connection.finish(&mut budget, &mut eater);
+    assert_eq!(budget.used(), 0);
+    assert!(eater.read <= given, "{} of {given} bytes were read", eater.read);
+}
+
+/// Uses up some of each run.
+struct Eater {
+    appetite: u8,
+    read: usize,
+    frame: u64,
+}
+
+impl Reader for Eater {
+    fn read(&mut self, _: Way, run: &Run<'_>) -> Next {
+        let bytes = run.bytes().len();
+        let mut at = 0;
+        for piece in run.pieces() {
+            assert_eq!(piece.bytes.start, at, "a hole or an overlap");
+            assert!((1..=self.frame).contains(&piece.frame));
+            at = piece.bytes.end;
+        }
+        assert_eq!(at, bytes);
+        assert!(run.seen() <= bytes);
+        let used = match self.appetite & 3 {
+            0 => bytes,
+            1 => bytes - bytes % usize::from(1 + (self.appetite >> 2)),
+            2 => bytes.min(usize::from(self.appetite >> 2)),
+            _ if self.appetite == 0xFF => return Next::Ignore,
+            _ => 0,
+        };
+        self.read += used;
+        Next::Consumed(used)
+    }
+
+    fn event(&mut self, event: Event) {
+        assert!(event.frame <= self.frame);
+    }
+}

@@ -1,0 +1,306 @@
+//! Every bound that a user can set, by name: what it bounds, and what happens where it is met.
+//!
+//! It knows names and numbers. Where a bound is kept is beside what it bounds; that it was met is
+//! told as NET011.
+
+use dissectors::kit::{self, Tree};
+
+use crate::net::limits::FragmentLimits;
+use crate::net::tcp;
+use crate::session::Options;
+
+/// What a run may hold and look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Flows that are followed at a time.
+    pub flows: usize,
+    /// Bytes of open IP fragments of one source address.
+    pub fragment_bytes: usize,
+    /// Bytes of open IP fragments in all.
+    pub fragments_bytes: usize,
+    /// Unread and out-of-order bytes of one direction of a TCP connection.
+    pub stream_bytes: usize,
+    /// Unread and out-of-order bytes of all TCP connections.
+    pub streams_bytes: usize,
+    /// Bytes that unfinished answers hold in all.
+    pub unfinished_bytes: usize,
+    /// What one flow's protocol may hold.
+    pub protocols: kit::Limits,
+    /// Fields of one message that are shown.
+    pub fields: usize,
+    /// Groups within groups that are shown.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        let (fragments, streams) = (FragmentLimits::default(), tcp::Limits::default());
+        Limits {
+            flows: 1 << 22,
+            fragment_bytes: fragments.source,
+            fragments_bytes: fragments.total,
+            stream_bytes: streams.stream,
+            streams_bytes: streams.total,
+            unfinished_bytes: 16 << 20,
+            protocols: kit::Limits::default(),
+            fields: Tree::MOST,
+            depth: Tree::DEEPEST,
+        }
+    }
+}
+
+/// One of them.
+pub struct Named {
+    /// As it is typed and told.
+    pub name: &'static str,
+    /// What it bounds, and what happens where it is met.
+    pub bounds: &'static str,
+    /// Whether it counts bytes.
+    pub is_bytes: bool,
+    /// Below this it makes no sense.
+    pub least: usize,
+    place: fn(&mut Limits) -> &mut usize,
+}
+
+const fn bytes(
+    name: &'static str,
+    least: usize,
+    place: fn(&mut Limits) -> &mut usize,
+    bounds: &'static str,
+) -> Named {
+    Named { name, bounds, is_bytes: true, least, place }
+}
+
+const fn count(
+    name: &'static str,
+    place: fn(&mut Limits) -> &mut usize,
+    bounds: &'static str,
+) -> Named {
+    Named { name, bounds, is_bytes: false, least: 1, place }
+}
+
+/// All of them.
+pub const ALL: &[Named] = &[
+    count("flows", |l| &mut l.flows, "flows followed at a time; the most silent one ends"),
+    bytes(
+        "fragment-bytes",
+        FragmentLimits::LEAST,
+        |l| &mut l.fragment_bytes,
+        "open IP fragments of one source; its oldest datagram is given up",
+    ),
+    bytes(
+        "fragments-bytes",
+        FragmentLimits::LEAST,
+        |l| &mut l.fragments_bytes,
+        "open IP fragments in all; the oldest datagram is given up",
+    ),
+    bytes(
+        "stream-bytes",
+        1 << 10,
+        |l| &mut l.stream_bytes,
+        "unread and out-of-order bytes of one direction of a TCP connection; they are read without \
+         what is missing, or dropped",
+    ),
+    bytes(
+        "streams-bytes",
+        1 << 10,
+        |l| &mut l.streams_bytes,
+        "the same of all TCP connections together",
+    ),
+    count(
+        "pending",
+        |l| &mut l.protocols.pending,
+        "requests of a flow that wait for an answer; the oldest is not waited for any longer",
+    ),
+    count(
+        "unfinished",
+        |l| &mut l.protocols.unfinished,
+        "answers of a flow of which parts are missing; the oldest is shown in parts",
+    ),
+    bytes(
+        "parts-bytes",
+        1,
+        |l| &mut l.protocols.parts_bytes,
+        "the parts of one unfinished answer; it is shown in parts",
+    ),
+    bytes(
+        "unfinished-bytes",
+        1,
+        |l| &mut l.unfinished_bytes,
+        "unfinished answers of all flows together; the one that does not fit is shown in parts",
+    ),
+    bytes(
+        "inflated",
+        1,
+        |l| &mut l.protocols.inflated,
+        "an answer that was compressed with bzip2; what is longer is read up to here",
+    ),
+    bytes(
+        "http-header",
+        1,
+        |l| &mut l.protocols.http_header,
+        "the head of an HTTP message (also at most 64 header lines); one that is longer is passed \
+         over",
+    ),
+    bytes(
+        "http-body",
+        1,
+        |l| &mut l.protocols.http_body,
+        "the body of an HTTP message; one that is longer is read up to here",
+    ),
+    bytes(
+        "list-bytes",
+        1,
+        |l| &mut l.protocols.list_bytes,
+        "a list in a stream of the GameSpy text protocol; one that is longer is read in parts",
+    ),
+    count(
+        "remembered",
+        |l| &mut l.protocols.remembered,
+        "facts of one kind, challenges given say; the oldest are forgotten, and what depends on \
+         them is inconclusive",
+    ),
+    count(
+        "fields",
+        |l| &mut l.fields,
+        "fields of one message that are shown; the bytes of the others are one field",
+    ),
+    Named {
+        least: 4,
+        ..count(
+            "depth",
+            |l| &mut l.depth,
+            "groups of fields within groups, in JSON and text; what lies deeper is shown at this \
+             depth",
+        )
+    },
+];
+
+/// A limit as it is given: `NAME=N`, N perhaps with K, M or G behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    index: usize,
+    value: usize,
+}
+
+impl std::str::FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Setting, String> {
+        let (name, number) =
+            text.split_once('=').ok_or("write it as NAME=N, such as flows=1000")?;
+        let index = ALL.iter().position(|named| named.name == name).ok_or_else(|| {
+            let names: Vec<_> = ALL.iter().map(|named| named.name).collect();
+            format!("there are {}", names.join(", "))
+        })?;
+        let value = number_of(number).ok_or("give a whole number, such as 1000, 64K or 2M")?;
+        let least = ALL.get(index).map_or(1, |named| named.least);
+        if value < least {
+            return Err(format!("{name} is at least {least}"));
+        }
+        Ok(Setting { index, value })
+    }
+}
+
+fn number_of(text: &str) -> Option<usize> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'K' | b'k' => (text.get(..text.len() - 1)?, 10),
+        b'M' | b'm' => (text.get(..text.len() - 1)?, 20),
+        b'G' | b'g' => (text.get(..text.len() - 1)?, 30),
+        _ => (text, 0),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(1 << shift)
+}
+
+impl Limits {
+    /// The defaults, but for what is set.
+    pub fn with(settings: &[Setting]) -> Limits {
+        let mut limits = Limits::default();
+        for setting in settings {
+            if let Some(named) = ALL.get(setting.index) {
+                *(named.place)(&mut limits) = setting.value;
+            }
+        }
+        limits
+    }
+
+    /// What a session is told of them.
+    pub fn options(&self, options: Options) -> Options {
+        let mut options = Options {
+            flows: self.flows,
+            unfinished_bytes: self.unfinished_bytes,
+            fragments: FragmentLimits {
+                source: self.fragment_bytes,
+                total: self.fragments_bytes,
+                ..options.fragments
+            },
+            streams: tcp::Limits {
+                stream: self.stream_bytes,
+                total: self.streams_bytes,
+                ..options.streams
+            },
+            ..options
+        };
+        options.settings.limits = self.protocols;
+        options
+    }
+}
+
+impl Named {
+    /// What it is where nobody sets it, as it would be typed.
+    pub fn default(&self) -> String {
+        let value = *(self.place)(&mut Limits::default());
+        match value {
+            value if self.is_bytes && value >= 1 << 20 && value.is_multiple_of(1 << 20) => {
+                format!("{}M", value >> 20)
+            }
+            value if self.is_bytes && value.is_multiple_of(1 << 10) => format!("{}K", value >> 10),
+            value => value.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dissectors::kit::Limit;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_with_their_units() {
+        let set = |text: &str| text.parse::<Setting>();
+        let limits = Limits::with(&[set("flows=7").unwrap(), set("inflated=3K").unwrap()]);
+        assert_eq!((limits.flows, limits.protocols.inflated), (7, 3072));
+        assert_eq!(Limits::with(&[]), Limits::default());
+        for wrong in ["flows", "flows=", "flows=x", "flows=0", "fragment-bytes=1K", "flow=3"] {
+            assert!(set(wrong).is_err(), "{wrong}");
+        }
+        assert!(set("flows=99999999999999999999").is_err() && set("flows=17179869184G").is_err());
+    }
+
+    #[test]
+    fn defaults_are_told_as_they_would_be_typed() {
+        for named in ALL {
+            let text = format!("{}={}", named.name, named.default());
+            let setting: Setting = text.parse().unwrap();
+            assert_eq!(Limits::with(&[setting]), Limits::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_protocol_meets_can_be_set() {
+        for limit in Limit::ALL {
+            assert!(ALL.iter().any(|named| named.name == limit.name()), "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn the_page_lists_them_all() {
+        let page = include_str!("../docs/limits.md");
+        for named in ALL {
+            let bounds: String = named.bounds.split_whitespace().collect::<Vec<_>>().join(" ");
+            let row = format!("| `{}` | {} | {bounds} |", named.name, named.default());
+            assert!(page.contains(&row), "docs/limits.md lacks\n{row}");
+        }
+    }
+}

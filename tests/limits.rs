@@ -1,0 +1,261 @@
+//! Every limit holds, is told as NET011 and named, and ends nothing: each is set low here, and met.
+//! And captures made to exhaust whoever reads them, in sizes that are quick.
+
+mod support;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use support::{Run, gamewire};
+use xtask::bytes::hex;
+use xtask::exchange::{Setting, Transport, capture};
+
+const UDP: Setting = Setting::udp(27015);
+
+/// A capture in a file of its own, removed with it.
+struct Captured(PathBuf);
+
+impl Captured {
+    fn bytes(name: &str, bytes: &[u8]) -> Captured {
+        let name = format!("gamewire-limits-{name}-{}.pcap", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, bytes).expect("a temporary file");
+        Captured(path)
+    }
+
+    fn script(name: &str, script: &str, setting: &Setting) -> Captured {
+        Captured::bytes(name, &capture(script, setting).expect("a good script").pcap())
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        let path = self.0.to_string_lossy().into_owned();
+        gamewire(args.iter().copied().chain(["--no-config", &path]))
+    }
+
+    fn check(&self, limit: &str) -> Value {
+        let run = self.run(&["check", "--format", "json", "--limit", limit]);
+        assert!(run.code < 2, "{}", run.err);
+        serde_json::from_str(&run.out).expect("JSON")
+    }
+
+    /// The limit is met and told with this; with the default it is not met.
+    fn meets(&self, limit: &str, told: &str) {
+        let met = told_of(&self.check(limit));
+        assert!(met.iter().any(|detail| detail.contains(told)), "{limit}: {met:?}");
+        assert_eq!(told_of(&self.check("flows=4M")).first(), None, "met by default");
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).ok();
+    }
+}
+
+/// What NET011 says.
+fn told_of(report: &Value) -> Vec<String> {
+    let findings = report["findings"].as_array().expect("findings").iter();
+    let met = findings.filter(|finding| finding["rule"] == "NET011");
+    met.map(|finding| finding["message"].as_str().expect("a text").to_owned()).collect()
+}
+
+/// Lines, each with its number in the place of `#` (two hex digits) and of `@` (a time).
+fn lines(count: usize, line: &str) -> String {
+    let fill = |number: usize| {
+        let time = format!("{}.{:03}", number / 1000, number % 1000);
+        line.replace('#', &format!("{number:02X}")).replace('@', &time) + "\n"
+    };
+    (0..count).map(fill).collect()
+}
+
+#[test]
+fn flows() {
+    let script = "0.0 c > s FFFFFFFF 57\n0.1 c1 > s FFFFFFFF 57\n0.2 c2 > s FFFFFFFF 57";
+    Captured::script("flows", script, &UDP).meets("flows=2", "the limit flows, 2, was met");
+}
+
+#[test]
+fn pending() {
+    let script = lines(5, "@ c > s FFFFFFFF 54 'Source Engine Query' 00");
+    Captured::script("pending", &script, &UDP).meets("pending=3", "the limit pending was met");
+}
+
+#[test]
+fn unfinished() {
+    let ask = "0.0 c > s FFFFFFFF 56 4BA1D522\n";
+    let script = ask.to_owned() + &lines(4, "@ s > c FEFFFFFF #000000 03 00 E004 FFFFFFFF 45");
+    let captured = Captured::script("unfinished", &script, &UDP);
+    captured.meets("unfinished=3", "the limit unfinished was met");
+    captured.meets("unfinished-bytes=100", "the limit unfinished-bytes was met");
+    let shown = captured.run(&["dissect", "--format", "json", "--limit", "unfinished=3"]).out;
+    assert_eq!(shown.matches(r#""message":"split_fragment""#).count(), 4, "{shown}");
+}
+
+#[test]
+fn parts_bytes() {
+    let ask = "0.0 c > s FFFFFFFF 56 4BA1D522\n";
+    let script = ask.to_owned() + &lines(9, "@ s > c FEFFFFFF 07000000 0A # E004 'x'*100");
+    let captured = Captured::script("parts-bytes", &script, &UDP);
+    captured.meets("parts-bytes=500", "the limit parts-bytes was met");
+}
+
+#[test]
+fn fragments() {
+    let mut capture = capture("0.0 s > c frag=512 FFFFFFFF 45 0100 'x'*1400 00", &UDP).unwrap();
+    let first = capture.packets.swap_remove(0);
+    capture.packets.clear();
+    // The first fragments of many datagrams, none of them ever whole.
+    for number in 0..600_u16 {
+        let mut packet = first.clone();
+        packet.bytes[18..20].copy_from_slice(&number.to_be_bytes());
+        capture.packets.push(packet);
+    }
+    let captured = Captured::bytes("fragments", &capture.pcap());
+    captured.meets("fragment-bytes=1M", "the limit fragment-bytes or fragments-bytes");
+    captured.meets("fragments-bytes=1M", "the limit fragment-bytes or fragments-bytes");
+    let report = captured.check("fragment-bytes=1M");
+    let missing = report["rules"].as_array().unwrap().iter();
+    let told: u64 = missing
+        .filter(|rule| rule["code"] == "NET005" || rule["code"] == "NET011")
+        .map(|rule| rule["failed"].as_u64().unwrap() + rule["inconclusive"].as_u64().unwrap())
+        .sum();
+    assert_eq!(told, 600, "each datagram is told of");
+}
+
+#[test]
+fn streams() {
+    let setting = Setting { transport: Transport::Tcp, ..Setting::udp(28900) };
+    let list = "0.0 c > m '\\\\list\\\\gamename\\\\ut\\\\final\\\\'\n\
+        0.1 m > c '\\\\ip\\\\10.0.0.2:7778'\n\
+        0.2 m > c lost '\\\\ip\\\\10.0.0.3:7778'\n\
+        0.3 m > c '\\\\ip\\\\10.0.0.4:7778'*200\n\
+        0.4 m > c '\\\\final\\\\' fin";
+    let captured = Captured::script("streams", list, &setting);
+    captured.meets("stream-bytes=1K", "the limit stream-bytes was met");
+    captured.meets("streams-bytes=1K", "the limit streams-bytes was met");
+}
+
+#[test]
+fn list_bytes() {
+    let setting = Setting { transport: Transport::Tcp, ..Setting::udp(28900) };
+    let list = "0.0 c > m '\\\\list\\\\gamename\\\\ut\\\\final\\\\'\n\
+        0.1 m > c '\\\\ip\\\\10.0.0.2:7778'*200\n\
+        0.2 m > c '\\\\final\\\\' fin";
+    let captured = Captured::script("list", list, &setting);
+    captured.meets("list-bytes=1K", "the limit list-bytes was met");
+}
+
+#[test]
+fn http() {
+    let script = "0.0 c > m 'GET /c HTTP/1.1\\r\\nHost: m\\r\\nX: ' 'x'*900 '\\r\\n\\r\\n'\n\
+        0.1 m > c 'HTTP/1.1 200 OK\\r\\nContent-Length: 3000\\r\\n\\r\\n' 'masterserver_flags 0\\n' 'x'*2979 fin";
+    let captured = Captured::script("http", script, &Setting::tcp(80));
+    captured.meets("http-body=1K", "the limit http-body was met");
+    let endless = "0.0 c > m 'GET /r?v=140&g=20700&p=28770 HTTP/1.0\\r\\n\\r\\n'\n\
+        0.1 c > m 'GET /c HTTP/1.1\\r\\nX: ' 'x'*900\n\
+        0.2 c > m 'x'*900\n0.3 c > m '\\r\\n\\r\\n'";
+    let captured = Captured::script("http-header", endless, &Setting::tcp(80));
+    captured.meets("http-header=1K", "the limit http-header was met");
+}
+
+#[test]
+fn fields_and_depth() {
+    let rules = "0.0 c > s FFFFFFFF 56 4BA1D522\n0.1 s > c FFFFFFFF 45 6400 'a\\0b\\0'*100";
+    let captured = Captured::script("fields", rules, &UDP);
+    for (limit, left_out) in [("fields=100", true), ("fields=1000", false)] {
+        let run = captured.run(&["dissect", "--format", "json", "--tree", "--limit", limit]);
+        assert_eq!(run.out.contains("fields_left_out"), left_out, "{limit}");
+        for line in run.out.lines() {
+            serde_json::from_str::<Value>(line).expect("JSON");
+        }
+    }
+    let query = "0.0 c > m 31 FF '0.0.0.0:0' 00 '\\\\nor\\\\1'*12 '\\\\map\\\\x' 00";
+    let captured = Captured::script("depth", query, &Setting::udp(27010));
+    for (limit, deepest) in [("depth=5", 6), ("depth=32", 15)] {
+        let run = captured.run(&["dissect", "--format", "json", "--tree", "--limit", limit]);
+        assert_eq!(run.out.contains("fields_left_out"), deepest < 15, "{limit}: {}", run.out);
+        let message: Value = serde_json::from_str(run.out.trim()).expect("JSON");
+        assert!(depth(&message["tree"]) <= deepest, "{limit}: {}", depth(&message["tree"]));
+    }
+}
+
+fn depth(nodes: &Value) -> usize {
+    let below = nodes.as_array().into_iter().flatten().map(|node| depth(&node["children"]));
+    below.max().map_or(0, |below| below + 1)
+}
+
+/// A bzip2 answer that announces 4 KB and holds very much more.
+fn bomb(megabytes: usize) -> String {
+    let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    packed.write_all(b"\xFF\xFF\xFF\xFF\x45\x01\x00motd\0").expect("memory takes all");
+    let block = vec![b'x'; 1 << 20];
+    (0..megabytes).for_each(|_| packed.write_all(&block).expect("memory takes all"));
+    let packed = packed.finish().expect("memory takes all");
+    format!(
+        "0.0 c > s FFFFFFFF 56 4BA1D522\n\
+         0.1 s > c FEFFFFFF 01000080 01 00 E004 le32:4096 00000000 {}",
+        hex(&packed)
+    )
+}
+
+#[test]
+fn a_compressed_answer_that_holds_more_than_it_says() {
+    let captured = Captured::script("bomb", &bomb(3), &UDP);
+    let report = captured.check("flows=4M");
+    assert!(told_of(&report).iter().any(|detail| detail.contains("the limit inflated was met")));
+    let run = captured.run(&["dissect", "--format", "json"]);
+    assert_eq!(run.code, 0);
+    assert!(run.out.contains(r#""decompressed_size":4096"#));
+    // With more room it is read whole, and only the size is wrong.
+    let report = captured.check("inflated=4M");
+    assert_eq!(told_of(&report), Vec::<String>::new());
+    let fared = |code: &str| {
+        let mut rules = report["rules"].as_array().unwrap().iter();
+        rules.find(|rule| rule["code"] == code).unwrap()["verdict"].clone()
+    };
+    assert_eq!(fared("A2S047"), "fail");
+}
+
+#[test]
+fn a_split_answer_of_255_packets_of_which_one_comes() {
+    let script = "0.0 c > s FFFFFFFF 56 4BA1D522\n\
+        0.1 s > c FEFFFFFF 07000000 FF FE E004 'x'*100\n9 c > s FFFFFFFF 57\nend 20";
+    let captured = Captured::script("split-255", script, &UDP);
+    let run = captured.run(&["dissect", "--format", "json"]);
+    assert_eq!(run.code, 0);
+    assert!(run.out.contains(r#""message":"split_fragment""#), "{}", run.out);
+    let report = captured.check("flows=4M");
+    let findings = report["findings"].as_array().unwrap().iter();
+    assert!(findings.clone().any(|finding| finding["rule"] == "A2S043"), "{report}");
+}
+
+#[test]
+fn a_record_of_four_gigabytes() {
+    let mut bytes = capture("0.0 c > s FFFFFFFF 57", &UDP).unwrap().pcap();
+    let mut record = vec![0; 8];
+    record.extend([0xFF; 8]);
+    record.extend([0; 100]);
+    bytes.extend(record);
+    let captured = Captured::bytes("record", &bytes);
+    let run = captured.run(&["dissect"]);
+    assert_eq!(run.code, 0);
+    assert!(run.out.contains("challenge_request") && run.err.contains("warning"), "{}", run.err);
+    let report = captured.check("flows=4M");
+    let findings = report["findings"].as_array().unwrap().iter();
+    assert_eq!(findings.filter(|finding| finding["rule"] == "NET009").count(), 1);
+}
+
+#[test]
+fn a_limit_that_does_not_exist_is_named_with_those_that_do() {
+    let captured = Captured::script("usage", "0.0 c > s FFFFFFFF 57", &UDP);
+    for (limit, told) in [
+        ("flow=1", "there are flows, fragment-bytes"),
+        ("flows", "NAME=N"),
+        ("flows=many", "a whole number"),
+        ("fragment-bytes=1K", "at least 1048576"),
+    ] {
+        let run = captured.run(&["dissect", "--limit", limit]);
+        assert!(run.code == 2 && run.err.contains(told), "{limit}: {}", run.err);
+    }
+}

@@ -1,0 +1,187 @@
+//! The released program against captures that were made to break it: damaged at random, and made to
+//! exhaust it. Every run must end with 0, 1 or 2, in a memory that the system holds it to.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use xtask::bytes::hex;
+use xtask::exchange::{self, Setting};
+use xtask::mutate::mutated;
+use xtask::wire::{Capture, Prng};
+
+use crate::cargo;
+
+/// KiB of memory that is no file's; a file that is mapped for reading does not count.
+const MEMORY: u32 = 64 << 10;
+
+/// What is run on each capture, in turn.
+const COMMANDS: [&[&str]; 4] = [
+    &["check", "--format", "json"],
+    &["dissect", "-v", "-x"],
+    &["dissect", "--format", "json", "--tree"],
+    &["flows"],
+];
+
+struct Range<'a> {
+    program: PathBuf,
+    folder: PathBuf,
+    out: &'a mut dyn Write,
+    broken: usize,
+}
+
+/// Damages samples, `count` times in all.
+pub(crate) fn mutate(root: &Path, count: u64, out: &mut dyn Write) -> io::Result<ExitCode> {
+    let mut range = Range::new(root, out)?;
+    let samples: Vec<_> =
+        xtask::samples::all().map(|sample| (sample.name, (sample.make)())).collect();
+    for (number, (name, bytes)) in (0..count).zip(samples.iter().cycle()) {
+        let damaged = mutated(bytes, &mut Prng::new(number));
+        let command = COMMANDS[(number / samples.len() as u64) as usize % COMMANDS.len()];
+        range.run(&format!("{name}, seed {number}"), &damaged, &[command])?;
+    }
+    range.done(&format!("{count} damaged captures"))
+}
+
+/// Captures that cost much more to answer than to send.
+pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
+    let mut range = Range::new(root, out)?;
+    for (name, make) in ATTACKS {
+        let bytes = make();
+        writeln!(range.out, "{name}: {} bytes", bytes.len())?;
+        range.run(name, &bytes, &COMMANDS)?;
+    }
+    range.done(&format!("{} attacks", ATTACKS.len()))
+}
+
+impl<'a> Range<'a> {
+    fn new(root: &Path, out: &'a mut dyn Write) -> io::Result<Range<'a>> {
+        let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
+        if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
+            return Err(io::Error::other("gamewire does not build"));
+        }
+        let folder = root.join("target/attack");
+        fs::create_dir_all(&folder)?;
+        Ok(Range { program: root.join("target/release/gamewire"), folder, out, broken: 0 })
+    }
+
+    /// Runs the commands on a capture; keeps it, if one of them does not end as it should.
+    fn run(&mut self, name: &str, bytes: &[u8], commands: &[&[&str]]) -> io::Result<()> {
+        let path = self.folder.join("capture");
+        fs::write(&path, bytes)?;
+        for command in commands {
+            let ran = Command::new("sh")
+                .args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &MEMORY.to_string()])
+                .arg(&self.program)
+                .args(*command)
+                .arg("--no-config")
+                .arg(&path)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .output()?;
+            if !matches!(ran.status.code(), Some(0..=2)) {
+                self.broken += 1;
+                let kept = self.folder.join(format!("broken-{}", self.broken));
+                fs::copy(&path, &kept)?;
+                let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+                writeln!(self.out, "{name}: {command:?}: {}, {}", ran.status, kept.display())?;
+                writeln!(self.out, "    {}", said.lines().next_back().unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn done(self, what: &str) -> io::Result<ExitCode> {
+        let mebibytes = MEMORY >> 10;
+        writeln!(self.out, "{what}, {} runs broken, each within {mebibytes} MiB", self.broken)?;
+        Ok(if self.broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Makes a capture.
+type Make = fn() -> Vec<u8>;
+
+const ATTACKS: &[(&str, Make)] = &[
+    ("an answer that announces 4 KB and holds 200 MB", bomb),
+    ("a million fragments that never end", fragments),
+    ("a hundred thousand answers of which one packet comes", unfinished),
+    ("a record of four gigabytes", record),
+    ("connections whose first byte never comes", streams),
+];
+
+fn script(text: &str, setting: &Setting) -> Capture {
+    exchange::capture(text, setting).unwrap_or_else(|error| panic!("an attack's script: {error}"))
+}
+
+fn bomb() -> Vec<u8> {
+    let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    let mut write = |bytes: &[u8]| packed.write_all(bytes).unwrap_or_else(|_| panic!("memory"));
+    write(b"\xFF\xFF\xFF\xFF\x45\x01\x00motd\0");
+    let block = vec![b'x'; 1 << 20];
+    (0..200).for_each(|_| write(&block));
+    let packed = packed.finish().unwrap_or_else(|_| panic!("memory"));
+    let parts: Vec<&[u8]> = packed.chunks(1200).collect();
+    let mut text = "0 c > s FFFFFFFF 56 4BA1D522\n".to_owned();
+    for (number, part) in parts.iter().enumerate() {
+        let (total, part) = (parts.len(), hex(part));
+        let announced = if number == 0 { "le32:4096 00000000" } else { "" };
+        text += &format!(
+            "1 s > c FEFFFFFF 01000080 {total:02X} {number:02X} E004 {announced} {part}\n"
+        );
+    }
+    script(&text, &Setting::udp(27015)).pcap()
+}
+
+fn fragments() -> Vec<u8> {
+    let mut capture = script("0 s > c frag=64 FFFFFFFF 45 0100 'x'*100 00", &Setting::udp(27015));
+    let first = capture.packets.swap_remove(0);
+    capture.packets.clear();
+    for number in 0..1_000_000_u32 {
+        let mut packet = first.clone();
+        // Another identification, and from time to time another source.
+        packet.bytes[18..20].copy_from_slice(&(number as u16).to_be_bytes());
+        packet.bytes[28..30].copy_from_slice(&((number >> 8) as u16).to_be_bytes());
+        capture.packets.push(packet);
+    }
+    capture.pcap()
+}
+
+fn unfinished() -> Vec<u8> {
+    let text = "0 s > c FEFFFFFF 01000000 FF FE E004 'x'*1000";
+    let mut capture = script(text, &Setting::udp(27015));
+    let first = capture.packets.swap_remove(0);
+    capture.packets.clear();
+    for number in 0..100_000_u32 {
+        let mut packet = first.clone();
+        packet.bytes[46..50].copy_from_slice(&(number & 0x7FFF_FFFF).to_le_bytes());
+        packet.bytes[36..38].copy_from_slice(&((number >> 4) as u16).to_be_bytes());
+        capture.packets.push(packet);
+    }
+    capture.pcap()
+}
+
+fn record() -> Vec<u8> {
+    let mut bytes = script("0 c > s FFFFFFFF 57", &Setting::udp(27015)).pcap();
+    bytes.extend([0; 8]);
+    bytes.extend([0xFF; 8]);
+    bytes.extend([0; 1000]);
+    bytes
+}
+
+fn streams() -> Vec<u8> {
+    let text = "0 c > m tcp '\\\\list\\\\gamename\\\\ut\\\\final\\\\'\n1 m > c tcp lost 'x'\n1 m > c tcp 'x'*1400";
+    let mut capture = script(text, &Setting::udp(28900));
+    let packets = std::mem::take(&mut capture.packets);
+    for number in 0..2_000_u16 {
+        for packet in &packets {
+            let mut packet = packet.clone();
+            let from_client = packet.bytes.get(26..30) == Some(&[10, 0, 0, 1]);
+            let port = if from_client { 34..36 } else { 36..38 };
+            packet.bytes[port].copy_from_slice(&(20_000 + number).to_be_bytes());
+            capture.packets.push(packet);
+        }
+    }
+    capture.pcap()
+}

@@ -1,0 +1,52 @@
+//! What a package holds beside the program: manual pages and completions, which the program writes
+//! itself, in `target/dist`.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::cargo;
+
+/// The shells that packages install completions for, and what their files are called.
+const SHELLS: &[(&str, &str)] =
+    &[("bash", "gamewire.bash"), ("fish", "gamewire.fish"), ("zsh", "_gamewire")];
+
+/// Builds the program for release, and lets it write them.
+pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
+    let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
+    if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
+        return Ok(ExitCode::FAILURE);
+    }
+    let dist = root.join("target/dist");
+    let (man, completions) = (dist.join("man"), dist.join("completions"));
+    fs::create_dir_all(&man)?;
+    fs::create_dir_all(&completions)?;
+    let page = gamewire(root, &["man"])?;
+    fs::write(man.join("gamewire.1"), &page)?;
+    for command in commands(&page) {
+        let page = gamewire(root, &["man", &command])?;
+        fs::write(man.join(format!("gamewire-{command}.1")), page)?;
+    }
+    for (shell, name) in SHELLS {
+        fs::write(completions.join(name), gamewire(root, &["completions", shell])?)?;
+    }
+    writeln!(out, "wrote target/dist")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gamewire(root: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
+    let ran = Command::new(root.join("target/release/gamewire")).args(arguments).output()?;
+    if ran.status.success() {
+        return Ok(ran.stdout);
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).into_owned()))
+}
+
+/// The commands that the main page names as `gamewire-COMMAND(1)`.
+fn commands(page: &[u8]) -> Vec<String> {
+    let page = String::from_utf8_lossy(page);
+    let names = page.lines().filter_map(|line| line.strip_prefix("gamewire\\-"));
+    let names = names.filter_map(|name| name.strip_suffix("(1)"));
+    names.filter(|name| *name != "help").map(|name| name.replace('\\', "")).collect()
+}
