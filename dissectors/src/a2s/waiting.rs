@@ -1,18 +1,20 @@
 //! Who waits for an answer of which host: so that an answer from another port of it is told from
 //! one that nobody asked for.
 
+use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use super::facts::{Answer, Request};
-use crate::kit::{Map, Payload, Recent, Settings, Time};
+use crate::kit::{Map, Payload, Recent, Seed, Settings, Time};
 
-/// The endpoint that asked, and the host it asked.
-type Key = (SocketAddr, IpAddr);
+/// Stands for the endpoint that asked, and the host it asked: under a flood there are as many as
+/// packets.
+type Key = u64;
 
 #[derive(Clone, Copy)]
 struct Asked {
-    /// The endpoint that was asked.
-    of: SocketAddr,
+    /// The port that was asked.
+    port: u16,
     frame: u64,
     time: Time,
     request: Request,
@@ -26,11 +28,16 @@ pub(super) struct Waiting {
     /// Of the answer timeout before: what is older still waits for nothing.
     old: Map<Key, Asked>,
     since: Time,
+    seed: Seed,
     /// Requests that another port answered.
     elsewhere: Recent,
 }
 
 impl Waiting {
+    fn key(&self, asker: SocketAddr, host: IpAddr) -> Key {
+        self.seed.hash_one((asker, host))
+    }
+
     /// A request was sent.
     pub(super) fn insert(&mut self, payload: &Payload<'_>, request: Request, settings: &Settings) {
         let full = self.young.len() >= settings.limits.remembered;
@@ -39,17 +46,17 @@ impl Waiting {
             self.young.clear();
             self.since = payload.time;
         }
-        let (of, frame, time) = (payload.to, payload.frame, payload.time);
-        let asked = Asked { of, frame, time, request };
-        self.young.insert((payload.from, payload.to.ip()), asked);
+        let (port, frame, time) = (payload.to.port(), payload.frame, payload.time);
+        let asked = Asked { port, frame, time, request };
+        self.young.insert(self.key(payload.from, payload.to.ip()), asked);
     }
 
     /// The request was answered, by whom it asked.
     pub(super) fn remove(&mut self, payload: &Payload<'_>) {
-        let key = (payload.to, payload.from.ip());
+        let key = self.key(payload.to, payload.from.ip());
         for map in [&mut self.young, &mut self.old] {
             match map.remove(&key) {
-                Some(other) if other.of != payload.from => {
+                Some(other) if other.port != payload.from.port() => {
                     map.insert(key, other);
                 }
                 Some(_) => return,
@@ -59,9 +66,12 @@ impl Waiting {
     }
 
     fn find(&self, payload: &Payload<'_>) -> Option<&Asked> {
-        let key = (payload.to, payload.from.ip());
+        if self.young.is_empty() && self.old.is_empty() {
+            return None;
+        }
+        let key = self.key(payload.to, payload.from.ip());
         let asked = self.young.get(&key).or_else(|| self.old.get(&key))?;
-        (asked.of != payload.from).then_some(asked)
+        (asked.port != payload.from.port()).then_some(asked)
     }
 
     /// Whether somebody waits for an answer from this host, at another port of it.
@@ -88,12 +98,12 @@ impl Waiting {
         if !fits || payload.time.since(asked.time) >= settings.answer_timeout {
             return None;
         }
-        let key = (payload.to, payload.from.ip());
+        let key = self.key(payload.to, payload.from.ip());
         self.young.remove(&key);
         self.old.remove(&key);
-        let fact = (payload.to, asked.of, asked.frame);
-        self.elsewhere.insert(&fact, settings.limits.remembered);
-        Some(asked.of)
+        let of = SocketAddr::new(payload.from.ip(), asked.port);
+        self.elsewhere.insert(&(payload.to, of, asked.frame), settings.limits.remembered);
+        Some(of)
     }
 
     /// Whether what a client asked a server in this packet was answered from another port.
