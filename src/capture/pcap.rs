@@ -199,6 +199,11 @@ impl Packets for Pcap {
         })
     }
 
+    fn fork(&self) -> Option<Box<dyn Packets + Send>> {
+        let (path, input) = (self.path.clone(), self.input.fork()?);
+        Some(Box::new(Pcap { path, input, notice: None, ..*self }))
+    }
+
     fn progress(&self) -> Option<(u64, u64)> {
         Some((self.input.position(), self.input.length()?))
     }

@@ -260,14 +260,10 @@ impl Table {
         (flow.last < then).then_some(Slot(self.hand as u32))
     }
 
-    /// All flows, in the order of their numbers, those without one first.
-    pub fn in_order(&self) -> Vec<Slot> {
+    /// All flows, by place.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
         let slots = self.slots.iter().enumerate();
-        let mut slots: Vec<(u32, u32)> = slots
-            .filter_map(|(at, flow)| flow.as_ref().map(|flow| (flow.number, at as u32)))
-            .collect();
-        slots.sort_unstable();
-        slots.into_iter().map(|(_, at)| Slot(at)).collect()
+        slots.filter_map(|(at, flow)| Some((Slot(at as u32), flow.as_ref()?)))
     }
 }
 

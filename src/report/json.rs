@@ -9,6 +9,7 @@ mod nodes;
 mod write;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use dissectors::kit::{Finding, Transport};
 
@@ -35,7 +36,7 @@ impl Json {
         Json { with_tree, ..Json::default() }
     }
 
-    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
         let payload = m.payload;
         out.extend_from_slice(b"{\"frame\":");
         unsigned(out, payload.frame);
@@ -50,7 +51,9 @@ impl Json {
         out.extend_from_slice(b"],\"time\":\"");
         self.clock.rfc3339(payload.time, m.digits, out);
         out.extend_from_slice(b"\",\"flow\":");
+        let start = out.len();
         unsigned(out, payload.flow.into());
+        let flow = start..out.len();
         out.extend_from_slice(b",\"transport\":\"");
         out.extend_from_slice(transport(payload.transport).as_bytes());
         out.extend_from_slice(b"\",\"src\":\"");
@@ -67,12 +70,13 @@ impl Json {
             let _ = std::fmt::write(&mut Escaped(out), format_args!("{via}"));
             out.push(b'"');
         }
+        flow
     }
 }
 
 impl Report for Json {
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        self.head(m, out);
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
+        let flow = self.head(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
         let mut projection = Projection { view, scratch: &mut self.scratch, out };
         projection.fields();
@@ -92,6 +96,7 @@ impl Report for Json {
             finding(found, out);
         }
         out.extend_from_slice(b"]}\n");
+        flow
     }
 }
 

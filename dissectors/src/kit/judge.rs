@@ -124,6 +124,16 @@ impl Judge {
         self.counts.get(rule.code.index()).copied().unwrap_or_default()
     }
 
+    /// Adds what another one counted, and what the user vouched for.
+    pub fn add(&mut self, other: &Judge) {
+        self.evidence.vouched |= other.evidence.vouched;
+        for (counts, more) in self.counts.iter_mut().zip(&*other.counts) {
+            counts.passed += more.passed;
+            counts.failed += more.failed;
+            counts.inconclusive += more.inconclusive;
+        }
+    }
+
     #[inline]
     fn count(&mut self, rule: &Rule) -> &mut Counts {
         &mut self.counts[rule.code.index() % CODES]
