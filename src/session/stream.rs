@@ -16,7 +16,7 @@ use crate::flows::{Flow, State};
 use crate::net::tcp::{
     Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
-use crate::net::{Segment, Tunnels};
+use crate::net::{Segment, TcpFlags, Tunnels};
 
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
@@ -77,6 +77,13 @@ impl Lane {
         let key = key(&segment.ip, ports, Transport::Tcp);
         let found = self.table.find(&key);
         let found = found.filter(|&(slot, _)| !self.has_ended(around, slot, time));
+        if let Some((slot, side)) = found
+            && let Some(flow) = self.table.flow(slot)
+            && is_passed_over(flow, segment)
+        {
+            count(flow, side, segment, time);
+            return;
+        }
         let (slot, side) = match found {
             Some(found) => found,
             None if segment.flags.syn() || segment.payload.announced > 0 => {
@@ -97,11 +104,7 @@ impl Lane {
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         around.locate(offset, length, recorded, &mut pieces);
         self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
-            let flow = &mut *reading.flow;
-            flow.seen[side.index()] = true;
-            flow.last = flow.last.max(time);
-            flow.packets += 1;
-            flow.bytes = flow.bytes.saturating_add(segment.payload.bytes.len() as u64);
+            count(reading.flow, side, segment, time);
             for part in parts(segment, &pieces, time) {
                 connection.segment(way(side), &part, budget, reading);
             }
@@ -158,6 +161,20 @@ impl Lane {
             self.deadlines.plan(flow, slot, deadline);
         }
     }
+}
+
+/// Whether a segment does nothing to a connection that is none of ours: it only counts.
+fn is_passed_over(flow: &Flow, segment: &Segment<'_>) -> bool {
+    let TcpFlags(flags) = segment.flags;
+    let State::Stream(stream) = &flow.state else { return false };
+    flags & TcpFlags::CHANGING == 0 && stream.connection.is_ignored()
+}
+
+fn count(flow: &mut Flow, side: Side, segment: &Segment<'_>, time: Time) {
+    flow.seen[side.index()] = true;
+    flow.last = flow.last.max(time);
+    flow.packets += 1;
+    flow.bytes = flow.bytes.saturating_add(segment.payload.bytes.len() as u64);
 }
 
 /// A segment in as many parts as it was recorded in: one, unless IP fragments carried it.
