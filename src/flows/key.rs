@@ -30,19 +30,35 @@ impl Key {
     }
 
     /// The same for both directions of a flow: what the index is hashed by. IPv4 fits in one word.
+    #[inline]
     pub fn hash(&self, hasher: &impl BuildHasher) -> u64 {
-        if let (IpAddr::V4(source), IpAddr::V4(destination)) = (self.source, self.destination) {
-            let end = |address: Ipv4Addr, port: u16| {
-                u64::from(u32::from(address)) << 16 | u64::from(port)
-            };
-            let (a, b) = (end(source, self.ports[0]), end(destination, self.ports[1]));
+        if let Some([a, b]) = self.words() {
             let word = u128::from(a.min(b)) << 56 | u128::from(a.max(b)) << 8;
             return hasher.hash_one(word | self.transport as u128);
         }
+        self.hash_of_any(hasher)
+    }
+
+    #[inline(never)]
+    fn hash_of_any(&self, hasher: &impl BuildHasher) -> u64 {
         let (a, b) = ((self.source, self.ports[0]), (self.destination, self.ports[1]));
         let (low, high) = if a <= b { (a, b) } else { (b, a) };
         hasher.hash_one((low, high, self.transport))
     }
+
+    /// The sender and the receiver, each as a number, if both are IPv4.
+    #[inline]
+    fn words(&self) -> Option<[u64; 2]> {
+        let (IpAddr::V4(source), IpAddr::V4(destination)) = (self.source, self.destination) else {
+            return None;
+        };
+        Some([word(source, self.ports[0]), word(destination, self.ports[1])])
+    }
+}
+
+#[inline]
+fn word(address: Ipv4Addr, port: u16) -> u64 {
+    u64::from(address.to_bits()) << 16 | u64::from(port)
 }
 
 /// The ends of a flow, the sender of its first packet first. IPv4, the ordinary case, takes half
@@ -76,17 +92,21 @@ impl Ends {
     }
 
     /// Which end sent a packet of this key, if it belongs to this flow.
+    #[inline]
     pub fn side(&self, key: &Key) -> Option<Side> {
-        if let Ends::V4([first, second], ports) = self {
-            let ([a, b], [p, q]) = ([first, second].map(|ip| IpAddr::V4(*ip)), *ports);
-            let same = |source, destination, ports| {
-                key.source == source && key.destination == destination && key.ports == ports
-            };
-            if same(a, b, [p, q]) {
+        if let Some([from, to]) = key.words() {
+            let Ends::V4([first, second], ports) = *self else { return None };
+            let ends = (word(first, ports[0]), word(second, ports[1]));
+            if ends == (from, to) {
                 return Some(Side::First);
             }
-            return same(b, a, [q, p]).then_some(Side::Second);
+            return (ends == (to, from)).then_some(Side::Second);
         }
+        self.side_of_any(key)
+    }
+
+    #[inline(never)]
+    fn side_of_any(&self, key: &Key) -> Option<Side> {
         let (from, to) = (key.from(), key.to());
         if self.end(Side::First) == from && self.end(Side::Second) == to {
             return Some(Side::First);

@@ -217,6 +217,7 @@ impl Table {
     }
 
     /// A flow.
+    #[inline]
     pub fn flow(&mut self, slot: Slot) -> Option<&mut Flow> {
         self.slots.get_mut(slot.0 as usize).and_then(Option::as_mut)
     }
@@ -255,7 +256,7 @@ impl Table {
         if self.slots.is_empty() {
             return None;
         }
-        self.hand = (self.hand + 1) % self.slots.len();
+        self.hand = if self.hand + 1 < self.slots.len() { self.hand + 1 } else { 0 };
         let flow = self.slots.get(self.hand)?.as_ref()?;
         (flow.last < then).then_some(Slot(self.hand as u32))
     }
