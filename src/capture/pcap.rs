@@ -131,7 +131,7 @@ impl Pcap {
 }
 
 impl Packets for Pcap {
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self) -> Option<i64> {
         if self.notice.is_some() {
             return None;
@@ -182,7 +182,7 @@ impl Packets for Pcap {
         Some(self.time)
     }
 
-    #[inline]
+    #[inline(always)]
     fn current(&self) -> Event<'_> {
         if let Some(notice) = &self.notice {
             return Event::Notice(notice.clone());
