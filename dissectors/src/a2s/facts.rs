@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use crate::kit::{Evidence, Mark, ShortMark, Read};
+use crate::kit::{Evidence, Mark, Read, ShortMark};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! rules.
 
 use super::decode::{Form, Header, Kind, Request};
-use crate::kit::{Budget, Buffer, Limits, Mark, ShortMark, Payload, Side, Time};
+use crate::kit::{Budget, Buffer, Limits, Mark, Payload, ShortMark, Side, Time};
 
 /// The state of a flow.
 #[derive(Default)]
