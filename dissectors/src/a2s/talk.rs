@@ -133,10 +133,10 @@ impl Talk {
         let more = self.more.as_mut().map(|more| &mut more.waiting);
         match (at, more) {
             (0, more) => {
-                let next = more.filter(|more| !more.is_empty()).map(|more| more.remove(0));
+                let next = more.filter(|more| !more.is_empty()).map(|more| remove(more, 0));
                 std::mem::replace(&mut self.asked, next)
             }
-            (at, Some(more)) if at <= more.len() => Some(more.remove(at - 1)),
+            (at, Some(more)) if at <= more.len() => Some(remove(more, at - 1)),
             _ => None,
         }
     }
@@ -278,6 +278,15 @@ fn standing(
 /// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
 fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (IpAddr, SocketAddr, i32) {
     (client, server, challenge)
+}
+
+/// Takes a request out of a list, which holds no memory when it is empty.
+fn remove(waiting: &mut Vec<Asked>, at: usize) -> Asked {
+    let asked = waiting.remove(at);
+    if waiting.is_empty() {
+        *waiting = Vec::new();
+    }
+    asked
 }
 
 /// One more request waits; with too many, the oldest is given up.
