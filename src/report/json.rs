@@ -85,9 +85,12 @@ impl Report for Json {
         self.head(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
         let line = std::mem::take(out);
-        let mut projection = Projection { view, scratch: &mut self.scratch, out: line };
+        let mut projection =
+            Projection { view, scratch: &mut self.scratch, out: line, has_beside: false };
         projection.fields();
-        projection.beside();
+        if projection.has_beside {
+            projection.beside();
+        }
         if self.with_tree {
             projection.nodes();
         }

@@ -167,16 +167,24 @@ impl Tree {
         Some((self.bytes(key, payload), value))
     }
 
+    #[inline(always)]
     fn push(&mut self, field: &'static Field, span: Span, value: u64) {
         let depth = self.open.len() as u32;
         self.nodes.push(Node { field, span, value, kids: 0, depth });
     }
 
     /// Whether one more field fits; the bytes of one that does not go to the last leaf.
+    #[inline(always)]
     fn full(&mut self, span: Span) -> bool {
-        if self.nodes.len() < self.most {
-            return false;
+        let full = self.nodes.len() >= self.most;
+        if full {
+            self.leave_out(span);
         }
+        full
+    }
+
+    #[cold]
+    fn leave_out(&mut self, span: Span) {
         if self.left_out == 0 {
             self.push(Field::UNPARSED, span, 0);
         }
@@ -184,7 +192,6 @@ impl Tree {
         if let Some(last) = self.nodes.last_mut() {
             last.span.end = last.span.end.max(span.end);
         }
-        true
     }
 }
 
@@ -217,8 +224,9 @@ impl Sink for Tree {
             self.flat = self.flat.saturating_add(1);
             return;
         }
-        self.push(field, Span { start, end: start }, value);
-        self.open.push(self.nodes.len() as u32 - 1);
+        self.open.push(self.nodes.len() as u32);
+        let depth = self.open.len() as u32 - 1;
+        self.nodes.push(Node { field, span: Span { start, end: start }, value, kids: 0, depth });
     }
 
     #[inline]

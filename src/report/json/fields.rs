@@ -48,6 +48,8 @@ pub(super) struct Projection<'a> {
     pub(super) scratch: &'a mut Scratch,
     /// The line: owned, so that its length is at hand and not behind another reference.
     pub(super) out: Vec<u8>,
+    /// A field was seen that stands beside `fields`.
+    pub(super) has_beside: bool,
 }
 
 /// An object or a list that is being written.
@@ -97,6 +99,7 @@ impl Projection<'_> {
     }
 
     /// `,"split":{...}`: what stands beside `fields`, under its own name.
+    #[inline(never)]
     pub(super) fn beside(&mut self) {
         let view = self.view;
         let is_beside = |field: &Field| field.place == Place::Beside && field.kind != Kind::Pair;
@@ -140,6 +143,7 @@ impl Projection<'_> {
             let (here, field) = (next, node.field);
             next = here + 1 + node.kids as usize;
             if !open.shown.has(field) {
+                self.has_beside |= field.place == Place::Beside;
                 continue;
             }
             if open.is_list {

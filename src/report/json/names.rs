@@ -12,8 +12,8 @@ use super::write::{CHUNK, beginning, is_plain};
 /// What a name takes with its comma, quotes and colon; a longer one is put together each time.
 const ROOM: usize = 31;
 
-/// A name, the first bytes of its value and a quote behind them.
-const WINDOW: usize = ROOM + CHUNK + 1;
+/// A name, a short text and the quote behind it.
+const WINDOW: usize = ROOM + 2 * CHUNK + 1;
 
 /// A cache of one name per place; a field's place is told by its address.
 pub(super) struct Names {
@@ -72,33 +72,42 @@ impl Name {
     /// mostly at once, as the text is short and has nothing to escape.
     #[inline]
     pub(super) fn write_with(&self, field: &Field, from: &[u8], length: usize, out: &mut Vec<u8>) {
-        let (start, counts) = (out.len(), length.min(CHUNK));
-        out.extend_from_slice(&self.text);
-        if let Some(chunk) = from.first_chunk::<CHUNK>()
-            && is_plain(chunk, counts)
-            && self.length > 0
-            && let Some(window) = out.last_chunk_mut::<WINDOW>()
-            && let Some((_, value)) = window.split_at_mut_checked(self.length % (ROOM + 1))
-            && let Some((place, _)) = value.split_first_chunk_mut::<CHUNK>()
-        {
-            *place = *chunk;
-            if let Some(quote) = value.get_mut(counts) {
-                *quote = b'"';
-            }
-            out.truncate(start + self.length + counts + usize::from(length <= CHUNK));
-            if length > CHUNK {
-                rest(out, from.get(CHUNK..).unwrap_or_default(), length - CHUNK);
-            }
+        let is_written = if length <= CHUNK {
+            self.write_window::<CHUNK>(from, length, out)
         } else {
-            out.truncate(start);
+            self.write_window::<{ 2 * CHUNK }>(from, length, out)
+        };
+        if !is_written {
             self.write_in_turn(field, from, length, out);
         }
+    }
+
+    /// Appends a whole window, of which the last bytes are too much, if the text allows.
+    #[inline(always)]
+    fn write_window<const N: usize>(&self, from: &[u8], length: usize, out: &mut Vec<u8>) -> bool {
+        let Some(chunk) = from.first_chunk::<N>() else { return false };
+        if length > N || !is_plain(chunk, length) || self.length == 0 {
+            return false;
+        }
+        let start = out.len();
+        out.extend_from_slice(&self.text);
+        let Some(window) = out.last_chunk_mut::<WINDOW>() else { return false };
+        let (_, value) = window.split_at_mut(self.length % (ROOM + 1));
+        if let Some(place) = value.first_chunk_mut::<N>() {
+            *place = *chunk;
+        }
+        if let Some(quote) = value.get_mut(length) {
+            *quote = b'"';
+        }
+        out.truncate(start + self.length + length + 1);
+        true
     }
 
     #[inline(never)]
     fn write_in_turn(&self, field: &Field, from: &[u8], length: usize, out: &mut Vec<u8>) {
         self.write(field, out);
-        rest(out, from, length);
+        beginning(out, from, length);
+        out.push(b'"');
     }
 
     #[cold]
@@ -114,12 +123,6 @@ impl Name {
             (self.text, self.length) = (*text, length);
         }
     }
-}
-
-#[inline(never)]
-fn rest(out: &mut Vec<u8>, from: &[u8], length: usize) {
-    beginning(out, from, length);
-    out.push(b'"');
 }
 
 #[cold]

@@ -58,7 +58,9 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
 /// The inside of a string: UTF-8, with U+FFFD for what is none, as `String::from_utf8_lossy`.
 #[inline]
 pub(super) fn string(out: &mut Vec<u8>, text: &[u8]) {
-    if text.iter().all(|&byte| !is_special(byte)) {
+    let (chunks, last) = text.as_chunks::<CHUNK>();
+    let are_plain = chunks.iter().all(|chunk| is_plain(chunk, CHUNK));
+    if are_plain && last.iter().all(|&byte| !is_special(byte)) {
         out.extend_from_slice(text);
     } else {
         unusual_string(out, text);
@@ -68,11 +70,11 @@ pub(super) fn string(out: &mut Vec<u8>, text: &[u8]) {
 /// Bytes that are looked at and copied at once.
 pub(super) const CHUNK: usize = 16;
 
-/// As many bytes of [`CHUNK`] as count, from its `CHUNK - n`th on.
-static COUNTING: [u8; 2 * CHUNK] = {
-    let mut counting = [0; 2 * CHUNK];
+/// Two chunks of bytes that count, and two of bytes that do not.
+static COUNTING: [u8; 4 * CHUNK] = {
+    let mut counting = [0; 4 * CHUNK];
     let mut at = 0;
-    while at < CHUNK {
+    while at < 2 * CHUNK {
         counting[at] = 1;
         at += 1;
     }
@@ -101,13 +103,13 @@ pub(super) fn beginning(out: &mut Vec<u8>, from: &[u8], length: usize) {
     string(out, from.get(..left).unwrap_or(from));
 }
 
-/// Whether none of the first `counts` bytes is special.
+/// Whether none of the first `counts` bytes is special. `N` is one or two chunks.
 #[inline(always)]
-pub(super) fn is_plain(chunk: &[u8; CHUNK], counts: usize) -> bool {
-    let counting = COUNTING.get(CHUNK - counts.min(CHUNK)..).and_then(<[u8]>::first_chunk::<CHUNK>);
+pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
+    let counting = COUNTING.get(2 * CHUNK - counts.min(N)..).and_then(<[u8]>::first_chunk::<N>);
     let Some(counting) = counting else { return false };
     let special = |(&byte, &counts): (&u8, &u8)| u8::from(is_special(byte)) & counts;
-    chunk.iter().zip(counting).map(special).fold(0, |any, special| any | special) == 0
+    bytes.iter().zip(counting).map(special).fold(0, |any, special| any | special) == 0
 }
 
 #[inline(never)]
