@@ -194,6 +194,10 @@ impl Sink for Checker {
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         self.judge.judged(rule, ok, at, detail);
     }
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.judge.kept(rule, times);
+    }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
         self.judge.noted(rule, at, detail);
     }

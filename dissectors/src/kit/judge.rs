@@ -139,6 +139,7 @@ impl Judge {
         &mut self.counts[rule.code.index() % CODES]
     }
 
+    #[cold]
     fn broken(
         &mut self,
         rule: &'static Rule,
@@ -168,6 +169,11 @@ impl Sink for Judge {
         } else {
             self.broken(rule, self.evidence.suffices(rule.needs), at, None, detail());
         }
+    }
+
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.count(rule).passed += u64::from(times);
     }
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {

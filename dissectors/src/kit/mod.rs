@@ -16,11 +16,13 @@ mod protocol;
 mod reader;
 mod recent;
 mod rule;
+pub(crate) mod scan;
 mod severities;
 mod sink;
 mod tree;
 
 pub use fact::{Fact, Seen};
+pub(crate) use field::LONGEST;
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
