@@ -1,6 +1,6 @@
 //! Samples of "Server queries" (A2S).
 
-mod messages;
+pub(crate) mod messages;
 
 use std::net::IpAddr;
 

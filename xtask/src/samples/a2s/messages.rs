@@ -52,7 +52,7 @@ pub(super) fn split_goldsrc(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// "Multi-packet Response", second table, with the Size field of the Orange Box engine.
-pub(super) fn split_orange_box(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn split_orange_box(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
     split_source(id, Some(SPLIT_SIZE), answer)
 }
 
@@ -74,7 +74,7 @@ fn split_source(id: u32, size: Option<u16>, body: &[u8]) -> Vec<Vec<u8>> {
 
 /// The same, compressed: the ID's highest bit is set, and the first packet tells the size and
 /// CRC32 of the whole before what was compressed.
-pub(super) fn split_compressed(id: u32, size: Option<u16>, answer: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn split_compressed(id: u32, size: Option<u16>, answer: &[u8]) -> Vec<Vec<u8>> {
     let head = Bytes::new().le32(answer.len() as u32).le32(crc32fast::hash(answer));
     split_source(id | 0x8000_0000, size, &head.raw(&bzip2(answer)).done())
 }
