@@ -2,6 +2,8 @@
 
 use std::net::SocketAddrV4;
 
+use bzip2::Compression;
+
 use crate::bulk::stage::Stage;
 use crate::bulk::words;
 use crate::bytes::Bytes;
@@ -47,7 +49,9 @@ impl Answers {
         let split = rules(512, 1500, 6000);
         let compressed = rules(32, 6000, 14_000);
         let long_rules = rules(256, 1600, 9000);
-        let compress = |rules: &Vec<u8>| split_compressed(0, Some(SPLIT_SIZE), rules);
+        // Large blocks would hold no more of an answer, and cost the reader their memory.
+        let compress =
+            |rules: &Vec<u8>| split_compressed(0, Some(SPLIT_SIZE), Compression::fast(), rules);
         Self {
             info: (0..512).map(|_| info_response(prng)).collect(),
             players: (0..512).map(|_| player_response(prng)).collect(),
