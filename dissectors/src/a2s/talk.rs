@@ -10,7 +10,9 @@ use super::layout::{Layout, SINGLE, SPLIT};
 use super::parts::{self, Parts};
 use super::waiting::Waiting;
 use super::{A2s, rules};
-use crate::kit::{self, Context, Evidence, Limit, Payload, Read, Recent, Side, Sink, Span, Time};
+use crate::kit::{
+    self, Context, Evidence, Limit, Payload, Read, Recent, Side, Sink, Span, Time, room,
+};
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -113,6 +115,11 @@ impl Talk {
     /// The split answers of the flow, if there ever was one.
     pub(super) fn parts_so_far(&self) -> Option<&Parts> {
         self.more.as_ref().map(|more| &more.parts)
+    }
+
+    pub(super) fn held(&self) -> usize {
+        let held = |more: &More| size_of::<More>() + room(&more.waiting) + more.parts.held();
+        self.more.as_deref().map_or(0, held)
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Asked> {
