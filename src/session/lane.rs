@@ -8,7 +8,9 @@
 
 use std::net::IpAddr;
 
-use dissectors::kit::{Budget, Evidence, FlowFacts, Payload, Piece, Side, Span, Time, Transport};
+use dissectors::kit::{
+    Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Span, Time, Transport,
+};
 use dissectors::net_rules::{NET001, NET008, NET011};
 use dissectors::{Books, Id};
 
@@ -80,10 +82,10 @@ impl Lane {
     }
 
     /// Tells which of the protocols' limits were met by the packet at hand.
+    #[inline]
     pub(super) fn limits_met<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
         for limit in self.budget.take_met() {
-            let detail = format!("the limit {} was met", limit.name());
-            around.about_packet(&NET011, false, time, view, detail);
+            limit_met(limit, around, time, view);
         }
     }
 
@@ -315,6 +317,12 @@ impl Lane {
             view.flow_ended(&flow.row(around.digits));
         }
     }
+}
+
+#[cold]
+fn limit_met<V: View>(limit: Limit, around: &Around, time: Time, view: &mut V) {
+    let detail = format!("the limit {} was met", limit.name());
+    around.about_packet(&NET011, false, time, view, detail);
 }
 
 impl Around {
