@@ -61,9 +61,10 @@ impl Json {
         self.clock.rfc3339(payload.time, m.digits, out);
         out.extend_from_slice(b"\",\"flow\":");
         unsigned(out, payload.flow.into());
-        out.extend_from_slice(b",\"transport\":\"");
-        out.extend_from_slice(transport(payload.transport).as_bytes());
-        out.extend_from_slice(b"\",\"src\":\"");
+        out.extend_from_slice(match payload.transport {
+            Transport::Udp => b",\"transport\":\"udp\",\"src\":\"",
+            Transport::Tcp => b",\"transport\":\"tcp\",\"src\":\"",
+        });
         address(out, payload.from);
         out.extend_from_slice(b"\",\"dst\":\"");
         address(out, payload.to);

@@ -6,8 +6,8 @@ use std::ptr;
 
 use dissectors::kit::{Field, Kind};
 
-use super::keys::mask;
-use super::write::{CHUNK, beginning, is_plain};
+use super::write::{CHUNK, is_plain, string_among};
+use crate::report::view::Among;
 
 /// What a name takes with its comma, quotes and colon; a longer one is put together each time.
 const ROOM: usize = 31;
@@ -68,45 +68,71 @@ impl Name {
         out.truncate(end);
     }
 
-    /// Appends the name and, between quotes, the text that the first `length` bytes of `from` are:
-    /// mostly at once, as the text is short and has nothing to escape.
+    /// Appends the name and, between quotes, a text: mostly at once, as it is short and has nothing
+    /// to escape.
     #[inline]
-    pub(super) fn write_with(&self, field: &Field, from: &[u8], length: usize, out: &mut Vec<u8>) {
-        let is_written = if length <= CHUNK {
-            self.write_window::<CHUNK>(from, length, out)
+    pub(super) fn write_text(&self, field: &Field, text: Among<'_>, out: &mut Vec<u8>) {
+        let is_written = if text.length <= CHUNK {
+            self.write_chunk::<CHUNK>(text, out)
         } else {
-            self.write_window::<{ 2 * CHUNK }>(from, length, out)
+            self.write_chunk::<{ 2 * CHUNK }>(text, out)
         };
         if !is_written {
-            self.write_in_turn(field, from, length, out);
+            self.write_in_turn(field, text, out);
         }
     }
 
     /// Appends a whole window, of which the last bytes are too much, if the text allows.
     #[inline(always)]
-    fn write_window<const N: usize>(&self, from: &[u8], length: usize, out: &mut Vec<u8>) -> bool {
-        let Some(chunk) = from.first_chunk::<N>() else { return false };
-        if length > N || !is_plain(chunk, length) || self.length == 0 {
+    fn write_chunk<const N: usize>(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
+        let Some(chunk) = text.chunk::<N>() else { return false };
+        if text.length > N || !is_plain(chunk, text.length) || self.length == 0 {
             return false;
         }
-        let start = out.len();
-        out.extend_from_slice(&self.text);
-        let Some(window) = out.last_chunk_mut::<WINDOW>() else { return false };
-        let (_, value) = window.split_at_mut(self.length % (ROOM + 1));
+        let end = out.len() + self.length + text.length + 1;
+        let Some(value) = self.window(out) else { return false };
         if let Some(place) = value.first_chunk_mut::<N>() {
             *place = *chunk;
         }
-        if let Some(quote) = value.get_mut(length) {
+        if let Some(quote) = value.get_mut(text.length) {
             *quote = b'"';
         }
-        out.truncate(start + self.length + length + 1);
+        out.truncate(end);
         true
     }
 
+    /// Appends the name and the first `length` of eight bytes.
+    #[inline]
+    pub(super) fn write_word(
+        &self,
+        field: &Field,
+        word: [u8; 8],
+        length: usize,
+        out: &mut Vec<u8>,
+    ) {
+        if self.length == 0 {
+            long(field, out);
+            return out.extend_from_slice(word.get(..length).unwrap_or(&word));
+        }
+        let end = out.len() + self.length + length;
+        if let Some(place) = self.window(out).and_then(|value| value.first_chunk_mut()) {
+            *place = word;
+        }
+        out.truncate(end);
+    }
+
+    /// Appends the name with its whole window, and gives the bytes behind the name.
+    #[inline(always)]
+    fn window<'o>(&self, out: &'o mut Vec<u8>) -> Option<&'o mut [u8]> {
+        out.extend_from_slice(&self.text);
+        let window = out.last_chunk_mut::<WINDOW>()?;
+        Some(window.split_at_mut(self.length % (ROOM + 1)).1)
+    }
+
     #[inline(never)]
-    fn write_in_turn(&self, field: &Field, from: &[u8], length: usize, out: &mut Vec<u8>) {
+    fn write_in_turn(&self, field: &Field, text: Among<'_>, out: &mut Vec<u8>) {
         self.write(field, out);
-        beginning(out, from, length);
+        string_among(out, text);
         out.push(b'"');
     }
 
@@ -133,6 +159,14 @@ fn long(field: &Field, out: &mut Vec<u8>) {
     if is_quoted(field.kind) {
         out.push(b'"');
     }
+}
+
+/// One bit of 64 that a name has: names without a common bit differ.
+fn mask(name: &[u8]) -> u64 {
+    let hash = name.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    1 << (hash >> 58)
 }
 
 /// Whether every value of the kind is a string.
@@ -169,6 +203,18 @@ mod tests {
     }
 
     #[test]
+    fn a_word_behind_a_name() {
+        static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
+        static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Unsigned);
+        let names = &mut Names::default();
+        for field in [&NUMBER, &LONG] {
+            let mut out = Vec::new();
+            names.of(field).write_word(field, *b"12345678", 3, &mut out);
+            assert_eq!(out, format!(",\"{}\":123", field.name).into_bytes());
+        }
+    }
+
+    #[test]
     fn a_text_is_the_same_beside_its_name() {
         static TEXT: Field = Field::new("text", "Text", Kind::Text);
         static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
@@ -177,15 +223,12 @@ mod tests {
         for (field, length) in
             [&TEXT, &LONG, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
         {
-            for from in [[b'a'; 60], [b'\\'; 60]] {
-                for from in [from.as_slice(), from.get(..length).unwrap_or_default()] {
-                    let (mut at_once, mut in_turn) = (Vec::new(), Vec::new());
-                    names.of(field).write_with(field, from, length, &mut at_once);
-                    names.of(field).write(field, &mut in_turn);
-                    beginning(&mut in_turn, from, length);
-                    in_turn.push(b'"');
-                    assert_eq!(at_once, in_turn);
-                }
+            for (bytes, behind) in [([b'a'; 60], 60), ([b'\\'; 60], 60), ([b'a'; 60], 1 + length)] {
+                let text = Among { bytes: &bytes[..behind], start: 1, length };
+                let (mut at_once, mut in_turn) = (Vec::new(), Vec::new());
+                names.of(field).write_text(field, text, &mut at_once);
+                names.of(field).write_in_turn(field, text, &mut in_turn);
+                assert_eq!(at_once, in_turn);
             }
         }
     }
