@@ -160,8 +160,9 @@ impl Projection<'_> {
                     continue;
                 }
                 open.seen |= name.mask;
-                if field.kind == Kind::Text {
-                    name.write_text(field, view.text_among(node), &mut self.out);
+                if field.kind == Kind::Text
+                    && name.write_short(view.text_among(node), &mut self.out)
+                {
                     continue;
                 }
                 // A negative integer is no word: its 64 bits are a large number.

@@ -6,7 +6,7 @@ use std::ptr;
 
 use dissectors::kit::{Field, Kind};
 
-use super::write::{CHUNK, is_plain, string_among};
+use super::write::{CHUNK, is_plain};
 use crate::report::view::Among;
 
 /// What a name takes with its comma, quotes and colon; a longer one is put together each time.
@@ -68,17 +68,14 @@ impl Name {
         out.truncate(end);
     }
 
-    /// Appends the name and, between quotes, a text: mostly at once, as it is short and has nothing
-    /// to escape.
+    /// Appends the name and, between quotes, a text, if that is done at once: if the text is short
+    /// and has nothing to escape, as most are. Says whether it is.
     #[inline]
-    pub(super) fn write_text(&self, field: &Field, text: Among<'_>, out: &mut Vec<u8>) {
-        let is_written = if text.length <= CHUNK {
+    pub(super) fn write_short(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
+        if text.length <= CHUNK {
             self.write_chunk::<CHUNK>(text, out)
         } else {
             self.write_chunk::<{ 2 * CHUNK }>(text, out)
-        };
-        if !is_written {
-            self.write_in_turn(field, text, out);
         }
     }
 
@@ -86,11 +83,12 @@ impl Name {
     #[inline(always)]
     fn write_chunk<const N: usize>(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
         let Some(chunk) = text.chunk::<N>() else { return false };
-        if text.length > N || !is_plain(chunk, text.length) || self.length == 0 {
+        let length = self.length % (ROOM + 1);
+        if text.length > N || !is_plain(chunk, text.length) || length == 0 {
             return false;
         }
-        let end = out.len() + self.length + text.length + 1;
-        let Some(value) = self.window(out) else { return false };
+        let end = out.len() + length + text.length + 1;
+        let Some(value) = self.window(length, out) else { return false };
         if let Some(place) = value.first_chunk_mut::<N>() {
             *place = *chunk;
         }
@@ -101,21 +99,16 @@ impl Name {
         true
     }
 
-    /// Appends the name and the first `length` of eight bytes.
+    /// Appends the name and the first `count` of eight bytes.
     #[inline]
-    pub(super) fn write_word(
-        &self,
-        field: &Field,
-        word: [u8; 8],
-        length: usize,
-        out: &mut Vec<u8>,
-    ) {
-        if self.length == 0 {
+    pub(super) fn write_word(&self, field: &Field, word: [u8; 8], count: usize, out: &mut Vec<u8>) {
+        let length = self.length % (ROOM + 1);
+        if length == 0 {
             long(field, out);
-            return out.extend_from_slice(word.get(..length).unwrap_or(&word));
+            return out.extend_from_slice(word.get(..count).unwrap_or(&word));
         }
-        let end = out.len() + self.length + length;
-        if let Some(place) = self.window(out).and_then(|value| value.first_chunk_mut()) {
+        let end = out.len() + length + count;
+        if let Some(place) = self.window(length, out).and_then(|value| value.first_chunk_mut()) {
             *place = word;
         }
         out.truncate(end);
@@ -123,17 +116,9 @@ impl Name {
 
     /// Appends the name with its whole window, and gives the bytes behind the name.
     #[inline(always)]
-    fn window<'o>(&self, out: &'o mut Vec<u8>) -> Option<&'o mut [u8]> {
+    fn window<'o>(&self, length: usize, out: &'o mut Vec<u8>) -> Option<&'o mut [u8]> {
         out.extend_from_slice(&self.text);
-        let window = out.last_chunk_mut::<WINDOW>()?;
-        Some(window.split_at_mut(self.length % (ROOM + 1)).1)
-    }
-
-    #[inline(never)]
-    fn write_in_turn(&self, field: &Field, text: Among<'_>, out: &mut Vec<u8>) {
-        self.write(field, out);
-        string_among(out, text);
-        out.push(b'"');
+        out.last_chunk_mut::<WINDOW>()?.get_mut(length..)
     }
 
     #[cold]
@@ -215,22 +200,35 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_the_same_beside_its_name() {
+    fn a_short_text_behind_its_name() {
+        static TEXT: Field = Field::new("text", "Text", Kind::Text);
+        static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
+        let (names, bytes) = (&mut Names::default(), [b'a'; 60]);
+        for (field, length) in [&TEXT, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
+        {
+            let mut out = b"{".to_vec();
+            let is_written =
+                names.of(field).write_short(Among { bytes: &bytes, start: 1, length }, &mut out);
+            let expected = format!("{{,\"{}\":\"{}\"", field.name, "a".repeat(length));
+            assert_eq!(is_written, length <= 2 * CHUNK);
+            assert_eq!(out, if is_written { expected.into_bytes() } else { b"{".to_vec() });
+        }
+    }
+
+    #[test]
+    fn what_is_not_written_at_once_leaves_nothing() {
         static TEXT: Field = Field::new("text", "Text", Kind::Text);
         static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
-        static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
-        let names = &mut Names::default();
-        for (field, length) in
-            [&TEXT, &LONG, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
-        {
-            for (bytes, behind) in [([b'a'; 60], 60), ([b'\\'; 60], 60), ([b'a'; 60], 1 + length)] {
-                let text = Among { bytes: &bytes[..behind], start: 1, length };
-                let (mut at_once, mut in_turn) = (Vec::new(), Vec::new());
-                names.of(field).write_text(field, text, &mut at_once);
-                names.of(field).write_in_turn(field, text, &mut in_turn);
-                assert_eq!(at_once, in_turn);
+        let (names, mut out) = (&mut Names::default(), Vec::new());
+        for (field, bytes) in [(&TEXT, [b'"'; 40]), (&TEXT, [0xC3; 40]), (&LONG, [b'a'; 40])] {
+            for length in 1..40 {
+                let text = Among { bytes: &bytes, start: 0, length };
+                assert!(!names.of(field).write_short(text, &mut out));
             }
         }
+        let at_the_end = Among { bytes: b"abc", start: 0, length: 3 };
+        assert!(!names.of(&TEXT).write_short(at_the_end, &mut out));
+        assert!(out.is_empty());
     }
 
     #[test]

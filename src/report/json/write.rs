@@ -54,11 +54,11 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
 pub(super) const CHUNK: usize = 16;
 
 /// Two chunks of bytes that count, and two of bytes that do not.
-static COUNTING: [u8; 4 * CHUNK] = {
-    let mut counting = [0; 4 * CHUNK];
+static COUNTING: [bool; 4 * CHUNK] = {
+    let mut counting = [false; 4 * CHUNK];
     let mut at = 0;
     while at < 2 * CHUNK {
-        counting[at] = 1;
+        counting[at] = true;
         at += 1;
     }
     counting
@@ -72,10 +72,10 @@ pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
 
 #[inline(always)]
 fn has_none<const N: usize>(bytes: &[u8; N], counts: usize, of: fn(u8) -> bool) -> bool {
-    let counting = COUNTING.get(2 * CHUNK - counts.min(N)..).and_then(<[u8]>::first_chunk::<N>);
+    let counting = COUNTING.get(2 * CHUNK - counts.min(N)..).and_then(<[bool]>::first_chunk::<N>);
     let Some(counting) = counting else { return false };
-    let found = bytes.iter().zip(counting).map(|(&byte, &counts)| u8::from(of(byte)) & counts);
-    found.fold(0, |any, found| any | found) == 0
+    let found = bytes.iter().zip(counting).map(|(&byte, &counts)| of(byte) & counts);
+    !found.fold(false, |any, found| any | found)
 }
 
 /// The inside of a string: UTF-8, with U+FFFD for what is none, as `String::from_utf8_lossy`.
