@@ -1,5 +1,6 @@
 //! The command line, as it is typed.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -258,6 +259,10 @@ pub struct Input {
     /// Stop behind this many packets
     #[arg(short = 'c', long, value_name = "N")]
     pub count: Option<u64>,
+    /// Read with so many threads: one for each processor core, up to eight, if not said otherwise.
+    /// The output is the same; what is compressed, or filtered by -f, is read by one
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZero<usize>>,
     /// Judge IP, UDP and TCP checksums (network cards fill them in late, so captures lie)
     #[arg(long)]
     pub verify_checksums: bool,

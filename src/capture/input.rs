@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Notice;
 use super::mapping::{self, Mapping};
@@ -21,7 +22,7 @@ pub(super) struct Input {
 }
 
 enum Kind {
-    Mapped { mapping: Mapping, at: usize },
+    Mapped { mapping: Arc<Mapping>, at: usize },
     Stream(Stream),
 }
 
@@ -36,13 +37,20 @@ struct Stream {
 
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
-        Input { kind: Kind::Mapped { mapping, at: 0 }, position: 0 }
+        Input { kind: Kind::Mapped { mapping: Arc::new(mapping), at: 0 }, position: 0 }
     }
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
         let (buffer, start, end) = (Vec::new(), 0, 0);
         let stream = Stream { reader, buffer, start, end, ended: false, error: None };
         Input { kind: Kind::Stream(stream), position: 0 }
+    }
+
+    /// The same bytes, from the same place on, for somebody else; `None` for a stream.
+    pub(super) fn fork(&self) -> Option<Input> {
+        let Kind::Mapped { mapping, at } = &self.kind else { return None };
+        let kind = Kind::Mapped { mapping: Arc::clone(mapping), at: *at };
+        Some(Input { kind, position: self.position })
     }
 
     /// Makes `count` unread bytes available, or all that there are. Returns how many are.

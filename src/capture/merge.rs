@@ -47,6 +47,11 @@ impl Packets for Merge {
         self.captures[at].current()
     }
 
+    fn fork(&self) -> Option<Box<dyn Packets + Send>> {
+        let captures = self.captures.iter().map(|capture| capture.fork());
+        Some(Box::new(Merge::new(captures.collect::<Option<_>>()?)))
+    }
+
     fn progress(&self) -> Option<(u64, u64)> {
         let progress = self.captures.iter().map(|capture| capture.progress());
         progress.sum::<Option<Sum>>().map(|Sum(done, total)| (done, total))

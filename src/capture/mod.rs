@@ -61,6 +61,9 @@ pub trait Packets {
     fn current(&self) -> Event<'_>;
     /// Bytes read so far and bytes in all, where that is known.
     fn progress(&self) -> Option<(u64, u64)>;
+    /// Another reader of the same capture, that begins where this one is before its first event;
+    /// `None` where its bytes come only once.
+    fn fork(&self) -> Option<Box<dyn Packets + Send>>;
 
     /// The next event.
     #[inline]

@@ -131,7 +131,7 @@ impl Pcap {
 }
 
 impl Packets for Pcap {
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self) -> Option<i64> {
         if self.notice.is_some() {
             return None;
@@ -182,7 +182,7 @@ impl Packets for Pcap {
         Some(self.time)
     }
 
-    #[inline]
+    #[inline(always)]
     fn current(&self) -> Event<'_> {
         if let Some(notice) = &self.notice {
             return Event::Notice(notice.clone());
@@ -197,6 +197,11 @@ impl Packets for Pcap {
             offset: self.input.position() + self.head as u64,
             digits: if self.unit == 1 { 9 } else { 6 },
         })
+    }
+
+    fn fork(&self) -> Option<Box<dyn Packets + Send>> {
+        let (path, input) = (self.path.clone(), self.input.fork()?);
+        Some(Box::new(Pcap { path, input, notice: None, ..*self }))
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

@@ -433,6 +433,10 @@ impl Packets for PcapNg {
         })
     }
 
+    fn fork(&self) -> Option<Box<dyn Packets + Send>> {
+        Some(Box::new(PcapNg::new(&self.path, self.file, self.input.fork()?)))
+    }
+
     fn progress(&self) -> Option<(u64, u64)> {
         Some((self.input.position(), self.input.length()?))
     }

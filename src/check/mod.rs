@@ -8,6 +8,7 @@ mod baseline;
 mod fingerprint;
 mod found;
 mod outcome;
+mod parts;
 mod selection;
 
 use dissectors::Id;
@@ -16,14 +17,16 @@ use dissectors::kit::{
     CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Side,
     Sink, Span, Verdict, Who,
 };
-use dissectors::ledger::{Ledger, Ruling};
+use dissectors::ledger::Ruling;
 
-use crate::session::{Scene, Session, Told, View};
+use crate::session::{Scene, Told, Totals, View};
 
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome};
+use parts::Across;
+pub use parts::FlowFact;
 pub use selection::{Host, Ignore, Selection, rule, severity};
 
 /// Findings of one rule that are kept; further ones are counted.
@@ -32,7 +35,7 @@ const KEPT: u64 = 1000;
 /// Judges a capture.
 pub struct Checker {
     judge: Judge,
-    ledger: Ledger,
+    across: Across,
     selection: Selection,
     scene: Option<Scene>,
     told: Told,
@@ -52,7 +55,7 @@ impl Checker {
     pub fn new(selection: Selection) -> Checker {
         Checker {
             judge: Judge::new(selection.severities.clone()),
-            ledger: Ledger::default(),
+            across: Across::default(),
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             scene: None,
@@ -73,8 +76,8 @@ impl Checker {
     }
 
     /// What came of it all.
-    pub fn outcome(mut self, captures: Vec<String>, session: &Session) -> Outcome {
-        self.review(session.is_lossy());
+    pub fn outcome(mut self, captures: Vec<String>, read: &Totals) -> Outcome {
+        self.review(read.lossy);
         self.found.sort_by(|a, b| {
             (a.frame(), a.rule.code, a.offset, a.flow).cmp(&(
                 b.frame(),
@@ -91,7 +94,7 @@ impl Checker {
             RuleOutcome {
                 rule,
                 severity: self.selection.severities.of(rule),
-                passed: counts.passed + u64::from(self.is_kept_by_silence(rule, session)),
+                passed: counts.passed + u64::from(self.is_kept_by_silence(rule, read)),
                 failed: counts.failed.saturating_sub(failed + known),
                 in_baseline: known,
                 inconclusive: counts.inconclusive.saturating_sub(inconclusive),
@@ -99,9 +102,9 @@ impl Checker {
         });
         Outcome {
             captures,
-            packets: session.packets(),
+            packets: read.packets,
             messages: self.messages,
-            flows: u64::from(session.flows()),
+            flows: u64::from(read.flows),
             rules: rules.collect(),
             findings: self.found,
             left_out: self.left_out,
@@ -111,8 +114,8 @@ impl Checker {
 
     /// A capture that was not cut, and of which nobody says that packets were dropped, keeps the
     /// rules that ask for that.
-    fn is_kept_by_silence(&self, rule: &Rule, session: &Session) -> bool {
-        session.packets() > 0
+    fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
+        read.packets > 0
             && match rule.slug {
                 "file-cut" => !self.cut,
                 "capture-drops" => !self.drops,
@@ -123,8 +126,12 @@ impl Checker {
 
     /// Judges what only all flows together show.
     fn review(&mut self, lossy: bool) {
-        for ruling in std::mem::take(&mut self.ledger).review() {
-            let Ruling { rule, ok, witness, .. } = ruling;
+        let Some(review) = self.across.review() else { return };
+        for (rule, count) in review.kept {
+            self.judge.kept(rule, u32::try_from(count).unwrap_or(u32::MAX));
+        }
+        for ruling in review.rulings {
+            let Ruling { rule, witness, .. } = ruling;
             let Some(scene) = &mut self.scene else { return };
             let Seen { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
@@ -138,7 +145,7 @@ impl Checker {
             scene.roles = [Some(ruling.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
             self.judge.evidence(Evidence { lossy, ..Evidence::default() });
-            self.judge.recalled(rule, ok, ruling.evidence, &mark, || ruling.detail);
+            self.judge.recalled(rule, false, ruling.evidence, &mark, || ruling.detail);
             self.take(None);
         }
     }
@@ -191,6 +198,10 @@ impl Sink for Checker {
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         self.judge.judged(rule, ok, at, detail);
     }
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.judge.kept(rule, times);
+    }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
         self.judge.noted(rule, at, detail);
     }
@@ -209,7 +220,7 @@ impl Sink for Checker {
     }
     fn fact(&mut self, fact: Fact, seen: Seen) {
         if let Some(scene) = &self.scene {
-            self.ledger.fact(fact, seen, &scene.flow);
+            self.across.fact(scene.moment, FlowFact { fact, seen, flow: scene.flow });
         }
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {

@@ -6,16 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{Rule, Severity, Verdict};
+use dissectors::kit::{FlowFacts, Rule, Severity, Verdict};
 
 use crate::Terminal;
-use crate::check::{Baseline, Checker, Fared, Fingerprint, Ignore, Outcome, Selection};
+use crate::check::{Baseline, Checker, Fared, Fingerprint, FlowFact, Ignore, Outcome, Selection};
 use crate::cli::{Check, CheckFormat};
-use crate::commands::read::{Command, read};
+use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::report::check::{github, json, junit, sarif, text};
-use crate::session::Session;
+use crate::session::{Moment, Totals};
 use crate::text::escaped;
 
 /// Runs the command. `true`: something was found that fails.
@@ -166,6 +166,7 @@ struct Checking<'a> {
 
 impl Command for Checking<'_> {
     type View = Checker;
+    type Entry = FlowFact;
 
     fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
         self.checker = Checker::new(self.selection.clone());
@@ -206,7 +207,29 @@ impl Command for Checking<'_> {
         format!("{errors} errors, {warnings} warnings, {notes} notes")
     }
 
-    fn end(&mut self, session: &Session) -> io::Result<()> {
+    fn part(&self) -> Option<Checker> {
+        // A baseline remembers a bounded number of findings: which, the order decides.
+        self.selection.baseline.is_none().then(|| self.checker.part())
+    }
+
+    fn told(part: &Checker) -> usize {
+        part.waiting() * size_of::<FlowFact>()
+    }
+
+    fn cut(part: &mut Checker) -> Slice<FlowFact> {
+        Slice { entries: part.take_facts(), text: Vec::new() }
+    }
+
+    fn take(&mut self, at: Moment, told: &FlowFact, _: &[u8], number: &dyn Fn(u32) -> u32) {
+        let flow = FlowFacts { number: number(told.flow.number), ..told.flow };
+        self.checker.hear(at, FlowFact { flow, ..*told });
+    }
+
+    fn join(&mut self, parts: Vec<Checker>, number: &dyn Fn(usize, u32) -> u32) {
+        self.checker.join(parts, number);
+    }
+
+    fn end(&mut self, read: &Totals) -> io::Result<()> {
         let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default()));
         let merged = self.args.input.merge;
         let names: Vec<_> = if merged {
@@ -214,7 +237,7 @@ impl Command for Checking<'_> {
         } else {
             self.names.pop_front().into_iter().collect()
         };
-        let outcome = checker.outcome(names, session);
+        let outcome = checker.outcome(names, read);
         self.found |= outcome.is_broken(self.demands.least);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {

@@ -2,20 +2,22 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use dissectors::Id;
-use dissectors::kit::{Audience, Finding, Judge, Message, Payload, Show, Tree};
+use dissectors::kit::{Audience, Finding, Judge, Message, Payload, Severities, Show, Time, Tree};
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
-use crate::commands::read::{Command, read};
+use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
 use crate::limits::Limits;
 use crate::net::Tunnels;
 use crate::report::json::Json;
+use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
 use crate::report::{Envelope, Report};
-use crate::session::{Scene, Session, Told, View};
+use crate::session::{Moment, Scene, Told, Totals, View};
 
 /// How much is collected before it is written to what is no terminal.
 const BUFFER: usize = 64 << 10;
@@ -31,42 +33,76 @@ pub fn run(
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
-    let report: Box<dyn Report> = match args.format {
-        DissectFormat::Text => {
-            let detail = Detail { fields: args.verbose, bytes: args.hex };
-            Box::new(Text::new(detail, painted(args.color, terminal.out)))
-        }
-        DissectFormat::Json => Box::new(Json::new(args.tree)),
+    let how = How {
+        format: args.format,
+        detail: Detail { fields: args.verbose, bytes: args.hex },
+        tree: args.tree,
+        paint: painted(args.color, terminal.out),
+        limits: Limits::with(&args.input.limit),
+        severities: config.severities.clone(),
     };
-    let headings = args.format == DissectFormat::Text;
-    let audience = Printer {
-        report,
-        scene: None,
-        told: Told::default(),
-        text: Vec::with_capacity(BUFFER),
+    let mut dissecting = Dissecting {
+        show: how.show(None),
+        heading: how.report(),
         at_once: terminal.out || args.line_buffered || args.input.live.interface.is_some(),
-        headings,
+        how,
         out,
-        error: None,
     };
-    let limits = Limits::with(&args.input.limit);
-    let tree = Tree::bounded(limits.fields, limits.depth);
-    let judge = Judge::new(config.severities.clone());
-    let mut dissecting = Dissecting { show: Show { judge, tree, ..Show::new(audience) } };
     read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out)
 }
 
-struct Dissecting<'w> {
-    show: Show<Printer<'w>>,
+/// How messages are shown.
+struct How {
+    format: DissectFormat,
+    detail: Detail,
+    tree: bool,
+    paint: Paint,
+    limits: Limits,
+    severities: Severities,
 }
 
-impl<'w> Command for Dissecting<'w> {
-    type View = Show<Printer<'w>>;
+impl How {
+    fn report(&self) -> Box<dyn Report + Send> {
+        match self.format {
+            DissectFormat::Text => Box::new(Text::new(self.detail, self.paint)),
+            DissectFormat::Json => Box::new(Json::new(self.tree)),
+        }
+    }
+
+    fn show(&self, places: Option<Vec<(Moment, Place)>>) -> Show<Collector> {
+        let (report, text) = (self.report(), Vec::with_capacity(BUFFER));
+        let collector = Collector { report, scene: None, told: Told::default(), text, places };
+        let tree = Tree::bounded(self.limits.fields, self.limits.depth);
+        let judge = Judge::new(self.severities.clone());
+        Show { judge, tree, ..Show::new(collector) }
+    }
+}
+
+struct Dissecting<'w> {
+    show: Show<Collector>,
+    /// Writes what stands above messages that others have shown.
+    heading: Box<dyn Report>,
+    how: How,
+    at_once: bool,
+    out: &'w mut dyn Write,
+}
+
+impl Dissecting<'_> {
+    fn write(&mut self) -> io::Result<()> {
+        let text = &mut self.show.audience.text;
+        let written = self.out.write_all(text).and_then(|()| self.out.flush());
+        text.clear();
+        written
+    }
+}
+
+impl Command for Dissecting<'_> {
+    type View = Show<Collector>;
+    type Entry = Place;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
-        let printer = &mut self.show.audience;
-        if let Some(name) = name.filter(|_| printer.headings) {
-            writeln!(printer.text, "==> {name} <==")?;
+        if let Some(name) = name.filter(|_| self.how.format == DissectFormat::Text) {
+            writeln!(self.show.audience.text, "==> {name} <==")?;
         }
         Ok(())
     }
@@ -76,38 +112,61 @@ impl<'w> Command for Dissecting<'w> {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        self.show.audience.error.take().map_or(Ok(()), Err)
+        let length = self.show.audience.text.len();
+        if length >= BUFFER || self.at_once && length > 0 { self.write() } else { Ok(()) }
     }
 
-    fn end(&mut self, _: &Session) -> io::Result<()> {
-        self.show.audience.write();
-        self.check()
+    fn part(&self) -> Option<Self::View> {
+        Some(self.how.show(Some(Vec::new())))
+    }
+
+    fn told(part: &Self::View) -> usize {
+        part.audience.text.len()
+    }
+
+    fn cut(part: &mut Self::View) -> Slice<Place> {
+        let collector = &mut part.audience;
+        let entries = collector.places.as_mut().map(std::mem::take).unwrap_or_default();
+        let room = Vec::with_capacity(collector.text.len());
+        Slice { entries, text: std::mem::replace(&mut collector.text, room) }
+    }
+
+    fn take(&mut self, _: Moment, place: &Place, text: &[u8], number: &dyn Fn(u32) -> u32) {
+        let out = &mut self.show.audience.text;
+        self.heading.heading(place.time, out);
+        let get = |range: Range<usize>| text.get(range).unwrap_or_default();
+        out.extend_from_slice(get(place.text.start..place.number.start));
+        if !place.number.is_empty() {
+            write!(out, "{}", number(place.flow)).ok();
+        }
+        out.extend_from_slice(get(place.number.end..place.text.end));
+    }
+
+    fn end(&mut self, _: &Totals) -> io::Result<()> {
+        self.write()
     }
 }
 
-/// Writes each message as it becomes whole.
-struct Printer<'w> {
-    report: Box<dyn Report>,
+/// Collects what is written of the messages as they become whole.
+struct Collector {
+    report: Box<dyn Report + Send>,
     scene: Option<Scene>,
     told: Told,
     text: Vec<u8>,
-    at_once: bool,
-    headings: bool,
-    out: &'w mut dyn Write,
-    error: Option<io::Error>,
+    /// Where the messages stand in the text, where others than us put them in order.
+    places: Option<Vec<(Moment, Place)>>,
 }
 
-impl Printer<'_> {
-    fn write(&mut self) {
-        let written = self.out.write_all(&self.text).and_then(|()| self.out.flush());
-        self.text.clear();
-        if let Err(error) = written {
-            self.error.get_or_insert(error);
-        }
-    }
+/// Where a message stands in a text.
+struct Place {
+    time: Time,
+    flow: u32,
+    text: Range<usize>,
+    /// Where the number of its flow stands.
+    number: Range<usize>,
 }
 
-impl Audience for Printer<'_> {
+impl Audience for Collector {
     fn message(
         &mut self,
         message: &'static Message,
@@ -115,21 +174,28 @@ impl Audience for Printer<'_> {
         tree: &Tree,
         findings: &[Finding],
     ) {
-        let Some(Scene { protocol: Some(id), digits, tunnels, .. }) = &self.scene else { return };
+        let Some(Scene { protocol: Some(id), digits, tunnels, moment, .. }) = &self.scene else {
+            return;
+        };
         self.told.messages += 1;
         self.told.findings += findings.len() as u32;
         let via = Via(*tunnels);
         let via: Option<&dyn fmt::Display> = if tunnels.is_empty() { None } else { Some(&via) };
         let info = Id::info(*id);
         let envelope = Envelope { info, message, payload, tree, findings, digits: *digits, via };
-        self.report.message(&envelope, &mut self.text);
-        if self.at_once || self.text.len() >= BUFFER {
-            self.write();
+        let (time, flow, start) = (payload.time, payload.flow, self.text.len());
+        if self.places.is_none() {
+            self.report.heading(time, &mut self.text);
+        }
+        let number = self.report.message(&envelope, &mut self.text);
+        if let Some(places) = &mut self.places {
+            let number = if number.is_empty() { start..start } else { number };
+            places.push((*moment, Place { time, flow, text: start..self.text.len(), number }));
         }
     }
 }
 
-impl View for Show<Printer<'_>> {
+impl View for Show<Collector> {
     fn scene(&mut self, scene: &Scene) {
         self.audience.scene = Some(*scene);
     }

@@ -1,17 +1,18 @@
 //! `gamewire flows`: a row for every flow of a protocol of ours.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 
 use dissectors::kit::{Evidence, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict};
 
 use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
-use crate::commands::read::{Command, read};
+use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
 use crate::flows::FlowRow;
 use crate::report::flows;
 use crate::report::paint::Paint;
-use crate::session::{Scene, Session, Told, View};
+use crate::session::{Moment, Scene, Told, Totals, View};
 
 /// Runs the command.
 ///
@@ -46,6 +47,7 @@ struct Listing<'w> {
 
 impl Command for Listing<'_> {
     type View = Counting;
+    type Entry = Infallible;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.heading = name.map(str::to_owned);
@@ -60,7 +62,30 @@ impl Command for Listing<'_> {
         Ok(())
     }
 
-    fn end(&mut self, _: &Session) -> io::Result<()> {
+    fn part(&self) -> Option<Counting> {
+        Some(Counting::default())
+    }
+
+    fn told(_: &Counting) -> usize {
+        0
+    }
+
+    fn cut(_: &mut Counting) -> Slice<Infallible> {
+        Slice { entries: Vec::new(), text: Vec::new() }
+    }
+
+    fn take(&mut self, _: Moment, told: &Infallible, _: &[u8], _: &dyn Fn(u32) -> u32) {
+        match *told {}
+    }
+
+    fn join(&mut self, parts: Vec<Counting>, number: &dyn Fn(usize, u32) -> u32) {
+        for (nth, part) in parts.into_iter().enumerate() {
+            let rows = part.rows.into_iter();
+            self.view.rows.extend(rows.map(|row| FlowRow { flow: number(nth, row.flow), ..row }));
+        }
+    }
+
+    fn end(&mut self, _: &Totals) -> io::Result<()> {
         let mut rows = std::mem::take(&mut self.view.rows);
         rows.sort_by_key(|row| row.flow);
         let mut text = Vec::new();

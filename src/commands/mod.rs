@@ -6,6 +6,7 @@ pub mod flows;
 pub mod manual;
 mod read;
 pub mod rules;
+mod shared;
 mod sniff;
 
 use std::io::{self, Write};

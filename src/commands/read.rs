@@ -7,12 +7,13 @@ use dissectors::kit::{Secret, Settings};
 
 use crate::capture::{self, Event, Packets};
 use crate::cli::Input;
+use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
 use crate::limits::Limits;
 use crate::live::FileFilter;
-use crate::session::{Options, Session, View};
+use crate::session::{Moment, Options, Session, Totals, View};
 
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
@@ -23,7 +24,9 @@ const STEP: u64 = 1 << 14;
 /// What a command does with each capture, beside looking on.
 pub(super) trait Command {
     /// Looks on.
-    type View: View;
+    type View: View + Send;
+    /// One of the things that a part of the views has to tell.
+    type Entry: Send;
     /// A capture begins; it has a name where there are several.
     fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
     /// The view.
@@ -42,8 +45,27 @@ pub(super) trait Command {
     fn running(&self) -> String {
         String::new()
     }
+    /// Looks on at a share of a capture's flows, beside others; `None`: one must see them all.
+    fn part(&self) -> Option<Self::View>;
+    /// How many bytes a part has to tell.
+    fn told(part: &Self::View) -> usize;
+    /// Takes what a part has to tell.
+    fn cut(part: &mut Self::View) -> Slice<Self::Entry>;
+    /// The next of what the parts have told, in the order of the capture. `number` says which number
+    /// a flow of the part has in the whole capture.
+    fn take(&mut self, at: Moment, told: &Self::Entry, text: &[u8], number: &dyn Fn(u32) -> u32);
+    /// All parts are over; `number` says which number a flow of the nth part has.
+    fn join(&mut self, _parts: Vec<Self::View>, _number: &dyn Fn(usize, u32) -> u32) {}
     /// The capture was read.
-    fn end(&mut self, session: &Session) -> io::Result<()>;
+    fn end(&mut self, read: &Totals) -> io::Result<()>;
+}
+
+/// What a part of the views has to tell of the packets of a while.
+pub(super) struct Slice<E> {
+    /// When it was told, and what, in this order.
+    pub(super) entries: Vec<(Moment, E)>,
+    /// What the entries point into.
+    pub(super) text: Vec<u8>,
 }
 
 /// Reads all captures, one by one or merged. Warnings go to `err`.
@@ -88,9 +110,19 @@ fn one<C: Command>(
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
-    let mut session = Session::new(options);
     let bar = bar(packets.as_ref(), progress);
     command.begin(name)?;
+    if filter.is_none()
+        && let Some(shares) = Shares::of(input.threads, &options, packets.as_ref(), command)
+    {
+        let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
+        let read = shares.read(&options, input.count, command, err, &mut progress)?;
+        bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
+        warn_of_unknown_links(&read, err);
+        command.check()?;
+        return Ok(command.end(&read)?);
+    }
+    let mut session = Session::new(options);
     while let Some(event) = packets.next() {
         match event {
             Event::Packet(packet) => {
@@ -116,20 +148,28 @@ fn one<C: Command>(
             break;
         }
     }
-    session.finish(command.view());
+    finish(&mut session, command)?;
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    warn_of_unknown_links(&session, err);
-    command.check()?;
-    command.end(&session)?;
-    Ok(())
+    let read = session.totals();
+    warn_of_unknown_links(&read, err);
+    Ok(command.end(&read)?)
+}
+
+/// What is open is judged, and told as it is.
+pub(super) fn finish<C: Command>(session: &mut Session, command: &mut C) -> io::Result<()> {
+    let mut open = session.finish(command.view());
+    while session.finish_next(&mut open, command.view()) {
+        command.check()?;
+    }
+    command.check()
 }
 
 /// Says how many packets could not be read.
-pub(super) fn warn_of_unknown_links(session: &Session, err: &mut dyn Write) {
-    if session.unknown_links() > 0 {
-        let (count, all) = (session.unknown_links(), session.packets());
+pub(super) fn warn_of_unknown_links(read: &Totals, err: &mut dyn Write) {
+    if read.unknown_links > 0 {
+        let (count, all) = (read.unknown_links, read.packets);
         let packets = if count == 1 { "packet has" } else { "packets have" };
         writeln!(
             err,

@@ -9,10 +9,10 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::read::{Command, warn_of_unknown_links};
+use super::read::{Command, finish, warn_of_unknown_links};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
-use crate::session::{Options, Session};
+use crate::session::{Options, Session, Totals};
 use crate::text::escaped;
 
 /// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
@@ -63,12 +63,13 @@ pub(super) fn sniff<C: Command>(
     };
     let finished = live.finish();
     told.losses(live.counts(), &mut session, command);
-    session.finish(command.view());
+    let judged = finish(&mut session, command);
     line.ends();
-    warn_of_unknown_links(&session, err);
-    command.check()?;
+    let read = session.totals();
+    warn_of_unknown_links(&read, err);
+    judged?;
     command.live()?;
-    command.end(&session)?;
+    command.end(&read)?;
     told.counts(live.counts(), err);
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
 }
@@ -118,7 +119,7 @@ impl Line {
 
     fn says(&self, session: &Session, more: &str) {
         let Some((bar, begun)) = &self.0 else { return };
-        let (packets, flows) = (session.packets(), session.flows());
+        let Totals { packets, flows, .. } = session.totals();
         let seconds = begun.elapsed().as_secs();
         let comma = if more.is_empty() { "" } else { ", " };
         bar.set_message(format!("{seconds} s: {packets} packets, {flows} flows{comma}{more}"));

@@ -2,6 +2,7 @@
 //! before as a tie-break only.
 
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use dissectors::Id;
 use dissectors::kit::{Claim, Hint, StreamView, Transport};
@@ -96,6 +97,20 @@ pub enum Undecided {
     None,
 }
 
+/// A bit for each port that servers of some protocol usually have: of most datagrams, neither port is
+/// such a one, and no protocol's list need be read.
+static USUAL: LazyLock<[u64; 1024]> = LazyLock::new(|| {
+    let mut bits = [0; 1024];
+    for &port in Id::ALL.iter().flat_map(|id| id.info().ports) {
+        bits[usize::from(port >> 6)] |= 1 << (port & 63);
+    }
+    bits
+});
+
+fn is_usual(port: u16) -> bool {
+    USUAL[usize::from(port >> 6)] >> (port & 63) & 1 == 1
+}
+
 fn hint(id: Id, ports: [u16; 2]) -> Hint {
     let usual = id.info().ports;
     Hint {
@@ -108,8 +123,9 @@ fn hint(id: Id, ports: [u16; 2]) -> Hint {
 /// The first protocol in the list that is sure; else the first that may be, if the port says so.
 fn best(claim: impl Fn(Id, Hint) -> Claim, ports: [u16; 2]) -> Option<Id> {
     let mut weak = None;
+    let usual = ports.into_iter().any(is_usual);
     for &id in Id::ALL {
-        let hint = hint(id, ports);
+        let hint = if usual { hint(id, ports) } else { Hint::default() };
         match claim(id, hint) {
             Claim::Sure => return Some(id),
             Claim::Weak if hint.any() => weak = weak.or(Some(id)),

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::ops::ControlFlow;
 
 use etherparse::err::{ip_auth, ipv4, ipv6};
 use etherparse::{
@@ -110,6 +111,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The payload of an IP header, limited to what that header announces (`None`: it does not say).
+    #[inline]
     fn carried(
         &self,
         ip: Ip,
@@ -134,17 +136,35 @@ impl<'a> Walk<'a> {
     }
 
     /// What an IP header carries: extension headers, then a transport, a tunnel or something else.
+    #[inline(always)]
     pub(super) fn ip_payload(&mut self, mut carried: Carried<'a>) -> Outcome<'a> {
-        let version6 = carried.ip.source.is_ipv6();
         // What is cut off the inside of a tunnel is what is cut off this packet's payload.
         self.cut = if carried.snapped { carried.missing } else { 0 };
+        if !matches!(carried.protocol, protocol::UDP | protocol::TCP) {
+            carried = match self.step_to_transport(carried) {
+                ControlFlow::Continue(carried) => carried,
+                ControlFlow::Break(outcome) => return outcome,
+            };
+        }
+        match carried.protocol {
+            protocol::UDP => self.udp(carried),
+            _ => self.tcp(carried),
+        }
+    }
+
+    /// Steps over extension headers up to UDP or TCP; breaks off with what is found in their place.
+    #[inline(never)]
+    fn step_to_transport(
+        &mut self,
+        mut carried: Carried<'a>,
+    ) -> ControlFlow<Outcome<'a>, Carried<'a>> {
+        let version6 = carried.ip.source.is_ipv6();
         for _ in 0..=limits::EXTENSION_HEADERS {
             let behind = match carried.protocol {
-                protocol::UDP => return self.udp(carried),
-                protocol::TCP => return self.tcp(carried),
+                protocol::UDP | protocol::TCP => return ControlFlow::Continue(carried),
                 protocol::AUTHENTICATION => authentication(&mut carried),
                 protocol::FRAGMENT if version6 => match self.fragment_header(&mut carried) {
-                    Some(fragment) => return fragment,
+                    Some(fragment) => return ControlFlow::Break(fragment),
                     None => Ok(()),
                 },
                 protocol::HOP_BY_HOP | protocol::DESTINATION_OPTIONS | protocol::ROUTING
@@ -152,15 +172,18 @@ impl<'a> Walk<'a> {
                 {
                     options(&mut carried)
                 }
-                _ => return self.tunnelled(carried),
+                _ => return ControlFlow::Break(self.tunnelled(carried)),
             };
             match behind {
                 Ok(()) => {}
-                Err(None) => return self.short(if version6 { Layer::Ipv6 } else { Layer::Ipv4 }),
-                Err(Some(malformed)) => return Outcome::Malformed(malformed),
+                Err(None) => {
+                    let layer = if version6 { Layer::Ipv6 } else { Layer::Ipv4 };
+                    return ControlFlow::Break(self.short(layer));
+                }
+                Err(Some(malformed)) => return ControlFlow::Break(Outcome::Malformed(malformed)),
             }
         }
-        malformed(Layer::Ipv6, "too many extension headers are chained")
+        ControlFlow::Break(malformed(Layer::Ipv6, "too many extension headers are chained"))
     }
 
     /// Packets inside IP without a transport between.
@@ -198,6 +221,7 @@ impl<'a> Walk<'a> {
     }
 
     /// `at` counts in units of eight bytes, as the header does.
+    #[inline(never)]
     fn fragment(
         &self,
         carried: Carried<'a>,

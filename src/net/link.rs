@@ -5,7 +5,7 @@
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
-use etherparse::{Ethernet2Slice, SingleVlanSlice};
+use etherparse::SingleVlanSlice;
 
 use super::decode::{Walk, malformed, u16_be, u32_be};
 use super::limits;
@@ -70,6 +70,7 @@ mod hardware {
 }
 
 impl<'a> Walk<'a> {
+    #[inline]
     pub(super) fn link(&mut self, link: LinkType) -> Outcome<'a> {
         let data = self.whole();
         match link {
@@ -88,10 +89,13 @@ impl<'a> Walk<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn ethernet(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
-        match Ethernet2Slice::from_slice_without_fcs(bytes) {
-            Ok(frame) => self.ether_type(frame.ether_type().0, frame.payload_slice()),
-            Err(_) => self.short(Layer::Link),
+        match bytes.split_first_chunk::<14>() {
+            Some((&[.., high, low], rest)) => {
+                self.ether_type(u16::from_be_bytes([high, low]), rest)
+            }
+            None => self.short(Layer::Link),
         }
     }
 

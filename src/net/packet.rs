@@ -118,6 +118,9 @@ pub struct Segment<'a> {
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
+    /// FIN, SYN and RST: the flags that open or end a direction.
+    pub const CHANGING: u8 = 0x07;
+
     /// The sender has no more to send.
     pub fn fin(self) -> bool {
         self.0 & 0x01 != 0

@@ -13,6 +13,7 @@ use super::packet::{Datagram, Headers, Layer, Malformed, Outcome, Payload, Segme
 const UDP_HEADER: usize = 8;
 
 impl<'a> Walk<'a> {
+    #[inline]
     pub(super) fn udp(&mut self, carried: Carried<'a>) -> Outcome<'a> {
         let Ok(header) = UdpHeaderSlice::from_slice(carried.bytes) else {
             return self.short(Layer::Udp);
@@ -62,6 +63,7 @@ impl<'a> Walk<'a> {
         (self.payload(rest, missing, carried.snapped), carried.note.or(beyond))
     }
 
+    #[inline]
     pub(super) fn tcp(&mut self, carried: Carried<'a>) -> Outcome<'a> {
         let header = match TcpHeaderSlice::from_slice(carried.bytes) {
             Ok(header) => header,

@@ -52,7 +52,17 @@ enum InnerPacket<'a> {
 
 impl<'a> Walk<'a> {
     /// The outcome of the packet inside a UDP payload, if there is one.
+    #[inline]
     pub(super) fn inside_udp(&mut self, port: u16, payload: &'a [u8]) -> Option<Outcome<'a>> {
+        match port {
+            port::VXLAN | port::VXLAN_LINUX | port::GENEVE | port::GTP_U => {
+                self.inside_tunnel(port, payload)
+            }
+            _ => None,
+        }
+    }
+
+    fn inside_tunnel(&mut self, port: u16, payload: &'a [u8]) -> Option<Outcome<'a>> {
         let cut = self.cut > 0;
         let inner = match port {
             port::VXLAN | port::VXLAN_LINUX => vxlan(payload)?,

@@ -10,6 +10,7 @@ mod nodes;
 mod write;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use dissectors::kit::{Finding, Payload, Transport};
 
@@ -47,7 +48,7 @@ impl Json {
         }
     }
 
-    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
         let payload = m.payload;
         out.extend_from_slice(b"{\"frame\":");
         unsigned(out, payload.frame);
@@ -60,7 +61,9 @@ impl Json {
         out.extend_from_slice(b"],\"time\":\"");
         self.clock.rfc3339(payload.time, m.digits, out);
         out.extend_from_slice(b"\",\"flow\":");
+        let start = out.len();
         unsigned(out, payload.flow.into());
+        let flow = start..out.len();
         out.extend_from_slice(match payload.transport {
             Transport::Udp => b",\"transport\":\"udp\",\"src\":\"",
             Transport::Tcp => b",\"transport\":\"tcp\",\"src\":\"",
@@ -78,12 +81,13 @@ impl Json {
             let _ = std::fmt::write(&mut Escaped(out), format_args!("{via}"));
             out.push(b'"');
         }
+        flow
     }
 }
 
 impl Report for Json {
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        self.head(m, out);
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
+        let flow = self.head(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
         let line = std::mem::take(out);
         let mut projection =
@@ -108,6 +112,7 @@ impl Report for Json {
             finding(found, out);
         }
         out.extend_from_slice(b"]}\n");
+        flow
     }
 }
 

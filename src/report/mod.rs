@@ -23,8 +23,9 @@ pub mod text;
 mod view;
 
 use std::fmt;
+use std::ops::Range;
 
-use dissectors::kit::{Finding, Info, Message, Payload, Piece, Tree};
+use dissectors::kit::{Finding, Info, Message, Payload, Piece, Time, Tree};
 
 /// One message as a report sees it.
 #[derive(Clone, Copy)]
@@ -47,8 +48,12 @@ pub struct Envelope<'a> {
 
 /// One format. Messages come in the order of the capture; the text they become is appended.
 pub trait Report {
-    /// Appends one message.
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>);
+    /// Appends what stands above a message of this time, if something does.
+    fn heading(&mut self, _: Time, _: &mut Vec<u8>) {}
+
+    /// Appends one message. Says where in `out` the number of its flow stands; nowhere if it is not
+    /// told.
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize>;
 }
 
 /// Collects the packets that carried a payload, in rising order and each once.

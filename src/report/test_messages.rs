@@ -200,6 +200,7 @@ impl Sample {
             digits: self.digits,
             via,
         };
+        report.heading(envelope.payload.time, out);
         report.message(&envelope, out);
     }
 }

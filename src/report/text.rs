@@ -10,6 +10,7 @@ mod nodes;
 mod value;
 
 use std::fmt::Display;
+use std::ops::Range;
 
 use dissectors::kit::{CODES, Finding, Time, Verdict};
 
@@ -156,9 +157,12 @@ impl Text {
 }
 
 impl Report for Text {
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+    fn heading(&mut self, time: Time, out: &mut Vec<u8>) {
+        self.date(time, out);
+    }
+
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
         let view = View { tree: m.tree, payload: m.payload.bytes };
-        self.date(m.payload.time, out);
         self.line(m, view, out);
         if self.detail.fields {
             self.placed.write(view, m.findings, self.paint, out);
@@ -166,6 +170,7 @@ impl Report for Text {
         if self.detail.bytes {
             self.dump.write(view, m.payload.inflated, self.paint, out);
         }
+        0..0
     }
 }
 

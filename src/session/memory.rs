@@ -6,11 +6,10 @@ use std::collections::{BinaryHeap, HashSet};
 use std::net::IpAddr;
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Time, Transport};
+use dissectors::kit::Time;
 
 use crate::flows::Flow;
 use crate::flows::table::Slot;
-use crate::net::Defragmenter;
 
 /// Where the recording lost something: what seems to be missing there may have been in that.
 #[derive(Default)]
@@ -19,13 +18,11 @@ pub(super) struct Incomplete {
     pairs: HashSet<(IpAddr, IpAddr)>,
     /// There are too many pairs, and every one counts as one of them.
     all: bool,
-    /// Packets are missing, and nobody knows whose.
-    pub(super) anywhere: bool,
 }
 
 impl Incomplete {
-    /// With more pairs than this, every pair counts as one of them.
-    const MOST: usize = 1 << 16;
+    /// With more pairs than this, every pair of the lane counts as one of them.
+    const MOST: usize = 1 << 13;
 
     pub(super) fn insert(&mut self, source: IpAddr, destination: IpAddr) {
         if self.pairs.len() >= Incomplete::MOST {
@@ -35,26 +32,9 @@ impl Incomplete {
         }
     }
 
-    /// What a protocol may know of a flow. `complete`: the user vouches for the beginning of every
-    /// connection.
-    pub(super) fn facts(
-        &self,
-        flow: &Flow,
-        defragmenter: &Defragmenter,
-        complete: bool,
-    ) -> FlowFacts {
-        let facts = flow.facts();
-        let [a, b] = facts.ends.map(|end| end.ip());
-        // Of a connection that was there before the capture, the first bytes may be some that came
-        // again: what they led to is not here.
-        let is_midway = facts.transport == Transport::Tcp && !facts.began && !complete;
-        let lossy = facts.lossy
-            || self.anywhere
-            || self.all
-            || is_midway
-            || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
-            || defragmenter.waits_between(a, b);
-        FlowFacts { lossy, ..facts }
+    /// Whether something was lost between these hosts.
+    pub(super) fn contains(&self, a: IpAddr, b: IpAddr) -> bool {
+        self.all || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
     }
 }
 
@@ -66,9 +46,9 @@ impl Deadlines {
     /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
     pub(super) fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
         if let Some(deadline) = deadline
-            && flow.due.is_none()
+            && !flow.is_planned()
         {
-            flow.due = Some(deadline);
+            flow.set_planned(true);
             self.0.push(Reverse((deadline, flow.number, slot)));
         }
     }

@@ -3,35 +3,39 @@
 //! ```text
 //! Packet --net::decode--> Fragment --Defragmenter--+
 //!                    \--> Datagram, Segment <------+
-//! Datagram --Table, Identifier--> Talk::message --> View
-//! Segment  --Table--> Stream (net::tcp) --frames--> Talk::message --> View
+//! Datagram --Lane: Table, Identifier--> Talk::message --> View
+//! Segment  --Lane: Table--> Stream (net::tcp) --frames--> Talk::message --> View
 //! ```
 //!
 //! The session owns all state that outlives a packet and drives it by the capture's own clock. It
-//! knows no output and no file.
+//! knows no output and no file, and no threads; but several sessions can share a capture: each reads
+//! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod lane;
 mod memory;
+mod moment;
 mod recording;
 mod stream;
 mod view;
 
-use dissectors::kit::{
-    Budget, Evidence, FlowFacts, Payload, Piece, Rule, Settings, Side, Span, Time, Transport,
-};
-use dissectors::net_rules::{NET001, NET004, NET005, NET008, NET011};
-use dissectors::{Books, Id};
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
+use dissectors::net_rules::{NET004, NET005, NET008};
 
 use crate::capture::Packet;
+use crate::flows::Identifier;
 use crate::flows::table::Slot;
-use crate::flows::{Flow, Identifier, Key, State, Table};
 use crate::net::ip_defrag::{Event, EventKind};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Datagram, Defragmenter, FrameRef, Ip, Outcome, Tunnels, Whole, decode, decode_ip_payload,
+    Defragmenter, FrameRef, Malformed, Outcome, Tunnels, Whole, decode, decode_ip_payload,
 };
 
-use memory::{Deadlines, Incomplete, Ports};
+use lane::Lane;
+pub use moment::{Moment, Numbers};
 use recording::told;
 pub use stream::Stream;
 pub use view::{Scene, Told, View};
@@ -78,28 +82,51 @@ impl Default for Options {
 
 /// Reads a capture's packets, one after the other.
 pub struct Session {
-    options: Options,
-    table: Table,
-    defragmenter: Defragmenter,
+    around: Around,
+    /// The lanes of this session's share.
+    lanes: Vec<Lane>,
+    /// The number of the first of them, and how many all shares have.
+    first: usize,
+    all: usize,
     fragment_events: Vec<Event>,
-    streams: stream::Streams,
-    books: Books,
-    budget: Budget,
-    deadlines: Deadlines,
-    incomplete: Incomplete,
-    ports: Ports,
+    /// Packets of a link type that cannot be read.
+    unknown_links: u64,
+}
+
+/// What surrounds a message, whosever it is: the packet at hand, the time, what was lost.
+struct Around {
+    options: Options,
+    defragmenter: Defragmenter,
     pieces: Vec<Piece>,
     /// What its headers show of the packet at hand, for the message that it carries.
     headers: Vec<(&'static Rule, bool, String)>,
+    /// Packets are missing, and nobody knows whose.
+    lossy: bool,
     frame: u64,
     /// Where the packet at hand begins in the capture file.
     offset: u64,
+    moment: Moment,
     now: Time,
-    numbered: u32,
-    /// Packets of a link type that cannot be read.
-    unknown_links: u64,
+    numbers: Numbers,
     digits: u8,
 }
+
+/// What a session has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets.
+    pub packets: u64,
+    /// Flows whose protocol was told.
+    pub flows: u32,
+    /// The recording lost something of which nobody knows what.
+    pub lossy: bool,
+    /// Packets whose link type cannot be read.
+    pub unknown_links: u64,
+}
+
+/// The flows that are open when a capture is over: of each lane, in the order of their numbers,
+/// those without one behind.
+pub struct Open(Vec<Peekable<IntoIter<(u32, Slot)>>>);
 
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
@@ -113,89 +140,144 @@ enum Recorded<'a> {
 impl Session {
     /// A session that has seen nothing.
     pub fn new(options: Options) -> Session {
-        let budget = Budget::new(options.unfinished_bytes);
+        Session::share(options, 0, 1)
+    }
+
+    /// One of several sessions that share a capture: the `nth`, from 0, of so many; of no more than
+    /// [`Session::most_shares`]. The first one tells what concerns no flow.
+    pub fn share(mut options: Options, nth: usize, of: usize) -> Session {
+        let all = lane::count(&options);
+        options.settings.limits.remembered /= all;
+        let (first, end) = (all * nth / of, all * (nth + 1) / of);
         Session {
-            table: Table::new(options.flows),
-            defragmenter: Defragmenter::new(options.fragments),
+            lanes: (first..end).map(|_| Lane::new(&options, all)).collect(),
+            first,
+            all,
             fragment_events: Vec::new(),
-            streams: stream::Streams::new(options.streams),
-            books: Books::default(),
-            budget,
-            deadlines: Deadlines::default(),
-            incomplete: Incomplete::default(),
-            ports: Ports::default(),
-            pieces: Vec::new(),
-            headers: Vec::new(),
-            frame: 0,
-            offset: 0,
-            now: Time(i64::MIN),
-            numbered: 0,
             unknown_links: 0,
-            digits: 6,
-            options,
+            around: Around {
+                defragmenter: Defragmenter::new(options.fragments),
+                pieces: Vec::new(),
+                headers: Vec::new(),
+                lossy: false,
+                frame: 0,
+                offset: 0,
+                moment: Moment::default(),
+                now: Time(i64::MIN),
+                numbers: Numbers::new(of > 1),
+                digits: 6,
+                options,
+            },
+        }
+    }
+
+    /// How many sessions can share a capture.
+    pub fn most_shares(options: &Options) -> usize {
+        lane::count(options)
+    }
+
+    /// What was read so far.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            packets: self.around.frame,
+            flows: self.around.numbers.given(),
+            lossy: self.around.lossy,
+            unknown_links: self.unknown_links,
         }
     }
 
     /// Packets read so far.
     pub fn packets(&self) -> u64 {
-        self.frame
+        self.around.frame
     }
 
-    /// Flows whose protocol was told so far.
-    pub fn flows(&self) -> u32 {
-        self.numbered
+    /// What was told last was told at this moment; nothing will be told at an earlier one.
+    pub fn moment(&self) -> Moment {
+        self.around.moment
     }
 
-    /// Whether the recording lost something of which nobody knows what.
-    pub fn is_lossy(&self) -> bool {
-        self.incomplete.anywhere
-    }
-
-    /// Packets whose link type cannot be read.
-    pub fn unknown_links(&self) -> u64 {
-        self.unknown_links
+    /// When the flows began whose protocol was told since the last time, in the order of their
+    /// numbers; kept only by sessions that share a capture.
+    pub fn take_begun(&mut self) -> Vec<Moment> {
+        self.around.numbers.take_begun()
     }
 
     /// The next packet.
     pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
-        self.frame += 1;
-        self.digits = packet.digits;
-        self.offset = packet.offset;
-        self.now = self.now.max(Time(packet.time));
+        let around = &mut self.around;
+        around.frame += 1;
+        around.digits = packet.digits;
+        around.offset = packet.offset;
+        around.now = around.now.max(Time(packet.time));
+        around.moment = Moment::before(around.frame);
         self.elapse(view);
+        self.around.moment = Moment::at(self.around.frame);
         let outcome = decode(packet.link, packet.data, packet.original_length);
         let time = Time(packet.time);
         self.outcome(outcome, time, Recorded::Here, 0, view);
-        self.limits_met(time, view);
-        for (rule, ok, detail) in std::mem::take(&mut self.headers) {
-            self.about_packet(rule, ok, time, view, detail);
-        }
     }
 
     /// The next packet is not wanted: it only counts.
     pub fn pass_over(&mut self) {
-        self.frame += 1;
+        self.around.frame += 1;
     }
 
     /// No packet has come until now: what was due by then is judged, and what is idle ends.
     pub fn reach<V: View>(&mut self, now: Time, view: &mut V) {
         /// Flows that are looked at in one turn.
         const LOOKED_AT: usize = 1000;
-        self.now = self.now.max(now);
-        for _ in 0..LOOKED_AT.min(self.table.len()) {
-            self.elapse(view);
+        self.around.now = self.around.now.max(now);
+        self.expire(view);
+        for lane in &mut self.lanes {
+            for _ in 0..LOOKED_AT.min(lane.table.len()) + 1 {
+                lane.elapse(&mut self.around, view);
+            }
         }
-        self.elapse(view);
     }
 
-    /// The capture is over: what is open is judged.
-    pub fn finish<V: View>(&mut self, view: &mut V) {
-        self.defragmenter.finish(&mut self.fragment_events);
+    /// The capture is over: what is open is judged, flow after flow, as often as the flows that
+    /// are left are asked for.
+    pub fn finish<V: View>(&mut self, view: &mut V) -> Open {
+        self.around.moment = Moment::END;
+        self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
-        for slot in self.table.in_order() {
-            self.end_flow(slot, view);
+        Open(self.lanes.iter().map(in_order).collect())
+    }
+
+    /// Ends the next of the flows that are still open. Returns whether there was one.
+    pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
+        let heads = open.0.iter_mut().zip(0..).filter_map(|(lane, at)| Some((*lane.peek()?, at)));
+        let next = heads.min_by_key(|&((number, _), at)| (number.wrapping_sub(1), at));
+        if let Some(((number, slot), at)) = next {
+            open.0.get_mut(at).and_then(Iterator::next);
+            if let Some(lane) = self.lanes.get_mut(at) {
+                self.around.moment = Moment::end_of(number, self.first + at);
+                lane.end_flow(&mut self.around, slot, view);
+            }
+            return true;
         }
-        self.limits_met(self.now, view);
+        for (at, lane) in self.lanes.iter_mut().enumerate() {
+            self.around.moment = Moment::end_of(0, self.first + at);
+            lane.limits_met(&self.around, self.around.now, view);
+        }
+        false
+    }
+
+    /// What time has decided, before the packet at hand.
+    fn elapse<V: View>(&mut self, view: &mut V) {
+        self.expire(view);
+        // One lane after the other has its turn; the packet's own looks after itself.
+        let turn = (self.around.frame % self.all as u64) as usize;
+        if let Some(lane) = turn.checked_sub(self.first).and_then(|at| self.lanes.get_mut(at)) {
+            lane.elapse(&mut self.around, view);
+        }
+    }
+
+    fn expire<V: View>(&mut self, view: &mut V) {
+        self.around.defragmenter.expire(self.around.now.0, &mut self.fragment_events);
+        if !self.fragment_events.is_empty() {
+            self.fragment_events(view);
+        }
     }
 
     fn outcome<V: View>(
@@ -206,290 +288,132 @@ impl Session {
         depth: usize,
         view: &mut V,
     ) {
-        if self.options.verify_checksums {
-            self.checksums(&outcome);
-        }
-        let note = match &outcome {
-            Outcome::Udp(datagram) => datagram.note,
-            Outcome::Tcp(segment) => segment.note,
-            Outcome::Fragment(fragment) => fragment.note,
-            Outcome::Malformed(malformed) => Some(*malformed),
-            _ => None,
+        let ip = match &outcome {
+            Outcome::Udp(datagram) => &datagram.ip,
+            Outcome::Tcp(segment) => &segment.ip,
+            _ => return self.no_message(outcome, time, recorded, depth, view),
         };
+        let at = lane::of(ip.source, ip.destination, self.all).checked_sub(self.first);
+        let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) else {
+            self.around.headers.clear();
+            return;
+        };
+        let around = &mut self.around;
+        lane.ask_due(around, view);
+        if around.options.verify_checksums {
+            around.checksums(&outcome);
+        }
+        match &outcome {
+            Outcome::Udp(datagram) => {
+                around.note(datagram.note);
+                lane.datagram(around, datagram, time, recorded, view);
+            }
+            Outcome::Tcp(segment) => {
+                around.note(segment.note);
+                lane.segment(around, segment, time, recorded, view);
+            }
+            _ => {}
+        }
+        lane.limits_met(around, time, view);
+        self.headers(time, view);
+    }
+
+    /// What carries no message, or is not known yet to carry one.
+    fn no_message<V: View>(
+        &mut self,
+        outcome: Outcome<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        depth: usize,
+        view: &mut V,
+    ) {
+        if self.around.options.verify_checksums {
+            self.around.checksums(&outcome);
+        }
+        let mut whole = None;
+        match outcome {
+            Outcome::Fragment(fragment) => {
+                self.around.note(fragment.note);
+                let at = FrameRef { frame: self.around.frame, time: time.0 };
+                let (defragmenter, events) =
+                    (&mut self.around.defragmenter, &mut self.fragment_events);
+                whole = match recorded {
+                    Recorded::Here => defragmenter.add(&fragment, at, events),
+                    Recorded::Joined(outer) => {
+                        defragmenter.add_inside(&fragment, outer, at, events)
+                    }
+                };
+            }
+            Outcome::Malformed(malformed) => self.around.note(Some(malformed)),
+            Outcome::UnknownLink => self.unknown_links += 1,
+            // It may have been anybody's.
+            Outcome::Snapped => self.around.lossy = true,
+            Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) => {}
+        }
+        if whole.as_ref().is_some_and(|whole| whole.overlapped) {
+            let overlaps = |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
+            for event in self.fragment_events.extract_if(.., overlaps) {
+                self.around.headers.push((&NET004, false, told(&event)));
+            }
+        }
+        self.fragment_events(view);
+        if let Some(whole) = whole {
+            self.around.headers.push((&NET005, true, String::new()));
+            if !whole.overlapped {
+                self.around.headers.push((&NET004, true, String::new()));
+            }
+            if depth < NESTED_DATAGRAMS {
+                let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
+                self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
+            }
+            self.around.defragmenter.recycle(whole);
+        }
+        if self.is_first() {
+            self.headers(time, view);
+        }
+        self.around.headers.clear();
+    }
+
+    /// Tells what the packet's headers show, where no message of it has told it.
+    fn headers<V: View>(&mut self, time: Time, view: &mut V) {
+        for (rule, ok, detail) in std::mem::take(&mut self.around.headers) {
+            self.around.about_packet(rule, ok, time, view, detail);
+        }
+    }
+
+    /// Whether this session tells what concerns no flow.
+    fn is_first(&self) -> bool {
+        self.first == 0
+    }
+}
+
+impl Around {
+    /// What a packet's headers have that is no good.
+    fn note(&mut self, note: Option<Malformed>) {
         if let Some(note) = note {
             self.headers.push((&NET008, false, note.to_string()));
         }
-        match outcome {
-            Outcome::Udp(datagram) => self.datagram(&datagram, time, recorded, view),
-            Outcome::Tcp(segment) => self.segment(&segment, time, recorded, view),
-            Outcome::Fragment(fragment) => {
-                let at = FrameRef { frame: self.frame, time: time.0 };
-                let events = &mut self.fragment_events;
-                let whole = match recorded {
-                    Recorded::Here => self.defragmenter.add(&fragment, at, events),
-                    Recorded::Joined(outer) => {
-                        self.defragmenter.add_inside(&fragment, outer, at, events)
-                    }
-                };
-                if whole.as_ref().is_some_and(|whole| whole.overlapped) {
-                    let overlaps =
-                        |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
-                    for event in self.fragment_events.extract_if(.., overlaps) {
-                        self.headers.push((&NET004, false, told(&event)));
-                    }
-                }
-                self.fragment_events(view);
-                if let Some(whole) = whole {
-                    self.headers.push((&NET005, true, String::new()));
-                    if !whole.overlapped {
-                        self.headers.push((&NET004, true, String::new()));
-                    }
-                    if depth < NESTED_DATAGRAMS {
-                        let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-                        self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
-                    }
-                    self.defragmenter.recycle(whole);
-                }
-            }
-            Outcome::UnknownLink => self.unknown_links += 1,
-            // It may have been anybody's.
-            Outcome::Snapped => self.incomplete.anywhere = true,
-            Outcome::Other | Outcome::Malformed(_) => {}
-        }
     }
 
-    fn datagram<V: View>(
-        &mut self,
-        datagram: &Datagram<'_>,
-        time: Time,
-        recorded: Recorded<'_>,
-        view: &mut V,
-    ) {
-        let bytes = datagram.payload.bytes;
-        let ports = [datagram.source_port, datagram.destination_port];
-        let key = key(&datagram.ip, ports, Transport::Udp);
-        let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
-        let mut found = if followed { self.table.find(&key) } else { None };
-        if let Some((slot, _)) = found
-            && self.has_ended(slot, time)
-        {
-            self.end_flow(slot, view);
-            found = None;
-        }
-        let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
-            State::Talk(talk) => Some(talk.id()),
-            _ => None,
-        });
-        let lost = !datagram.payload.is_whole();
-        let mut payload = Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
-            frame: self.frame,
-            time,
-            side: found.map_or(Side::First, |(_, side)| side),
-            from: key.from(),
-            to: key.to(),
-            flow: 0,
-            transport: Transport::Udp,
-            lost,
-        };
-        let told = self.options.identifier.datagram(bytes, ports, known);
-        let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
-            // What was cut may have been a message of ours.
-            if lost && ports.iter().any(|&port| self.ports.may_be_ours(port)) {
-                self.incomplete.insert(key.source, key.destination);
-            }
-            return;
-        };
-        if let (Some((slot, _)), Some(known)) = (found, known)
-            && known != id
-        {
-            self.end_flow(slot, view);
-            found = None;
-        }
-        let (slot, side) = match found {
-            Some(found) => found,
-            None => (self.begin_flow(&key, time, id, id.opens(bytes), view), Side::First),
-        };
-        payload.side = side;
-        let mut pieces = std::mem::take(&mut self.pieces);
-        self.locate(datagram.payload.offset, bytes.len(), recorded, &mut pieces);
-        payload.pieces = &pieces;
-        self.message(slot, &payload, datagram.payload.snapped, datagram.ip.tunnels, view);
-        self.pieces = pieces;
-    }
-
-    /// Where `length` bytes at `offset` of what was decoded were recorded.
-    fn locate(&self, offset: u32, length: usize, from: Recorded<'_>, pieces: &mut Vec<Piece>) {
-        pieces.clear();
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        match from {
-            Recorded::Here => pieces.push(Piece { at: 0, length, frame: self.frame, offset }),
-            Recorded::Joined(whole) => {
-                let end = offset.saturating_add(length);
-                for piece in &whole.pieces {
-                    let start = piece.at.max(offset);
-                    let stop = piece.at.saturating_add(piece.length).min(end);
-                    if start < stop {
-                        pieces.push(Piece {
-                            at: start - offset,
-                            length: stop - start,
-                            frame: piece.frame,
-                            offset: piece.offset.saturating_add(start - piece.at),
-                        });
-                    }
-                }
-                if pieces.is_empty() {
-                    pieces.push(Piece { at: 0, length: 0, frame: self.frame, offset: 0 });
-                }
-            }
-        }
-    }
-
-    fn has_ended(&mut self, slot: Slot, time: Time) -> bool {
-        let idle = self.options.idle;
-        self.table.flow(slot).is_some_and(|flow| time.since(flow.last) > idle)
-    }
-
-    fn begin_flow<V: View>(
-        &mut self,
-        key: &Key,
-        time: Time,
-        id: Id,
-        began: bool,
-        view: &mut V,
-    ) -> Slot {
-        self.make_room(view);
-        let slot = self.table.insert(key, time);
-        self.numbered = self.numbered.saturating_add(1);
-        for port in key.ports {
-            self.ports.insert(port);
-        }
-        if let Some(flow) = self.table.flow(slot) {
-            flow.number = self.numbered;
-            flow.began = began;
-            flow.state = State::Talk(id.talk());
-        }
-        slot
-    }
-
-    fn make_room<V: View>(&mut self, view: &mut V) {
-        while self.table.is_full() {
-            let Some(slot) = self.table.stalest() else { return };
-            if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
-                let detail =
-                    format!("the limit flows, {}, was met: a flow ends early", self.options.flows);
-                self.about_packet(&NET011, false, self.now, view, detail);
-            }
-            self.end_flow(slot, view);
-        }
-    }
-
-    /// Hands one message to its flow's talk.
-    fn message<V: View>(
-        &mut self,
-        slot: Slot,
-        payload: &Payload<'_>,
-        snapped: bool,
-        tunnels: Tunnels,
-        view: &mut V,
-    ) {
-        let Some(flow) = self.table.flow(slot) else { return };
-        count(flow, payload);
-        flow.lossy |= payload.lost;
-        let complete = self.options.complete;
-        let facts = self.incomplete.facts(flow, &self.defragmenter, complete);
-        let State::Talk(talk) = &mut flow.state else { return };
-        view.scene(&Scene {
-            protocol: Some(talk.id()),
-            flow: facts,
-            roles: flow.roles,
+    /// Round which flow the next messages and judgements happen; of no protocol yet.
+    fn scene(&self, flow: FlowFacts) -> Scene {
+        Scene {
+            protocol: None,
+            flow,
+            roles: [None; 2],
             packet: (self.frame, self.offset),
+            moment: self.moment,
             digits: self.digits,
-            tunnels,
-        });
-        let whole = Span::new(0, payload.bytes.len());
-        let vouched = self.options.complete;
-        view.evidence(Evidence { vouched, ..Evidence::default() });
-        view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
-        let is_sound = !self.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
-        if is_sound {
-            view.judged(&NET008, true, whole, String::new);
+            tunnels: Tunnels::default(),
         }
-        for (rule, ok, detail) in self.headers.drain(..) {
-            view.judged(rule, ok, whole, || detail);
-        }
-        view.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
-        let payload = Payload { flow: facts.number, ..*payload };
-        let settings = &self.options.settings;
-        talk.message(&mut self.books, facts, settings, &mut self.budget, &payload, view);
-        let deadline = talk.deadline();
-        let told = view.settle();
-        flow.count_told(told);
-        self.deadlines.plan(flow, slot, deadline);
     }
+}
 
-    /// What is due by now.
-    fn elapse<V: View>(&mut self, view: &mut V) {
-        self.defragmenter.expire(self.now.0, &mut self.fragment_events);
-        if !self.fragment_events.is_empty() {
-            self.fragment_events(view);
-        }
-        while let Some((number, slot)) = self.deadlines.due(self.now) {
-            if let Some(flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
-                flow.due = None;
-                self.ask(slot, false, view);
-            }
-        }
-        if let Some(slot) = self.table.idle(Time(self.now.0.saturating_sub(self.options.idle))) {
-            self.end_flow(slot, view);
-        }
-    }
-
-    /// Lets a flow's talk judge what time has decided.
-    fn ask<V: View>(&mut self, slot: Slot, end: bool, view: &mut V) {
-        let Some(flow) = self.table.flow(slot) else { return };
-        let complete = self.options.complete;
-        let facts = self.incomplete.facts(flow, &self.defragmenter, complete);
-        let talk = match &mut flow.state {
-            State::Talk(talk) => talk,
-            State::Stream(stream) => match stream.talk() {
-                Some(talk) => talk,
-                None => return,
-            },
-            State::New | State::Ignored => return,
-        };
-        let tunnels = Tunnels::default();
-        view.scene(&Scene {
-            protocol: Some(talk.id()),
-            flow: facts,
-            roles: flow.roles,
-            packet: (self.frame, self.offset),
-            digits: self.digits,
-            tunnels,
-        });
-        let vouched = self.options.complete;
-        view.evidence(Evidence { vouched, ..facts.evidence() });
-        let (settings, now) = (&self.options.settings, self.now);
-        talk.elapse(&mut self.books, facts, settings, &mut self.budget, now, end, view);
-        let deadline = talk.deadline();
-        let told = view.settle();
-        flow.count_told(told);
-        // A deadline that has passed and still stands would come back at once, for ever.
-        let later = Time(now.0.saturating_add(1_000_000));
-        self.deadlines.plan(flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
-    }
-
-    fn end_flow<V: View>(&mut self, slot: Slot, view: &mut V) {
-        self.drain_stream(slot, view);
-        self.ask(slot, true, view);
-        if let Some(flow) = self.table.remove(slot)
-            && flow.number > 0
-        {
-            view.flow_ended(&flow.row(self.digits));
-        }
-    }
+fn in_order(lane: &Lane) -> Peekable<IntoIter<(u32, Slot)>> {
+    let mut flows = Vec::with_capacity(lane.table.len());
+    flows.extend(lane.table.iter().map(|(slot, flow)| (flow.number, slot)));
+    flows.sort_unstable_by_key(|&(number, slot)| (number.wrapping_sub(1), slot));
+    flows.into_iter().peekable()
 }
 
 /// Stands for the flow of what belongs to none.
@@ -501,14 +425,3 @@ const NOWHERE: FlowFacts = FlowFacts {
     number: 0,
     transport: Transport::Udp,
 };
-
-fn key(ip: &Ip, ports: [u16; 2], transport: Transport) -> Key {
-    Key { source: ip.source, destination: ip.destination, ports, transport }
-}
-
-fn count(flow: &mut Flow, payload: &Payload<'_>) {
-    flow.seen[payload.side.index()] = true;
-    flow.last = flow.last.max(payload.time);
-    flow.packets += payload.pieces.len().max(1) as u64;
-    flow.bytes = flow.bytes.saturating_add(payload.bytes.len() as u64);
-}

@@ -4,10 +4,10 @@
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
-use super::{NOWHERE, Scene, Session, View};
+use super::{Around, Moment, NOWHERE, Scene, Session, Told, View, lane};
 use crate::capture::Notice;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
-use crate::net::{Outcome, Tunnels, checksum};
+use crate::net::{Outcome, checksum};
 
 impl Session {
     /// Something was said about the recording itself.
@@ -20,29 +20,50 @@ impl Session {
             | Notice::ReadError { .. } => &NET009,
             Notice::TimeOutOfRange { .. } => return,
         };
-        self.incomplete.anywhere = true;
-        view.scene(&Scene {
-            protocol: None,
-            flow: NOWHERE,
-            roles: [None; 2],
-            packet: (self.frame, self.offset),
-            digits: self.digits,
-            tunnels: Tunnels::default(),
-        });
-        let mark =
-            Mark { frame: self.frame, time: self.now.max(Time(0)), length: 0, side: Side::First };
-        view.recalled(rule, false, Evidence::default(), &mark, || notice.to_string());
-        view.settle();
+        self.around.lossy = true;
+        if !self.is_first() {
+            return;
+        }
+        let around = &mut self.around;
+        around.moment = Moment::at(around.frame);
+        let (frame, time) = (around.frame, around.now.max(Time(0)));
+        let mark = Mark { frame, time, length: 0, side: Side::First };
+        tell(view, &around.scene(NOWHERE), rule, false, &mark, || notice.to_string());
     }
 
-    /// Tells which of the protocols' limits were met by the packet at hand.
-    pub(super) fn limits_met<V: View>(&mut self, time: Time, view: &mut V) {
-        for limit in self.budget.take_met() {
-            let detail = format!("the limit {} was met", limit.name());
-            self.about_packet(&NET011, false, time, view, detail);
+    pub(super) fn fragment_events<V: View>(&mut self, view: &mut V) {
+        let is_first = self.is_first();
+        for event in std::mem::take(&mut self.fragment_events) {
+            let (source, destination) = (event.ip.source, event.ip.destination);
+            let rule = match &event.kind {
+                EventKind::Overlap { .. } => &NET004,
+                EventKind::Missing { cause, .. } => {
+                    let at = lane::of(source, destination, self.all).checked_sub(self.first);
+                    if let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) {
+                        lane.incomplete.insert(source, destination);
+                    }
+                    if *cause == Cause::Limit { &NET011 } else { &NET005 }
+                }
+                EventKind::Malformed(_) => &NET008,
+            };
+            if !is_first {
+                continue;
+            }
+            let mark = Mark {
+                frame: event.at.frame,
+                time: Time(event.at.time),
+                length: 0,
+                side: Side::First,
+            };
+            let ends = [source, destination].map(|ip| (ip, 0).into());
+            let scene = self.around.scene(FlowFacts { ends, ..NOWHERE });
+            let scene = Scene { tunnels: event.ip.tunnels, ..scene };
+            tell(view, &scene, rule, false, &mark, || told(&event));
         }
     }
+}
 
+impl Around {
     /// Tells what no message of the packet at hand has told.
     pub(super) fn about_packet<V: View>(
         &self,
@@ -52,18 +73,8 @@ impl Session {
         view: &mut V,
         detail: String,
     ) {
-        let (digits, tunnels) = (self.digits, Tunnels::default());
-        view.scene(&Scene {
-            protocol: None,
-            flow: NOWHERE,
-            roles: [None; 2],
-            packet: (self.frame, self.offset),
-            digits,
-            tunnels,
-        });
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        view.recalled(rule, ok, Evidence::default(), &mark, || detail);
-        view.settle();
+        tell(view, &self.scene(NOWHERE), rule, ok, &mark, || detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
@@ -80,37 +91,21 @@ impl Session {
             }
         }
     }
+}
 
-    pub(super) fn fragment_events<V: View>(&mut self, view: &mut V) {
-        for event in std::mem::take(&mut self.fragment_events) {
-            let rule = match &event.kind {
-                EventKind::Overlap { .. } => &NET004,
-                EventKind::Missing { cause, .. } => {
-                    self.incomplete.insert(event.ip.source, event.ip.destination);
-                    if *cause == Cause::Limit { &NET011 } else { &NET005 }
-                }
-                EventKind::Malformed(_) => &NET008,
-            };
-            let mark = Mark {
-                frame: event.at.frame,
-                time: Time(event.at.time),
-                length: 0,
-                side: Side::First,
-            };
-            let ends = [event.ip.source, event.ip.destination].map(|ip| (ip, 0).into());
-            let flow = FlowFacts { ends, ..NOWHERE };
-            view.scene(&Scene {
-                protocol: None,
-                flow,
-                roles: [None; 2],
-                packet: (self.frame, self.offset),
-                digits: self.digits,
-                tunnels: event.ip.tunnels,
-            });
-            view.recalled(rule, false, Evidence::default(), &mark, || told(&event));
-            view.settle();
-        }
-    }
+/// Tells what the recording itself shows: nothing that it lost elsewhere leaves that open.
+pub(super) fn tell<V: View>(
+    view: &mut V,
+    scene: &Scene,
+    rule: &'static Rule,
+    ok: bool,
+    mark: &Mark,
+    detail: impl FnOnce() -> String,
+) -> Told {
+    view.scene(scene);
+    view.evidence(Evidence::default());
+    view.recalled(rule, ok, Evidence::default(), mark, detail);
+    view.settle()
 }
 
 /// What happened to a fragmented datagram, in words.

@@ -7,14 +7,16 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
-use super::{Options, Recorded, Scene, Session, View, key};
+use super::lane::{Lane, key};
+use super::recording::tell;
+use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
 use crate::flows::{Flow, State};
 use crate::net::tcp::{
     Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
-use crate::net::{Segment, Tunnels};
+use crate::net::{Segment, TcpFlags, Tunnels};
 
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
@@ -61,10 +63,11 @@ impl Streams {
     }
 }
 
-impl Session {
+impl Lane {
     /// A TCP segment.
     pub(super) fn segment<V: View>(
         &mut self,
+        around: &mut Around,
         segment: &Segment<'_>,
         time: Time,
         recorded: Recorded<'_>,
@@ -72,41 +75,46 @@ impl Session {
     ) {
         let ports = [segment.source_port, segment.destination_port];
         let key = key(&segment.ip, ports, Transport::Tcp);
-        let found = self.table.find(&key).filter(|&(slot, _)| !self.has_ended(slot, time));
+        let found = self.table.find(&key);
+        let found = found.filter(|&(slot, _)| !self.has_ended(around, slot, time));
+        if let Some((slot, side)) = found
+            && let Some(flow) = self.table.flow(slot)
+            && is_passed_over(flow, segment)
+        {
+            count(flow, side, segment, time);
+            return;
+        }
         let (slot, side) = match found {
             Some(found) => found,
             None if segment.flags.syn() || segment.payload.announced > 0 => {
                 if let Some((slot, _)) = self.table.find(&key) {
-                    self.end_flow(slot, view);
+                    self.end_flow(around, slot, view);
                 }
-                self.make_room(view);
+                self.make_room(around, view);
                 let slot = self.table.insert(&key, time);
                 if let Some(flow) = self.table.flow(slot) {
-                    flow.began = segment.flags.syn() && !segment.flags.ack();
+                    flow.set_began(segment.flags.syn() && !segment.flags.ack());
                     flow.state = State::Stream(Box::default());
                 }
                 (slot, Side::First)
             }
             None => return,
         };
-        let mut pieces = std::mem::take(&mut self.pieces);
-        self.locate(segment.payload.offset, segment.payload.bytes.len(), recorded, &mut pieces);
-        self.with_stream(slot, segment.ip.tunnels, view, |connection, budget, reading| {
-            let flow = &mut *reading.flow;
-            flow.seen[side.index()] = true;
-            flow.last = flow.last.max(time);
-            flow.packets += 1;
-            flow.bytes = flow.bytes.saturating_add(segment.payload.bytes.len() as u64);
+        let mut pieces = std::mem::take(&mut around.pieces);
+        let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
+        around.locate(offset, length, recorded, &mut pieces);
+        self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
+            count(reading.flow, side, segment, time);
             for part in parts(segment, &pieces, time) {
                 connection.segment(way(side), &part, budget, reading);
             }
         });
-        self.pieces = pieces;
+        around.pieces = pieces;
     }
 
     /// Nothing more comes of this connection: what waits for missing bytes is read without them.
-    pub(super) fn drain_stream<V: View>(&mut self, slot: Slot, view: &mut V) {
-        self.with_stream(slot, Tunnels::default(), view, |connection, budget, reading| {
+    pub(super) fn drain_stream<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
+        self.with_stream(around, slot, Tunnels::default(), view, |connection, budget, reading| {
             std::mem::take(connection).finish(budget, reading);
         });
     }
@@ -114,14 +122,14 @@ impl Session {
     /// Lets `work` use a flow's connection and a reader for it.
     fn with_stream<V: View>(
         &mut self,
+        around: &mut Around,
         slot: Slot,
         tunnels: Tunnels,
         view: &mut V,
         work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
-        let complete = self.options.complete;
-        let lossy = self.incomplete.facts(flow, &self.defragmenter, complete).lossy;
+        let lossy = around.facts(flow, &self.incomplete).lossy;
         let mut stream = match std::mem::replace(&mut flow.state, State::New) {
             State::Stream(stream) => stream,
             other => {
@@ -132,15 +140,10 @@ impl Session {
         let mut reading = Reading {
             speech: std::mem::take(&mut stream.speech),
             flow,
-            options: &self.options,
+            around,
             books: &mut self.books,
             unfinished: &mut self.budget,
-            numbered: &mut self.numbered,
             pieces: Vec::new(),
-            frame: self.frame,
-            offset: self.offset,
-            time: self.now,
-            digits: self.digits,
             lossy,
             tunnels,
             view,
@@ -158,6 +161,17 @@ impl Session {
             self.deadlines.plan(flow, slot, deadline);
         }
     }
+}
+
+/// Whether a segment does nothing to a connection that is none of ours: it only counts.
+fn is_passed_over(flow: &Flow, segment: &Segment<'_>) -> bool {
+    let TcpFlags(flags) = segment.flags;
+    let State::Stream(stream) = &flow.state else { return false };
+    flags & TcpFlags::CHANGING == 0 && stream.connection.is_ignored()
+}
+
+fn count(flow: &mut Flow, side: Side, segment: &Segment<'_>, time: Time) {
+    flow.count(side, time, 1, segment.payload.bytes.len());
 }
 
 /// A segment in as many parts as it was recorded in: one, unless IP fragments carried it.
@@ -196,15 +210,10 @@ fn parts<'s>(
 struct Reading<'s, V> {
     speech: Speech,
     flow: &'s mut Flow,
-    options: &'s Options,
+    around: &'s mut Around,
     books: &'s mut Books,
     unfinished: &'s mut dissectors::kit::Budget,
-    numbered: &'s mut u32,
     pieces: Vec<Piece>,
-    frame: u64,
-    offset: u64,
-    time: Time,
-    digits: u8,
     lossy: bool,
     tunnels: Tunnels,
     view: &'s mut V,
@@ -241,7 +250,7 @@ impl<V: View> Reader for Reading<'_, V> {
             return;
         }
         if let Kind::Gap { .. } | Kind::Limit { .. } = event.kind {
-            self.flow.lossy = true;
+            self.flow.set_lossy();
         }
         let Some(id) = self.speech.talk.as_ref().map(|talk| talk.id()) else { return };
         let (rule, detail) = match event.kind {
@@ -262,10 +271,11 @@ impl<V: View> Reader for Reading<'_, V> {
             }
             Kind::NewConnection => return,
         };
-        let mark = Mark { frame: event.frame, time: self.time, length: 0, side: side(event.way) };
-        self.view.scene(&self.scene(id));
-        self.view.recalled(rule, false, Evidence::default(), &mark, || detail);
-        self.settle();
+        let mark =
+            Mark { frame: event.frame, time: self.around.now, length: 0, side: side(event.way) };
+        let scene = self.scene(id);
+        let told = tell(self.view, &scene, rule, false, &mark, || detail);
+        self.flow.count_told(told);
     }
 }
 
@@ -289,7 +299,7 @@ impl<V: View> Reading<'_, V> {
             view.ended.swap(0, 1);
             ports.swap(0, 1);
         }
-        let told = self.options.identifier.stream(&view, ports);
+        let told = self.around.options.identifier.stream(&view, ports);
         if told != Err(Undecided::More) {
             return told;
         }
@@ -308,8 +318,7 @@ impl<V: View> Reading<'_, V> {
     }
 
     fn begin(&mut self, id: Id) {
-        *self.numbered = self.numbered.saturating_add(1);
-        self.flow.number = *self.numbered;
+        self.flow.number = self.around.numbers.next(self.around.moment);
         self.speech.talk = Some(Box::new(id.talk()));
     }
 
@@ -327,7 +336,7 @@ impl<V: View> Reading<'_, V> {
         let after_gap = run.after_gap() || !heard && !run.began();
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
         let (books, settings, budget) =
-            (&mut *self.books, &self.options.settings, &mut *self.unfinished);
+            (&mut *self.books, &self.around.options.settings, &mut *self.unfinished);
         let length = match talk.frame(books, facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => return length.clamp(1, bytes.len()),
@@ -345,7 +354,7 @@ impl<V: View> Reading<'_, V> {
     fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool) {
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
-        let (mut frame, mut time) = (self.frame, self.time);
+        let (mut frame, mut time) = (self.around.frame, self.around.now);
         for piece in run.pieces_of(0..length) {
             (frame, time) = (piece.frame, Time(piece.time));
             pieces.push(Piece {
@@ -385,7 +394,7 @@ impl<V: View> Reading<'_, V> {
 
     /// The ports are used again: what was said so far is judged as it stands.
     fn end_talk(&mut self) {
-        let now = self.time;
+        let now = self.around.now;
         self.talk(false, false, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
@@ -393,15 +402,13 @@ impl<V: View> Reading<'_, V> {
         });
         if let Some(talk) = self.speech.talk.take() {
             let protocol = talk.id().info().id;
-            self.view.flow_ended(&crate::flows::FlowRow { protocol, ..self.flow.row(self.digits) });
+            self.view.flow_ended(&crate::flows::FlowRow {
+                protocol,
+                ..self.flow.row(self.around.digits)
+            });
         }
         self.speech = Speech::default();
-        let flow = &mut *self.flow;
-        (flow.number, flow.messages, flow.findings) = (0, 0, 0);
-        (flow.packets, flow.bytes) = (0, 0);
-        (flow.first, flow.last) = (now, now);
-        (flow.began, flow.lossy, flow.due) = (true, false, None);
-        flow.roles = [None; 2];
+        self.flow.begin_again(now);
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {
@@ -410,8 +417,8 @@ impl<V: View> Reading<'_, V> {
             bytes,
             pieces: &[],
             inflated: false,
-            frame: self.frame,
-            time: self.time,
+            frame: self.around.frame,
+            time: self.around.now,
             side,
             from: ends[side.index()],
             to: ends[side.other().index()],
@@ -435,7 +442,7 @@ impl<V: View> Reading<'_, V> {
         let lossy = self.lossy || facts.lossy || other_has_hole;
         let working = Working {
             facts: FlowFacts { lossy, ..facts },
-            options: self.options,
+            options: &self.around.options,
             unfinished: self.unfinished,
             view: self.view,
         };
@@ -446,15 +453,8 @@ impl<V: View> Reading<'_, V> {
     }
 
     fn scene(&self, id: Id) -> Scene {
-        let (digits, tunnels) = (self.digits, self.tunnels);
-        Scene {
-            protocol: Some(id),
-            flow: self.flow.facts(),
-            roles: self.flow.roles,
-            packet: (self.frame, self.offset),
-            digits,
-            tunnels,
-        }
+        let (roles, tunnels) = (self.flow.roles, self.tunnels);
+        Scene { protocol: Some(id), roles, tunnels, ..self.around.scene(self.flow.facts()) }
     }
 
     fn settle(&mut self) {

@@ -3,6 +3,7 @@
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Side, Sink, Who};
 
+use super::Moment;
 use crate::flows::FlowRow;
 use crate::net::Tunnels;
 
@@ -17,6 +18,8 @@ pub struct Scene {
     pub roles: [Option<Who>; 2],
     /// The packet at hand, and where its recorded bytes begin in the capture file.
     pub packet: (u64, u64),
+    /// When this is told.
+    pub moment: Moment,
     /// How many digits behind the second the capture's times have: 6 or 9.
     pub digits: u8,
     /// The tunnels that the packet at hand came through.

@@ -1,6 +1,6 @@
 //! Walks over a message without telling anybody: to see whether it is one, and of which form.
 
-use crate::kit::{Read, Span};
+use crate::kit::{Read, Span, scan};
 
 use super::layout::SINGLE;
 
@@ -35,7 +35,7 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self) -> Option<&'a [u8]> {
-        let end = memchr::memchr(0, self.0)?;
+        let end = scan::terminated(self.0)?.length;
         let (text, rest) = self.0.split_at_checked(end)?;
         self.0 = rest.get(1..)?;
         Some(text)
@@ -188,15 +188,15 @@ pub(super) fn is_pair(bytes: &[u8]) -> bool {
     Walk(bytes).texts(2).is_some()
 }
 
-/// The first name that stands twice in a list of rules. Of each name a hash and its place are kept;
-/// where two hashes are the same, the names themselves are compared.
+/// The first name that stands twice in a list of rules. Of each name a part of a hash and its place
+/// are kept; where both parts are the same, the names themselves are compared.
 pub(super) struct Names<'a> {
     /// The list.
     bytes: &'a [u8],
     /// Where it begins in the message.
     start: usize,
-    /// Hash and place, both in 32 bits; the place counts from 1, so that 0 is an empty slot.
-    slots: [u64; SLOTS],
+    /// Hash and place; the place counts from 1, so that 0 is an empty slot.
+    slots: [u32; SLOTS],
     count: usize,
     twice: Option<Read<&'a [u8]>>,
 }
@@ -206,29 +206,40 @@ const SLOTS: usize = 512;
 /// Names that are kept: with more of them the search for a slot takes long.
 const MOST: usize = SLOTS / 4 * 3;
 
+/// The bits of a slot that hold a place.
+const PLACE: u32 = (1 << 20) - 1;
+
 impl<'a> Names<'a> {
     /// None yet of the list that `bytes` begin with.
+    #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], start: usize) -> Names<'a> {
         Names { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
 
     /// A name was read.
+    #[inline(always)]
     pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
-        if self.twice.is_some() || self.count > MOST {
+        if self.count <= MOST && self.twice.is_none() {
+            self.keep(name);
+        }
+    }
+
+    fn keep(&mut self, name: Read<&'a [u8]>) {
+        let place = (name.at.start as usize).saturating_sub(self.start) + 1;
+        if place > PLACE as usize {
+            self.count = MOST + 1;
             return;
         }
-        let hash = mixed(name.value);
-        let place = (name.at.start as usize).saturating_sub(self.start) as u64;
-        let entry = hash & !0xFFFF_FFFF | (place + 1);
+        let hash = mixed(self.bytes.get(place - 1..).unwrap_or_default(), name.value.len());
+        let entry = (hash >> 32) as u32 & !PLACE | place as u32;
         let mut slot = hash as usize % SLOTS;
         while let Some(known) = self.slots.get_mut(slot) {
             if *known == 0 {
                 *known = entry;
                 break;
             }
-            let same_hash = *known >> 32 == entry >> 32;
-            let place = (*known & 0xFFFF_FFFF) as usize - 1;
-            if same_hash && stands_at(name.value, self.bytes, place) {
+            let (same_hash, place) = ((*known ^ entry) & !PLACE == 0, (*known & PLACE) as usize);
+            if same_hash && stands_at(name.value, self.bytes, place - 1) {
                 self.twice = Some(name);
                 break;
             }
@@ -271,16 +282,17 @@ fn stands_at(name: &[u8], bytes: &[u8], place: usize) -> bool {
     there.starts_with(name) && there.get(name.len()) == Some(&0)
 }
 
-/// A hash of a name: good enough to tell names apart, not against those who want them to collide.
-fn mixed(name: &[u8]) -> u64 {
+/// A hash of the name that `bytes` begin with: good enough to tell names apart, not against those
+/// who want them to collide.
+#[inline(always)]
+fn mixed(bytes: &[u8], length: usize) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-    let hash = name.chunks(8).fold(name.len() as u64, |hash, chunk| {
-        let word = match chunk.first_chunk() {
-            Some(word) => u64::from_le_bytes(*word),
-            None => chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
-        };
-        (hash ^ word).wrapping_mul(MIX).rotate_left(29)
-    });
+    let mut hash = length as u64;
+    for at in (0..length).step_by(8) {
+        let behind = 64 - 8 * (length - at).min(8) as u32;
+        let word = scan::word_at(bytes, at) << behind;
+        hash = (hash ^ word).wrapping_mul(MIX).rotate_left(29);
+    }
     (hash ^ hash >> 32).wrapping_mul(MIX)
 }
 

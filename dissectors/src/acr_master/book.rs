@@ -93,10 +93,11 @@ impl Book {
         if self.checks.is_empty() {
             return false;
         }
-        let probed = self.checks.get(&(payload.to, payload.from.ip()));
+        let probed = || self.checks.get(&(payload.to, payload.from.ip()));
         let answered = self.checks.get(&(payload.from, payload.to.ip()));
-        probed.is_some_and(|check| payload.bytes.len() == 1 && is_in_time(check, payload.time))
-            || answered.is_some_and(|check| check.prober == Some(payload.to))
+        answered.is_some_and(|check| check.prober == Some(payload.to))
+            || payload.bytes.len() == 1
+                && probed().is_some_and(|check| is_in_time(check, payload.time))
     }
 }
 

@@ -18,6 +18,12 @@ impl Span {
         Span { start, end: if end < start { start } else { end } }
     }
 
+    /// A range whose end is known not to be before the start, nor behind [`LONGEST`].
+    #[inline(always)]
+    pub(crate) const fn known(start: usize, end: usize) -> Span {
+        Span { start: start as u32, end: end as u32 }
+    }
+
     /// Number of bytes.
     pub const fn len(self) -> u32 {
         self.end.saturating_sub(self.start)
@@ -30,8 +36,10 @@ impl Span {
 }
 
 /// Payloads are far shorter than 2^31 bytes; a longer one is not told apart behind that.
+pub(crate) const LONGEST: usize = 0x7FFF_FFFF;
+
 const fn clamp(at: usize) -> u32 {
-    if at > 0x7FFF_FFFF { 0x7FFF_FFFF } else { at as u32 }
+    if at > LONGEST { LONGEST as u32 } else { at as u32 }
 }
 
 /// What the reader returns: the value, and where it stood, so that a rule can point at it.

@@ -124,11 +124,22 @@ impl Judge {
         self.counts.get(rule.code.index()).copied().unwrap_or_default()
     }
 
+    /// Adds what another one counted, and what the user vouched for.
+    pub fn add(&mut self, other: &Judge) {
+        self.evidence.vouched |= other.evidence.vouched;
+        for (counts, more) in self.counts.iter_mut().zip(&*other.counts) {
+            counts.passed += more.passed;
+            counts.failed += more.failed;
+            counts.inconclusive += more.inconclusive;
+        }
+    }
+
     #[inline]
     fn count(&mut self, rule: &Rule) -> &mut Counts {
         &mut self.counts[rule.code.index() % CODES]
     }
 
+    #[cold]
     fn broken(
         &mut self,
         rule: &'static Rule,
@@ -158,6 +169,11 @@ impl Sink for Judge {
         } else {
             self.broken(rule, self.evidence.suffices(rule.needs), at, None, detail());
         }
+    }
+
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.count(rule).passed += u64::from(times);
     }
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {

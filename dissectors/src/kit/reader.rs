@@ -1,7 +1,7 @@
 //! Reads a payload once, from front to back. Every read names its field, so that offset, label and
 //! value cannot drift apart.
 
-use crate::kit::{Field, Read, Rule, Sink, Span, Text};
+use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text, scan};
 
 /// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,10 @@ pub struct Reader<'a, S: Sink> {
     at: usize,
     open: u32,
     endings: &'static Endings,
+    /// Texts so far that end in a zero.
+    terminated: u32,
+    /// Texts so far that are UTF-8 without a closer look.
+    utf8: u32,
     /// Where fields and judgements go.
     pub sink: &'a mut S,
 }
@@ -42,8 +46,14 @@ pub fn decode<S: Sink>(
     sink: &mut S,
     body: impl FnOnce(&mut Reader<'_, S>) -> Result<(), Cut>,
 ) -> bool {
-    let mut r = Reader { bytes, at: 0, open: 0, endings, sink };
+    let bytes = bytes.get(..LONGEST).unwrap_or(bytes);
+    let mut r = Reader { bytes, at: 0, open: 0, endings, terminated: 0, utf8: 0, sink };
     let read = body(&mut r);
+    for (rule, times) in [(endings.terminated, r.terminated), (endings.utf8, r.utf8)] {
+        if let Some(rule) = rule {
+            r.sink.kept(rule, times);
+        }
+    }
     while r.open > 0 {
         r.close();
     }
@@ -94,7 +104,7 @@ impl<'a, S: Sink> Reader<'a, S> {
 
     /// The empty place between the last field and the next, to point at what is missing.
     pub fn here(&self) -> Span {
-        Span::new(self.at, self.at)
+        Span::known(self.at, self.at)
     }
 
     /// From a place before up to here.
@@ -107,7 +117,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         let bytes = *self.peek().first_chunk().ok_or(Cut::Short)?;
         let start = self.at;
         self.at += N;
-        Ok((bytes, Span::new(start, self.at)))
+        Ok((bytes, Span::known(start, self.at)))
     }
 
     #[inline(always)]
@@ -190,28 +200,50 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// A text up to and with its zero. Without one it is all that is left, which a rule judges.
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
+        let (text, is_ascii) = self.raw_text(field)?;
+        if is_ascii {
+            self.utf8 += 1;
+        } else {
+            self.judge_utf8(field, text);
+        }
+        Ok(text)
+    }
+
+    /// The same for a text that need not be UTF-8; and whether it is ASCII.
+    #[inline(always)]
+    pub fn raw_text(&mut self, field: &'static Field) -> Result<(Read<&'a [u8]>, bool), Cut> {
         let left = self.peek();
-        let length = memchr::memchr(0, left);
-        let value = left.get(..length.unwrap_or(left.len())).unwrap_or_default();
+        let Some(found) = scan::terminated(left) else { return Err(self.endless(field)) };
+        let value = left.get(..found.length).unwrap_or_default();
         let start = self.at;
-        self.at += length.map_or(left.len(), |length| length + 1);
-        let at = Span::new(start, self.at);
-        let place = Span::new(start, start + value.len());
-        self.sink.leaf(field, at, Text::at(place).value());
-        if let Some(rule) = self.endings.terminated {
-            self.sink.judged(rule, length.is_some(), at, || {
+        self.at += found.length + 1;
+        self.terminated += 1;
+        let at = Span::known(start, self.at);
+        self.sink.leaf(field, at, Text::at(Span::known(start, start + found.length)).value());
+        Ok((Read { value, at }, found.is_ascii))
+    }
+
+    /// All that is left, a text without its zero.
+    #[cold]
+    fn endless(&mut self, field: &'static Field) -> Cut {
+        let text = self.text_of(field, self.rest());
+        let rule = self.endings.terminated;
+        if let Some(rule) = rule {
+            self.sink.judged(rule, false, text.at, || {
                 format!("{} has no terminating zero", field.label)
             });
         }
-        if let Some(rule) = self.endings.utf8 {
-            self.sink
-                .judged(rule, is_utf8(value), place, || format!("{} is not UTF-8", field.label));
-        }
-        match (length, self.endings.terminated) {
-            (Some(_), _) => Ok(Read { value, at }),
-            (None, Some(_)) => Err(Cut::Told),
-            (None, None) => Err(Cut::Short),
-        }
+        self.judge_utf8(field, text);
+        if rule.is_some() { Cut::Told } else { Cut::Short }
+    }
+
+    #[cold]
+    fn judge_utf8(&mut self, field: &'static Field, text: Read<&[u8]>) {
+        let Some(rule) = self.endings.utf8 else { return };
+        let ok = std::str::from_utf8(text.value).is_ok();
+        let start = text.at.start as usize;
+        let place = Span::known(start, start + text.value.len());
+        self.sink.judged(rule, ok, place, || format!("{} is not UTF-8", field.label));
     }
 
     /// A text of `length` bytes that nothing terminates, `length` at most what is left.
@@ -220,7 +252,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         let value = value.get(..length).unwrap_or(value);
         let start = self.at;
         self.at += value.len();
-        let at = Span::new(start, self.at);
+        let at = Span::known(start, self.at);
         self.sink.leaf(field, at, Text::at(at).value());
         Read { value, at }
     }
@@ -231,7 +263,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         let value = value.get(..length).unwrap_or(value);
         let start = self.at;
         self.at += value.len();
-        let at = Span::new(start, self.at);
+        let at = Span::known(start, self.at);
         self.sink.leaf(field, at, 0);
         Read { value, at }
     }
@@ -245,7 +277,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     pub fn decoded(&mut self, field: &'static Field, length: usize, text: &[u8]) -> Span {
         let start = self.at;
         self.at = start.saturating_add(length).min(self.bytes.len());
-        let at = Span::new(start, self.at);
+        let at = Span::known(start, self.at);
         self.sink.leaf_text(field, at, text);
         at
     }
@@ -259,7 +291,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     pub fn leaf(&mut self, field: &'static Field, length: usize, value: u64) -> Span {
         let start = self.at;
         self.at = start.saturating_add(length).min(self.bytes.len());
-        let at = Span::new(start, self.at);
+        let at = Span::known(start, self.at);
         self.sink.leaf(field, at, value);
         at
     }
@@ -286,15 +318,9 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 }
 
-/// Plain ASCII, the ordinary case, is told by words of eight bytes.
-#[inline]
-fn is_utf8(text: &[u8]) -> bool {
-    text.is_ascii() || std::str::from_utf8(text).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::kit::{Kind, Tree};
+    use crate::kit::{Judge, Kind, Tree};
 
     use super::*;
 
@@ -335,6 +361,27 @@ mod tests {
         });
         assert!(!whole);
         assert_eq!(nodes, [("group", 0, 1), ("number", 0, 1), ("unparsed", 1, 3)]);
+    }
+
+    #[test]
+    fn texts_are_counted_whether_or_not_they_take_a_closer_look() {
+        use crate::net_rules::{NET001, NET008};
+
+        static BOTH: Endings =
+            Endings { terminated: Some(&NET001), utf8: Some(&NET008), whole: None, behind: None };
+        let mut judge = Judge::default();
+        let whole = decode(b"ab\0\xC3\xAB\0\xEB\0c\0\xFFd", &BOTH, &mut judge, |r| {
+            while !r.is_empty() {
+                r.text(&NAME)?;
+            }
+            Ok(())
+        });
+        assert!(!whole);
+        let [ended, utf8] = [&NET001, &NET008].map(|rule| judge.counts(rule));
+        assert_eq!((ended.passed, ended.failed), (4, 1));
+        assert_eq!((utf8.passed, utf8.failed), (3, 2));
+        let spans: Vec<_> = judge.findings.iter().map(|f| (f.span.start, f.span.end)).collect();
+        assert_eq!(spans, [(6, 7), (10, 12), (10, 12)]);
     }
 
     #[test]

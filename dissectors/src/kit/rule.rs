@@ -99,13 +99,13 @@ const GROUPS: [(Group, &str); 7] = [
 
 /// A rule's code: its group and its number there. It is its own dense index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Code {
-    group: Group,
-    number: u8,
-}
+pub struct Code(u16);
+
+/// Numbers that a group has room for.
+const NUMBERS: usize = 100;
 
 /// One more than the greatest [`Code::index`].
-pub const CODES: usize = GROUPS.len() * 100;
+pub const CODES: usize = GROUPS.len() * NUMBERS;
 
 impl Code {
     /// The code that a name like `A2S030` spells. A name that spells none does not build.
@@ -118,7 +118,8 @@ impl Code {
             if same(name, split, GROUPS[i].1.as_bytes()) {
                 let (hundreds, tens, ones) = (name[split], name[split + 1], name[split + 2]);
                 assert!(hundreds == b'0' && tens.is_ascii_digit() && ones.is_ascii_digit());
-                return Code { group: GROUPS[i].0, number: (tens - b'0') * 10 + ones - b'0' };
+                let number = ((tens - b'0') * 10 + ones - b'0') as u16;
+                return Code((i * NUMBERS) as u16 + number);
             }
             i += 1;
         }
@@ -127,12 +128,12 @@ impl Code {
 
     /// The place of this code in a table of [`CODES`] entries.
     pub const fn index(self) -> usize {
-        self.group as usize * 100 + self.number as usize
+        self.0 as usize
     }
 
     /// The group it belongs to.
     pub const fn group(self) -> Group {
-        self.group
+        GROUPS[self.index() / NUMBERS].0
     }
 }
 
@@ -152,8 +153,8 @@ const fn same(name: &[u8], length: usize, prefix: &[u8]) -> bool {
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = GROUPS.get(self.group as usize).map_or("", |group| group.1);
-        write!(f, "{name}{:03}", self.number)
+        let name = GROUPS.get(self.index() / NUMBERS).map_or("", |group| group.1);
+        write!(f, "{name}{:03}", self.index() % NUMBERS)
     }
 }
 

@@ -23,6 +23,13 @@ pub trait Sink {
     /// wrong.
     #[inline(always)]
     fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
+    /// A rule was exercised and kept so many times, by fields of which there is nothing else to say.
+    #[inline(always)]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        for _ in 0..times {
+            self.judged(rule, true, Span::default(), String::new);
+        }
+    }
     /// A known form that deviates: a note under the rule's code; the rule passes.
     #[inline(always)]
     fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {}
@@ -110,6 +117,10 @@ impl<A: Audience> Sink for Show<A> {
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         self.judge.judged(rule, ok, at, detail);
+    }
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.judge.kept(rule, times);
     }
     #[inline]
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {

@@ -1,8 +1,9 @@
 //! What one socket has asked a master for, and got. It makes facts and knows no rules.
 
-use crate::kit::Set;
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
 
-use crate::kit::{Budget, Limit, Mark, Side, Time};
+use crate::kit::{Budget, Limit, Map, Mark, ShortMark, Side, Time};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -10,7 +11,7 @@ use super::endpoint::{Endpoint, ZERO};
 /// What is remembered of a query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
-    pub(super) mark: Mark,
+    pub(super) mark: ShortMark,
     /// The key that Xash3D's master is to repeat.
     pub(super) key: Option<u32>,
     /// Tells apart what is asked for: region and filter.
@@ -104,11 +105,11 @@ impl Listing {
             return (Asked::First { elsewhere: false }, None);
         };
         let same = before.seed == query.seed && before.question == query.question;
-        let pause = query.mark.time.since(before.mark.time);
+        let pause = query.mark.get().time.since(before.mark.get().time);
         let waits = !self.answered && before.owed;
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
             let given_up =
-                if waits && pause >= timeout { self.wait(before.mark, most) } else { None };
+                if waits && pause >= timeout { self.wait(before.mark.get(), most) } else { None };
             // The client waits since it first asked.
             if !waits || pause >= timeout {
                 self.query = Some(query);
@@ -117,7 +118,7 @@ impl Listing {
             self.retried = true;
             return (Asked::Again, given_up);
         }
-        let given_up = if waits { self.wait(before.mark, most) } else { None };
+        let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
         self.query = Some(query);
         self.answered = false;
         self.retried = false;
@@ -156,7 +157,7 @@ impl Listing {
     }
 
     fn answers(&mut self, side: Side, time: Time, timeout: i64) -> Answers {
-        let Some(query) = self.query.filter(|query| query.mark.side != side) else {
+        let Some(query) = self.query.filter(|query| query.mark.get().side != side) else {
             return Answers::Nothing;
         };
         if !self.answered {
@@ -192,7 +193,7 @@ impl Listing {
     /// What still waits for its answer.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = Mark> + '_ {
         let latest = self.query.filter(|query| !self.answered && query.owed);
-        self.waiting.iter().copied().chain(latest.map(|query| query.mark))
+        self.waiting.iter().copied().chain(latest.map(|query| query.mark.get()))
     }
 
     /// Gives memory back.
@@ -204,11 +205,24 @@ impl Listing {
 /// The addresses of one listing so far.
 #[derive(Default)]
 struct Handed {
-    blocks: Set<[u8; 18]>,
+    blocks: Map<Block, ()>,
     /// Some did not fit.
     forgot: bool,
     /// They are an earlier listing's.
     stale: bool,
+}
+
+/// An address and its port, with zeros behind those that are shorter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Block([u8; 18]);
+
+impl Hash for Block {
+    /// As two numbers: a reply has hundreds of blocks, and byte by byte takes five times as long.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [address @ .., high, low] = self.0;
+        state.write_u128(u128::from_ne_bytes(address));
+        state.write_u16(u16::from_ne_bytes([high, low]));
+    }
 }
 
 /// Whether an address was handed out before cannot be told: it may have been forgotten, or the
@@ -218,7 +232,7 @@ pub(super) struct Forgotten;
 
 impl Handed {
     /// What an address costs.
-    const COST: usize = 2 * size_of::<[u8; 18]>();
+    const COST: usize = 2 * size_of::<Block>();
 
     /// Addresses remembered of one listing.
     const MOST: usize = 1 << 16;
@@ -232,13 +246,16 @@ impl Handed {
         for (at, block) in reply.blocks.chunks_exact(reply.block.max(1)).enumerate() {
             let mut key = [0; 18];
             key.iter_mut().zip(block).for_each(|(key, &byte)| *key = byte);
-            if self.blocks.contains(&key) {
-                repeated = repeated.or(Some(at));
-            } else if self.blocks.len() < Handed::MOST && budget.take(Handed::COST) {
-                self.blocks.insert(key);
-            } else {
-                budget.meet(Limit::Remembered);
-                self.forgot = true;
+            let is_room = self.blocks.len() < Handed::MOST;
+            match self.blocks.entry(Block(key)) {
+                Entry::Occupied(_) => repeated = repeated.or(Some(at)),
+                Entry::Vacant(place) if is_room && budget.take(Handed::COST) => {
+                    place.insert(());
+                }
+                Entry::Vacant(_) => {
+                    budget.meet(Limit::Remembered);
+                    self.forgot = true;
+                }
             }
         }
         if repeated.is_none() && self.forgot { Err(Forgotten) } else { Ok(repeated) }

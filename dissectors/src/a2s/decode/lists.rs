@@ -97,6 +97,7 @@ pub(super) fn rules_response<S: Sink>(
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
+    rules::ascii_rules(&list, r.sink);
     rules::rule_names(names.twice(), said.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::rules_count(&list, r.sink);
@@ -114,10 +115,14 @@ fn rule_pairs<'a, S: Sink>(
             break;
         }
         r.open(&f::RULE);
-        let name = r.text(&f::RULE_NAME)?;
-        let value = r.text(&f::RULE_VALUE)?;
+        let (name, ascii_name) = r.raw_text(&f::RULE_NAME)?;
+        let (value, ascii_value) = r.raw_text(&f::RULE_VALUE)?;
         r.close();
-        rules::rule_text(name, value, r.sink);
+        if ascii_name && ascii_value {
+            list.ascii += 1;
+        } else {
+            rules::rule_text(name, value, r.sink);
+        }
         names.add(name);
         list.found += 1;
     }

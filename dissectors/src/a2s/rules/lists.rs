@@ -13,6 +13,8 @@ pub(in crate::a2s) struct List {
     at: Span,
     /// The whole entries that were read.
     pub(in crate::a2s) found: u32,
+    /// How many of them, in a list of rules, are ASCII throughout.
+    pub(in crate::a2s) ascii: u32,
     /// The first index that is not its entry's place.
     wrong_index: Option<(Read<u8>, u32)>,
     /// Some index is not 0.
@@ -21,7 +23,7 @@ pub(in crate::a2s) struct List {
 
 impl List {
     pub(in crate::a2s) fn new(said: u32, at: Span) -> List {
-        List { said, at, found: 0, wrong_index: None, indexed: false }
+        List { said, at, found: 0, ascii: 0, wrong_index: None, indexed: false }
     }
 
     /// A whole player entry with this index was read. Indices are bytes: behind 255 they wrap.
@@ -122,10 +124,17 @@ pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
     });
 }
 
+/// Rules that are ASCII throughout are UTF-8, which needs no closer look.
+pub(in crate::a2s) fn ascii_rules<S: Sink>(list: &List, sink: &mut S) {
+    sink.kept(&A2S005, list.ascii);
+}
+
 /// Rules that hold binary data in chunks, each named by its number and how many there are (Arma 3,
 /// DayZ), are a known form of text that is not UTF-8.
+#[cold]
 pub(in crate::a2s) fn rule_text<S: Sink>(name: Read<&[u8]>, value: Read<&[u8]>, sink: &mut S) {
     let at = Span { start: name.at.start, end: value.at.end };
+    let is_utf8 = |text| std::str::from_utf8(text).is_ok();
     if is_utf8(name.value) && is_utf8(value.value) {
         sink.judged(&A2S005, true, at, String::new);
     } else if let Some((number, total)) = chunk(name.value) {
@@ -135,10 +144,6 @@ pub(in crate::a2s) fn rule_text<S: Sink>(name: Read<&[u8]>, value: Read<&[u8]>, 
             format!("the rule \"{}\" is not UTF-8", name.value.escape_ascii())
         });
     }
-}
-
-fn is_utf8(text: &[u8]) -> bool {
-    text.is_ascii() || std::str::from_utf8(text).is_ok()
 }
 
 /// The number and the total in the name of a chunk of binary rules.

@@ -1,0 +1,111 @@
+//! Looks through bytes eight at a time. Most texts of these protocols are a dozen bytes long: what a
+//! search through long memory sets up before it begins would cost more than the search.
+
+/// A text that ends in a zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terminated {
+    /// Bytes before the zero.
+    pub(crate) length: usize,
+    /// Whether all of them are ASCII.
+    pub(crate) is_ascii: bool,
+}
+
+const ONES: u64 = u64::MAX / 0xFF;
+const HIGHS: u64 = ONES << 7;
+
+/// The text that `bytes` begin with. `None` where no zero ends it.
+#[inline(always)]
+pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated> {
+    let (words, short) = bytes.as_chunks();
+    let mut highs = 0;
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let zeros = zeros(word);
+        if zeros != 0 {
+            return Some(found(8 * at, zeros, highs, word));
+        }
+        highs |= word;
+    }
+    let word = last_word(bytes, short.len());
+    let last = found(8 * words.len(), zeros(word), highs, word);
+    (last.length < bytes.len()).then_some(last)
+}
+
+/// A bit for each zero in a word, its highest. The lowest bit is right, those above it may be not.
+#[inline(always)]
+fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & HIGHS
+}
+
+#[inline(always)]
+fn found(at: usize, zeros: u64, highs: u64, word: u64) -> Terminated {
+    let before = (zeros & zeros.wrapping_neg()).wrapping_sub(1);
+    Terminated {
+        length: at + zeros.trailing_zeros() as usize / 8,
+        is_ascii: (highs | word & before) & HIGHS == 0,
+    }
+}
+
+/// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
+#[inline(always)]
+pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
+    let there = bytes.get(at..).unwrap_or_default();
+    match there.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => last_word(bytes, there.len()),
+    }
+}
+
+/// The last `length` bytes, fewer than eight, as [`word_at`] has them.
+#[inline]
+fn last_word(bytes: &[u8], length: usize) -> u64 {
+    match bytes.last_chunk() {
+        Some(last) if length > 0 => u64::from_le_bytes(*last) >> (64 - 8 * length as u32 % 64),
+        _ => bytes.iter().rev().take(length).fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn byte_by_byte(bytes: &[u8]) -> Option<Terminated> {
+        let length = bytes.iter().position(|&byte| byte == 0)?;
+        Some(Terminated { length, is_ascii: bytes[..length].is_ascii() })
+    }
+
+    #[test]
+    fn every_length_and_place_of_a_zero_and_of_what_is_not_ascii() {
+        for length in 0..20 {
+            for zero in 0..=length {
+                for odd in 0..=length {
+                    let mut bytes = vec![0x01; length];
+                    bytes.iter_mut().skip(odd).take(1).for_each(|byte| *byte = 0x80);
+                    bytes.iter_mut().skip(zero).take(1).for_each(|byte| *byte = 0);
+                    assert_eq!(terminated(&bytes), byte_by_byte(&bytes), "{bytes:?}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn finds_what_a_look_at_each_byte_finds(
+            bytes in vec(prop_oneof![0_u8..3, 0x7E_u8..0x83, any::<u8>()], 0..40),
+        ) {
+            prop_assert_eq!(terminated(&bytes), byte_by_byte(&bytes));
+        }
+
+        #[test]
+        fn a_word_is_the_bytes_there_and_zeros_behind(bytes in vec(any::<u8>(), 0..20), at in 0..24_usize) {
+            let there = bytes.iter().skip(at).copied().chain([0; 8]);
+            let word: Vec<u8> = there.take(8).collect();
+            prop_assert_eq!(word_at(&bytes, at).to_le_bytes().to_vec(), word);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! One capture read by several threads, each of which follows the flows of its share of all pairs of
+//! hosts.
+//!
+//! Every thread walks the whole capture, so that none waits for another: to read a packet's headers
+//! takes less than to hand it over. What they tell comes here in slices, and is put in the order in
+//! which one thread would have told it. Flows get the numbers that one thread would have given them.
+
+use std::io::Write;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::Failure;
+use super::read::{Command, Slice};
+use crate::capture::{Event, Notice, Packets};
+use crate::session::{Moment, Options, Session, Totals};
+
+/// Files that are at least this large are read by several threads.
+const LARGE: u64 = 4 << 20;
+
+/// Slices of a thread that wait at most.
+const WAITING: usize = 2;
+
+/// Packets after which a slice is sent, whatever is in it.
+const PACKETS: u64 = 1 << 9;
+
+/// What a slice holds at most, but for its last message.
+const FULL: usize = 1 << 20;
+
+/// A slice, and what else a thread tells.
+struct Batch<E> {
+    slice: Slice<E>,
+    /// When flows began that were numbered in it.
+    begun: Vec<Moment>,
+    /// Nothing earlier than this comes any more.
+    through: Moment,
+    notices: Vec<Notice>,
+    /// Bytes of the capture that were read.
+    position: u64,
+}
+
+/// What several threads read a capture with.
+pub(super) struct Shares<V> {
+    readers: Vec<Box<dyn Packets + Send>>,
+    views: Vec<V>,
+}
+
+impl<V> Shares<V> {
+    /// So many readers and views as there are to be threads; `None` where one thread reads it all:
+    /// of what comes only once, of little, or for a command that must see everything.
+    pub(super) fn of<C: Command<View = V>>(
+        wanted: Option<NonZero<usize>>,
+        options: &Options,
+        packets: &dyn Packets,
+        command: &C,
+    ) -> Option<Shares<V>> {
+        let (_, total) = packets.progress()?;
+        let threads = match wanted {
+            Some(threads) => threads.get(),
+            None if total < LARGE => 1,
+            None => std::thread::available_parallelism().map_or(1, NonZero::get),
+        };
+        let threads = threads.min(Session::most_shares(options));
+        if threads < 2 {
+            return None;
+        }
+        let readers = (0..threads).map(|_| packets.fork()).collect::<Option<_>>()?;
+        let views = (0..threads).map(|_| command.part()).collect::<Option<_>>()?;
+        Some(Shares { readers, views })
+    }
+
+    /// Reads the capture.
+    ///
+    /// # Errors
+    /// What the command says of its output.
+    pub(super) fn read<C: Command<View = V>>(
+        self,
+        options: &Options,
+        count: Option<u64>,
+        command: &mut C,
+        err: &mut dyn Write,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Totals, Failure>
+    where
+        V: Send,
+    {
+        let of = self.readers.len();
+        let (parts, merge) = std::thread::scope(|scope| {
+            let (mut queues, mut threads) = (Vec::new(), Vec::new());
+            for (nth, (packets, part)) in self.readers.into_iter().zip(self.views).enumerate() {
+                let (sender, receiver) = sync_channel(WAITING);
+                let (session, notices) = (Session::share(options.clone(), nth, of), Vec::new());
+                let tells = nth == 0;
+                let thread = Thread::<C> { packets, session, part, sender, notices, tells };
+                queues.push(Queue::new(receiver));
+                threads.push(scope.spawn(move || thread.run(count)));
+            }
+            let mut merge = Merge::new(queues);
+            let merged = merge.run(command, err, progress);
+            // Whoever still sends learns that nobody listens.
+            merge.queues.clear();
+            let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            merged.map(|()| (parts, merge))
+        })?;
+        let parts = parts.into_iter();
+        let parts = parts.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)));
+        let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
+        let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
+        command.join(views, &|nth, local| merge.number(nth, local));
+        Ok(Totals { flows, ..totals.first().copied().unwrap_or_default() })
+    }
+}
+
+/// One of the threads.
+struct Thread<C: Command> {
+    packets: Box<dyn Packets + Send>,
+    session: Session,
+    part: C::View,
+    sender: SyncSender<Batch<C::Entry>>,
+    notices: Vec<Notice>,
+    /// This one tells what concerns no flow.
+    tells: bool,
+}
+
+impl<C: Command> Thread<C> {
+    fn run(mut self, count: Option<u64>) -> (C::View, Totals) {
+        // Nobody listens any more: what was read is of no use.
+        self.work(count).unwrap_or_default();
+        let totals = self.session.totals();
+        (self.part, totals)
+    }
+
+    fn work(&mut self, count: Option<u64>) -> Option<()> {
+        while let Some(event) = self.packets.next() {
+            match event {
+                Event::Packet(packet) => self.session.packet(&packet, &mut self.part),
+                Event::Notice(notice) => {
+                    self.session.notice(&notice, &mut self.part);
+                    if self.tells {
+                        self.notices.push(notice);
+                    }
+                }
+            }
+            let read = self.session.packets();
+            if read.is_multiple_of(PACKETS) || C::told(&self.part) >= FULL {
+                self.send()?;
+            }
+            if count.is_some_and(|count| read >= count) {
+                break;
+            }
+        }
+        let mut open = self.session.finish(&mut self.part);
+        while self.session.finish_next(&mut open, &mut self.part) {
+            if C::told(&self.part) >= FULL {
+                self.send()?;
+            }
+        }
+        self.send()
+    }
+
+    fn send(&mut self) -> Option<()> {
+        let position = if self.tells { self.packets.progress() } else { None };
+        let batch = Batch {
+            slice: C::cut(&mut self.part),
+            begun: self.session.take_begun(),
+            through: self.session.moment(),
+            notices: std::mem::take(&mut self.notices),
+            position: position.map_or(0, |(done, _)| done),
+        };
+        self.sender.send(batch).ok()
+    }
+}
+
+/// What came of a thread and waits to be told.
+struct Queue<E> {
+    receiver: Receiver<Batch<E>>,
+    batch: Option<Batch<E>>,
+    /// Entries of the batch that were told, and beginnings.
+    entry: usize,
+    begun: usize,
+    is_over: bool,
+}
+
+impl<E> Queue<E> {
+    fn new(receiver: Receiver<Batch<E>>) -> Queue<E> {
+        Queue { receiver, batch: None, entry: 0, begun: 0, is_over: false }
+    }
+}
+
+/// What a queue has next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Head {
+    /// Nothing that is here; what comes is not earlier than this.
+    Unknown(Moment),
+    Known(Moment),
+}
+
+impl Head {
+    fn moment(self) -> Moment {
+        match self {
+            Head::Unknown(moment) | Head::Known(moment) => moment,
+        }
+    }
+}
+
+/// What all threads tell, in one order.
+struct Merge<E> {
+    /// The numbers of each thread's flows in the whole capture, by its own.
+    numbers: Vec<Vec<u32>>,
+    given: u32,
+    queues: Vec<Queue<E>>,
+}
+
+impl<E> Merge<E> {
+    fn new(queues: Vec<Queue<E>>) -> Merge<E> {
+        let numbers = queues.iter().map(|_| Vec::new()).collect();
+        Merge { numbers, given: 0, queues }
+    }
+
+    fn run<C: Command<Entry = E>>(
+        &mut self,
+        command: &mut C,
+        err: &mut dyn Write,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), Failure> {
+        loop {
+            let heads = (0..self.queues.len()).filter_map(|nth| Some((self.head(nth)?, nth)));
+            let Some((head, nth)) = heads.clone().min_by_key(|(head, _)| head.moment()) else {
+                return Ok(());
+            };
+            match head {
+                Head::Unknown(_) => self.receive(nth, err, progress),
+                Head::Known(moment) => {
+                    let others = heads.filter(|&(_, other)| other != nth);
+                    let until = others.map(|(head, _)| head.moment()).min();
+                    self.tell(nth, until.map(|until| until.max(moment.next())), command);
+                    command.check()?;
+                }
+            }
+        }
+    }
+
+    /// What a thread has next, if it is not over, in the order of the whole capture.
+    fn head(&self, nth: usize) -> Option<Head> {
+        let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
+        let Some(batch) = &queue.batch else { return Some(Head::Unknown(Moment::default())) };
+        let whole = |moment: Moment| moment.renumbered(|local| self.number(nth, local));
+        let entry = batch.slice.entries.get(queue.entry).map(|&(moment, _)| moment);
+        let next = entry.into_iter().chain(batch.begun.get(queue.begun).copied()).min();
+        Some(match next {
+            Some(moment) => Head::Known(whole(moment)),
+            None => Head::Unknown(whole(batch.through).next()),
+        })
+    }
+
+    fn receive(&mut self, nth: usize, err: &mut dyn Write, progress: &mut dyn FnMut(u64)) {
+        let Some(queue) = self.queues.get_mut(nth) else { return };
+        (queue.entry, queue.begun) = (0, 0);
+        // Room for the next one, before it is waited for.
+        queue.batch = None;
+        match queue.receiver.recv() {
+            Ok(batch) => {
+                for notice in &batch.notices {
+                    writeln!(err, "gamewire: warning: {notice}").ok();
+                }
+                if batch.position > 0 {
+                    progress(batch.position);
+                }
+                queue.batch = Some(batch);
+            }
+            Err(_) => queue.is_over = true,
+        }
+    }
+
+    /// Tells what a thread has before this moment; all it has, if nobody else has anything.
+    fn tell<C: Command<Entry = E>>(&mut self, nth: usize, until: Option<Moment>, command: &mut C) {
+        let Merge { numbers, given, queues } = self;
+        let (Some(queue), Some(numbers)) = (queues.get_mut(nth), numbers.get_mut(nth)) else {
+            return;
+        };
+        let Some(batch) = &queue.batch else { return };
+        loop {
+            let whole = |moment: Moment| moment.renumbered(|local| number(numbers, local));
+            let is_due = |moment: Moment| until.is_none_or(|until| whole(moment) < until);
+            let entry = batch.slice.entries.get(queue.entry);
+            // A flow has its number before anything of it is told.
+            if let Some(&begun) = batch.begun.get(queue.begun)
+                && entry.is_none_or(|&(moment, _)| begun <= moment)
+            {
+                if !is_due(begun) {
+                    return;
+                }
+                *given = given.saturating_add(1);
+                numbers.push(*given);
+                queue.begun += 1;
+            } else if let Some(&(moment, ref entry)) = entry
+                && is_due(moment)
+            {
+                command.take(moment, entry, &batch.slice.text, &|local| number(numbers, local));
+                queue.entry += 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn number(&self, nth: usize, local: u32) -> u32 {
+        self.numbers.get(nth).map_or(0, |numbers| number(numbers, local))
+    }
+}
+
+/// The number in the whole capture. A flow whose beginning is not told yet comes before all others:
+/// nothing of it is told before that.
+fn number(numbers: &[u32], local: u32) -> u32 {
+    let at = (local as usize).checked_sub(1);
+    at.map_or(0, |at| numbers.get(at).copied().unwrap_or(1))
+}

@@ -1,0 +1,373 @@
+//! The flows between some of the hosts: everything that remembers a conversation.
+//!
+//! A conversation stays between two hosts, so that what one pair of hosts says changes nothing of
+//! what another says. A session therefore keeps its flows in lanes, every pair of hosts in one of
+//! them, each with its own books, budgets and deadlines: threads can own lanes, and what comes of it
+//! all does not depend on who owns which. What does span pairs of hosts is told as facts, and judged
+//! when the capture has been read.
+
+use std::net::IpAddr;
+
+use dissectors::kit::{Budget, Evidence, FlowFacts, Payload, Piece, Side, Span, Time, Transport};
+use dissectors::net_rules::{NET001, NET008, NET011};
+use dissectors::{Books, Id};
+
+use super::memory::{Deadlines, Incomplete, Ports};
+use super::stream::Streams;
+use super::{Around, Options, Recorded, Scene, View};
+use crate::flows::table::Slot;
+use crate::flows::{Flow, Key, State, Table};
+use crate::net::{Datagram, Ip, Tunnels};
+
+/// Lanes of a session.
+pub(super) const LANES: usize = 8;
+
+/// With less than this for each lane, one lane has all.
+const FEWEST_FLOWS: usize = 1 << 13;
+const FEWEST_BYTES: usize = 1 << 20;
+
+/// How many lanes a session has: bounds that are set low are not divided.
+pub(super) fn count(options: &Options) -> usize {
+    let bytes = options.unfinished_bytes.min(options.streams.total);
+    let flows = options.flows.min(options.settings.limits.remembered);
+    let few = flows / LANES < FEWEST_FLOWS || bytes / LANES < FEWEST_BYTES;
+    if few { 1 } else { LANES }
+}
+
+/// Which lane the traffic between two hosts belongs to, out of so many. The tables are indexed by
+/// other, secret hashes.
+pub(super) fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
+    let word = |address: IpAddr| match address {
+        IpAddr::V4(address) => u64::from(u32::from(address)),
+        IpAddr::V6(address) => {
+            let bits = u128::from(address);
+            (bits >> 64) as u64 ^ (bits as u64).rotate_left(32)
+        }
+    };
+    let (a, b) = (word(a), word(b));
+    let mixed = (a.min(b).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .rotate_left(32)
+        .wrapping_add(a.max(b))
+        .wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    ((u128::from(mixed) * lanes as u128) >> 64) as usize
+}
+
+/// The flows of a share of all pairs of hosts.
+pub(super) struct Lane {
+    pub(super) table: Table,
+    pub(super) streams: Streams,
+    pub(super) books: Books,
+    pub(super) budget: Budget,
+    pub(super) deadlines: Deadlines,
+    pub(super) incomplete: Incomplete,
+    ports: Ports,
+}
+
+impl Lane {
+    /// One of so many.
+    pub(super) fn new(options: &Options, lanes: usize) -> Lane {
+        let mut streams = options.streams;
+        streams.total /= lanes;
+        Lane {
+            table: Table::new(options.flows.div_ceil(lanes)),
+            streams: Streams::new(streams),
+            books: Books::default(),
+            budget: Budget::new(options.unfinished_bytes / lanes),
+            deadlines: Deadlines::default(),
+            incomplete: Incomplete::default(),
+            ports: Ports::default(),
+        }
+    }
+
+    /// Tells which of the protocols' limits were met by the packet at hand.
+    pub(super) fn limits_met<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
+        for limit in self.budget.take_met() {
+            let detail = format!("the limit {} was met", limit.name());
+            around.about_packet(&NET011, false, time, view, detail);
+        }
+    }
+
+    /// A UDP datagram.
+    pub(super) fn datagram<V: View>(
+        &mut self,
+        around: &mut Around,
+        datagram: &Datagram<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        view: &mut V,
+    ) {
+        let bytes = datagram.payload.bytes;
+        let ports = [datagram.source_port, datagram.destination_port];
+        let key = key(&datagram.ip, ports, Transport::Udp);
+        let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
+        let mut found = if followed { self.table.find(&key) } else { None };
+        if let Some((slot, _)) = found
+            && self.has_ended(around, slot, time)
+        {
+            self.end_flow(around, slot, view);
+            found = None;
+        }
+        let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
+            State::Talk(talk) => Some(talk.id()),
+            _ => None,
+        });
+        let lost = !datagram.payload.is_whole();
+        let mut payload = Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame: around.frame,
+            time,
+            side: found.map_or(Side::First, |(_, side)| side),
+            from: key.from(),
+            to: key.to(),
+            flow: 0,
+            transport: Transport::Udp,
+            lost,
+        };
+        let told = around.options.identifier.datagram(bytes, ports, known);
+        let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
+            // What was cut may have been a message of ours.
+            if lost && ports.iter().any(|&port| self.ports.may_be_ours(port)) {
+                self.incomplete.insert(key.source, key.destination);
+            }
+            return;
+        };
+        if let (Some((slot, _)), Some(known)) = (found, known)
+            && known != id
+        {
+            self.end_flow(around, slot, view);
+            found = None;
+        }
+        let (slot, side) = match found {
+            Some(found) => found,
+            None => {
+                let began = id.opens(bytes);
+                (self.begin_flow(around, &key, time, id, began, view), Side::First)
+            }
+        };
+        payload.side = side;
+        let mut pieces = std::mem::take(&mut around.pieces);
+        around.locate(datagram.payload.offset, bytes.len(), recorded, &mut pieces);
+        payload.pieces = &pieces;
+        self.message(around, slot, &payload, datagram.payload.snapped, datagram.ip.tunnels, view);
+        around.pieces = pieces;
+    }
+
+    pub(super) fn has_ended(&mut self, around: &Around, slot: Slot, time: Time) -> bool {
+        let idle = around.options.idle;
+        self.table.flow(slot).is_some_and(|flow| time.since(flow.last()) > idle)
+    }
+
+    fn begin_flow<V: View>(
+        &mut self,
+        around: &mut Around,
+        key: &Key,
+        time: Time,
+        id: Id,
+        began: bool,
+        view: &mut V,
+    ) -> Slot {
+        self.make_room(around, view);
+        let slot = self.table.insert(key, time);
+        for port in key.ports {
+            self.ports.insert(port);
+        }
+        if let Some(flow) = self.table.flow(slot) {
+            flow.number = around.numbers.next(around.moment);
+            flow.set_began(began);
+            flow.state = State::Talk(id.talk());
+        }
+        slot
+    }
+
+    pub(super) fn make_room<V: View>(&mut self, around: &mut Around, view: &mut V) {
+        while self.table.is_full() {
+            let Some(slot) = self.table.stalest() else { return };
+            if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
+                let most = around.options.flows;
+                let detail = format!("the limit flows, {most}, was met: a flow ends early");
+                around.about_packet(&NET011, false, around.now, view, detail);
+            }
+            self.end_flow(around, slot, view);
+        }
+    }
+
+    /// Hands one message to its flow's talk.
+    fn message<V: View>(
+        &mut self,
+        around: &mut Around,
+        slot: Slot,
+        payload: &Payload<'_>,
+        snapped: bool,
+        tunnels: Tunnels,
+        view: &mut V,
+    ) {
+        let Some(flow) = self.table.flow(slot) else { return };
+        count_packet(flow, payload);
+        if payload.lost {
+            flow.set_lossy();
+        }
+        let facts = around.facts(flow, &self.incomplete);
+        let State::Talk(talk) = &mut flow.state else { return };
+        let roles = flow.roles;
+        view.scene(&Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(facts) });
+        let whole = Span::new(0, payload.bytes.len());
+        let vouched = around.options.complete;
+        view.evidence(Evidence { vouched, ..Evidence::default() });
+        view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        let is_sound = !around.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
+        if is_sound {
+            view.judged(&NET008, true, whole, String::new);
+        }
+        for (rule, ok, detail) in around.headers.drain(..) {
+            view.judged(rule, ok, whole, || detail);
+        }
+        view.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
+        let payload = Payload { flow: facts.number, ..*payload };
+        let settings = &around.options.settings;
+        talk.message(&mut self.books, facts, settings, &mut self.budget, &payload, view);
+        let deadline = talk.deadline();
+        let told = view.settle();
+        flow.count_told(told);
+        self.deadlines.plan(flow, slot, deadline);
+    }
+
+    /// What time has decided: of what is due all, of what may be idle one.
+    pub(super) fn elapse<V: View>(&mut self, around: &mut Around, view: &mut V) {
+        self.ask_due(around, view);
+        let then = Time(around.now.0.saturating_sub(around.options.idle));
+        if let Some(slot) = self.table.idle(then) {
+            self.end_flow(around, slot, view);
+        }
+        self.limits_met(around, around.now, view);
+    }
+
+    /// What is due by now.
+    pub(super) fn ask_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
+        while let Some((number, slot)) = self.deadlines.due(around.now) {
+            if let Some(flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
+                flow.set_planned(false);
+                self.ask(around, slot, false, view);
+            }
+        }
+    }
+
+    /// Lets a flow's talk judge what time has decided.
+    fn ask<V: View>(&mut self, around: &mut Around, slot: Slot, end: bool, view: &mut V) {
+        let Some(flow) = self.table.flow(slot) else { return };
+        let facts = around.facts(flow, &self.incomplete);
+        let roles = flow.roles;
+        let talk = match &mut flow.state {
+            State::Talk(talk) => talk,
+            State::Stream(stream) => match stream.talk() {
+                Some(talk) => talk,
+                None => return,
+            },
+            State::New | State::Ignored => return,
+        };
+        view.scene(&Scene { protocol: Some(talk.id()), roles, ..around.scene(facts) });
+        let vouched = around.options.complete;
+        view.evidence(Evidence { vouched, ..facts.evidence() });
+        let (settings, now) = (&around.options.settings, around.now);
+        talk.elapse(&mut self.books, facts, settings, &mut self.budget, now, end, view);
+        let deadline = talk.deadline();
+        let told = view.settle();
+        flow.count_told(told);
+        // A deadline that has passed and still stands would come back at once, for ever.
+        let later = Time(now.0.saturating_add(1_000_000));
+        self.deadlines.plan(flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
+    }
+
+    /// A flow is over: what is open in it is judged.
+    pub(super) fn end_flow<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
+        self.drain_stream(around, slot, view);
+        self.ask(around, slot, true, view);
+        if let Some(flow) = self.table.remove(slot)
+            && flow.number > 0
+        {
+            view.flow_ended(&flow.row(around.digits));
+        }
+    }
+}
+
+impl Around {
+    /// Where `length` bytes at `offset` of what was decoded were recorded.
+    pub(super) fn locate(
+        &self,
+        offset: u32,
+        length: usize,
+        from: Recorded<'_>,
+        pieces: &mut Vec<Piece>,
+    ) {
+        pieces.clear();
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        match from {
+            Recorded::Here => pieces.push(Piece { at: 0, length, frame: self.frame, offset }),
+            Recorded::Joined(whole) => {
+                let end = offset.saturating_add(length);
+                for piece in &whole.pieces {
+                    let start = piece.at.max(offset);
+                    let stop = piece.at.saturating_add(piece.length).min(end);
+                    if start < stop {
+                        pieces.push(Piece {
+                            at: start - offset,
+                            length: stop - start,
+                            frame: piece.frame,
+                            offset: piece.offset.saturating_add(start - piece.at),
+                        });
+                    }
+                }
+                if pieces.is_empty() {
+                    pieces.push(Piece { at: 0, length: 0, frame: self.frame, offset: 0 });
+                }
+            }
+        }
+    }
+
+    /// What a protocol may know of a flow.
+    pub(super) fn facts(&self, flow: &Flow, incomplete: &Incomplete) -> FlowFacts {
+        let facts = flow.facts();
+        let [a, b] = facts.ends.map(|end| end.ip());
+        // Of a connection that was there before the capture, the first bytes may be some that came
+        // again: what they led to is not here.
+        let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;
+        let lossy = facts.lossy
+            || self.lossy
+            || is_midway
+            || incomplete.contains(a, b)
+            || self.defragmenter.waits_between(a, b);
+        FlowFacts { lossy, ..facts }
+    }
+}
+
+pub(super) fn key(ip: &Ip, ports: [u16; 2], transport: Transport) -> Key {
+    Key { source: ip.source, destination: ip.destination, ports, transport }
+}
+
+fn count_packet(flow: &mut Flow, payload: &Payload<'_>) {
+    let packets = payload.pieces.len().max(1) as u64;
+    flow.count(payload.side, payload.time, packets, payload.bytes.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_directions_share_a_lane_and_hosts_spread_over_all() {
+        let address = |n: u32| IpAddr::from(n.to_be_bytes());
+        let server = address(0x0A00_0001);
+        let mut seen = [0; LANES];
+        for client in 0..8000 {
+            let client = address(0x0B00_0000 + client * 256);
+            let lane = of(client, server, LANES);
+            assert_eq!(lane, of(server, client, LANES));
+            seen[lane] += 1;
+        }
+        assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
+        let (a, b) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
+        assert_eq!(of(a, b, LANES), of(b, a, LANES));
+        assert_eq!(of(a, b, 1), 0);
+    }
+}

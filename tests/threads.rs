@@ -1,0 +1,121 @@
+//! One thread or many: the same bytes, in the same order.
+//!
+//! The captures are the samples, and many conversations at once, right ones and wrong ones, of which
+//! the recording lost something.
+
+#[path = "support/examples.rs"]
+mod examples;
+#[path = "support/recording.rs"]
+mod recording;
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use dissectors::catalogue;
+use examples::setting;
+use support::{Run, gamewire, samples};
+use xtask::traffic::{Conversation, Traffic};
+use xtask::wire::Prng;
+
+const COMMANDS: [&[&str]; 6] = [
+    &["dissect", "--format", "json"],
+    &["dissect", "-v"],
+    &["check"],
+    &["check", "--format", "json", "--complete"],
+    &["flows", "--format", "csv"],
+    &["check", "--format", "json", "--verify-checksums", "-c", "700"],
+];
+
+fn run(command: &[&str], threads: &str, file: &Path) -> Run {
+    let options = ["--threads", threads, &file.to_string_lossy()].map(str::to_owned);
+    gamewire(command.iter().map(|&word| word.to_owned()).chain(options))
+}
+
+fn is_the_same(file: &Path) {
+    for command in COMMANDS {
+        let one = run(command, "1", file);
+        assert!(one.code < 2, "{}", one.err);
+        for threads in ["2", "3", "8", "100"] {
+            let many = run(command, threads, file);
+            let what = format!("{command:?} with {threads} threads on {}", file.display());
+            assert!(one.out == many.out, "{what}: other output");
+            assert_eq!((one.code, &one.err), (many.code, &many.err), "{what}");
+        }
+    }
+}
+
+#[test]
+fn samples_read_the_same() {
+    for sample in samples() {
+        is_the_same(&sample);
+    }
+}
+
+/// Every rule's examples, all at once, in one recording that lacks this and that.
+fn recording(seed: u64) -> PathBuf {
+    let rules = catalogue::rules().into_iter();
+    let scripts = rules.flat_map(|rule| [(rule, rule.right), (rule, rule.wrong)]);
+    let held: Vec<_> = scripts
+        .filter(|(_, script)| !script.trim().is_empty())
+        .map(|(rule, script)| Conversation {
+            name: rule.code.to_string(),
+            script: script.to_owned(),
+            setting: setting(rule),
+        })
+        .collect();
+    let held: Vec<_> = std::iter::repeat_n(held, 2).flatten().collect();
+    let mut traffic = Traffic::interleaved(&held, seed).expect("good scripts");
+    let mut prng = Prng::new(seed);
+    if seed > 1 {
+        traffic.lose_fragments(&mut prng);
+        traffic.lose_segments(&mut prng);
+    }
+    if seed > 2 {
+        traffic.snap(&mut prng);
+    }
+    let name = format!("gamewire-threads-{}-{seed}.pcapng", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, traffic.pcapng()).expect("a writable folder");
+    path
+}
+
+#[test]
+fn all_rules_at_once_are_judged_the_same() {
+    for seed in 1..=3 {
+        let file = recording(seed);
+        is_the_same(&file);
+        std::fs::remove_file(file).ok();
+    }
+}
+
+#[test]
+fn several_files_and_merged_ones_read_the_same() {
+    let (first, second) = (recording(11), recording(12));
+    let files = [&first, &second].map(|file| file.to_string_lossy().into_owned());
+    for options in [["dissect", "--format=json"], ["check", "--format=text"]] {
+        for merge in [None, Some("--merge")] {
+            let run = |threads: &str| {
+                let words = options.into_iter().chain(merge).chain(["--threads", threads]);
+                gamewire(words.map(str::to_owned).chain(files.clone()))
+            };
+            let (one, many) = (run("1"), run("3"));
+            assert!(one.code < 2 && one.out.len() > 1000, "{}", one.err);
+            assert!(one.out == many.out, "{options:?} {merge:?}: other output");
+        }
+    }
+    for file in [first, second] {
+        std::fs::remove_file(file).ok();
+    }
+}
+
+#[test]
+fn a_cut_file_is_told_once() {
+    let file = recording(21);
+    let mut bytes = std::fs::read(&file).expect("it was written");
+    bytes.truncate(bytes.len() - 5);
+    std::fs::write(&file, bytes).expect("a writable folder");
+    let many = run(&["check"], "4", &file);
+    assert_eq!(many.err.matches("warning").count(), 1, "{}", many.err);
+    is_the_same(&file);
+    std::fs::remove_file(file).ok();
+}
