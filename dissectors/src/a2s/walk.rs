@@ -35,10 +35,9 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self) -> Option<&'a [u8]> {
-        let end = scan::terminated(self.0)?.length;
-        let (text, rest) = self.0.split_at_checked(end)?;
-        self.0 = rest.get(1..)?;
-        Some(text)
+        let found = scan::terminated(self.0)?;
+        self.0 = found.behind;
+        Some(found.text)
     }
 
     fn texts(&mut self, count: usize) -> Option<()> {
@@ -220,17 +219,17 @@ impl<'a> Names<'a> {
     #[inline(always)]
     pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
         if self.count <= MOST && self.twice.is_none() {
-            self.keep(name);
+            self.keep(name.value, name.at);
         }
     }
 
-    fn keep(&mut self, name: Read<&'a [u8]>) {
-        let place = (name.at.start as usize).saturating_sub(self.start) + 1;
+    fn keep(&mut self, name: &'a [u8], at: Span) {
+        let place = (at.start as usize).saturating_sub(self.start) + 1;
         if place > PLACE as usize {
             self.count = MOST + 1;
             return;
         }
-        let hash = mixed(self.bytes.get(place - 1..).unwrap_or_default(), name.value.len());
+        let hash = mixed(self.bytes.get(place - 1..).unwrap_or_default(), name.len());
         let entry = (hash >> 32) as u32 & !PLACE | place as u32;
         let mut slot = hash as usize % SLOTS;
         while let Some(known) = self.slots.get_mut(slot) {
@@ -239,8 +238,8 @@ impl<'a> Names<'a> {
                 break;
             }
             let (same_hash, place) = ((*known ^ entry) & !PLACE == 0, (*known & PLACE) as usize);
-            if same_hash && stands_at(name.value, self.bytes, place - 1) {
-                self.twice = Some(name);
+            if same_hash && stands_at(name, self.bytes, place - 1) {
+                self.twice = Some(Read { value: name, at });
                 break;
             }
             slot = (slot + 1) % SLOTS;

@@ -27,7 +27,8 @@ pub struct Endings {
 /// A place in a payload, and the sink that is told of what is read there.
 pub struct Reader<'a, S: Sink> {
     bytes: &'a [u8],
-    at: usize,
+    /// What is left of them.
+    rest: &'a [u8],
     open: u32,
     endings: &'static Endings,
     /// Texts so far that end in a zero.
@@ -47,7 +48,7 @@ pub fn decode<S: Sink>(
     body: impl FnOnce(&mut Reader<'_, S>) -> Result<(), Cut>,
 ) -> bool {
     let bytes = bytes.get(..LONGEST).unwrap_or(bytes);
-    let mut r = Reader { bytes, at: 0, open: 0, endings, terminated: 0, utf8: 0, sink };
+    let mut r = Reader { bytes, rest: bytes, open: 0, endings, terminated: 0, utf8: 0, sink };
     let read = body(&mut r);
     for (rule, times) in [(endings.terminated, r.terminated), (endings.utf8, r.utf8)] {
         if let Some(rule) = rule {
@@ -57,7 +58,7 @@ pub fn decode<S: Sink>(
     while r.open > 0 {
         r.close();
     }
-    let rest = Span::new(r.at, bytes.len());
+    let rest = Span::known(r.at(), bytes.len());
     if let Some(rule) = endings.whole
         && read != Err(Cut::Told)
     {
@@ -83,41 +84,54 @@ pub fn decode<S: Sink>(
 
 impl<'a, S: Sink> Reader<'a, S> {
     /// Where the next field begins.
+    #[inline(always)]
     pub fn at(&self) -> usize {
-        self.at
+        self.bytes.len() - self.rest.len()
     }
 
     /// How many bytes are left.
+    #[inline(always)]
     pub fn rest(&self) -> usize {
-        self.bytes.len() - self.at
+        self.rest.len()
     }
 
     /// Whether nothing is left.
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.rest() == 0
+        self.rest.is_empty()
     }
 
     /// The bytes that are left, not yet read.
+    #[inline(always)]
     pub fn peek(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.rest
     }
 
     /// The empty place between the last field and the next, to point at what is missing.
     pub fn here(&self) -> Span {
-        Span::known(self.at, self.at)
+        Span::known(self.at(), self.at())
     }
 
     /// From a place before up to here.
     pub fn since(&self, start: usize) -> Span {
-        Span::new(start, self.at)
+        Span::new(start, self.at())
+    }
+
+    /// Goes on behind the next `length` bytes, at most what is left: those, and where they stand.
+    #[inline(always)]
+    fn take(&mut self, length: usize) -> (&'a [u8], Span) {
+        let start = self.at();
+        let (taken, rest) = self.rest.split_at_checked(length).unwrap_or((self.rest, &[]));
+        self.rest = rest;
+        (taken, Span::known(start, start + taken.len()))
     }
 
     #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<([u8; N], Span), Cut> {
-        let bytes = *self.peek().first_chunk().ok_or(Cut::Short)?;
-        let start = self.at;
-        self.at += N;
-        Ok((bytes, Span::known(start, self.at)))
+        let start = self.at();
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Cut::Short)?;
+        self.rest = rest;
+        Ok((*bytes, Span::known(start, start + N)))
     }
 
     #[inline(always)]
@@ -204,7 +218,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         if is_ascii {
             self.utf8 += 1;
         } else {
-            self.judge_utf8(field, text);
+            self.judge_utf8(field, text.value, text.at.start);
         }
         Ok(text)
     }
@@ -212,14 +226,14 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// The same for a text that need not be UTF-8; and whether it is ASCII.
     #[inline(always)]
     pub fn raw_text(&mut self, field: &'static Field) -> Result<(Read<&'a [u8]>, bool), Cut> {
-        let left = self.peek();
-        let Some(found) = scan::terminated(left) else { return Err(self.endless(field)) };
-        let value = left.get(..found.length).unwrap_or_default();
-        let start = self.at;
-        self.at += found.length + 1;
+        let start = self.at();
+        let Some(found) = scan::terminated(self.rest) else { return Err(self.endless(field)) };
+        let value = found.text;
+        self.rest = found.behind;
         self.terminated += 1;
-        let at = Span::known(start, self.at);
-        self.sink.leaf(field, at, Text::at(Span::known(start, start + found.length)).value());
+        let at = Span::known(start, self.at());
+        let place = Span::known(start, start + value.len());
+        self.sink.leaf(field, at, Text::at(place).value());
         Ok((Read { value, at }, found.is_ascii))
     }
 
@@ -233,37 +247,28 @@ impl<'a, S: Sink> Reader<'a, S> {
                 format!("{} has no terminating zero", field.label)
             });
         }
-        self.judge_utf8(field, text);
+        self.judge_utf8(field, text.value, text.at.start);
         if rule.is_some() { Cut::Told } else { Cut::Short }
     }
 
     #[cold]
-    fn judge_utf8(&mut self, field: &'static Field, text: Read<&[u8]>) {
+    fn judge_utf8(&mut self, field: &'static Field, text: &[u8], start: u32) {
         let Some(rule) = self.endings.utf8 else { return };
-        let ok = std::str::from_utf8(text.value).is_ok();
-        let start = text.at.start as usize;
-        let place = Span::known(start, start + text.value.len());
-        self.sink.judged(rule, ok, place, || format!("{} is not UTF-8", field.label));
+        let at = Span::known(start as usize, start as usize + text.len());
+        let ok = std::str::from_utf8(text).is_ok();
+        self.sink.judged(rule, ok, at, || format!("{} is not UTF-8", field.label));
     }
 
     /// A text of `length` bytes that nothing terminates, `length` at most what is left.
     pub fn text_of(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
-        let value = self.peek();
-        let value = value.get(..length).unwrap_or(value);
-        let start = self.at;
-        self.at += value.len();
-        let at = Span::known(start, self.at);
+        let (value, at) = self.take(length);
         self.sink.leaf(field, at, Text::at(at).value());
         Read { value, at }
     }
 
     /// `length` bytes that mean nothing further, `length` at most what is left.
     pub fn bytes(&mut self, field: &'static Field, length: usize) -> Read<&'a [u8]> {
-        let value = self.peek();
-        let value = value.get(..length).unwrap_or(value);
-        let start = self.at;
-        self.at += value.len();
-        let at = Span::known(start, self.at);
+        let (value, at) = self.take(length);
         self.sink.leaf(field, at, 0);
         Read { value, at }
     }
@@ -275,23 +280,19 @@ impl<'a, S: Sink> Reader<'a, S> {
 
     /// The next `length` bytes, at most what is left, and the text that they stand for.
     pub fn decoded(&mut self, field: &'static Field, length: usize, text: &[u8]) -> Span {
-        let start = self.at;
-        self.at = start.saturating_add(length).min(self.bytes.len());
-        let at = Span::known(start, self.at);
+        let (_, at) = self.take(length);
         self.sink.leaf_text(field, at, text);
         at
     }
 
     /// Goes on at another place. Who reads out of order reads every byte once all the same.
     pub fn seek(&mut self, at: usize) {
-        self.at = at.min(self.bytes.len());
+        self.rest = self.bytes.get(at..).unwrap_or_default();
     }
 
     /// The next `length` bytes, at most what is left, with a value that was worked out before.
     pub fn leaf(&mut self, field: &'static Field, length: usize, value: u64) -> Span {
-        let start = self.at;
-        self.at = start.saturating_add(length).min(self.bytes.len());
-        let at = Span::known(start, self.at);
+        let (_, at) = self.take(length);
         self.sink.leaf(field, at, value);
         at
     }
@@ -300,21 +301,21 @@ impl<'a, S: Sink> Reader<'a, S> {
     #[inline(always)]
     pub fn open(&mut self, field: &'static Field) {
         self.open += 1;
-        self.sink.open(field, self.at as u32, 0);
+        self.sink.open(field, self.at() as u32, 0);
     }
 
     /// A text begins here that has fields of its own: the text is the next `length` bytes.
     pub fn open_text(&mut self, field: &'static Field, length: usize) {
         self.open += 1;
-        let place = Span::new(self.at, self.at.saturating_add(length).min(self.bytes.len()));
-        self.sink.open(field, self.at as u32, Text::at(place).value());
+        let place = Span::known(self.at(), self.at() + length.min(self.rest.len()));
+        self.sink.open(field, place.start, Text::at(place).value());
     }
 
     /// The innermost group ends here.
     #[inline(always)]
     pub fn close(&mut self) {
         self.open = self.open.saturating_sub(1);
-        self.sink.close(self.at as u32);
+        self.sink.close(self.at() as u32);
     }
 }
 

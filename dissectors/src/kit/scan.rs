@@ -3,10 +3,12 @@
 
 /// A text that ends in a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terminated {
-    /// Bytes before the zero.
-    pub(crate) length: usize,
-    /// Whether all of them are ASCII.
+pub(crate) struct Terminated<'a> {
+    /// What stands before the zero.
+    pub(crate) text: &'a [u8],
+    /// What stands behind it.
+    pub(crate) behind: &'a [u8],
+    /// Whether the text is ASCII.
     pub(crate) is_ascii: bool,
 }
 
@@ -15,35 +17,35 @@ const HIGHS: u64 = ONES << 7;
 
 /// The text that `bytes` begin with. `None` where no zero ends it.
 #[inline(always)]
-pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated> {
+pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {
     let (words, short) = bytes.as_chunks();
     let mut highs = 0;
     for (at, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
         let zeros = zeros(word);
         if zeros != 0 {
-            return Some(found(8 * at, zeros, highs, word));
+            return cut(bytes, 8 * at, zeros, highs, word);
         }
         highs |= word;
     }
     let word = last_word(bytes, short.len());
-    let last = found(8 * words.len(), zeros(word), highs, word);
-    (last.length < bytes.len()).then_some(last)
+    cut(bytes, 8 * words.len(), zeros(word), highs, word)
+}
+
+/// Cuts `bytes` at the first of the `zeros` in the word at `at`.
+#[inline(always)]
+fn cut(bytes: &[u8], at: usize, zeros: u64, highs: u64, word: u64) -> Option<Terminated<'_>> {
+    let before = (zeros & zeros.wrapping_neg()).wrapping_sub(1);
+    let is_ascii = (highs | word & before) & HIGHS == 0;
+    let (text, rest) = bytes.split_at_checked(at + zeros.trailing_zeros() as usize / 8)?;
+    let (_, behind) = rest.split_first()?;
+    Some(Terminated { text, behind, is_ascii })
 }
 
 /// A bit for each zero in a word, its highest. The lowest bit is right, those above it may be not.
 #[inline(always)]
 fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
-}
-
-#[inline(always)]
-fn found(at: usize, zeros: u64, highs: u64, word: u64) -> Terminated {
-    let before = (zeros & zeros.wrapping_neg()).wrapping_sub(1);
-    Terminated {
-        length: at + zeros.trailing_zeros() as usize / 8,
-        is_ascii: (highs | word & before) & HIGHS == 0,
-    }
 }
 
 /// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
@@ -72,9 +74,10 @@ mod tests {
 
     use super::*;
 
-    fn byte_by_byte(bytes: &[u8]) -> Option<Terminated> {
+    fn byte_by_byte(bytes: &[u8]) -> Option<Terminated<'_>> {
         let length = bytes.iter().position(|&byte| byte == 0)?;
-        Some(Terminated { length, is_ascii: bytes[..length].is_ascii() })
+        let (text, behind) = (&bytes[..length], &bytes[length + 1..]);
+        Some(Terminated { text, behind, is_ascii: text.is_ascii() })
     }
 
     #[test]

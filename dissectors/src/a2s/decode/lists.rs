@@ -121,7 +121,8 @@ fn rule_pairs<'a, S: Sink>(
         if ascii_name && ascii_value {
             list.ascii += 1;
         } else {
-            rules::rule_text(name, value, r.sink);
+            let at = Span { start: name.at.start, end: value.at.end };
+            rules::rule_text(name.value, value.value, at, r.sink);
         }
         names.add(name);
         list.found += 1;

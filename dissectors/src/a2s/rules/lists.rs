@@ -132,16 +132,15 @@ pub(in crate::a2s) fn ascii_rules<S: Sink>(list: &List, sink: &mut S) {
 /// Rules that hold binary data in chunks, each named by its number and how many there are (Arma 3,
 /// DayZ), are a known form of text that is not UTF-8.
 #[cold]
-pub(in crate::a2s) fn rule_text<S: Sink>(name: Read<&[u8]>, value: Read<&[u8]>, sink: &mut S) {
-    let at = Span { start: name.at.start, end: value.at.end };
+pub(in crate::a2s) fn rule_text<S: Sink>(name: &[u8], value: &[u8], at: Span, sink: &mut S) {
     let is_utf8 = |text| std::str::from_utf8(text).is_ok();
-    if is_utf8(name.value) && is_utf8(value.value) {
+    if is_utf8(name) && is_utf8(value) {
         sink.judged(&A2S005, true, at, String::new);
-    } else if let Some((number, total)) = chunk(name.value) {
+    } else if let Some((number, total)) = chunk(name) {
         sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
     } else {
         sink.judged(&A2S005, false, at, || {
-            format!("the rule \"{}\" is not UTF-8", name.value.escape_ascii())
+            format!("the rule \"{}\" is not UTF-8", name.escape_ascii())
         });
     }
 }
