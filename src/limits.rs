@@ -281,8 +281,7 @@ impl Limits {
     /// What fits into so many bytes of memory. Half of it is for flows; what is remembered beside
     /// them takes up to 500 bytes for each fact, if an attacker tries them all.
     fn within(Memory(memory): Memory) -> Limits {
-        let mut limits = Limits::default();
-        limits.flow_bytes = memory / 2;
+        let mut limits = Limits { flow_bytes: memory / 2, ..Limits::default() };
         limits.protocols.remembered = (memory / 2048).max(1);
         let buffers =
             [&mut limits.fragments_bytes, &mut limits.streams_bytes, &mut limits.unfinished_bytes];
