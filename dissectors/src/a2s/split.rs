@@ -3,10 +3,6 @@
 //!
 //! This file knows packets and layouts. It refuses to know conversations, and judges nothing.
 
-use std::io::Read;
-
-use bzip2::read::BzDecoder;
-
 use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Time};
 
 use super::layout::{
@@ -305,21 +301,4 @@ pub(super) struct Joined {
     pub(super) uneven: bool,
     /// Bytes that the longest packet carries.
     pub(super) longest: usize,
-}
-
-/// Decompresses, up to `most` bytes; and whether there are more.
-pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool), &'static str> {
-    if !bytes.starts_with(b"BZh") {
-        return Err("no bzip2 data follows");
-    }
-    let mut inflated = Vec::new();
-    let limit = (most as u64).saturating_add(1);
-    match BzDecoder::new(bytes).take(limit).read_to_end(&mut inflated) {
-        Err(_) => Err("the bytes do not decompress as bzip2"),
-        Ok(_) => {
-            let more = inflated.len() > most;
-            inflated.truncate(most);
-            Ok((inflated, more))
-        }
-    }
 }
