@@ -6,12 +6,13 @@
 //! any more.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::hash::BuildHasher;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
-use crate::kit::{Evidence, Fact, FlowFacts, Map, Rule, Seen, Set, Time, Who};
+use crate::kit::{Code, Evidence, Fact, FlowFacts, Map, Rule, Seed, Seen, Set, Time, Who};
 use crate::valve_master::rules::VM046;
 
 /// Entries of a kind.
@@ -40,13 +41,11 @@ pub struct Witness {
     pub began: bool,
 }
 
-/// A rule judged by several flows.
+/// A rule that several flows together break.
 #[derive(Clone, Debug)]
 pub struct Ruling {
     /// Which rule.
     pub rule: &'static Rule,
-    /// Whether it was kept.
-    pub ok: bool,
     /// What is known of the recording.
     pub evidence: Evidence,
     /// The message to look at.
@@ -60,8 +59,11 @@ pub struct Ruling {
 /// What is known across flows.
 #[derive(Default)]
 pub struct Ledger {
-    /// To whom a server first gave a challenge.
-    challenged: Map<(SocketAddr, u32), IpAddr>,
+    /// To whom a server first gave a challenge, by the hash of both.
+    challenged: Map<u64, Host>,
+    /// The hosts in it that are not IPv4.
+    wide: Vec<IpAddr>,
+    seed: Seed,
     accepted: Vec<(u32, Witness)>,
     challengers: BTreeMap<SocketAddr, Challenger>,
     unasked: BTreeMap<IpAddr, Flood>,
@@ -72,7 +74,25 @@ pub struct Ledger {
     listed: usize,
     handed_out: Set<(SocketAddr, u128)>,
     rulings: Vec<Ruling>,
+    /// How often each rule was kept.
+    kept: BTreeMap<Code, (&'static Rule, u64)>,
     full: bool,
+}
+
+/// An address in the least room: a flood makes one after the other.
+#[derive(Clone, Copy)]
+enum Host {
+    V4(Ipv4Addr),
+    /// Its place in a list.
+    Wide(u32),
+}
+
+/// What all flows together come to.
+pub struct Review {
+    /// What was broken, and what is not sure to be kept, in the order of the packets.
+    pub rulings: Vec<Ruling>,
+    /// How often each rule was kept beside these.
+    pub kept: Vec<(&'static Rule, u64)>,
 }
 
 /// A server that gives challenges.
@@ -154,21 +174,45 @@ impl Ledger {
         entries < MOST
     }
 
-    fn rule(&mut self, rule: &'static Rule, ok: bool, witness: Witness, who: Who, detail: String) {
-        if self.has_room(self.rulings.len()) {
+    fn rule(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        witness: Witness,
+        who: Who,
+        detail: impl FnOnce() -> String,
+    ) {
+        if ok {
+            self.kept.entry(rule.code).or_insert((rule, 0)).1 += 1;
+        } else if self.has_room(self.rulings.len()) {
             let evidence = Evidence { began: witness.began, ..Evidence::default() };
-            self.rulings.push(Ruling { rule, ok, evidence, witness, speaker: who, detail });
+            self.rulings.push(Ruling { rule, evidence, witness, speaker: who, detail: detail() });
         }
     }
 
     fn challenge(&mut self, challenge: u32, witness: Witness) {
         let Seen { from, to, .. } = witness.seen;
         if self.has_room(self.challenged.len()) {
-            self.challenged.entry((from, challenge)).or_insert(to.ip());
+            let (wide, key) = (&mut self.wide, self.seed.hash_one((from, challenge)));
+            self.challenged.entry(key).or_insert_with(|| match to.ip() {
+                IpAddr::V4(address) => Host::V4(address),
+                address => {
+                    wide.push(address);
+                    Host::Wide((wide.len() - 1) as u32)
+                }
+            });
         }
         if self.has_room(self.challengers.len()) {
             let first = Challenger { latest: witness, unused: BTreeSet::new() };
             self.challengers.entry(from).or_insert(first).latest = witness;
+        }
+    }
+
+    /// To whom a server first gave a challenge.
+    fn given(&self, server: SocketAddr, challenge: u32) -> Option<IpAddr> {
+        match self.challenged.get(&self.seed.hash_one((server, challenge)))? {
+            Host::V4(address) => Some(IpAddr::V4(*address)),
+            Host::Wide(at) => self.wide.get(*at as usize).copied(),
         }
     }
 
@@ -196,7 +240,8 @@ impl Ledger {
         let first = (layout, witness.flow);
         let (before, flow) = *self.layouts.entry(witness.seen.from).or_insert(first);
         if flow != witness.flow {
-            let detail = format!("the {layout} layout here, the {before} layout to another client");
+            let detail =
+                || format!("the {layout} layout here, the {before} layout to another client");
             self.rule(&A2S053, before == layout, witness, Who::Server, detail);
         }
     }
@@ -206,55 +251,59 @@ impl Ledger {
             return;
         }
         let fresh = self.handed_out.insert((witness.seen.from, challenge));
-        let detail = "this challenge was handed out before".to_owned();
+        let detail = || "this challenge was handed out before".to_owned();
         self.rule(&ACR031, fresh, witness, Who::Master, detail);
     }
 
-    /// What it all comes to, in the order of the packets.
-    pub fn review(mut self) -> Vec<Ruling> {
+    /// What it all comes to.
+    pub fn review(mut self) -> Review {
         for (challenge, witness) in std::mem::take(&mut self.accepted) {
-            let given = self.challenged.get(&(witness.seen.from, challenge));
-            if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
-                let detail = format!("the challenge {} was given to {given}", challenge as i32);
+            let given = self.given(witness.seen.from, challenge);
+            if let Some(given) = given.filter(|given| *given != witness.seen.to.ip()) {
+                let detail = || format!("the challenge {} was given to {given}", challenge as i32);
                 self.rule(&SEC004, false, witness, Who::Server, detail);
             }
         }
         for (victim, flood) in std::mem::take(&mut self.unasked) {
             if flood.most >= UNASKED {
                 let Flood { count, most, .. } = flood;
-                let detail = format!(
-                    "{count} answers went to {victim}, which never asked: {most} within a second"
-                );
+                let detail = || {
+                    format!(
+                        "{count} answers went to {victim}, which never asked: {most} within a second"
+                    )
+                };
                 self.rule(&SEC005, false, flood.latest, Who::Server, detail);
             }
         }
         for (_, server) in std::mem::take(&mut self.challengers) {
             if server.unused.len() >= UNUSED {
-                let detail = format!(
-                    "{UNUSED} addresses or more sent one packet and left the challenge unused"
-                );
+                let detail = || {
+                    format!(
+                        "{UNUSED} addresses or more sent one packet and left the challenge unused"
+                    )
+                };
                 self.rule(&SEC005, false, server.latest, Who::Server, detail);
             }
         }
         // Who is not seen to turn to others may do so where nobody records: only the user knows.
         for (_, (masters, witness)) in std::mem::take(&mut self.masters) {
             let witness = Witness { began: false, ..witness };
-            let detail = "the server joins this master and no other".to_owned();
+            let detail = || "the server joins this master and no other".to_owned();
             self.rule(&VM046, masters.len() > 1, witness, Who::Server, detail);
         }
         for (_, list) in std::mem::take(&mut self.lists) {
             let witness = Witness { began: false, ..list.witness };
             let count = list.servers.len();
             let servers = if count == 1 { "the server" } else { "any of the servers" };
-            let detail = format!("the client never queries {servers} that it was listed");
+            let detail = || format!("the client never queries {servers} that it was listed");
             self.rule(&GS1032, list.queried, witness, Who::Master, detail);
         }
         let mut rulings = self.rulings;
         for ruling in &mut rulings {
-            ruling.evidence.lossy |= self.full && !ruling.ok;
+            ruling.evidence.lossy |= self.full;
         }
         rulings.sort_by_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
-        rulings
+        Review { rulings, kept: self.kept.into_values().collect() }
     }
 }
 
@@ -281,16 +330,18 @@ mod tests {
         (Seen { mark, from, to }, flow)
     }
 
+    /// What was broken, with its frame, and what was kept, with how often.
     fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
         let mut ledger = Ledger::default();
         for (frame, (fact, from, to)) in (1..).zip(facts) {
             let (seen, flow) = seen(frame, from, to);
             ledger.fact(*fact, seen, &flow);
         }
-        let told = |ruling: &Ruling| {
-            (ruling.rule.code.to_string(), ruling.ok, ruling.witness.seen.mark.frame)
-        };
-        ledger.review().iter().map(told).collect()
+        let review = ledger.review();
+        let broken = review.rulings.iter();
+        let broken = broken.map(|it| (it.rule.code.to_string(), false, it.witness.seen.mark.frame));
+        let kept = review.kept.iter().map(|(rule, count)| (rule.code.to_string(), true, *count));
+        broken.chain(kept).collect()
     }
 
     const S: &str = "10.0.0.2:27015";
@@ -317,7 +368,7 @@ mod tests {
             let (seen, flow) = seen(frame * 100, S, C);
             ledger.fact(Fact::Unasked, seen, &flow);
         }
-        assert!(ledger.review().is_empty());
+        assert!(ledger.review().rulings.is_empty());
     }
 
     #[test]
@@ -331,7 +382,7 @@ mod tests {
                 let (unused, flow) = seen(0, S, &client);
                 ledger.fact(Fact::Unused, unused, &flow);
             }
-            ledger.review().len()
+            ledger.review().rulings.len()
         };
         assert_eq!(unused(99), 0);
         assert_eq!(unused(100), 1);
@@ -344,7 +395,7 @@ mod tests {
             (Fact::Split("Orange Box"), S, D),
             (Fact::Split("GoldSrc"), S, "10.0.2.1:50000"),
         ];
-        let rulings = [("A2S053".to_owned(), true, 2), ("A2S053".to_owned(), false, 3)];
+        let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
         assert_eq!(review(&facts), rulings);
     }
 
@@ -353,7 +404,7 @@ mod tests {
         let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
         let facts =
             [(Fact::HandedOut(7), m, C), (Fact::HandedOut(7), n, C), (Fact::HandedOut(7), m, D)];
-        let rulings = [(true, 1), (true, 2), (false, 3)];
+        let rulings = [(false, 3), (true, 2)];
         assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
     }
 

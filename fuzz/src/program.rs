@@ -20,13 +20,15 @@ const COMMANDS: &[&[&str]] = &[
     &["flows", "--format", "json"],
 ];
 
-/// What is promised of any capture.
+/// What is promised of any capture, by one thread and by several.
 pub(crate) fn run(bytes: &[u8]) {
     with_file(bytes, |path| {
         let dissected = gamewire(path, &["dissect", "--format", "json", "--tree"]);
-        let again = gamewire(path, &["dissect", "--format", "json", "--tree"]);
-        assert_eq!(dissected, again, "the same capture says the same");
+        let many = ["dissect", "--format", "json", "--tree", "--threads", "3"];
+        assert_eq!(dissected, gamewire(path, &many), "the same capture says the same");
         let checked = gamewire(path, &["check", "--format", "json"]);
+        let many = gamewire(path, &["check", "--format", "json", "--threads", "2"]);
+        assert_eq!(checked, many, "the same capture is judged the same");
         if checked.code == 2 {
             assert_eq!(dissected.code, 2, "only one of them reads it");
             return;

@@ -126,8 +126,12 @@ impl Checker {
 
     /// Judges what only all flows together show.
     fn review(&mut self, lossy: bool) {
-        for ruling in self.across.review() {
-            let Ruling { rule, ok, witness, .. } = ruling;
+        let Some(review) = self.across.review() else { return };
+        for (rule, count) in review.kept {
+            self.judge.kept(rule, u32::try_from(count).unwrap_or(u32::MAX));
+        }
+        for ruling in review.rulings {
+            let Ruling { rule, witness, .. } = ruling;
             let Some(scene) = &mut self.scene else { return };
             let Seen { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
@@ -141,16 +145,18 @@ impl Checker {
             scene.roles = [Some(ruling.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
             self.judge.evidence(Evidence { lossy, ..Evidence::default() });
-            self.judge.recalled(rule, ok, ruling.evidence, &mark, || ruling.detail);
+            self.judge.recalled(rule, false, ruling.evidence, &mark, || ruling.detail);
             self.take(None);
         }
     }
 
     /// Takes over what the judge found, as findings about this message or about a past one.
     fn take(&mut self, message: Option<(&'static Message, &Payload<'_>)>) {
-        for finding in std::mem::take(&mut self.judge.findings) {
+        let mut findings = std::mem::take(&mut self.judge.findings);
+        for finding in findings.drain(..) {
             self.keep(finding, message);
         }
+        self.judge.findings = findings;
     }
 
     fn keep(&mut self, finding: Finding, message: Option<(&'static Message, &Payload<'_>)>) {

@@ -1,7 +1,7 @@
 //! Several checkers of one capture, each of a share of its flows, and what they come to together.
 
 use dissectors::kit::{Fact, FlowFacts, Seen};
-use dissectors::ledger::{Ledger, Ruling};
+use dissectors::ledger::{Ledger, Review};
 
 use super::{Checker, Found, KEPT};
 use crate::session::Moment;
@@ -38,10 +38,10 @@ impl Across {
         }
     }
 
-    pub(super) fn review(&mut self) -> Vec<Ruling> {
+    pub(super) fn review(&mut self) -> Option<Review> {
         match std::mem::take(self) {
-            Across::Judged(ledger) => ledger.review(),
-            Across::Waiting(_) => Vec::new(),
+            Across::Judged(ledger) => Some(ledger.review()),
+            Across::Waiting(_) => None,
         }
     }
 }

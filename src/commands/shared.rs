@@ -19,10 +19,10 @@ use crate::session::{Moment, Options, Session, Totals};
 const LARGE: u64 = 4 << 20;
 
 /// Slices of a thread that wait at most.
-const WAITING: usize = 4;
+const WAITING: usize = 2;
 
 /// Packets after which a slice is sent, whatever is in it.
-const PACKETS: u64 = 1 << 10;
+const PACKETS: u64 = 1 << 9;
 
 /// What a slice holds at most, but for its last message.
 const FULL: usize = 1 << 20;

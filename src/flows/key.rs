@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dissectors::kit::{Side, Transport};
+use dissectors::kit::Transport;
 
 /// Both ends of a packet, and what carries it: source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Key {
 
     /// The sender and the receiver, each as a number, if both are IPv4.
     #[inline]
-    fn words(&self) -> Option<[u64; 2]> {
+    pub(super) fn words(&self) -> Option<[u64; 2]> {
         let (IpAddr::V4(source), IpAddr::V4(destination)) = (self.source, self.destination) else {
             return None;
         };
@@ -56,61 +56,8 @@ impl Key {
     }
 }
 
+/// An end as a number.
 #[inline]
-fn word(address: Ipv4Addr, port: u16) -> u64 {
+pub(super) fn word(address: Ipv4Addr, port: u16) -> u64 {
     u64::from(address.to_bits()) << 16 | u64::from(port)
-}
-
-/// The ends of a flow, the sender of its first packet first. IPv4, the ordinary case, takes half
-/// the room.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ends {
-    /// Two IPv4 addresses.
-    V4([Ipv4Addr; 2], [u16; 2]),
-    /// Any others.
-    Other(Box<([IpAddr; 2], [u16; 2])>),
-}
-
-impl Ends {
-    /// The ends of a flow that begins with a packet of this key.
-    pub fn of(key: &Key) -> Ends {
-        match (key.source, key.destination) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                Ends::V4([source, destination], key.ports)
-            }
-            (source, destination) => Ends::Other(Box::new(([source, destination], key.ports))),
-        }
-    }
-
-    /// One end.
-    pub fn end(&self, side: Side) -> SocketAddr {
-        let at = side.index();
-        match self {
-            Ends::V4(addresses, ports) => SocketAddr::new(IpAddr::V4(addresses[at]), ports[at]),
-            Ends::Other(both) => SocketAddr::new(both.0[at], both.1[at]),
-        }
-    }
-
-    /// Which end sent a packet of this key, if it belongs to this flow.
-    #[inline]
-    pub fn side(&self, key: &Key) -> Option<Side> {
-        if let Some([from, to]) = key.words() {
-            let Ends::V4([first, second], ports) = *self else { return None };
-            let ends = (word(first, ports[0]), word(second, ports[1]));
-            if ends == (from, to) {
-                return Some(Side::First);
-            }
-            return (ends == (to, from)).then_some(Side::Second);
-        }
-        self.side_of_any(key)
-    }
-
-    #[inline(never)]
-    fn side_of_any(&self, key: &Key) -> Option<Side> {
-        let (from, to) = (key.from(), key.to());
-        if self.end(Side::First) == from && self.end(Side::Second) == to {
-            return Some(Side::First);
-        }
-        (self.end(Side::First) == to && self.end(Side::Second) == from).then_some(Side::Second)
-    }
 }

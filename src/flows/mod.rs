@@ -5,10 +5,12 @@
 //! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
 //! and outputs.
 
+pub mod flow;
 pub mod identify;
 pub mod key;
 pub mod table;
 
+pub use flow::{Flow, FlowRow, State};
 pub use identify::{DecodeAs, Identifier};
-pub use key::{Ends, Key};
-pub use table::{Flow, FlowRow, State, Table};
+pub use key::Key;
+pub use table::Table;

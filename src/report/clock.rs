@@ -2,6 +2,8 @@
 
 use dissectors::kit::Time;
 
+use crate::report::digits::padded;
+
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOSECONDS: i64 = 1_000_000_000;
 
@@ -77,13 +79,12 @@ pub(super) fn day(time: Time) -> i64 {
 /// The point, and the digits behind it, cut and not rounded.
 #[inline]
 fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
-    let mut text = *b".000000000";
-    let mut rest = time.0.rem_euclid(NANOSECONDS) as u32;
-    for digit in text[1..].iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
+    let nanoseconds = time.0.rem_euclid(NANOSECONDS) as u32;
+    out.push(b'.');
+    padded(out, nanoseconds / 1000, 6);
+    if digits > 6 {
+        padded(out, nanoseconds % 1000, 3);
     }
-    out.extend_from_slice(if digits > 6 { &text } else { &text[..7] });
 }
 
 /// The Gregorian date of a day since 1970-01-01. 64-bit nanoseconds reach from 1677 to 2262, so a

@@ -5,17 +5,19 @@
 
 mod fields;
 mod keys;
+mod names;
 mod nodes;
 mod write;
 
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use dissectors::kit::{Finding, Transport};
+use dissectors::kit::{Finding, Payload, Transport};
 
 use self::fields::{Projection, Scratch};
-use self::write::{ip4, string, unsigned};
+use self::write::{ip4, string};
 use crate::report::clock::Clock;
+use crate::report::digits::unsigned;
 use crate::report::view::View;
 use crate::report::{Envelope, Report, frames, put};
 
@@ -36,17 +38,25 @@ impl Json {
         Json { with_tree, ..Json::default() }
     }
 
-    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
-        let payload = m.payload;
-        out.extend_from_slice(b"{\"frame\":");
-        unsigned(out, payload.frame);
-        out.extend_from_slice(b",\"frames\":[");
+    fn frames(&mut self, payload: &Payload<'_>, out: &mut Vec<u8>) {
         frames(payload, &mut self.frames);
         for (index, &frame) in self.frames.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
             unsigned(out, frame);
+        }
+    }
+
+    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
+        let payload = m.payload;
+        out.extend_from_slice(b"{\"frame\":");
+        unsigned(out, payload.frame);
+        out.extend_from_slice(b",\"frames\":[");
+        if payload.pieces.iter().all(|piece| piece.frame == payload.frame) {
+            unsigned(out, payload.frame);
+        } else {
+            self.frames(payload, out);
         }
         out.extend_from_slice(b"],\"time\":\"");
         self.clock.rfc3339(payload.time, m.digits, out);
@@ -78,12 +88,17 @@ impl Report for Json {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
         let flow = self.head(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
-        let mut projection = Projection { view, scratch: &mut self.scratch, out };
+        let line = std::mem::take(out);
+        let mut projection =
+            Projection { view, scratch: &mut self.scratch, out: line, has_beside: false };
         projection.fields();
-        projection.beside();
+        if projection.has_beside {
+            projection.beside();
+        }
         if self.with_tree {
             projection.nodes();
         }
+        *out = projection.out;
         if m.tree.left_out() > 0 {
             out.extend_from_slice(b",\"fields_left_out\":");
             unsigned(out, m.tree.left_out().into());
@@ -101,9 +116,17 @@ impl Report for Json {
 }
 
 fn finding(found: &Finding, out: &mut Vec<u8>) {
-    put(out, format_args!("{{\"rule\":\"{}\",\"slug\":\"{}\"", found.rule.code, found.rule.slug));
-    let (severity, verdict) = (found.severity.name(), found.verdict.name());
-    put(out, format_args!(",\"severity\":\"{severity}\",\"verdict\":\"{verdict}\",\"message\":\""));
+    out.extend_from_slice(b"{\"rule\":\"");
+    put(out, format_args!("{}", found.rule.code));
+    for (key, value) in [
+        ("\",\"slug\":\"", found.rule.slug),
+        ("\",\"severity\":\"", found.severity.name()),
+        ("\",\"verdict\":\"", found.verdict.name()),
+    ] {
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(value.as_bytes());
+    }
+    out.extend_from_slice(b"\",\"message\":\"");
     string(out, found.detail.as_bytes());
     out.extend_from_slice(b"\",\"offset\":");
     unsigned(out, found.span.start.into());

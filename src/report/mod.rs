@@ -13,6 +13,7 @@
 
 pub mod check;
 mod clock;
+mod digits;
 pub mod flows;
 pub mod json;
 pub mod paint;

@@ -28,6 +28,12 @@ impl<'a> View<'a> {
         self.tree.bytes(node, self.payload)
     }
 
+    /// The bytes from a text's first one on, and how many of them are the text.
+    #[inline]
+    pub(super) fn text_and_behind(self, node: &Node) -> (&'a [u8], usize) {
+        self.tree.bytes_and_behind(node, self.payload)
+    }
+
     /// The payload's bytes of a node.
     pub(super) fn bytes(self, node: &Node) -> &'a [u8] {
         let (start, end) = (node.span.start as usize, node.span.end as usize);

@@ -156,7 +156,7 @@ impl Lane {
 
     pub(super) fn has_ended(&mut self, around: &Around, slot: Slot, time: Time) -> bool {
         let idle = around.options.idle;
-        self.table.flow(slot).is_some_and(|flow| time.since(flow.last) > idle)
+        self.table.flow(slot).is_some_and(|flow| time.since(flow.last()) > idle)
     }
 
     fn begin_flow<V: View>(
@@ -175,7 +175,7 @@ impl Lane {
         }
         if let Some(flow) = self.table.flow(slot) {
             flow.number = around.numbers.next(around.moment);
-            flow.began = began;
+            flow.set_began(began);
             flow.state = State::Talk(id.talk());
         }
         slot
@@ -205,7 +205,9 @@ impl Lane {
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
         count_packet(flow, payload);
-        flow.lossy |= payload.lost;
+        if payload.lost {
+            flow.set_lossy();
+        }
         let facts = around.facts(flow, &self.incomplete);
         let State::Talk(talk) = &mut flow.state else { return };
         let roles = flow.roles;
@@ -245,7 +247,7 @@ impl Lane {
     pub(super) fn ask_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
         while let Some((number, slot)) = self.deadlines.due(around.now) {
             if let Some(flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
-                flow.due = None;
+                flow.set_planned(false);
                 self.ask(around, slot, false, view);
             }
         }
@@ -344,10 +346,8 @@ pub(super) fn key(ip: &Ip, ports: [u16; 2], transport: Transport) -> Key {
 }
 
 fn count_packet(flow: &mut Flow, payload: &Payload<'_>) {
-    flow.seen[payload.side.index()] = true;
-    flow.last = flow.last.max(payload.time);
-    flow.packets += payload.pieces.len().max(1) as u64;
-    flow.bytes = flow.bytes.saturating_add(payload.bytes.len() as u64);
+    let packets = payload.pieces.len().max(1) as u64;
+    flow.count(payload.side, payload.time, packets, payload.bytes.len());
 }
 
 #[cfg(test)]

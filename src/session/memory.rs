@@ -46,9 +46,9 @@ impl Deadlines {
     /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
     pub(super) fn plan(&mut self, flow: &mut Flow, slot: Slot, deadline: Option<Time>) {
         if let Some(deadline) = deadline
-            && flow.due.is_none()
+            && !flow.is_planned()
         {
-            flow.due = Some(deadline);
+            flow.set_planned(true);
             self.0.push(Reverse((deadline, flow.number, slot)));
         }
     }

@@ -18,6 +18,9 @@ mod recording;
 mod stream;
 mod view;
 
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
 use dissectors::net_rules::{NET004, NET005, NET008};
 
@@ -121,8 +124,9 @@ pub struct Totals {
     pub unknown_links: u64,
 }
 
-/// The flows that are open when a capture is over.
-pub struct Open(std::vec::IntoIter<(u32, usize, Slot)>);
+/// The flows that are open when a capture is over: of each lane, in the order of their numbers,
+/// those without one behind.
+pub struct Open(Vec<Peekable<IntoIter<(u32, Slot)>>>);
 
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
@@ -237,12 +241,15 @@ impl Session {
         self.around.moment = Moment::END;
         self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
-        Open(self.in_order().into_iter())
+        Open(self.lanes.iter().map(in_order).collect())
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
     pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
-        if let Some((number, at, slot)) = open.0.next() {
+        let heads = open.0.iter_mut().zip(0..).filter_map(|(lane, at)| Some((*lane.peek()?, at)));
+        let next = heads.min_by_key(|&((number, _), at)| (number.wrapping_sub(1), at));
+        if let Some(((number, slot), at)) = next {
+            open.0.get_mut(at).and_then(Iterator::next);
             if let Some(lane) = self.lanes.get_mut(at) {
                 self.around.moment = Moment::end_of(number, self.first + at);
                 lane.end_flow(&mut self.around, slot, view);
@@ -254,16 +261,6 @@ impl Session {
             lane.limits_met(&self.around, self.around.now, view);
         }
         false
-    }
-
-    /// All flows in the order of their numbers, with their lanes; those without one behind.
-    fn in_order(&self) -> Vec<(u32, usize, Slot)> {
-        let mut flows = Vec::with_capacity(self.lanes.iter().map(|lane| lane.table.len()).sum());
-        for (at, lane) in self.lanes.iter().enumerate() {
-            flows.extend(lane.table.iter().map(|(slot, flow)| (flow.number, at, slot)));
-        }
-        flows.sort_unstable_by_key(|&(number, at, slot)| (number.wrapping_sub(1), at, slot));
-        flows
     }
 
     /// What time has decided, before the packet at hand.
@@ -410,6 +407,13 @@ impl Around {
             tunnels: Tunnels::default(),
         }
     }
+}
+
+fn in_order(lane: &Lane) -> Peekable<IntoIter<(u32, Slot)>> {
+    let mut flows = Vec::with_capacity(lane.table.len());
+    flows.extend(lane.table.iter().map(|(slot, flow)| (flow.number, slot)));
+    flows.sort_unstable_by_key(|&(number, slot)| (number.wrapping_sub(1), slot));
+    flows.into_iter().peekable()
 }
 
 /// Stands for the flow of what belongs to none.

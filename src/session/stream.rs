@@ -93,7 +93,7 @@ impl Lane {
                 self.make_room(around, view);
                 let slot = self.table.insert(&key, time);
                 if let Some(flow) = self.table.flow(slot) {
-                    flow.began = segment.flags.syn() && !segment.flags.ack();
+                    flow.set_began(segment.flags.syn() && !segment.flags.ack());
                     flow.state = State::Stream(Box::default());
                 }
                 (slot, Side::First)
@@ -171,10 +171,7 @@ fn is_passed_over(flow: &Flow, segment: &Segment<'_>) -> bool {
 }
 
 fn count(flow: &mut Flow, side: Side, segment: &Segment<'_>, time: Time) {
-    flow.seen[side.index()] = true;
-    flow.last = flow.last.max(time);
-    flow.packets += 1;
-    flow.bytes = flow.bytes.saturating_add(segment.payload.bytes.len() as u64);
+    flow.count(side, time, 1, segment.payload.bytes.len());
 }
 
 /// A segment in as many parts as it was recorded in: one, unless IP fragments carried it.
@@ -253,7 +250,7 @@ impl<V: View> Reader for Reading<'_, V> {
             return;
         }
         if let Kind::Gap { .. } | Kind::Limit { .. } = event.kind {
-            self.flow.lossy = true;
+            self.flow.set_lossy();
         }
         let Some(id) = self.speech.talk.as_ref().map(|talk| talk.id()) else { return };
         let (rule, detail) = match event.kind {
@@ -411,12 +408,7 @@ impl<V: View> Reading<'_, V> {
             });
         }
         self.speech = Speech::default();
-        let flow = &mut *self.flow;
-        (flow.number, flow.messages, flow.findings) = (0, 0, 0);
-        (flow.packets, flow.bytes) = (0, 0);
-        (flow.first, flow.last) = (now, now);
-        (flow.began, flow.lossy, flow.due) = (true, false, None);
-        flow.roles = [None; 2];
+        self.flow.begin_again(now);
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {

@@ -4,6 +4,7 @@
 //! - [`wire`] lays packets and capture files out, byte for byte.
 //! - [`exchange`] turns a readable script of a conversation into packets.
 //! - [`samples`] is the list of sample captures and how each is made.
+//! - [`bulk`] writes captures of millions of packets, to measure by.
 //! - [`traffic`] plays many conversations at once, and records them well or badly.
 //!
 //! This crate writes what the protocols' documents say by their tables and knows nothing of the
@@ -12,6 +13,7 @@
 //! out the same every time. It is a developer's tool: wrong text gets an error, wrong arguments
 //! a panic.
 
+pub mod bulk;
 pub mod bytes;
 pub mod exchange;
 pub mod mutate;

@@ -1,6 +1,7 @@
 //! `cargo run -p xtask -- COMMAND`: what developers run beside `cargo`.
 
 mod attack;
+mod bench;
 mod dist;
 mod fuzz;
 mod licenses;
@@ -21,6 +22,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   docs [--check]       the same for docs/rules.md, which gamewire itself writes
   fuzz [--seconds N] [--jobs N] [TARGET...]
                        builds the fuzz targets and runs each for N seconds (10)
+  bench [OPTION...]    measures the release and other programs on large captures, and writes the
+                       tables of docs/performance.md; bench --help has the options
   mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
   exhaust              runs the release on captures made to exhaust it, within 64 MiB
   licenses             holds all dependencies against deny.toml, offline
@@ -70,6 +73,7 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             Ok(ExitCode::FAILURE)
         }
         ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
+        ["bench", arguments @ ..] => bench::run(&root, arguments, &mut out),
         ["mutate"] => attack::mutate(&root, 1000, &mut out),
         ["mutate", "--count", count] => match count.parse() {
             Ok(count) => attack::mutate(&root, count, &mut out),

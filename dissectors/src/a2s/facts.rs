@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use crate::kit::{Evidence, Mark, Read};
+use crate::kit::{Evidence, Mark, Read, ShortMark};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub(super) enum Standing {
 /// A request that waits for its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
-    pub(super) mark: Mark,
+    pub(super) mark: ShortMark,
     pub(super) challenge: i32,
     pub(super) request: Request,
     pub(super) standing: Standing,

@@ -1,6 +1,5 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
-use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
@@ -15,13 +14,15 @@ use crate::kit::{
 /// Whole answers of a flow that late copies are told by.
 const MOST_DONE: usize = 8;
 
-/// What split answers a flow has.
+/// What split answers a flow has. Few have any at a time, many have had some: an empty list holds
+/// no memory, and a place in one little.
 #[derive(Default)]
 pub(super) struct Parts {
     /// Those that are not whole yet.
-    sets: Vec<Set>,
-    /// The last that were.
-    done: VecDeque<Done>,
+    #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
+    sets: Vec<Box<Set>>,
+    /// The last that were, the latest behind.
+    done: Vec<Done>,
     /// When one was last given up for want of room.
     spilled: Option<Time>,
 }
@@ -32,7 +33,7 @@ struct Done {
     id: u32,
     layout: Layout,
     /// The numbers of its packets, and the hashes of their bytes.
-    hashes: Vec<(u8, u64)>,
+    hashes: Box<[(u8, u64)]>,
 }
 
 impl Parts {
@@ -46,8 +47,13 @@ impl Parts {
         self.sets.iter().map(|set| set.due).min()
     }
 
-    fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Set> {
-        self.sets.iter().position(which).map(|at| self.sets.remove(at))
+    fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
+        let at = self.sets.iter().position(|set| which(set))?;
+        let set = self.sets.remove(at);
+        if self.sets.is_empty() {
+            self.sets = Vec::new();
+        }
+        Some(set)
     }
 
     /// Whether all its packets are copies of one answer's that was whole before.
@@ -107,14 +113,14 @@ pub(super) fn message<S: Sink>(
                 cx.budget.meet(Limit::Unfinished);
                 spill(cx, oldest, payload, sink);
             }
-            Set::new(side, id, cx.talk.was_asked(side))
+            Box::new(Set::new(side, id, cx.talk.was_asked(side)))
         }
     };
     add(cx, set, payload, sink);
 }
 
 /// Adds a packet to its set, and hands on what became of it.
-fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, sink: &mut S) {
+fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<'_>, sink: &mut S) {
     let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
     match set.add(payload, timeout, most, cx.budget) {
         Added::Full => {
@@ -130,7 +136,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Set, payload: &Payload<'_>, 
 }
 
 /// An answer is given up for want of room, before the packet at hand is told of.
-fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, payload: &Payload<'_>, sink: &mut S) {
+fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_>, sink: &mut S) {
     cx.talk.parts().spilled = Some(payload.time);
     give_up(cx, set, payload.time, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
@@ -152,7 +158,7 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
 /// The packets make a whole.
 fn whole<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    set: Set,
+    set: Box<Set>,
     layout: Layout,
     reason: Reason,
     last: &Payload<'_>,
@@ -181,9 +187,10 @@ fn whole<S: Sink>(
     });
     let done = Done { side: set.side, id: set.id, layout, hashes: hashes.collect() };
     if parts.done.len() >= MOST_DONE {
-        parts.done.pop_front();
+        parts.done.remove(0);
     }
-    parts.done.push_back(done);
+    parts.done.reserve_exact(1);
+    parts.done.push(done);
 
     let payload = Payload {
         bytes: &joined.buffer.bytes,
@@ -290,7 +297,7 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
 }
 
 /// The rest of an answer did not come: each of its packets is a message of its own.
-fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Set, now: Time, sink: &mut S) {
+fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &mut S) {
     let layout = set.likeliest(cx.talk.layout());
     let (timeout, first) = (cx.settings.answer_timeout, set.parts().first());
     // Packets that there was no room for may have been this answer's.

@@ -11,7 +11,9 @@ use super::layout::{Layout, SINGLE, SPLIT};
 use super::parts::{self, Parts};
 use super::waiting::Waiting;
 use super::{A2s, rules};
-use crate::kit::{self, Context, Evidence, Limit, Payload, Read, Recent, Side, Sink, Span, Time};
+use crate::kit::{
+    self, Context, Evidence, Host, Limit, Payload, Read, Recent, Side, Sink, Socket, Span, Time,
+};
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -129,17 +131,17 @@ impl Talk {
 
     /// Whether somebody waits for an answer from this side, or nobody was ever seen to ask.
     pub(super) fn awaits(&self, from: Side) -> bool {
-        !self.was_asked(from) || self.waiting().any(|asked| asked.mark.side != from)
+        !self.was_asked(from) || self.waiting().any(|asked| asked.mark.get().side != from)
     }
 
     fn take(&mut self, at: usize) -> Option<Asked> {
         let more = self.more.as_mut().map(|more| &mut more.waiting);
         match (at, more) {
             (0, more) => {
-                let next = more.filter(|more| !more.is_empty()).map(|more| more.remove(0));
+                let next = more.filter(|more| !more.is_empty()).map(|more| remove(more, 0));
                 std::mem::replace(&mut self.asked, next)
             }
-            (at, Some(more)) if at <= more.len() => Some(more.remove(at - 1)),
+            (at, Some(more)) if at <= more.len() => Some(remove(more, at - 1)),
             _ => None,
         }
     }
@@ -148,10 +150,10 @@ impl Talk {
     /// the latest.
     fn answered(&mut self, answer: Answer, from: Side, now: Time, timeout: i64) -> Option<Asked> {
         let fits = |(at, asked): (usize, &Asked)| {
-            if asked.mark.side == from {
+            if asked.mark.get().side == from {
                 return None;
             }
-            let late = now.since(asked.mark.time) >= timeout;
+            let late = now.since(asked.mark.get().time) >= timeout;
             let place = if late { usize::MAX - at } else { at };
             answer.fits(asked).map(|fit| ((late, fit, place), at))
         };
@@ -161,9 +163,9 @@ impl Talk {
 
     /// Takes the oldest request that is not overdue, whatever it asked for.
     fn answered_wrongly(&mut self, from: Side, now: Time, timeout: i64) -> Option<Asked> {
-        let at = self
-            .waiting()
-            .position(|asked| asked.mark.side != from && now.since(asked.mark.time) < timeout)?;
+        let at = self.waiting().position(|asked| {
+            asked.mark.get().side != from && now.since(asked.mark.get().time) < timeout
+        })?;
         self.take(at)
     }
 
@@ -204,8 +206,8 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
             cx.talk.flags |= FORCED;
         }
         let due = cx.talk.waiting().any(|asked| {
-            asked.mark.side != payload.side
-                && payload.time.since(asked.mark.time) < cx.settings.answer_timeout
+            asked.mark.get().side != payload.side
+                && payload.time.since(asked.mark.get().time) < cx.settings.answer_timeout
         });
         if !due && !cx.talk.has(FORCED) {
             return;
@@ -249,7 +251,7 @@ fn ask<S: Sink>(
     rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark }, KIND, sink);
     let ignored = matches!(request, Request::Challenge | Request::Ping);
     let asked = Asked {
-        mark,
+        mark: mark.into(),
         challenge: said.challenge.map_or(-1, |challenge| challenge.value),
         request,
         standing,
@@ -279,8 +281,17 @@ fn standing(
 }
 
 /// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
-fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (IpAddr, SocketAddr, i32) {
-    (client, server, challenge)
+fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
+    (Host(client), Socket(server), challenge)
+}
+
+/// Takes a request out of a list, which holds no memory when it is empty.
+fn remove(waiting: &mut Vec<Asked>, at: usize) -> Asked {
+    let asked = waiting.remove(at);
+    if waiting.is_empty() {
+        *waiting = Vec::new();
+    }
+    asked
 }
 
 /// One more request waits; with too many, the oldest is given up.
@@ -416,19 +427,19 @@ fn unexpected<S: Sink>(
 /// Gives the oldest request up.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.talk.take(0) else { return };
-    let server = asked.mark.side.other();
+    let server = asked.mark.get().side.other();
     let [client_end, server_end] = match server {
         Side::First => [cx.flow.ends[1], cx.flow.ends[0]],
         Side::Second => cx.flow.ends,
     };
-    let frame = asked.mark.frame;
+    let frame = asked.mark.get().frame;
     if !asked.owed || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame) {
         return;
     }
     let evidence = Evidence {
         began: cx.flow.began,
         asked_party_seen: cx.flow.seen[server.index()],
-        waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
+        waited: now.since(asked.mark.get().time) >= cx.settings.answer_timeout,
         ..Evidence::default()
     };
     rules::exchange(&Fact::Overdue { asked: &asked, evidence }, KIND, sink);
@@ -438,10 +449,10 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
 /// way, and while nothing of the asked party is in the capture: it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = &cx.talk.asked {
-        let server = asked.mark.side.other();
+        let server = asked.mark.get().side.other();
         let seen = cx.flow.seen[server.index()];
         let coming = cx.talk.parts_so_far().is_some_and(|parts| parts.is_coming(server));
-        let overdue = now.since(asked.mark.time) >= cx.settings.answer_timeout;
+        let overdue = now.since(asked.mark.get().time) >= cx.settings.answer_timeout;
         if !end && (!overdue || asked.owed && (!seen || coming)) {
             return;
         }

@@ -252,7 +252,7 @@ fn answers<S: Sink>(
     };
     rules::asked_for(true, "", sink);
     rules::timestamp_echo(asked.timestamp, timestamp, sink);
-    rules::answered(true, Evidence::default(), &asked.mark, sink);
+    rules::answered(true, Evidence::default(), &asked.mark.get(), sink);
     match asked.verified {
         Some(true) => rules::right_challenge_answered(sink),
         Some(false) => rules::wrong_challenge_answered(sink),
@@ -265,11 +265,12 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     if asked.answers > 0 {
         return;
     }
-    let evidence = evidence(cx, asked.mark.side.other().index(), asked.mark.time, now, asked.lost);
+    let evidence =
+        evidence(cx, asked.mark.get().side.other().index(), asked.mark.get().time, now, asked.lost);
     if asked.owed {
-        rules::answered(false, evidence, &asked.mark, sink);
+        rules::answered(false, evidence, &asked.mark.get(), sink);
     } else if asked.verified == Some(false) && evidence.waited {
-        rules::wrong_challenge_refused(&asked.mark, sink);
+        rules::wrong_challenge_refused(&asked.mark.get(), sink);
     }
 }
 

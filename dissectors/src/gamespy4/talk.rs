@@ -3,7 +3,7 @@
 //! rules.
 
 use super::decode::{Form, Header, Kind, Request};
-use crate::kit::{Budget, Buffer, Limits, Mark, Payload, Side, Time};
+use crate::kit::{Budget, Buffer, Limits, Mark, Payload, ShortMark, Side, Time};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(super) struct Asked {
     pub(super) form: Form,
     pub(super) timestamp: u32,
     /// The latest repetition.
-    pub(super) mark: Mark,
+    pub(super) mark: ShortMark,
     /// How often it was sent.
     times: u8,
     /// How often it was answered.
@@ -167,7 +167,7 @@ impl Talk {
             kind: said.kind,
             form: said.form,
             timestamp,
-            mark: payload.mark(),
+            mark: payload.mark().into(),
             times: 1,
             answers: 0,
             owed: said.sound && verified != Some(false),
@@ -307,7 +307,7 @@ impl Talk {
     /// A request for the answer with this timestamp was sent, or repeated, after `time`.
     pub(super) fn asked_since(&mut self, timestamp: u32, time: Time) -> bool {
         let is = |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, timestamp);
-        self.find(is).is_some_and(|asked| asked.mark.time > time)
+        self.find(is).is_some_and(|asked| asked.mark.get().time > time)
     }
 
     /// Whether packets of the answer with this timestamp wait for the rest.

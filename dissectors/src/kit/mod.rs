@@ -9,6 +9,7 @@ mod hash;
 mod judge;
 #[cfg(test)]
 pub(crate) mod lab;
+mod mark;
 mod pairs;
 mod parts;
 mod protocol;
@@ -23,13 +24,15 @@ mod tree;
 pub use fact::{Fact, Seen};
 pub(crate) use field::LONGEST;
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
+pub(crate) use hash::{Host, Socket};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
+pub use mark::{Mark, ShortMark};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
-    Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Mark, Message,
-    Payload, Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread,
+    Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message, Payload,
+    Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread,
 };
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};

@@ -89,27 +89,6 @@ pub struct Payload<'a> {
     pub lost: bool,
 }
 
-/// What can be said of one side's message later, when its answer fails to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The packet.
-    pub frame: u64,
-    /// Its time.
-    pub time: Time,
-    /// The message's length in bytes.
-    pub length: u32,
-    /// Who sent it.
-    pub side: Side,
-}
-
-impl Payload<'_> {
-    /// A note of this message for later.
-    pub fn mark(&self) -> Mark {
-        let length = self.bytes.len().min(u32::MAX as usize) as u32;
-        Mark { frame: self.frame, time: self.time, length, side: self.side }
-    }
-}
-
 /// One kind of message.
 pub struct Message {
     /// The name scripts use.

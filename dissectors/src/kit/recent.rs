@@ -25,6 +25,9 @@ impl Recent {
 
     /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
+        if self.young.is_empty() {
+            return Some(false);
+        }
         let hash = self.seed.hash_one(fact);
         if self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);

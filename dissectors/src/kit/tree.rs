@@ -113,10 +113,17 @@ impl Tree {
 
     /// The bytes of a text, without its terminator.
     pub fn bytes<'a>(&'a self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
+        let (from, length) = self.bytes_and_behind(node, payload);
+        from.get(..length).unwrap_or_default()
+    }
+
+    /// The bytes from a text's first one on, which go on behind it, and how many of them are the
+    /// text: for who reads several bytes at once.
+    #[inline]
+    pub fn bytes_and_behind<'a>(&'a self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize) {
         let text = Text::of(node.value);
         let from = if text.stored { self.store.as_slice() } else { payload };
-        let (start, length) = (text.start as usize, text.length as usize);
-        from.get(start..start.saturating_add(length)).unwrap_or_default()
+        (from.get(text.start as usize..).unwrap_or_default(), text.length as usize)
     }
 
     /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.
@@ -160,16 +167,24 @@ impl Tree {
         Some((self.bytes(key, payload), value))
     }
 
+    #[inline(always)]
     fn push(&mut self, field: &'static Field, span: Span, value: u64) {
         let depth = self.open.len() as u32;
         self.nodes.push(Node { field, span, value, kids: 0, depth });
     }
 
     /// Whether one more field fits; the bytes of one that does not go to the last leaf.
+    #[inline(always)]
     fn full(&mut self, span: Span) -> bool {
-        if self.nodes.len() < self.most {
-            return false;
+        let full = self.nodes.len() >= self.most;
+        if full {
+            self.leave_out(span);
         }
+        full
+    }
+
+    #[cold]
+    fn leave_out(&mut self, span: Span) {
         if self.left_out == 0 {
             self.push(Field::UNPARSED, span, 0);
         }
@@ -177,7 +192,6 @@ impl Tree {
         if let Some(last) = self.nodes.last_mut() {
             last.span.end = last.span.end.max(span.end);
         }
-        true
     }
 }
 
@@ -210,8 +224,9 @@ impl Sink for Tree {
             self.flat = self.flat.saturating_add(1);
             return;
         }
-        self.push(field, Span { start, end: start }, value);
-        self.open.push(self.nodes.len() as u32 - 1);
+        self.open.push(self.nodes.len() as u32);
+        let depth = self.open.len() as u32 - 1;
+        self.nodes.push(Node { field, span: Span { start, end: start }, value, kids: 0, depth });
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
-use crate::kit::{Budget, Limit, Map, Mark, Side, Time};
+use crate::kit::{Budget, Limit, Map, Mark, ShortMark, Side, Time};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -11,7 +11,7 @@ use super::endpoint::{Endpoint, ZERO};
 /// What is remembered of a query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
-    pub(super) mark: Mark,
+    pub(super) mark: ShortMark,
     /// The key that Xash3D's master is to repeat.
     pub(super) key: Option<u32>,
     /// Tells apart what is asked for: region and filter.
@@ -105,11 +105,11 @@ impl Listing {
             return (Asked::First { elsewhere: false }, None);
         };
         let same = before.seed == query.seed && before.question == query.question;
-        let pause = query.mark.time.since(before.mark.time);
+        let pause = query.mark.get().time.since(before.mark.get().time);
         let waits = !self.answered && before.owed;
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
             let given_up =
-                if waits && pause >= timeout { self.wait(before.mark, most) } else { None };
+                if waits && pause >= timeout { self.wait(before.mark.get(), most) } else { None };
             // The client waits since it first asked.
             if !waits || pause >= timeout {
                 self.query = Some(query);
@@ -118,7 +118,7 @@ impl Listing {
             self.retried = true;
             return (Asked::Again, given_up);
         }
-        let given_up = if waits { self.wait(before.mark, most) } else { None };
+        let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
         self.query = Some(query);
         self.answered = false;
         self.retried = false;
@@ -157,7 +157,7 @@ impl Listing {
     }
 
     fn answers(&mut self, side: Side, time: Time, timeout: i64) -> Answers {
-        let Some(query) = self.query.filter(|query| query.mark.side != side) else {
+        let Some(query) = self.query.filter(|query| query.mark.get().side != side) else {
             return Answers::Nothing;
         };
         if !self.answered {
@@ -193,7 +193,7 @@ impl Listing {
     /// What still waits for its answer.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = Mark> + '_ {
         let latest = self.query.filter(|query| !self.answered && query.owed);
-        self.waiting.iter().copied().chain(latest.map(|query| query.mark))
+        self.waiting.iter().copied().chain(latest.map(|query| query.mark.get()))
     }
 
     /// Gives memory back.

@@ -1,14 +1,14 @@
 //! How one game server stands with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
-use crate::kit::{Mark, Side, Time};
+use crate::kit::{Mark, ShortMark, Side, Time};
 
 use super::info::{Engine, Info};
 
 /// What is remembered of a join.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Join {
-    pub(super) mark: Mark,
+    pub(super) mark: ShortMark,
     /// What Xash3D's servers send along.
     pub(super) server_challenge: Option<u32>,
     /// An answer is owed: the join is whole.
@@ -106,7 +106,7 @@ impl Registration {
 
     /// Takes a join; at most `most` wait for an answer.
     pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
-        let now = join.mark.time;
+        let now = join.mark.get().time;
         let mut joined = Joined { after_quit: self.quit, ..Joined::default() };
         if self.quit {
             self.quit = false;
@@ -128,7 +128,7 @@ impl Registration {
             Some(waiting) if now.since(waiting.time) < timeout => {}
             waiting => {
                 joined.given_up = waiting.and_then(|waiting| self.wait(waiting, most));
-                self.join = join.owed.then_some(join.mark);
+                self.join = join.owed.then_some(join.mark.get());
             }
         }
         joined

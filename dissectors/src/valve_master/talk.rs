@@ -119,7 +119,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         Said::Reply(said) => reply(cx, payload, &said, sink),
         Said::Join { server_challenge, sound } => {
             let owed = sound && !payload.lost;
-            join(cx, payload, Join { mark: payload.mark(), server_challenge, owed }, sink);
+            join(cx, payload, Join { mark: payload.mark().into(), server_challenge, owed }, sink);
         }
         Said::Challenge { value } => challenge(cx, payload, value, sink),
         Said::Info(said) => info(cx, payload, &said, sink),
@@ -131,7 +131,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 
 fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'_>, sink: &mut S) {
     let query = Query {
-        mark: payload.mark(),
+        mark: payload.mark().into(),
         key: said.key,
         question: Query::question(said.region, said.filter),
         seed: said.seed,
@@ -264,10 +264,10 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     }
     match std::mem::take(&mut cx.talk.0) {
         State::Query(query) => {
-            unanswered(cx, Owed::Query, query.owed.then_some(query.mark), now, sink);
+            unanswered(cx, Owed::Query, query.owed.then_some(query.mark.get()), now, sink);
         }
         State::Join(join) => {
-            unanswered(cx, Owed::Join, join.owed.then_some(join.mark), now, sink);
+            unanswered(cx, Owed::Join, join.owed.then_some(join.mark.get()), now, sink);
         }
         State::Long(Long { listing, registration }) => {
             if let Some(mut listing) = listing {
@@ -313,6 +313,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+        assert!(size_of::<Talk>() <= 40, "{}", size_of::<Talk>());
     }
 }

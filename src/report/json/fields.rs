@@ -1,9 +1,13 @@
 //! From the tree to `fields`: objects, arrays and scalars, by the kind of each field.
 
+use std::net::SocketAddrV6;
+
 use dissectors::kit::{Field, Kind, Node, Place};
 
-use super::keys::{Keys, Member, mask};
-use super::write::{character, float, hex, ip4, signed, string, unsigned};
+use super::keys::{Keys, Member};
+use super::names::{Names, is_quoted};
+use super::write::{beginning, character, float, hex, ip4, signed, string};
+use crate::report::digits::unsigned;
 use crate::report::put;
 use crate::report::view::{View, endpoint};
 
@@ -28,8 +32,12 @@ const ENVELOPE: [&str; 14] = [
 /// What is reused from message to message.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// The names written so far, in the objects that are open.
-    names: Vec<&'static str>,
+    /// Names as they are written.
+    names: Names,
+    /// The objects and lists round the one at hand.
+    around: Vec<Open>,
+    /// The names of the fields beside the pairs at hand.
+    taken: Vec<&'static str>,
     /// The pairs of the object at hand.
     keys: Keys,
 }
@@ -38,76 +46,183 @@ pub(super) struct Scratch {
 pub(super) struct Projection<'a> {
     pub(super) view: View<'a>,
     pub(super) scratch: &'a mut Scratch,
-    pub(super) out: &'a mut Vec<u8>,
+    /// The line: owned, so that its length is at hand and not behind another reference.
+    pub(super) out: Vec<u8>,
+    /// A field was seen that stands beside `fields`.
+    pub(super) has_beside: bool,
+}
+
+/// An object or a list that is being written.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Its node; none for `fields` itself.
+    at: Option<u32>,
+    /// One behind the last node below it.
+    end: u32,
+    /// Where it begins in the line.
+    start: usize,
+    /// Its values have no names.
+    is_list: bool,
+    /// The places of the fields that it shows.
+    shown: Shown,
+    /// The masks of the names written so far.
+    seen: u64,
+    /// Pairs are among its members.
+    has_pairs: bool,
+}
+
+impl Open {
+    fn node(&self) -> Option<usize> {
+        self.at.map(|at| at as usize)
+    }
+}
+
+/// Which fields are shown, by their place.
+#[derive(Clone, Copy)]
+struct Shown(u8);
+
+impl Shown {
+    const FIELDS: Shown = Shown(1 << Place::Fields as u8);
+    const UNLESS_FRAMING: Shown = Shown(Shown::FIELDS.0 | 1 << Place::Beside as u8);
+
+    #[inline]
+    fn has(self, field: &Field) -> bool {
+        self.0 >> field.place as u8 & 1 == 1
+    }
 }
 
 impl Projection<'_> {
     /// `,"fields":{...}`
     pub(super) fn fields(&mut self) {
         self.out.extend_from_slice(b",\"fields\":");
-        self.object(None, |field| field.place == Place::Fields);
+        self.all_below(None, false);
     }
 
     /// `,"split":{...}`: what stands beside `fields`, under its own name.
+    #[inline(never)]
     pub(super) fn beside(&mut self) {
-        self.scratch.names.extend(ENVELOPE);
-        self.members(None, |field| field.place == Place::Beside && field.kind != Kind::Pair, 0);
+        let view = self.view;
+        let is_beside = |field: &Field| field.place == Place::Beside && field.kind != Kind::Pair;
+        for (at, node) in view.children(None).filter(|(_, node)| is_beside(node.field)) {
+            let name = node.field.name;
+            let before = view.children(None).take_while(|&(before, _)| before < at);
+            let mut names = before.map(|(_, n)| n.field).filter(|field| is_beside(field));
+            if ENVELOPE.contains(&name) || names.any(|field| field.name == name) {
+                debug_assert!(false, "two keys of a line are named {name}");
+                continue;
+            }
+            self.scratch.names.of(node.field).write(node.field, &mut self.out);
+            self.inside(at, node);
+        }
     }
 
-    fn object(&mut self, at: Option<usize>, takes: fn(&Field) -> bool) {
-        self.out.push(b'{');
-        self.members(at, takes, self.scratch.names.len());
-        self.out.push(b'}');
+    /// An object or a list, with all that is in it.
+    ///
+    /// A comma stands in front of each member, and the first one becomes the bracket. Of two fields
+    /// with one name the first counts: no dissector declares such fields. Of two pairs with one key
+    /// the last counts, and a pair never takes the name of a field.
+    fn all_below(&mut self, at: Option<(usize, &Node)>, is_list: bool) {
+        let view = self.view;
+        let nodes = view.tree.nodes();
+        let around = self.scratch.around.len();
+        let mut next = at.map_or(0, |(at, _)| at + 1);
+        let mut open = self.open(at, is_list);
+        loop {
+            let Some(node) = nodes.get(next).filter(|_| next < open.end as usize) else {
+                if open.has_pairs {
+                    self.pairs(open);
+                }
+                self.enclose(&open);
+                if self.scratch.around.len() <= around {
+                    return;
+                }
+                let Some(outer) = self.scratch.around.pop() else { return };
+                open = outer;
+                continue;
+            };
+            let (here, field) = (next, node.field);
+            next = here + 1 + node.kids as usize;
+            if !open.shown.has(field) {
+                self.has_beside |= field.place == Place::Beside;
+                continue;
+            }
+            if open.is_list {
+                self.out.push(b',');
+                if is_quoted(field.kind) {
+                    self.out.push(b'"');
+                }
+            } else if field.kind == Kind::Pair {
+                open.has_pairs = true;
+                continue;
+            } else {
+                let name = self.scratch.names.of(field);
+                if open.seen & name.mask != 0 && is_repeated(view, &open, here, field) {
+                    continue;
+                }
+                open.seen |= name.mask;
+                if field.kind == Kind::Text {
+                    let (from, length) = view.text_and_behind(node);
+                    name.write_with(field, from, length, &mut self.out);
+                    continue;
+                }
+                name.write(field, &mut self.out);
+            }
+            match field.kind {
+                Kind::Group | Kind::Map | Kind::List => {
+                    self.scratch.around.push(open);
+                    open = self.open(Some((here, node)), field.kind == Kind::List);
+                    next = here + 1;
+                }
+                _ => self.inside(here, node),
+            }
+        }
     }
 
-    /// The nodes below `at` as members of an object, whose names so far stand from `base` on. Of
-    /// two fields with one name the first counts: no dissector declares such fields. Of two pairs
-    /// with one key the last counts, and a pair never takes the name of a field.
-    fn members(&mut self, at: Option<usize>, takes: fn(&Field) -> bool, base: usize) {
-        let mut seen = if self.scratch.names.len() > base { u64::MAX } else { 0 };
-        let mut has_pairs = false;
-        for (at, node) in self.view.children(at) {
-            let field = node.field;
-            if !takes(field) {
-                continue;
+    /// The object or list at this node; `fields` for none.
+    #[inline]
+    fn open(&self, at: Option<(usize, &Node)>, is_list: bool) -> Open {
+        let (at, end, shown) = match at {
+            None => (None, self.view.tree.nodes().len() as u32, Shown::FIELDS),
+            Some((at, node)) => {
+                let at = at as u32;
+                (Some(at), at.saturating_add(1 + node.kids), Shown::UNLESS_FRAMING)
             }
-            if field.kind == Kind::Pair {
-                has_pairs = true;
-                continue;
-            }
-            let name = field.name.as_bytes();
-            if seen & mask(name) != 0 && is_one_of(&self.scratch.names, base, name) {
-                debug_assert!(false, "two fields of one object are named {}", field.name);
-                continue;
-            }
-            seen |= mask(name);
-            self.scratch.names.push(field.name);
-            self.key(field.name);
-            self.value(at, node);
+        };
+        Open { at, end, start: self.out.len(), is_list, shown, seen: 0, has_pairs: false }
+    }
+
+    #[inline]
+    fn enclose(&mut self, open: &Open) {
+        let brackets = if open.is_list { [b'[', b']'] } else { [b'{', b'}'] };
+        match self.out.get_mut(open.start) {
+            Some(comma) => *comma = brackets[0],
+            None => self.out.push(brackets[0]),
         }
-        if has_pairs {
-            self.pairs(at, takes, base);
-        }
-        self.scratch.names.truncate(base);
+        self.out.push(brackets[1]);
     }
 
     /// The members whose keys come from the wire.
-    fn pairs(&mut self, at: Option<usize>, takes: fn(&Field) -> bool, base: usize) {
+    #[inline(never)]
+    fn pairs(&mut self, open: Open) {
         let view = self.view;
         let mut keys = std::mem::take(&mut self.scratch.keys);
-        for (at, node) in self.view.children(at) {
+        let (base, all) = (self.scratch.taken.len(), view.children(open.node()));
+        let shown = all.map(|(_, node)| node.field).filter(|field| open.shown.has(field));
+        let names = shown.filter(|field| field.kind != Kind::Pair).map(|field| field.name);
+        self.scratch.taken.extend(names);
+        for (at, node) in view.children(open.node()) {
             if node.field.kind == Kind::Pair
-                && takes(node.field)
-                && let Some((key, value)) = self.view.pair(at)
+                && open.shown.has(node.field)
+                && let Some((key, value)) = view.pair(at)
             {
                 let underscores = self.underscores(base, view.text_at(key));
                 keys.insert(Member { key, value, underscores }, |at| view.text_at(at));
             }
         }
+        self.scratch.taken.truncate(base);
         for member in keys.members() {
-            self.comma();
-            self.out.push(b'"');
-            string(self.out, view.text_at(member.key));
+            self.out.extend_from_slice(b",\"");
+            string(&mut self.out, view.text_at(member.key));
             self.out.resize(self.out.len() + member.underscores, b'_');
             self.out.extend_from_slice(b"\":");
             self.pair_value(member.value);
@@ -118,12 +233,12 @@ impl Projection<'_> {
 
     /// How many underscores tell a key from the names of the object's fields.
     fn underscores(&self, base: usize, key: &[u8]) -> usize {
-        if !is_one_of(&self.scratch.names, base, key) {
+        if !is_one_of(&self.scratch.taken, base, key) {
             return 0;
         }
         let mut key = key.to_vec();
         let length = key.len();
-        while is_one_of(&self.scratch.names, base, &key) {
+        while is_one_of(&self.scratch.taken, base, &key) {
             key.push(b'_');
         }
         key.len() - length
@@ -136,82 +251,80 @@ impl Projection<'_> {
         }
     }
 
-    fn array(&mut self, at: usize) {
-        self.out.push(b'[');
-        for (at, node) in self.view.children(Some(at)) {
-            if node.field.place != Place::Framing {
-                self.comma();
-                self.value(at, node);
-            }
-        }
-        self.out.push(b']');
-    }
-
     /// The value of a node as its kind says.
+    #[inline]
     pub(super) fn value(&mut self, at: usize, node: &Node) {
-        let out = &mut *self.out;
+        if is_quoted(node.field.kind) {
+            self.out.push(b'"');
+        }
+        self.inside(at, node);
+    }
+
+    /// The value of a node, behind the quote that opens it if it is a string.
+    #[inline(never)]
+    fn inside(&mut self, at: usize, node: &Node) {
+        let (view, out) = (self.view, &mut self.out);
         match node.field.kind {
-            Kind::Unsigned => unsigned(out, node.value),
-            Kind::Signed => signed(out, node.value as i64),
-            Kind::Float => float(out, f32::from_bits(node.value as u32)),
-            Kind::Flag if node.value == 0 => out.extend_from_slice(b"false"),
-            Kind::Flag => out.extend_from_slice(b"true"),
-            Kind::List => self.array(at),
-            Kind::Group | Kind::Map => self.object(Some(at), |field| field.place != Place::Framing),
-            Kind::Pair => {
-                self.out.push(b'{');
-                if let Some((key, value)) = self.view.pair(at) {
-                    self.out.push(b'"');
-                    string(self.out, self.view.text_at(key));
-                    self.out.extend_from_slice(b"\":");
-                    self.pair_value(value);
-                }
-                self.out.push(b'}');
-            }
-            Kind::Endpoint6 => match self.view.endpoint6(node) {
-                Some(endpoint) => put(out, format_args!("\"{endpoint}\"")),
-                None => out.extend_from_slice(b"null"),
+            Kind::Text => return text(view, node, out),
+            Kind::Unsigned => return unsigned(out, node.value),
+            Kind::Signed => return signed(out, node.value as i64),
+            Kind::Float => return float(out, f32::from_bits(node.value as u32)),
+            Kind::Flag if node.value == 0 => return out.extend_from_slice(b"false"),
+            Kind::Flag => return out.extend_from_slice(b"true"),
+            Kind::List => return self.all_below(Some((at, node)), true),
+            Kind::Group | Kind::Map => return self.all_below(Some((at, node)), false),
+            Kind::Pair => return self.pair(at),
+            Kind::Endpoint6 => return endpoint6(view.endpoint6(node), out),
+            Kind::Id => unsigned(out, node.value),
+            Kind::Char => character(out, char::from(node.value as u8)),
+            Kind::Bytes => hex(out, view.bytes(node)),
+            Kind::Endpoint => ip4(out, endpoint(node.value)),
+            Kind::Name => match view.meaning(at) {
+                Some(meaning) => string(out, meaning.as_bytes()),
+                None => unsigned(out, node.value),
             },
-            Kind::Id | Kind::Char | Kind::Name | Kind::Text | Kind::Bytes | Kind::Endpoint => {
-                out.push(b'"');
-                quoted(self.view, at, node, out);
-                out.push(b'"');
-            }
         }
+        out.push(b'"');
     }
 
-    /// `,"name":`, without the comma behind the opening brace.
-    #[inline]
-    pub(super) fn key(&mut self, name: &'static str) {
-        self.comma();
-        self.out.push(b'"');
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.extend_from_slice(b"\":");
-    }
-
-    #[inline]
-    pub(super) fn comma(&mut self) {
-        if !matches!(self.out.last(), Some(b'{' | b'[')) {
-            self.out.push(b',');
+    /// A pair that is no member: an object of its own.
+    fn pair(&mut self, at: usize) {
+        self.out.push(b'{');
+        if let Some((key, value)) = self.view.pair(at) {
+            self.out.push(b'"');
+            string(&mut self.out, self.view.text_at(key));
+            self.out.extend_from_slice(b"\":");
+            self.pair_value(value);
         }
+        self.out.push(b'}');
     }
+}
+
+fn endpoint6(endpoint: Option<SocketAddrV6>, out: &mut Vec<u8>) {
+    match endpoint {
+        Some(endpoint) => put(out, format_args!("\"{endpoint}\"")),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// A text and the quote behind it.
+fn text(view: View<'_>, node: &Node, out: &mut Vec<u8>) {
+    let (from, length) = view.text_and_behind(node);
+    beginning(out, from, length);
+    out.push(b'"');
+}
+
+/// Whether a field in front of node `here` has its name. The first one that has ends the search.
+#[inline(never)]
+fn is_repeated(view: View<'_>, open: &Open, here: usize, field: &Field) -> bool {
+    let before =
+        view.children(open.node()).take_while(|&(at, _)| at < here).map(|(_, node)| node.field);
+    let mut shown = before.filter(|field| open.shown.has(field) && field.kind != Kind::Pair);
+    let is_repeated = shown.any(|before| before.name == field.name);
+    debug_assert!(!is_repeated, "two fields of one object are named {}", field.name);
+    is_repeated
 }
 
 fn is_one_of(names: &[&str], base: usize, key: &[u8]) -> bool {
     names.iter().skip(base).any(|name| name.as_bytes() == key)
-}
-
-/// The inside of the string that a node's value is.
-fn quoted(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
-    match node.field.kind {
-        Kind::Char => character(out, char::from(node.value as u8)),
-        Kind::Text => string(out, view.text(node)),
-        Kind::Bytes => hex(out, view.bytes(node)),
-        Kind::Endpoint => ip4(out, endpoint(node.value)),
-        Kind::Name => match view.meaning(at) {
-            Some(meaning) => string(out, meaning.as_bytes()),
-            None => unsigned(out, node.value),
-        },
-        _ => unsigned(out, node.value),
-    }
 }

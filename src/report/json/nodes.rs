@@ -3,7 +3,8 @@
 use dissectors::kit::{Kind, Node};
 
 use super::fields::Projection;
-use super::write::{hex, string, unsigned};
+use super::write::{hex, string};
+use crate::report::digits::unsigned;
 
 impl Projection<'_> {
     /// `,"tree":[...]`
@@ -14,8 +15,10 @@ impl Projection<'_> {
 
     fn level(&mut self, at: Option<usize>) {
         self.out.push(b'[');
-        for (at, node) in self.view.children(at) {
-            self.comma();
+        for (nth, (at, node)) in self.view.children(at).enumerate() {
+            if nth > 0 {
+                self.out.push(b',');
+            }
             self.node(at, node);
         }
         self.out.push(b']');
@@ -26,7 +29,7 @@ impl Projection<'_> {
         self.out.extend_from_slice(b"{\"name\":\"");
         self.out.extend_from_slice(field.name.as_bytes());
         self.out.extend_from_slice(b"\",\"label\":\"");
-        string(self.out, field.label.as_bytes());
+        string(&mut self.out, field.label.as_bytes());
         self.out.extend_from_slice(b"\",\"value\":");
         if matches!(field.kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair) {
             self.out.extend_from_slice(b"null");
@@ -36,13 +39,13 @@ impl Projection<'_> {
         self.lossless(node);
         if let Some(meaning) = self.view.meaning(at) {
             self.out.extend_from_slice(b",\"meaning\":\"");
-            string(self.out, meaning.as_bytes());
+            string(&mut self.out, meaning.as_bytes());
             self.out.push(b'"');
         }
         self.out.extend_from_slice(b",\"offset\":");
-        unsigned(self.out, node.span.start.into());
+        unsigned(&mut self.out, node.span.start.into());
         self.out.extend_from_slice(b",\"length\":");
-        unsigned(self.out, node.span.len().into());
+        unsigned(&mut self.out, node.span.len().into());
         if node.kids > 0 {
             self.out.extend_from_slice(b",\"children\":");
             self.level(Some(at));
@@ -64,7 +67,7 @@ impl Projection<'_> {
         };
         if !told {
             self.out.extend_from_slice(b",\"bytes\":\"");
-            hex(self.out, bytes);
+            hex(&mut self.out, bytes);
             self.out.push(b'"');
         }
     }

@@ -5,36 +5,44 @@ use std::net::SocketAddrV4;
 
 use serde_json::ser::{CompactFormatter, Formatter};
 
+use crate::report::digits::unsigned;
 use crate::text::is_hidden;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Which bytes stand for themselves in a string: printable ASCII but the quote and the backslash.
-static PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut byte = 0x20;
-    while byte < 0x7F {
-        plain[byte] = byte != b'"' as usize && byte != b'\\' as usize;
+/// Which bytes stand for themselves in a string of UTF-8, and cannot begin a character that does
+/// not: printable ASCII but the quote and the backslash, the bytes within a character, and the
+/// first bytes of most characters.
+static USUAL: [bool; 256] = {
+    let mut usual = [true; 256];
+    let mut byte = 0;
+    while byte < 0x80 {
+        usual[byte] = !is_special(byte as u8);
         byte += 1;
     }
-    plain
+    // What `is_hidden` names begins with one of these.
+    let mut first = [0xC2, 0xCD, 0xD8, 0xE1, 0xE2, 0xE3, 0xEF, 0xF3].as_slice();
+    while let [byte, rest @ ..] = first {
+        usual[*byte as usize] = false;
+        first = rest;
+    }
+    usual
 };
 
-/// An integer.
+/// Whether a byte is anything but printable ASCII that stands for itself in a string.
 #[inline]
-pub(super) fn unsigned(out: &mut Vec<u8>, value: u64) {
-    if value < 10 {
-        out.push(b'0' + value as u8);
-    } else {
-        // A `Vec` takes every byte, here and below.
-        let _ = CompactFormatter.write_u64(out, value);
-    }
+const fn is_special(byte: u8) -> bool {
+    // No branches: 16 bytes are told at once.
+    (byte < 0x20) | (byte > 0x7E) | (byte == b'"') | (byte == b'\\')
 }
 
 /// An integer.
 #[inline]
 pub(super) fn signed(out: &mut Vec<u8>, value: i64) {
-    let _ = CompactFormatter.write_i64(out, value);
+    if value < 0 {
+        out.push(b'-');
+    }
+    unsigned(out, value.unsigned_abs());
 }
 
 /// The shortest digits that read back to the same 32-bit float; JSON knows no other than finite.
@@ -50,15 +58,65 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
 /// The inside of a string: UTF-8, with U+FFFD for what is none, as `String::from_utf8_lossy`.
 #[inline]
 pub(super) fn string(out: &mut Vec<u8>, text: &[u8]) {
-    if text.iter().all(|&byte| PLAIN[usize::from(byte)]) {
+    let (chunks, last) = text.as_chunks::<CHUNK>();
+    let are_plain = chunks.iter().all(|chunk| is_plain(chunk, CHUNK));
+    if are_plain && last.iter().all(|&byte| !is_special(byte)) {
         out.extend_from_slice(text);
     } else {
         unusual_string(out, text);
     }
 }
 
-#[cold]
+/// Bytes that are looked at and copied at once.
+pub(super) const CHUNK: usize = 16;
+
+/// Two chunks of bytes that count, and two of bytes that do not.
+static COUNTING: [u8; 4 * CHUNK] = {
+    let mut counting = [0; 4 * CHUNK];
+    let mut at = 0;
+    while at < 2 * CHUNK {
+        counting[at] = 1;
+        at += 1;
+    }
+    counting
+};
+
+/// [`string`] of the first `length` bytes of `from`. Whole chunks are copied, what is too much is
+/// cut off again: so most texts take one step, however short they are.
+#[inline]
+pub(super) fn beginning(out: &mut Vec<u8>, from: &[u8], length: usize) {
+    let (mut from, mut left) = (from, length);
+    while let Some((chunk, behind)) = from.split_first_chunk::<CHUNK>() {
+        let counts = left.min(CHUNK);
+        if !is_plain(chunk, counts) {
+            break;
+        }
+        let end = out.len() + counts;
+        out.extend_from_slice(chunk);
+        out.truncate(end);
+        if left <= CHUNK {
+            return;
+        }
+        (from, left) = (behind, left - CHUNK);
+    }
+    // Plain bytes came before, so no character is cut in two.
+    string(out, from.get(..left).unwrap_or(from));
+}
+
+/// Whether none of the first `counts` bytes is special. `N` is one or two chunks.
+#[inline(always)]
+pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
+    let counting = COUNTING.get(2 * CHUNK - counts.min(N)..).and_then(<[u8]>::first_chunk::<N>);
+    let Some(counting) = counting else { return false };
+    let special = |(&byte, &counts): (&u8, &u8)| u8::from(is_special(byte)) & counts;
+    bytes.iter().zip(counting).map(special).fold(0, |any, special| any | special) == 0
+}
+
+#[inline(never)]
 fn unusual_string(out: &mut Vec<u8>, text: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(text) {
+        return valid(out, text);
+    }
     for chunk in text.utf8_chunks() {
         valid(out, chunk.valid());
         if !chunk.invalid().is_empty() {
@@ -70,10 +128,10 @@ fn unusual_string(out: &mut Vec<u8>, text: &[u8]) {
 /// What a terminal would obey or hide is spelled `\uNNNN` as well: parsers see no difference.
 fn valid(out: &mut Vec<u8>, text: &str) {
     let mut rest = text;
-    let special = |c: char| c == '"' || c == '\\' || is_hidden(c);
-    while let Some(at) = rest.find(special) {
-        let (plain, from) = rest.split_at(at);
-        out.extend_from_slice(plain.as_bytes());
+    let is_unusual = |&byte: &u8| !USUAL[usize::from(byte)];
+    while let Some(at) = rest.as_bytes().iter().position(is_unusual) {
+        let Some((usual, from)) = rest.split_at_checked(at) else { break };
+        out.extend_from_slice(usual.as_bytes());
         let mut chars = from.chars();
         if let Some(c) = chars.next() {
             character(out, c);
@@ -120,15 +178,38 @@ pub(super) fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// `10.0.0.2:27015`.
-pub(super) fn ip4(out: &mut Vec<u8>, endpoint: SocketAddrV4) {
-    for (index, octet) in endpoint.ip().octets().into_iter().enumerate() {
-        if index > 0 {
-            out.push(b'.');
+/// The digits of each octet with a point behind them, and how long both are.
+static OCTETS: [([u8; 4], u8); 256] = {
+    let mut octets = [([0; 4], 0); 256];
+    let mut octet = 0;
+    while octet < 256 {
+        let digits = [octet / 100, octet / 10 % 10, octet % 10];
+        let mut zeros = if octet < 10 { 2 } else { (octet < 100) as usize };
+        let (text, length) = &mut octets[octet];
+        while zeros < 3 {
+            text[*length as usize] = b'0' + digits[zeros] as u8;
+            *length += 1;
+            zeros += 1;
         }
-        unsigned(out, octet.into());
+        text[*length as usize] = b'.';
+        *length += 1;
+        octet += 1;
     }
-    out.push(b':');
+    octets
+};
+
+/// `10.0.0.2:27015`.
+#[inline]
+pub(super) fn ip4(out: &mut Vec<u8>, endpoint: SocketAddrV4) {
+    for octet in endpoint.ip().octets() {
+        let (text, length) = &OCTETS[usize::from(octet)];
+        let end = out.len() + usize::from(*length);
+        out.extend_from_slice(text);
+        out.truncate(end);
+    }
+    if let Some(point) = out.last_mut() {
+        *point = b':';
+    }
     unsigned(out, endpoint.port().into());
 }
 
@@ -156,6 +237,40 @@ mod tests {
 
     fn quoted(text: &[u8]) -> String {
         format!("\"{}\"", written(|out| string(out, text)))
+    }
+
+    fn quoted_beginning(from: &[u8], length: usize) -> String {
+        format!("\"{}\"", written(|out| beginning(out, from, length)))
+    }
+
+    #[test]
+    fn what_is_hidden_begins_with_an_unusual_byte() {
+        for c in '\0'..=char::MAX {
+            let first = c.encode_utf8(&mut [0; 4]).as_bytes()[0];
+            let is_special = c == '"' || c == '\\' || is_hidden(c);
+            assert!(!is_special || !USUAL[usize::from(first)], "{c:?}");
+            assert!(USUAL[usize::from(first)] || first > 0x7F || is_special, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn every_octet() {
+        for octet in 0..=255 {
+            let endpoint = SocketAddrV4::new([octet, 1, 255 - octet, octet].into(), octet.into());
+            assert_eq!(written(|out| ip4(out, endpoint)), endpoint.to_string());
+        }
+    }
+
+    #[test]
+    fn a_special_byte_anywhere_is_seen() {
+        for (length, at) in (0..40).flat_map(|length| (0..64).map(move |at| (length, at))) {
+            for special in [b'"', b'\\', 0, 0x1F, 0x7F, 0x80, 0xFF] {
+                let mut bytes = [b'a'; 64];
+                bytes[at] = special;
+                assert_eq!(quoted_beginning(&bytes, length), quoted(&bytes[..length]));
+                assert_eq!(quoted_beginning(&bytes[..length], length), quoted(&bytes[..length]));
+            }
+        }
     }
 
     #[test]
@@ -189,6 +304,14 @@ mod tests {
         fn any_bytes_read_back_as_lossy_text(text: Vec<u8>) {
             let read: String = serde_json::from_str(&quoted(&text)).expect("JSON");
             prop_assert_eq!(read, String::from_utf8_lossy(&text));
+        }
+
+        #[test]
+        fn the_beginning_is_written_like_the_whole(bytes: Vec<u8>, text: String, cut in 0..99_usize) {
+            for bytes in [bytes.as_slice(), text.as_bytes()] {
+                let length = cut.min(bytes.len());
+                prop_assert_eq!(quoted_beginning(bytes, length), quoted(&bytes[..length]));
+            }
         }
 
         #[test]

@@ -1,8 +1,10 @@
 //! Samples of "Server queries" (A2S).
 
-mod messages;
+pub(crate) mod messages;
 
 use std::net::IpAddr;
+
+use bzip2::Compression;
 
 use crate::exchange::Setting;
 use crate::samples::{Sample, fill, play, record};
@@ -129,11 +131,16 @@ fn old_source() -> String {
 fn compressed() -> String {
     let mut parts = named(
         &["rules-0", "rules-1"],
-        split_compressed(0x0000_07A1, Some(SPLIT_SIZE), &rules_response(120, 5)),
+        split_compressed(
+            0x0000_07A1,
+            Some(SPLIT_SIZE),
+            Compression::best(),
+            &rules_response(120, 5),
+        ),
     );
     parts.extend(named(
         &["old-rules-0", "old-rules-1"],
-        split_compressed(0x0000_0D33, None, &rules_response(120, 6)),
+        split_compressed(0x0000_0D33, None, Compression::best(), &rules_response(120, 6)),
     ));
     fill(include_str!("a2s-split-bzip2.txt"), &parts)
 }

@@ -4,7 +4,7 @@
 //! `PROTOCOLS`. Conversations that read well as text stand in `<sample>.txt` as
 //! [exchange scripts](crate::exchange), with `{name}` where a part comes from code.
 
-mod a2s;
+pub(crate) mod a2s;
 mod acr_master;
 mod gamespy1;
 mod gamespy4;

@@ -26,6 +26,27 @@ impl Prng {
     pub const fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
+
+    /// A number from `least` to `most`, both included.
+    ///
+    /// # Panics
+    /// If `least` is above `most`.
+    pub const fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least + 1)
+    }
+
+    /// What happens to so many of a thousand.
+    pub const fn per_mille(&mut self, chance: u64) -> bool {
+        self.below(1000) < chance
+    }
+
+    /// One of several.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub const fn pick<'a, T>(&mut self, several: &'a [T]) -> &'a T {
+        &several[self.below(several.len() as u64) as usize]
+    }
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
             format!("{} comes from {from}, asked was {asked}", answer.name())
         }),
         Fact::Overdue { asked, evidence } => {
-            sink.recalled(&A2S062, false, evidence, &asked.mark, || {
+            sink.recalled(&A2S062, false, evidence, &asked.mark.get(), || {
                 format!("{} is not answered", asked.request.name())
             });
         }

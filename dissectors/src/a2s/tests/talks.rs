@@ -32,7 +32,7 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
 
 #[test]
 fn a_flow_that_said_one_thing_is_small() {
-    assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+    assert!(size_of::<Talk>() <= 40, "{}", size_of::<Talk>());
 }
 
 #[test]

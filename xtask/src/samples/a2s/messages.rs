@@ -52,7 +52,7 @@ pub(super) fn split_goldsrc(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// "Multi-packet Response", second table, with the Size field of the Orange Box engine.
-pub(super) fn split_orange_box(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn split_orange_box(id: u32, answer: &[u8]) -> Vec<Vec<u8>> {
     split_source(id, Some(SPLIT_SIZE), answer)
 }
 
@@ -74,16 +74,19 @@ fn split_source(id: u32, size: Option<u16>, body: &[u8]) -> Vec<Vec<u8>> {
 
 /// The same, compressed: the ID's highest bit is set, and the first packet tells the size and
 /// CRC32 of the whole before what was compressed.
-pub(super) fn split_compressed(id: u32, size: Option<u16>, answer: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn split_compressed(
+    id: u32,
+    size: Option<u16>,
+    blocks: Compression,
+    answer: &[u8],
+) -> Vec<Vec<u8>> {
     let head = Bytes::new().le32(answer.len() as u32).le32(crc32fast::hash(answer));
-    split_source(id | 0x8000_0000, size, &head.raw(&bzip2(answer)).done())
+    split_source(id | 0x8000_0000, size, &head.raw(&bzip2(answer, blocks)).done())
 }
 
-fn bzip2(bytes: &[u8]) -> Vec<u8> {
+fn bzip2(bytes: &[u8], blocks: Compression) -> Vec<u8> {
     let mut compressed = Vec::new();
-    BzEncoder::new(bytes, Compression::best())
-        .read_to_end(&mut compressed)
-        .expect("memory can be read");
+    BzEncoder::new(bytes, blocks).read_to_end(&mut compressed).expect("memory can be read");
     compressed
 }
 
@@ -119,7 +122,7 @@ mod tests {
     #[test]
     fn what_was_compressed_comes_back() {
         let answer = rules_response(150, 2);
-        let parts = split_compressed(5, Some(SPLIT_SIZE), &answer);
+        let parts = split_compressed(5, Some(SPLIT_SIZE), Compression::best(), &answer);
         assert!(parts.len() > 1);
         assert_eq!(parts[0][4..8], [5, 0, 0, 0x80]);
         let joined: Vec<u8> = parts.iter().flat_map(|part| part[12..].to_vec()).collect();

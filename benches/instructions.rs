@@ -1,0 +1,81 @@
+//! How many instructions a packet or a message takes in each stage, counted by valgrind's
+//! callgrind: `cargo bench --bench instructions [-- STAGE...]`. Times change from run to run and
+//! with whatever else a machine does; these hardly do.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
+
+mod stages;
+
+use std::env;
+use std::io;
+use std::process::{Command, ExitCode, Stdio};
+
+use stages::{STAGES, Stage};
+
+/// Makes this program do the rounds of one stage.
+const ROUNDS: &str = "--rounds";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [mode, name, rounds] = &arguments[..]
+        && mode == ROUNDS
+    {
+        return go(name, rounds);
+    }
+    if !arguments.iter().any(|argument| argument == "--bench") {
+        println!("instructions are counted by `cargo bench`, not by tests");
+        return ExitCode::SUCCESS;
+    }
+    let wanted: Vec<&String> = arguments.iter().filter(|name| !name.starts_with('-')).collect();
+    let is_wanted =
+        |stage: &&Stage| wanted.is_empty() || wanted.iter().any(|name| name.as_str() == stage.name);
+    println!("{:14} {:>7} {:>12}", "stage", "items", "instructions");
+    for stage in STAGES.iter().filter(is_wanted) {
+        match per_item(stage) {
+            Ok((items, counted)) => println!("{:14} {items:>7} {counted:>12}", stage.name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                eprintln!("instructions are counted by valgrind, and valgrind is not installed");
+                return ExitCode::FAILURE;
+            }
+            Err(error) => {
+                eprintln!("{}: {error}", stage.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Does the rounds of one stage, for callgrind to watch.
+fn go(name: &str, rounds: &str) -> ExitCode {
+    let stage = STAGES.iter().find(|stage| stage.name == name);
+    let (Some(stage), Ok(rounds)) = (stage, rounds.parse::<u32>()) else {
+        return ExitCode::FAILURE;
+    };
+    let mut prepared = (stage.prepare)();
+    println!("{}", prepared.items);
+    (0..rounds).for_each(|_| prepared.round());
+    ExitCode::SUCCESS
+}
+
+/// Items of a round, and instructions of each: what three rounds take more than one, so that
+/// neither the input's making counts nor what only the first round does.
+fn per_item(stage: &Stage) -> io::Result<(u64, u64)> {
+    let (items, one) = count(stage, 1)?;
+    let (_, three) = count(stage, 3)?;
+    Ok((items, three.saturating_sub(one) / 2 / items.max(1)))
+}
+
+/// Items of a round, and instructions of a whole run.
+fn count(stage: &Stage, rounds: u32) -> io::Result<(u64, u64)> {
+    let ran = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(env::current_exe()?)
+        .args([ROUNDS, stage.name, &rounds.to_string()])
+        .stdin(Stdio::null())
+        .output()?;
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    let items = out.trim().parse().ok();
+    let collected = err.lines().find_map(|line| line.split_once("Collected :"));
+    let collected = collected.and_then(|(_, number)| number.trim().parse().ok());
+    items.zip(collected).ok_or_else(|| io::Error::other(format!("valgrind says\n{err}")))
+}

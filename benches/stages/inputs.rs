@@ -1,0 +1,200 @@
+//! What the stages are given: captures of a few thousand packets, the same every time.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Cursor;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use dissectors::Id;
+use dissectors::kit::{FlowFacts, Side, Time, Transport};
+use gamewire::capture::{self, Event};
+use gamewire::flows::{Identifier, Key};
+use gamewire::net::{LinkType, Outcome, decode};
+use xtask::bulk::{self, Input, Size};
+
+/// Packets among which conversations of each protocol are found.
+const SEARCHED: u64 = 60_000;
+
+/// Conversations that a dissector is given.
+const CONVERSATIONS: usize = 300;
+
+/// A capture in a file of its own, for as long as it is needed.
+pub(super) struct File(PathBuf);
+
+impl File {
+    pub(super) fn of(input: Input, packets: u64) -> Self {
+        let name = format!("gamewire-bench-{}-{}.pcap", input.name(), std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, bytes(input, packets)).expect("a folder for a while");
+        Self(path)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).ok();
+    }
+}
+
+/// A packet that outlives its capture.
+pub(super) struct Packet {
+    pub(super) link: LinkType,
+    pub(super) bytes: Vec<u8>,
+    time: i64,
+}
+
+impl Packet {
+    /// The packet as a capture lends it.
+    pub(super) fn lent(&self) -> capture::Packet<'_> {
+        capture::Packet {
+            time: self.time,
+            link: self.link,
+            interface: 0,
+            original_length: self.bytes.len() as u32,
+            data: &self.bytes,
+            file: 0,
+            offset: 0,
+            digits: 6,
+        }
+    }
+}
+
+fn bytes(input: Input, packets: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bulk::write(input, Size::Packets(packets), &mut bytes).expect("memory");
+    bytes
+}
+
+/// The packets of a capture.
+pub(super) fn packets(input: Input, packets: u64) -> Vec<Packet> {
+    let bytes = Cursor::new(bytes(input, packets));
+    let mut capture =
+        capture::open_stream(Path::new("memory"), Box::new(bytes)).expect("a capture");
+    let mut packets = Vec::new();
+    while let Some(event) = capture.next() {
+        if let Event::Packet(packet) = event {
+            let bytes = packet.data.to_vec();
+            packets.push(Packet { link: packet.link, bytes, time: packet.time });
+        }
+    }
+    packets
+}
+
+/// Who sends each datagram of a capture to whom.
+pub(super) fn keys(input: Input, count: u64) -> Vec<Key> {
+    packets(input, count).iter().filter_map(|packet| Some(datagram(packet)?.0)).collect()
+}
+
+fn datagram(packet: &Packet) -> Option<(Key, &[u8])> {
+    let outcome = decode(packet.link, &packet.bytes, packet.bytes.len() as u32);
+    let Outcome::Udp(datagram) = outcome else { return None };
+    let ports = [datagram.source_port, datagram.destination_port];
+    let (source, destination) = (datagram.ip.source, datagram.ip.destination);
+    let key = Key { source, destination, ports, transport: Transport::Udp };
+    Some((key, datagram.payload.bytes))
+}
+
+/// What one end said: a datagram, or what it sent down a stream in one go.
+pub(super) struct Said {
+    pub(super) side: Side,
+    pub(super) frame: u64,
+    pub(super) time: Time,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What two ends said to each other.
+pub(super) struct Conversation {
+    ends: [SocketAddr; 2],
+    number: u32,
+    pub(super) transport: Transport,
+    pub(super) said: Vec<Said>,
+}
+
+impl Conversation {
+    /// The flow before anything was said.
+    pub(super) fn facts(&self) -> FlowFacts {
+        FlowFacts {
+            ends: self.ends,
+            began: true,
+            seen: [false; 2],
+            lossy: false,
+            number: self.number,
+            transport: self.transport,
+        }
+    }
+}
+
+/// Conversations of a protocol.
+pub(super) fn conversations(id: Id) -> Vec<Conversation> {
+    match id {
+        Id::AcrMaster => vec![list_over_http()],
+        Id::A2s => datagrams(id, Input::A2s, SEARCHED / 10),
+        _ => datagrams(id, Input::Mixed, SEARCHED),
+    }
+}
+
+/// The first conversations over UDP in a capture.
+fn datagrams(id: Id, input: Input, count: u64) -> Vec<Conversation> {
+    let identifier = Identifier::default();
+    let mut places: HashMap<[SocketAddr; 2], usize> = HashMap::new();
+    let mut conversations: Vec<Conversation> = Vec::new();
+    for (frame, packet) in (1..).zip(&packets(input, count)) {
+        let Some((key, bytes)) = datagram(packet) else { continue };
+        let mut ends = [key.from(), key.to()];
+        ends.sort();
+        let place = places.get(&ends).copied();
+        let known = place.map(|_| id);
+        if identifier.datagram(bytes, key.ports, known) != Some(id) {
+            continue;
+        }
+        let place = match place {
+            Some(place) => place,
+            None if conversations.len() < CONVERSATIONS => {
+                let number = conversations.len() as u32 + 1;
+                let (ends_of_flow, transport) = ([key.from(), key.to()], Transport::Udp);
+                let said = Vec::new();
+                places.insert(ends, conversations.len());
+                conversations.push(Conversation { ends: ends_of_flow, number, transport, said });
+                conversations.len() - 1
+            }
+            None => continue,
+        };
+        let conversation = &mut conversations[place];
+        let is_first = conversation.ends[0] == key.from();
+        let side = if is_first { Side::First } else { Side::Second };
+        let time = Time(packet.time);
+        conversation.said.push(Said { side, frame, time, bytes: bytes.to_vec() });
+    }
+    assert!(!conversations.is_empty(), "no conversation of {}", id.info().id);
+    conversations
+}
+
+/// A client asks for the list, again and again, on one connection.
+fn list_over_http() -> Conversation {
+    let request = b"GET /c?build_defs=4 HTTP/1.1\r\nHost: ms.example.net\r\n\
+        User-Agent: ACR-Client/20700\r\n\r\n";
+    let mut list = "masterserver_flags 0\ncurrent_version 20700 140\n".to_owned();
+    for host in 1..=250 {
+        list += &format!("addserver 192.0.2.{host} 28770 0\n");
+    }
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{list}", list.len());
+    let said = (0..40).map(|number| {
+        let (side, bytes) = if number % 2 == 0 {
+            (Side::First, request.to_vec())
+        } else {
+            (Side::Second, answer.clone().into_bytes())
+        };
+        Said { side, frame: number + 1, time: Time(number as i64 * 1_000_000_000), bytes }
+    });
+    Conversation {
+        ends: [SocketAddr::from(([10, 0, 0, 1], 50_000)), SocketAddr::from(([10, 0, 0, 9], 80))],
+        number: 1,
+        transport: Transport::Tcp,
+        said: said.collect(),
+    }
+}

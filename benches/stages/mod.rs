@@ -1,0 +1,234 @@
+//! The stages of a packet's way, one by one: what each is given and what it does with it. All
+//! benchmarks measure these.
+
+mod inputs;
+
+use std::hint::black_box;
+
+use dissectors::kit::{
+    Audience, Budget, Finding, FlowFacts, Framed, Message, Payload, Piece, Settings, Show, Side,
+    Transport, Tree, Unread,
+};
+use dissectors::{Books, Id};
+use gamewire::capture::{self, Event};
+use gamewire::check::{Checker, Selection};
+use gamewire::flows::{Key, Table};
+use gamewire::net::{Outcome, decode};
+use gamewire::report::json::Json;
+use gamewire::report::{Envelope, Report};
+use gamewire::session::{Options, Session};
+use xtask::bulk::Input;
+
+use inputs::{Conversation, File};
+
+/// Packets of a capture, where a stage takes one.
+const PACKETS: u64 = 10_000;
+
+/// Bytes that unfinished answers may hold.
+const UNFINISHED: usize = 16 << 20;
+
+/// A stage, and what makes it ready.
+pub(crate) struct Stage {
+    /// Its name on the command line and in what is printed.
+    pub(crate) name: &'static str,
+    /// Makes its input.
+    pub(crate) prepare: fn() -> Prepared,
+}
+
+/// A stage that has its input.
+pub(crate) struct Prepared {
+    /// Packets or messages that it goes through in one round.
+    pub(crate) items: u64,
+    round: Box<dyn FnMut() -> u64>,
+}
+
+impl Prepared {
+    fn new(items: u64, round: impl FnMut() -> u64 + 'static) -> Self {
+        Self { items, round: Box::new(round) }
+    }
+
+    /// Goes through the input once.
+    pub(crate) fn round(&mut self) {
+        black_box((self.round)());
+    }
+}
+
+/// All stages, in the order of a packet's way.
+pub(crate) const STAGES: &[Stage] = &[
+    Stage { name: "walk", prepare: walk },
+    Stage { name: "headers", prepare: headers },
+    Stage { name: "flows", prepare: flows },
+    Stage { name: "a2s", prepare: || dissector(Id::A2s, false) },
+    Stage { name: "valve_master", prepare: || dissector(Id::ValveMaster, false) },
+    Stage { name: "gamespy4", prepare: || dissector(Id::GameSpy4, false) },
+    Stage { name: "gamespy1", prepare: || dissector(Id::GameSpy1, false) },
+    Stage { name: "acr_master", prepare: || dissector(Id::AcrMaster, false) },
+    Stage { name: "a2s-json", prepare: || dissector(Id::A2s, true) },
+    Stage { name: "check", prepare: check },
+];
+
+/// The records of a mapped file.
+fn walk() -> Prepared {
+    let file = File::of(Input::Mixed, PACKETS);
+    Prepared::new(PACKETS, move || {
+        let mut capture = capture::open(file.path()).expect("a capture");
+        let mut bytes = 0;
+        while let Some(event) = capture.next() {
+            if let Event::Packet(packet) = event {
+                bytes += packet.data.len() as u64;
+            }
+        }
+        bytes
+    })
+}
+
+/// Link, IP, UDP and TCP headers.
+fn headers() -> Prepared {
+    let packets = inputs::packets(Input::Mixed, PACKETS);
+    Prepared::new(PACKETS, move || {
+        let payload = |packet: &inputs::Packet| match black_box(decode(
+            packet.link,
+            &packet.bytes,
+            packet.bytes.len() as u32,
+        )) {
+            Outcome::Udp(datagram) => datagram.payload.bytes.len() as u64,
+            Outcome::Tcp(segment) => segment.payload.bytes.len() as u64,
+            _ => 0,
+        };
+        packets.iter().map(payload).sum()
+    })
+}
+
+/// A table that is empty at first: each packet finds its flow, or gets one.
+fn flows() -> Prepared {
+    let keys: Vec<Key> = inputs::keys(Input::ManyFlows, PACKETS);
+    Prepared::new(keys.len() as u64, move || {
+        let mut table = Table::new(1 << 20);
+        for (number, key) in (0..).zip(&keys) {
+            if table.find(key).is_none() {
+                table.insert(key, dissectors::kit::Time(number));
+            }
+        }
+        table.len() as u64
+    })
+}
+
+/// Every message of whole conversations, with its fields and what it is judged by; and as JSON.
+fn dissector(id: Id, as_json: bool) -> Prepared {
+    let conversations = inputs::conversations(id);
+    let json = as_json.then(|| Json::new(false));
+    let writer = Writer { json, text: Vec::new(), id, messages: 0 };
+    let mut show = Show::new(writer);
+    let settings = Settings::default();
+    let mut round = move || {
+        let (mut books, mut budget) = (Books::default(), Budget::new(UNFINISHED));
+        show.audience.messages = 0;
+        for conversation in &conversations {
+            speak(conversation, id, &mut books, &settings, &mut budget, &mut show);
+        }
+        show.audience.messages
+    };
+    Prepared::new(round(), round)
+}
+
+/// Plays a conversation to its dissector.
+fn speak(
+    conversation: &Conversation,
+    id: Id,
+    books: &mut Books,
+    settings: &Settings,
+    budget: &mut Budget,
+    show: &mut Show<Writer>,
+) {
+    let mut talk = id.talk();
+    let mut flow = conversation.facts();
+    for said in &conversation.said {
+        flow.seen[said.side.index()] = true;
+        let mut rest = &said.bytes[..];
+        while !rest.is_empty() {
+            let unread = Unread { bytes: rest, seen: 0, ended: false, after_gap: false };
+            let length = match conversation.transport {
+                Transport::Udp => rest.len(),
+                Transport::Tcp => {
+                    match talk.frame(books, flow, settings, budget, said.side, &unread) {
+                        Framed::Message(length) => length,
+                        Framed::More | Framed::Junk(_) => break,
+                    }
+                }
+            };
+            let (bytes, behind) = rest.split_at(length);
+            let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
+            let payload = payload(conversation, &flow, said, bytes, std::slice::from_ref(&piece));
+            talk.message(books, flow, settings, budget, &payload, show);
+            show.clear();
+            rest = behind;
+        }
+    }
+}
+
+fn payload<'a>(
+    conversation: &Conversation,
+    flow: &FlowFacts,
+    said: &inputs::Said,
+    bytes: &'a [u8],
+    pieces: &'a [Piece],
+) -> Payload<'a> {
+    let (from, to) = match said.side {
+        Side::First => (flow.ends[0], flow.ends[1]),
+        Side::Second => (flow.ends[1], flow.ends[0]),
+    };
+    Payload {
+        bytes,
+        pieces,
+        inflated: false,
+        frame: said.frame,
+        time: said.time,
+        side: said.side,
+        from,
+        to,
+        flow: flow.number,
+        transport: conversation.transport,
+        lost: false,
+    }
+}
+
+/// Counts messages, and writes them where that is measured.
+struct Writer {
+    json: Option<Json>,
+    text: Vec<u8>,
+    id: Id,
+    messages: u64,
+}
+
+impl Audience for Writer {
+    fn message(
+        &mut self,
+        message: &'static Message,
+        payload: &Payload<'_>,
+        tree: &Tree,
+        findings: &[Finding],
+    ) {
+        self.messages += 1;
+        black_box(tree);
+        let Some(json) = &mut self.json else { return };
+        let info = self.id.info();
+        self.text.clear();
+        let envelope = Envelope { info, message, payload, tree, findings, digits: 6, via: None };
+        json.message(&envelope, &mut self.text);
+        black_box(&self.text);
+    }
+}
+
+/// The whole way of a capture that is in memory, up to the verdicts.
+fn check() -> Prepared {
+    let packets = inputs::packets(Input::A2s, PACKETS);
+    Prepared::new(PACKETS, move || {
+        let mut session = Session::new(Options::default());
+        let mut checker = Checker::new(Selection::default());
+        for packet in &packets {
+            session.packet(&packet.lent(), &mut checker);
+        }
+        session.finish(&mut checker);
+        checker.found().len() as u64
+    })
+}

@@ -1,0 +1,380 @@
+//! One flow: who talks to whom, and what it came to so far.
+//!
+//! In a flood there are millions of flows of one packet each: such a flow takes 88 bytes, and room in
+//! the index. What only longer ones have is kept apart.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use dissectors::Talk;
+use dissectors::kit::{FlowFacts, Side, Time, Transport, Who};
+
+use super::Key;
+use super::key::word;
+use crate::session::{Stream, Told};
+
+/// What a flow is up to.
+pub enum State {
+    /// Nothing that was said tells its protocol yet.
+    New,
+    /// Datagrams of a protocol of ours.
+    Talk(Talk),
+    /// A stream whose protocol is ours, or is not told yet.
+    Stream(Box<Stream>),
+    /// None of ours: only counted.
+    Ignored,
+}
+
+/// One flow.
+pub struct Flow {
+    /// Its ends, the sender of the first packet first; of others than IPv4 only the ports.
+    addresses: [Ipv4Addr; 2],
+    ports: [u16; 2],
+    /// Its number in this run, from 1, given when its protocol is told; 0 before.
+    pub number: u32,
+    /// When it was first recorded.
+    pub first: Time,
+    /// What it is up to.
+    pub state: State,
+    /// What a flow of one packet does not have.
+    rest: Option<Box<Rest>>,
+    /// What carries it.
+    pub transport: Transport,
+    marks: u8,
+    /// Which part each end plays, as far as it has spoken, by [`Side::index`].
+    pub roles: [Option<Who>; 2],
+    /// Of the first packet; further ones are counted in the rest.
+    bytes: u16,
+    messages: u8,
+    findings: u8,
+}
+
+/// What a flow has that is more than one IPv4 packet.
+struct Rest {
+    /// Its addresses, if they are not IPv4 both.
+    wide: Option<Box<[IpAddr; 2]>>,
+    last: Time,
+    packets: u64,
+    bytes: u64,
+    messages: u32,
+    findings: u32,
+}
+
+// The bits of `Flow::marks`. The next one behind SEEN says so of the other side.
+const SEEN: u8 = 1;
+const BEGAN: u8 = 4;
+const LOSSY: u8 = 8;
+const PLANNED: u8 = 16;
+
+impl Flow {
+    /// A flow that begins with a packet of this key, which is not counted yet.
+    pub fn new(key: &Key, now: Time) -> Flow {
+        let (addresses, rest) = match (key.source, key.destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], None),
+            (source, destination) => {
+                let wide = Some(Box::new([source, destination]));
+                let rest = Rest { wide, last: now, packets: 0, bytes: 0, messages: 0, findings: 0 };
+                ([Ipv4Addr::UNSPECIFIED; 2], Some(Box::new(rest)))
+            }
+        };
+        Flow {
+            addresses,
+            ports: key.ports,
+            number: 0,
+            first: now,
+            state: State::New,
+            rest,
+            transport: key.transport,
+            marks: 0,
+            roles: [None; 2],
+            bytes: 0,
+            messages: 0,
+            findings: 0,
+        }
+    }
+
+    /// The key of a packet from its first end to the other.
+    pub fn key(&self) -> Key {
+        let [source, destination] = self.addresses();
+        Key { source, destination, ports: self.ports, transport: self.transport }
+    }
+
+    fn addresses(&self) -> [IpAddr; 2] {
+        match self.rest.as_ref().and_then(|rest| rest.wide.as_ref()) {
+            Some(wide) => **wide,
+            None => self.addresses.map(IpAddr::V4),
+        }
+    }
+
+    /// Both ends, the sender of the first packet first.
+    pub fn ends(&self) -> [SocketAddr; 2] {
+        let ([a, b], [p, q]) = (self.addresses(), self.ports);
+        [SocketAddr::new(a, p), SocketAddr::new(b, q)]
+    }
+
+    /// Which end sent a packet of this key, if it belongs to this flow.
+    #[inline]
+    pub fn side(&self, key: &Key) -> Option<Side> {
+        if key.transport != self.transport {
+            return None;
+        }
+        let Some([from, to]) = key.words() else { return self.side_of_any(key) };
+        let ([a, b], [p, q]) = (self.addresses, self.ports);
+        let ends = [word(a, p), word(b, q)];
+        let side = if ends == [from, to] {
+            Side::First
+        } else if ends == [to, from] {
+            Side::Second
+        } else {
+            return None;
+        };
+        // Wide addresses have unspecified ones in their place.
+        (!self.is_wide()).then_some(side)
+    }
+
+    #[inline(never)]
+    fn side_of_any(&self, key: &Key) -> Option<Side> {
+        let (ends, key) = (self.ends(), [key.from(), key.to()]);
+        if ends == key {
+            return Some(Side::First);
+        }
+        (ends == [key[1], key[0]]).then_some(Side::Second)
+    }
+
+    #[inline]
+    fn is_wide(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.wide.is_some())
+    }
+
+    #[inline]
+    fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    #[inline]
+    fn set(&mut self, mark: u8, on: bool) {
+        self.marks = if on { self.marks | mark } else { self.marks & !mark };
+    }
+
+    /// Its first packet opens a conversation.
+    pub fn set_began(&mut self, began: bool) {
+        self.set(BEGAN, began);
+    }
+
+    /// The recording lost something of it.
+    pub fn set_lossy(&mut self) {
+        self.set(LOSSY, true);
+    }
+
+    /// Whether its talk is going to be asked again.
+    pub fn is_planned(&self) -> bool {
+        self.is(PLANNED)
+    }
+
+    /// Its talk is going to be asked again, or no longer.
+    pub fn set_planned(&mut self, planned: bool) {
+        self.set(PLANNED, planned);
+    }
+
+    /// When it was last recorded.
+    #[inline]
+    pub fn last(&self) -> Time {
+        self.rest.as_ref().map_or(self.first, |rest| rest.last)
+    }
+
+    /// Counts so many packets of one side, with so many bytes of payload in all.
+    #[inline]
+    pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) {
+        let is_first = self.marks & (SEEN | SEEN << 1) == 0 && self.rest.is_none();
+        if is_first
+            && packets == 1
+            && time == self.first
+            && let Ok(bytes) = u16::try_from(bytes)
+        {
+            self.set(SEEN << side.index(), true);
+            self.bytes = bytes;
+            return;
+        }
+        let rest = self.rest();
+        rest.packets += packets;
+        rest.bytes = rest.bytes.saturating_add(bytes as u64);
+        rest.last = rest.last.max(time);
+        self.set(SEEN << side.index(), true);
+    }
+
+    /// What the first packet left no room for; from now on all is counted there.
+    fn rest(&mut self) -> &mut Rest {
+        let counted = self.marks & (SEEN | SEEN << 1) != 0;
+        self.rest.get_or_insert_with(|| {
+            Box::new(Rest {
+                wide: None,
+                last: self.first,
+                packets: counted.into(),
+                bytes: self.bytes.into(),
+                messages: self.messages.into(),
+                findings: self.findings.into(),
+            })
+        })
+    }
+
+    /// Counts what a view was told.
+    pub fn count_told(&mut self, told: Told) {
+        if let Some((side, who)) = told.spoke {
+            self.roles[side.index()] = Some(who);
+        }
+        let add = |count: u8, more: u32| u8::try_from(u32::from(count).checked_add(more)?).ok();
+        if self.rest.is_none()
+            && let Some(messages) = add(self.messages, told.messages)
+            && let Some(findings) = add(self.findings, told.findings)
+        {
+            (self.messages, self.findings) = (messages, findings);
+            return;
+        }
+        let rest = self.rest();
+        rest.messages = rest.messages.saturating_add(told.messages);
+        rest.findings = rest.findings.saturating_add(told.findings);
+    }
+
+    /// The ports are used again: what follows is another conversation, from its beginning on. It has
+    /// no number yet; what was seen stays seen.
+    pub fn begin_again(&mut self, now: Time) {
+        self.number = 0;
+        self.first = now;
+        self.marks = self.marks & (SEEN | SEEN << 1) | BEGAN;
+        self.roles = [None; 2];
+        let rest = self.rest();
+        let wide = rest.wide.take();
+        *rest = Rest { wide, last: now, packets: 0, bytes: 0, messages: 0, findings: 0 };
+    }
+
+    /// What a protocol may know of it.
+    pub fn facts(&self) -> FlowFacts {
+        FlowFacts {
+            ends: self.ends(),
+            began: self.is(BEGAN),
+            seen: [self.is(SEEN), self.is(SEEN << 1)],
+            lossy: self.is(LOSSY),
+            number: self.number,
+            transport: self.transport,
+        }
+    }
+
+    /// What a listing of flows shows of it.
+    pub fn row(&self, digits: u8) -> FlowRow {
+        let protocol = match &self.state {
+            State::Talk(talk) => Some(talk.id()),
+            State::Stream(stream) => stream.protocol(),
+            State::New | State::Ignored => None,
+        };
+        let counted = self.marks & (SEEN | SEEN << 1) != 0;
+        let first =
+            (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
+        let (packets, bytes, messages, findings) = self.rest.as_ref().map_or(first, |rest| {
+            (rest.packets, rest.bytes, rest.messages.into(), rest.findings.into())
+        });
+        FlowRow {
+            flow: self.number,
+            transport: self.transport,
+            ends: self.ends(),
+            protocol: protocol.map_or("", |id| id.info().id),
+            first: self.first,
+            last: self.last(),
+            packets,
+            bytes,
+            messages,
+            findings,
+            digits,
+        }
+    }
+}
+
+/// One row of a listing of flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowRow {
+    /// The flow's number in this run.
+    pub flow: u32,
+    /// What carries it.
+    pub transport: Transport,
+    /// Its ends, the sender of the first packet first.
+    pub ends: [std::net::SocketAddr; 2],
+    /// The name of its protocol; empty if none is told.
+    pub protocol: &'static str,
+    /// When it was first recorded.
+    pub first: Time,
+    /// When it was last recorded.
+    pub last: Time,
+    /// Packets recorded.
+    pub packets: u64,
+    /// Bytes of payload recorded.
+    pub bytes: u64,
+    /// Messages told.
+    pub messages: u64,
+    /// Findings told.
+    pub findings: u64,
+    /// Digits behind the second that the capture has: 6 or 9.
+    pub digits: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(from: &str, to: &str) -> Key {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        Key {
+            source: from.ip(),
+            destination: to.ip(),
+            ports: [from.port(), to.port()],
+            transport: Transport::Udp,
+        }
+    }
+
+    fn told(messages: u32, findings: u32) -> Told {
+        Told { messages, findings, spoke: Some((Side::First, Who::Client)) }
+    }
+
+    #[test]
+    fn a_flow_of_one_packet_is_small() {
+        assert_eq!(size_of::<Option<Flow>>(), 88);
+        let mut flow = Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
+        flow.count(Side::First, Time(5), 1, 65_507);
+        flow.count_told(told(1, 3));
+        flow.set_planned(true);
+        assert!(flow.rest.is_none());
+        let row = flow.row(6);
+        assert_eq!((row.packets, row.bytes, row.messages, row.findings), (1, 65_507, 1, 3));
+        assert_eq!((row.first, row.last), (Time(5), Time(5)));
+    }
+
+    #[test]
+    fn counts_go_on_where_the_first_packet_left_them() {
+        for ends in
+            [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
+        {
+            let mut flow = Flow::new(&key(ends.0, ends.1), Time(5));
+            flow.count(Side::First, Time(5), 1, 100);
+            flow.count_told(told(1, 0));
+            flow.count(Side::Second, Time(4), 3, 70_000);
+            flow.count_told(told(1, 300));
+            let row = flow.row(6);
+            assert_eq!((row.packets, row.bytes, row.messages, row.findings), (4, 70_100, 2, 300));
+            assert_eq!((row.first, row.last), (Time(5), Time(5)));
+            assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
+            assert_eq!(flow.facts().seen, [true; 2]);
+            flow.set_lossy();
+            flow.begin_again(Time(9));
+            let row = flow.row(6);
+            assert_eq!((row.packets, row.bytes, row.messages, row.findings), (0, 0, 0, 0));
+            assert_eq!((row.first, row.last), (Time(9), Time(9)));
+            assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
+            let facts = flow.facts();
+            assert!(facts.began && !facts.lossy && facts.seen == [true; 2]);
+        }
+    }
+
+    #[test]
+    fn many_packets_of_one_message_are_many() {
+        let mut flow = Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
+        flow.count(Side::First, Time(5), 3, 4000);
+        assert_eq!((flow.row(6).packets, flow.row(6).bytes), (3, 4000));
+    }
+}

@@ -1,0 +1,114 @@
+//! Decimal digits, eight at a time.
+//!
+//! It knows unsigned integers and bytes, and refuses to know what is counted.
+
+/// Powers of ten that decide how a number is split.
+const TEN_TO_8: u64 = 100_000_000;
+
+/// An integer without leading zeros.
+#[inline]
+pub(super) fn unsigned(out: &mut Vec<u8>, value: u64) {
+    if value < 10 {
+        out.push(b'0' + value as u8);
+    } else if value < TEN_TO_8 {
+        short(out, value as u32);
+    } else {
+        long(out, value);
+    }
+}
+
+/// The lowest `width` of eight digits, with leading zeros.
+#[inline]
+pub(super) fn padded(out: &mut Vec<u8>, value: u32, width: usize) {
+    let digits = eight(value) >> (8 * (8 - width));
+    leading(out, digits, width);
+}
+
+/// From 1 to 99,999,999.
+#[inline]
+fn short(out: &mut Vec<u8>, value: u32) {
+    let digits = eight(value);
+    let zeros = ((digits ^ ZEROS).trailing_zeros() / 8).min(7);
+    leading(out, digits >> (8 * zeros), 8 - zeros as usize);
+}
+
+/// 100,000,000 and more: three times eight digits hold 64 bits.
+#[inline(never)]
+fn long(out: &mut Vec<u8>, value: u64) {
+    let (high, low) = (value / TEN_TO_8, (value % TEN_TO_8) as u32);
+    unsigned(out, high);
+    padded(out, low, 8);
+}
+
+/// The first `width` of eight bytes, of which the lowest comes first.
+#[inline]
+fn leading(out: &mut Vec<u8>, bytes: u64, width: usize) {
+    let end = out.len() + width;
+    out.extend_from_slice(&bytes.to_le_bytes());
+    out.truncate(end);
+}
+
+const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
+
+/// Eight digits of a number below 100,000,000, one a byte; the lowest byte is the first digit.
+///
+/// The number is halved thrice, into fours, twos and single digits, in all lanes of one word at
+/// once. Multiplying and shifting divides: 10486 / 2^20 is a hundredth, 103 / 2^10 a tenth, both
+/// exact enough for what a lane holds.
+#[inline]
+fn eight(value: u32) -> u64 {
+    let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007F_0000_007F;
+    let twos = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = ((twos * 103) >> 10) & 0x000F_000F_000F_000F;
+    let ones = tens | (twos - 10 * tens) << 8;
+    ones + ZEROS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = b"<".to_vec();
+        write(&mut out);
+        String::from_utf8(out).expect("ASCII").split_off(1)
+    }
+
+    #[test]
+    fn every_number_of_four_digits() {
+        for value in 0..10_000_u32 {
+            assert_eq!(written(|out| unsigned(out, value.into())), value.to_string());
+            let high = value * 10_000 + value;
+            assert_eq!(written(|out| padded(out, high, 8)), format!("{high:08}"));
+        }
+    }
+
+    #[test]
+    fn where_the_length_changes() {
+        let mut power = 1_u64;
+        while let Some(next) = power.checked_mul(10) {
+            for value in [power - 1, power, power + 1, next - 1, u64::MAX - power] {
+                assert_eq!(written(|out| unsigned(out, value)), value.to_string());
+            }
+            power = next;
+        }
+        assert_eq!(written(|out| unsigned(out, u64::MAX)), u64::MAX.to_string());
+    }
+
+    #[test]
+    fn leading_zeros() {
+        assert_eq!(written(|out| padded(out, 42, 6)), "000042");
+        assert_eq!(written(|out| padded(out, 0, 3)), "000");
+    }
+
+    proptest! {
+        #[test]
+        fn as_the_standard_library_writes_them(value: u64, shift in 0..64_u32) {
+            let value = value >> shift;
+            prop_assert_eq!(written(|out| unsigned(out, value)), value.to_string());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What a run of a program costs: time, memory, instructions.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+use crate::bench::programs::{Program, find};
+
+/// How often a process is asked for its memory.
+const LOOK: Duration = Duration::from_millis(3);
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// From the start of the process to its end.
+    pub(super) wall: Duration,
+    /// User and system time of all its threads.
+    pub(super) cpu: Duration,
+    /// The most bytes of memory seen at once that are no file's.
+    pub(super) memory: u64,
+}
+
+impl Cost {
+    /// The least time of two runs, and the most memory: what disturbs a run makes it slower, and
+    /// what looks at its memory now and then may miss its peak.
+    fn best(self, other: Cost) -> Cost {
+        Cost {
+            wall: self.wall.min(other.wall),
+            cpu: self.cpu.min(other.cpu),
+            memory: self.memory.max(other.memory),
+        }
+    }
+}
+
+/// Runs all programs on a file in turn, several times, and keeps the best of each.
+pub(super) fn in_turn(programs: &[Program], file: &Path, runs: u32) -> io::Result<Vec<Cost>> {
+    let turn = || programs.iter().map(|program| run(program, file)).collect::<io::Result<Vec<_>>>();
+    let mut best = turn()?;
+    for _ in 1..runs {
+        for (best, cost) in best.iter_mut().zip(turn()?) {
+            *best = best.best(cost);
+        }
+    }
+    Ok(best)
+}
+
+/// Runs a program on a file; its output goes nowhere.
+#[expect(clippy::disallowed_methods, reason = "what is measured here is this machine's time")]
+fn run(program: &Program, file: &Path) -> io::Result<Cost> {
+    let mut command = Command::new(&program.path);
+    command.args(program.arguments(file)).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let (before, began) = (cpu()?, Instant::now());
+    let mut child = command.spawn()?;
+    let (status, is_over) = (format!("/proc/{}/status", child.id()), AtomicBool::new(false));
+    let (ended, wall, memory) = thread::scope(|scope| {
+        let watch = scope.spawn(|| peak(&status, &is_over));
+        let ended = child.wait();
+        let wall = began.elapsed();
+        is_over.store(true, Ordering::Relaxed);
+        (ended, wall, watch.join().unwrap_or_default())
+    });
+    let code = ended?.code();
+    if !code.is_some_and(|code| program.codes.contains(&code)) {
+        let (name, file) = (&program.name, file.display());
+        let code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
+        return Err(io::Error::other(format!("{name} on {file} ended with {code}")));
+    }
+    Ok(Cost { wall, cpu: cpu()?.saturating_sub(before), memory })
+}
+
+/// The time that all processes took that were started here and have ended.
+fn cpu() -> io::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let times = [usage.user_time(), usage.system_time()];
+    let micros = times.map(|time| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64);
+    Ok(Duration::from_micros(micros.iter().sum()))
+}
+
+/// The most anonymous memory that a process had until it was over, in bytes.
+fn peak(status: &str, is_over: &AtomicBool) -> u64 {
+    let mut most = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        most = most.max(fs::read_to_string(status).map_or(0, |status| anonymous(&status)));
+        thread::sleep(LOOK);
+    }
+    most
+}
+
+/// What stands behind RssAnon, in bytes.
+fn anonymous(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+/// The instructions that a program executes on a file, outside of the kernel.
+pub(super) fn instructions(program: &Program, file: &Path) -> io::Result<u64> {
+    let valgrind = find("valgrind").ok_or_else(no_valgrind)?;
+    let ran = Command::new(valgrind)
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(&program.path)
+        .args(program.arguments(file))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&ran.stderr);
+    collected(&said).ok_or_else(|| {
+        io::Error::other(format!("valgrind does not say what {} took:\n{said}", program.name))
+    })
+}
+
+pub(super) fn no_valgrind() -> io::Error {
+    io::Error::other("instructions are counted by valgrind's callgrind, and valgrind is not here")
+}
+
+/// The number that callgrind ends with: `==42== Collected : 4711`.
+fn collected(said: &str) -> Option<u64> {
+    let line = said.lines().find_map(|line| line.split_once("Collected :"));
+    line?.1.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_other_programs_are_read() {
+        assert_eq!(anonymous("VmRSS:\t  90 kB\nRssAnon:\t     88 kB\nRssFile: 2 kB\n"), 90_112);
+        assert_eq!(anonymous("State:\tZ (zombie)\n"), 0);
+        let said = "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n";
+        assert_eq!(collected(said), Some(123_456));
+        assert_eq!(collected("==7== Command: ls"), None);
+    }
+
+    #[test]
+    fn the_best_of_two_runs_has_the_least_time_and_the_most_memory() {
+        let cost = |wall, cpu, memory| Cost {
+            wall: Duration::from_secs(wall),
+            cpu: Duration::from_secs(cpu),
+            memory,
+        };
+        assert_eq!(cost(3, 2, 10).best(cost(2, 4, 20)), cost(2, 2, 20));
+    }
+}

@@ -1,0 +1,120 @@
+//! What is to be measured, as it is typed.
+
+use std::io;
+use std::path::PathBuf;
+
+use xtask::bulk::Input;
+
+pub(super) const USAGE: &str = "usage: cargo run --release -p xtask -- bench [OPTION...]
+  --input NAME,...  only these: a2s, mixed, tcp, frag, manyflows
+  --packets N       at most so many packets of each
+  --runs N          so many turns, of which the fastest counts (5)
+  --threads N       what gamewire is told; its own choice if not said
+  --dir DIR         makes captures in DIR/gamewire-bench, of a file system in memory (/dev/shm)
+  --inputs DIR      uses DIR/a2s.pcap and so on as they are, and makes none
+  --keep            leaves what it made
+  --peers-all       runs the slow programs, too
+  --callgrind       counts instructions, too (needs valgrind)
+  --grow            measures instead A2S in 1, 2, 4 and 8 GB
+  --corners         measures instead captures made to cost time with the square of their packets
+  --print           prints the tables, and leaves docs/performance.md as it is";
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) inputs: Vec<Input>,
+    pub(super) packets: Option<u64>,
+    pub(super) runs: u32,
+    pub(super) threads: Option<String>,
+    pub(super) folder: PathBuf,
+    pub(super) given: Option<PathBuf>,
+    pub(super) keep: bool,
+    pub(super) all_peers: bool,
+    pub(super) callgrind: bool,
+    pub(super) grow: bool,
+    pub(super) corners: bool,
+    pub(super) print: bool,
+}
+
+impl Options {
+    pub(super) fn parse(arguments: &[&str]) -> io::Result<Self> {
+        let mut options = Self {
+            inputs: Input::LARGE.to_vec(),
+            packets: None,
+            runs: 5,
+            threads: None,
+            folder: PathBuf::from("/dev/shm"),
+            given: None,
+            keep: false,
+            all_peers: false,
+            callgrind: false,
+            grow: false,
+            corners: false,
+            print: false,
+        };
+        let mut arguments = arguments.iter().copied();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| wrong(argument));
+            match argument {
+                "--input" => options.inputs = inputs(value()?)?,
+                "--packets" => options.packets = Some(number(value()?)?),
+                "--runs" => options.runs = number(value()?)?,
+                "--threads" => options.threads = Some(value()?.to_owned()),
+                "--dir" => options.folder = value()?.into(),
+                "--inputs" => options.given = Some(value()?.into()),
+                "--keep" => options.keep = true,
+                "--peers-all" => options.all_peers = true,
+                "--callgrind" => options.callgrind = true,
+                "--grow" => options.grow = true,
+                "--corners" => options.corners = true,
+                "--print" => options.print = true,
+                _ => return Err(wrong(argument)),
+            }
+        }
+        options.folder.push("gamewire-bench");
+        Ok(options)
+    }
+
+    /// How many packets an input is made of.
+    pub(super) fn packets(&self, input: Input) -> u64 {
+        self.packets.map_or(input.packets(), |most| most.min(input.packets()))
+    }
+
+    /// Whether all that the tables have room for is measured, as it should be.
+    pub(super) fn is_whole(&self) -> bool {
+        self.packets.is_none() && self.inputs == Input::LARGE
+    }
+}
+
+fn inputs(names: &str) -> io::Result<Vec<Input>> {
+    let named = |name| Input::LARGE.into_iter().find(|input| input.name() == name);
+    names.split(',').map(|name| named(name).ok_or_else(|| wrong(name))).collect()
+}
+
+/// A number above 0.
+fn number<T: std::str::FromStr + Default + PartialEq>(text: &str) -> io::Result<T> {
+    let number = text.replace('_', "").parse().ok().filter(|number| *number != T::default());
+    number.ok_or_else(|| wrong(text))
+}
+
+fn wrong(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("`{what}` is not understood\n{USAGE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_understood_or_refused() {
+        let options = Options::parse(&["--input", "tcp,a2s", "--packets", "10_000"]).unwrap();
+        assert_eq!(options.inputs, [Input::Tcp, Input::A2s]);
+        assert_eq!(options.packets(Input::Tcp), 10_000);
+        assert!(!options.is_whole());
+        assert!(Options::parse(&["--callgrind"]).unwrap().is_whole());
+        for wrong in [&["--input", "udp"][..], &["--runs", "0"], &["--runs"], &["fast"]] {
+            let error = Options::parse(wrong).unwrap_err().to_string();
+            assert!(error.contains("--peers-all"), "{error}");
+        }
+    }
+}

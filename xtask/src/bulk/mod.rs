@@ -1,0 +1,299 @@
+//! Captures of millions of packets, to measure speed and memory by; written as they are made, so
+//! that they may be larger than memory.
+//!
+//! ```
+//! use xtask::bulk::{self, Input, Size};
+//!
+//! let mut file = Vec::new();
+//! let written = bulk::write(Input::A2s, Size::Packets(100), &mut file)?;
+//! assert_eq!((written.packets, written.bytes), (100, file.len() as u64));
+//! # Ok::<_, std::io::Error>(())
+//! ```
+//!
+//! What is said in them is right by the protocols' documents, where nothing was lost.
+
+mod a2s;
+mod corners;
+mod flood;
+mod games;
+mod others;
+mod stage;
+mod streams;
+mod words;
+
+use std::io::{self, Write};
+
+use crate::bytes::Bytes;
+use crate::wire::START;
+use stage::Stage;
+
+/// What a capture holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Clients ask game servers for info, players and rules.
+    A2s,
+    /// One packet of twenty is a game's: of all protocols over UDP. The others are downloads,
+    /// pages, QUIC and names.
+    Mixed,
+    /// Clients fetch lists from masters, over TCP and HTTP.
+    Tcp,
+    /// Answers about rules, in IP fragments.
+    Fragments,
+    /// One A2S server, and three million sources that do not exist.
+    ManyFlows,
+    /// All fragments are of one datagram, which is never whole.
+    OneDatagram,
+    /// All segments are of one connection, hold one byte, and are out of order.
+    OneByteSegments,
+    /// Connections that are never answered.
+    HalfOpen,
+}
+
+impl Input {
+    /// What is measured by default.
+    pub const LARGE: [Input; 5] =
+        [Input::A2s, Input::Mixed, Input::Tcp, Input::Fragments, Input::ManyFlows];
+
+    /// What would show time that grows with the square of the packets.
+    pub const CORNERS: [Input; 3] = [Input::OneDatagram, Input::OneByteSegments, Input::HalfOpen];
+
+    /// Its name, and that of its file without the ending.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Input::A2s => "a2s",
+            Input::Mixed => "mixed",
+            Input::Tcp => "tcp",
+            Input::Fragments => "frag",
+            Input::ManyFlows => "manyflows",
+            Input::OneDatagram => "one-datagram",
+            Input::OneByteSegments => "one-byte-segments",
+            Input::HalfOpen => "half-open",
+        }
+    }
+
+    /// How many packets it has where nobody says.
+    pub const fn packets(self) -> u64 {
+        match self {
+            Input::A2s => 2_000_000,
+            Input::Mixed => 1_200_000,
+            Input::Tcp | Input::Fragments | Input::OneByteSegments => 1_000_000,
+            Input::ManyFlows => 5_000_000,
+            Input::OneDatagram => 100_000,
+            Input::HalfOpen => 3_000_000,
+        }
+    }
+
+    /// What it holds, in a line.
+    pub const fn holds(self) -> &'static str {
+        match self {
+            Input::A2s => "A2S; a fifth of the flows with split answers, one in twenty bzip2",
+            Input::Mixed => "5 % game traffic, else bulk TCP, HTTP, QUIC- and DNS-like UDP",
+            Input::Tcp => "GameSpy lists and HTTP master connections, reordered, repeated, lossy",
+            Input::Fragments => "A2S rules answers as IP fragments",
+            Input::ManyFlows => {
+                "three of five packets from a new, spoofed source, to one A2S server"
+            }
+            Input::OneDatagram => "fragments of one datagram that is never whole",
+            Input::OneByteSegments => "out-of-order segments of one byte, all of one connection",
+            Input::HalfOpen => "connections of which only the SYN comes",
+        }
+    }
+}
+
+/// When a capture ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Behind so many packets.
+    Packets(u64),
+    /// Before its file would be longer than this.
+    Bytes(u64),
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Writes a capture as a pcap file: little-endian, microseconds, Ethernet. The same arguments give
+/// the same bytes. `to` had better be buffered.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(input: Input, size: Size, to: &mut dyn Write) -> io::Result<Written> {
+    let mut file = File::begin(size, to)?;
+    let mut stage = Stage::new(0x6761_6D65_7769_7265);
+    let mut next = conversations(input, size, &mut stage);
+    let mut time = 0;
+    loop {
+        time += next(&mut stage, time);
+        while let Some((at, frame)) = stage.next_until(time) {
+            if !file.record(at, &frame)? {
+                return Ok(file.written);
+            }
+        }
+    }
+}
+
+/// Begins a conversation at a time; returns how much later the next begins.
+type Next = Box<dyn FnMut(&mut Stage, u64) -> u64>;
+
+fn conversations(input: Input, size: Size, stage: &mut Stage) -> Next {
+    let packets = match size {
+        Size::Packets(packets) => packets,
+        Size::Bytes(_) => input.packets(),
+    };
+    match input {
+        Input::A2s => {
+            let answers = a2s::Answers::new(&mut stage.prng);
+            Box::new(move |stage, time| {
+                answers.converse(stage, time);
+                stage.prng.between(10, 300)
+            })
+        }
+        Input::Mixed => mixed(stage),
+        Input::Tcp => Box::new(|stage, time| {
+            streams::fetch(stage, time);
+            stage.prng.between(50, 1000)
+        }),
+        Input::Fragments => {
+            let answers = a2s::Answers::new(&mut stage.prng);
+            Box::new(move |stage, time| {
+                answers.converse_in_fragments(stage, time);
+                stage.prng.between(10, 300)
+            })
+        }
+        Input::ManyFlows => {
+            let mut flood = flood::Flood::new(packets / 5 * 3, stage);
+            Box::new(move |stage, time| {
+                flood.go_on(stage, time);
+                stage.prng.below(4)
+            })
+        }
+        Input::OneDatagram => counted(corners::fragment),
+        Input::OneByteSegments => counted(move |stage, time, number| {
+            corners::one_byte_segment(stage, time, number, packets);
+        }),
+        Input::HalfOpen => counted(corners::half_open),
+    }
+}
+
+/// Whatever makes one packet of each number, two microseconds apart.
+fn counted(mut make: impl FnMut(&mut Stage, u64, u64) + 'static) -> Next {
+    let mut number = 0;
+    Box::new(move |stage, time| {
+        make(stage, time, number);
+        number += 1;
+        2
+    })
+}
+
+/// One packet of twenty is a game's.
+fn mixed(stage: &mut Stage) -> Next {
+    let games = games::Answers::new(&mut stage.prng);
+    let web = others::Web::new(&mut stage.prng);
+    let (mut of_games, mut of_others) = (0, 0);
+    Box::new(move |stage, time| {
+        let before = stage.sent();
+        if of_games * 19 < of_others {
+            games.converse(stage, time);
+            of_games += stage.sent() - before;
+            return stage.prng.between(10, 200);
+        }
+        web.converse(stage, time);
+        of_others += stage.sent() - before;
+        stage.prng.between(10, 400)
+    })
+}
+
+/// A pcap file on its way.
+struct File<'a> {
+    to: &'a mut dyn Write,
+    size: Size,
+    written: Written,
+}
+
+impl<'a> File<'a> {
+    fn begin(size: Size, to: &'a mut dyn Write) -> io::Result<Self> {
+        let header = Bytes::new().le32(0xA1B2_C3D4).le16(2).le16(4).le32(0).le32(0);
+        let header = header.le32(65_535).le32(1).done();
+        to.write_all(&header)?;
+        Ok(Self { to, size, written: Written { packets: 0, bytes: header.len() as u64 } })
+    }
+
+    /// Whether there was room for it.
+    fn record(&mut self, time: u64, frame: &[u8]) -> io::Result<bool> {
+        let bytes = self.written.bytes + 16 + frame.len() as u64;
+        let is_full = match self.size {
+            Size::Packets(packets) => self.written.packets >= packets,
+            Size::Bytes(most) => bytes > most,
+        };
+        if is_full {
+            return Ok(false);
+        }
+        let microseconds = START.0 / 1000 + time;
+        let (length, seconds) = (frame.len() as u32, (microseconds / 1_000_000) as u32);
+        let fraction = (microseconds % 1_000_000) as u32;
+        let head = Bytes::new().le32(seconds).le32(fraction).le32(length).le32(length).done();
+        self.to.write_all(&head)?;
+        self.to.write_all(frame)?;
+        self.written = Written { packets: self.written.packets + 1, bytes };
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(input: Input, size: Size) -> Vec<u8> {
+        let mut file = Vec::new();
+        let written = write(input, size, &mut file).unwrap();
+        assert_eq!(written.bytes, file.len() as u64);
+        file
+    }
+
+    #[test]
+    fn the_same_bytes_every_time_and_the_beginning_of_more() {
+        for input in [Input::A2s, Input::Mixed, Input::OneByteSegments] {
+            let few = made(input, Size::Packets(200));
+            assert_eq!(few, made(input, Size::Packets(200)), "{input:?}");
+        }
+        let (few, more) = (Size::Packets(200), Size::Packets(300));
+        let (few, more) = (made(Input::Tcp, few), made(Input::Tcp, more));
+        assert_eq!(few, more[..few.len()]);
+    }
+
+    #[test]
+    fn a_file_is_as_large_as_it_may_be() {
+        let file = made(Input::Fragments, Size::Bytes(100_000));
+        assert!((98_000..=100_000).contains(&file.len()), "{} bytes", file.len());
+    }
+
+    #[test]
+    fn no_byte_of_the_corners_comes_in_order_and_none_twice() {
+        let mut stage = Stage::new(1);
+        for number in 0..1000 {
+            corners::one_byte_segment(&mut stage, number, number, 1000);
+        }
+        let mut sequences = Vec::new();
+        while let Some((_, frame)) = stage.next_until(u64::MAX) {
+            sequences.push(u32::from_be_bytes(*frame[38..].first_chunk().unwrap()));
+        }
+        let bytes = &sequences[4..];
+        assert!(bytes.windows(2).all(|pair| pair[0].wrapping_add(1) != pair[1]));
+        let mut sorted = bytes.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 996);
+    }
+
+    #[test]
+    fn sources_of_a_flood_differ() {
+        let sources: std::collections::HashSet<_> = (0..10_000).map(flood::source).collect();
+        assert_eq!(sources.len(), 10_000);
+    }
+}
