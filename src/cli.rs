@@ -266,6 +266,10 @@ pub struct Input {
     /// Judge IP, UDP and TCP checksums (network cards fill them in late, so captures lie)
     #[arg(long)]
     pub verify_checksums: bool,
+    /// How much memory a run may take, such as 512M: 1G if not said otherwise, or a quarter of the
+    /// machine's if that is less. With it go the bounds below
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<limits::Memory>,
     /// Set a bound on memory or length, such as flows=1000 or inflated=4M: docs/limits.md has all
     #[arg(long, value_name = "NAME=N")]
     pub limit: Vec<limits::Setting>,
@@ -279,6 +283,13 @@ pub struct Input {
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
+}
+
+impl Input {
+    /// The bounds of the run.
+    pub fn limits(&self) -> limits::Limits {
+        limits::Limits::with(self.memory.unwrap_or_default(), &self.limit)
+    }
 }
 
 /// Packets as they come, from a network interface, through libpcap.

@@ -14,6 +14,8 @@ use crate::session::Options;
 pub struct Limits {
     /// Flows that are followed at a time.
     pub flows: usize,
+    /// Bytes of memory that they take.
+    pub flow_bytes: usize,
     /// Bytes of open IP fragments of one source address.
     pub fragment_bytes: usize,
     /// Bytes of open IP fragments in all.
@@ -37,6 +39,7 @@ impl Default for Limits {
         let (fragments, streams) = (FragmentLimits::default(), tcp::Limits::default());
         Limits {
             flows: 1 << 22,
+            flow_bytes: 1 << 29,
             fragment_bytes: fragments.source,
             fragments_bytes: fragments.total,
             stream_bytes: streams.stream,
@@ -82,6 +85,12 @@ const fn count(
 /// All of them.
 pub const ALL: &[Named] = &[
     count("flows", |l| &mut l.flows, "flows followed at a time; the most silent one ends"),
+    bytes(
+        "flow-bytes",
+        1 << 12,
+        |l| &mut l.flow_bytes,
+        "memory that followed flows take; the most silent one ends",
+    ),
     bytes(
         "fragment-bytes",
         FragmentLimits::LEAST,
@@ -176,6 +185,51 @@ pub const ALL: &[Named] = &[
     },
 ];
 
+/// Bytes of memory that a run may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory(usize);
+
+impl Memory {
+    /// Where nobody says how much, and the machine has four times as much.
+    pub const USUAL: Memory = Memory(1 << 30);
+
+    /// With less than this, nothing can be followed.
+    const LEAST: usize = 16 << 20;
+}
+
+impl Default for Memory {
+    /// A quarter of what the machine has, or [`USUAL`](Memory::USUAL) if that is less.
+    fn default() -> Memory {
+        let quarter = installed().map_or(usize::MAX, |bytes| bytes / 4);
+        Memory(Memory::USUAL.0.min(quarter.max(Memory::LEAST)))
+    }
+}
+
+/// How much memory the machine has, or this process may use of it, where the system tells.
+fn installed() -> Option<usize> {
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let machine = std::fs::read_to_string("/proc/meminfo").ok();
+    let machine = machine.as_deref().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        number(line.trim().strip_suffix("kB")?)?.checked_mul(1024)
+    });
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let group = group.as_deref().and_then(number);
+    machine.into_iter().chain(group).min()
+}
+
+impl std::str::FromStr for Memory {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Memory, String> {
+        let bytes = number_of(text).ok_or("give a number of bytes, such as 512M or 2G")?;
+        if bytes < Memory::LEAST {
+            return Err(format!("the least is {}M", Memory::LEAST >> 20));
+        }
+        Ok(Memory(bytes))
+    }
+}
+
 /// A limit as it is given: `NAME=N`, N perhaps with K, M or G behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -213,9 +267,9 @@ fn number_of(text: &str) -> Option<usize> {
 }
 
 impl Limits {
-    /// The defaults, but for what is set.
-    pub fn with(settings: &[Setting]) -> Limits {
-        let mut limits = Limits::default();
+    /// What fits into so many bytes of memory, but for what is set.
+    pub fn with(memory: Memory, settings: &[Setting]) -> Limits {
+        let mut limits = Limits::within(memory);
         for setting in settings {
             if let Some(named) = ALL.get(setting.index) {
                 *(named.place)(&mut limits) = setting.value;
@@ -224,10 +278,26 @@ impl Limits {
         limits
     }
 
+    /// What fits into so many bytes of memory. Half of it is for flows; what is remembered beside
+    /// them takes up to 500 bytes for each fact, if an attacker tries them all.
+    fn within(Memory(memory): Memory) -> Limits {
+        let mut limits = Limits { flow_bytes: memory / 2, ..Limits::default() };
+        limits.protocols.remembered = (memory / 2048).max(1);
+        let buffers =
+            [&mut limits.fragments_bytes, &mut limits.streams_bytes, &mut limits.unfinished_bytes];
+        for bytes in buffers {
+            *bytes = (*bytes).min((memory / 64).max(FragmentLimits::LEAST));
+        }
+        limits.fragment_bytes = limits.fragment_bytes.min(limits.fragments_bytes);
+        limits.stream_bytes = limits.stream_bytes.min(limits.streams_bytes);
+        limits
+    }
+
     /// What a session is told of them.
     pub fn options(&self, options: Options) -> Options {
         let mut options = Options {
             flows: self.flows,
+            flow_bytes: self.flow_bytes,
             unfinished_bytes: self.unfinished_bytes,
             fragments: FragmentLimits {
                 source: self.fragment_bytes,
@@ -269,9 +339,10 @@ mod tests {
     #[test]
     fn numbers_are_read_with_their_units() {
         let set = |text: &str| text.parse::<Setting>();
-        let limits = Limits::with(&[set("flows=7").unwrap(), set("inflated=3K").unwrap()]);
+        let limits =
+            Limits::with(Memory::USUAL, &[set("flows=7").unwrap(), set("inflated=3K").unwrap()]);
         assert_eq!((limits.flows, limits.protocols.inflated), (7, 3072));
-        assert_eq!(Limits::with(&[]), Limits::default());
+        assert_eq!(Limits::with(Memory::USUAL, &[]), Limits::default());
         for wrong in ["flows", "flows=", "flows=x", "flows=0", "fragment-bytes=1K", "flow=3"] {
             assert!(set(wrong).is_err(), "{wrong}");
         }
@@ -283,7 +354,7 @@ mod tests {
         for named in ALL {
             let text = format!("{}={}", named.name, named.default());
             let setting: Setting = text.parse().unwrap();
-            assert_eq!(Limits::with(&[setting]), Limits::default(), "{text}");
+            assert_eq!(Limits::with(Memory::USUAL, &[setting]), Limits::default(), "{text}");
         }
     }
 

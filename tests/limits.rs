@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use support::{Run, gamewire};
+use xtask::bulk::{self, Input, Size};
 use xtask::bytes::hex;
 use xtask::exchange::{Setting, Transport, capture};
 
@@ -73,6 +74,33 @@ fn lines(count: usize, line: &str) -> String {
 fn flows() {
     let script = "0.0 c > s FFFFFFFF 57\n0.1 c1 > s FFFFFFFF 57\n0.2 c2 > s FFFFFFFF 57";
     Captured::script("flows", script, &UDP).meets("flows=2", "the limit flows, 2, was met");
+}
+
+/// A flood pushes out flows that are silent; what would have been said in them is inconclusive.
+#[test]
+fn flow_bytes() {
+    let mut flood = Vec::new();
+    bulk::write(Input::ManyFlows, Size::Packets(30_000), &mut flood).unwrap();
+    let captured = Captured::bytes("flow-bytes", &flood);
+    captured.meets("flow-bytes=200K", "the limit flow-bytes, 204800, was met");
+    let fails = |report: &Value| -> Vec<String> {
+        let rules = report["rules"].as_array().unwrap().iter();
+        let fails = rules.filter(|rule| rule["verdict"] == "fail" && rule["code"] != "NET011");
+        fails.map(|rule| rule["code"].to_string()).collect()
+    };
+    let (all, few) =
+        (fails(&captured.check("flows=4M")), fails(&captured.check("flow-bytes=200K")));
+    assert!(few.iter().all(|code| all.contains(code)), "only for want of memory: {few:?}");
+}
+
+#[test]
+fn memory() {
+    let captured = Captured::script("memory", "0.0 c > s FFFFFFFF 57", &UDP);
+    for (memory, told) in [("1K", "the least is 16M"), ("much", "a number of bytes")] {
+        let run = captured.run(&["check", "--memory", memory]);
+        assert!(run.code == 2 && run.err.contains(told), "{memory}: {}", run.err);
+    }
+    assert_eq!(captured.run(&["check", "--memory", "16M"]).code, 0);
 }
 
 #[test]
@@ -250,7 +278,7 @@ fn a_record_of_four_gigabytes() {
 fn a_limit_that_does_not_exist_is_named_with_those_that_do() {
     let captured = Captured::script("usage", "0.0 c > s FFFFFFFF 57", &UDP);
     for (limit, told) in [
-        ("flow=1", "there are flows, fragment-bytes"),
+        ("flow=1", "there are flows, flow-bytes, fragment-bytes"),
         ("flows", "NAME=N"),
         ("flows=many", "a whole number"),
         ("fragment-bytes=1K", "at least 1048576"),

@@ -103,7 +103,7 @@ fn headers() -> Prepared {
 fn flows() -> Prepared {
     let keys: Vec<Key> = inputs::keys(Input::ManyFlows, PACKETS);
     Prepared::new(keys.len() as u64, move || {
-        let mut table = Table::new(1 << 20);
+        let mut table = Table::new(1 << 20, usize::MAX);
         for (number, key) in (0..).zip(&keys) {
             if table.find(key).is_none() {
                 table.insert(key, dissectors::kit::Time(number));
@@ -224,7 +224,7 @@ fn check() -> Prepared {
     let packets = inputs::packets(Input::A2s, PACKETS);
     Prepared::new(PACKETS, move || {
         let mut session = Session::new(Options::default());
-        let mut checker = Checker::new(Selection::default());
+        let mut checker = Checker::new(Selection::default(), 1 << 18);
         for packet in &packets {
             session.packet(&packet.lent(), &mut checker);
         }

@@ -12,11 +12,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
-use crate::kit::{Code, Evidence, Fact, FlowFacts, Map, Rule, Seed, Seen, Set, Time, Who};
+use crate::kit::{Code, Evidence, Fact, FlowFacts, Map, Rule, Seed, Seen, Set, Socket, Time, Who};
 use crate::valve_master::rules::VM046;
-
-/// Entries of a kind.
-const MOST: usize = 1 << 18;
 
 /// Servers of one list that are remembered.
 const LISTED: usize = 1 << 14;
@@ -57,15 +54,18 @@ pub struct Ruling {
 }
 
 /// What is known across flows.
-#[derive(Default)]
 pub struct Ledger {
+    /// Entries of a kind.
+    most: usize,
     /// To whom a server first gave a challenge, by the hash of both.
     challenged: Map<u64, Host>,
     /// The hosts in it that are not IPv4.
     wide: Vec<IpAddr>,
     seed: Seed,
     accepted: Vec<(u32, Witness)>,
-    challengers: BTreeMap<SocketAddr, Challenger>,
+    challengers: Map<Socket, Challenger>,
+    /// Addresses in all of them.
+    unused: usize,
     unasked: BTreeMap<IpAddr, Flood>,
     layouts: Map<SocketAddr, (&'static str, u32)>,
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
@@ -119,6 +119,28 @@ struct List {
 }
 
 impl Ledger {
+    /// A ledger of at most so many entries of each kind.
+    pub fn new(most: usize) -> Ledger {
+        Ledger {
+            most,
+            challenged: Map::default(),
+            wide: Vec::new(),
+            seed: Seed::default(),
+            accepted: Vec::new(),
+            challengers: Map::default(),
+            unused: 0,
+            unasked: BTreeMap::new(),
+            layouts: Map::default(),
+            masters: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            listed: 0,
+            handed_out: Set::default(),
+            rulings: Vec::new(),
+            kept: BTreeMap::new(),
+            full: false,
+        }
+    }
+
     /// Takes a fact that a message of this flow shows.
     pub fn fact(&mut self, fact: Fact, seen: Seen, flow: &FlowFacts) {
         let witness = Witness { seen, flow: flow.number, began: flow.began };
@@ -130,10 +152,11 @@ impl Ledger {
                 }
             }
             Fact::Unused => {
-                if let Some(server) = self.challengers.get_mut(&seen.from)
+                if self.has_room(self.unused)
+                    && let Some(server) = self.challengers.get_mut(&Socket(seen.from))
                     && server.unused.len() < UNUSED
                 {
-                    server.unused.insert(seen.to.ip());
+                    self.unused += usize::from(server.unused.insert(seen.to.ip()));
                 }
             }
             Fact::Unasked => self.unasked(witness),
@@ -170,8 +193,8 @@ impl Ledger {
     }
 
     fn has_room(&mut self, entries: usize) -> bool {
-        self.full |= entries >= MOST;
-        entries < MOST
+        self.full |= entries >= self.most;
+        entries < self.most
     }
 
     fn rule(
@@ -193,7 +216,7 @@ impl Ledger {
     fn challenge(&mut self, challenge: u32, witness: Witness) {
         let Seen { from, to, .. } = witness.seen;
         if self.has_room(self.challenged.len()) {
-            let (wide, key) = (&mut self.wide, self.seed.hash_one((from, challenge)));
+            let (wide, key) = (&mut self.wide, self.seed.hash_one((Socket(from), challenge)));
             self.challenged.entry(key).or_insert_with(|| match to.ip() {
                 IpAddr::V4(address) => Host::V4(address),
                 address => {
@@ -203,14 +226,15 @@ impl Ledger {
             });
         }
         if self.has_room(self.challengers.len()) {
-            let first = Challenger { latest: witness, unused: BTreeSet::new() };
-            self.challengers.entry(from).or_insert(first).latest = witness;
+            let first = || Challenger { latest: witness, unused: BTreeSet::new() };
+            let server = self.challengers.entry(Socket(from));
+            server.and_modify(|server| server.latest = witness).or_insert_with(first);
         }
     }
 
     /// To whom a server first gave a challenge.
     fn given(&self, server: SocketAddr, challenge: u32) -> Option<IpAddr> {
-        match self.challenged.get(&self.seed.hash_one((server, challenge)))? {
+        match self.challenged.get(&self.seed.hash_one((Socket(server), challenge)))? {
             Host::V4(address) => Some(IpAddr::V4(*address)),
             Host::Wide(at) => self.wide.get(*at as usize).copied(),
         }
@@ -275,7 +299,9 @@ impl Ledger {
                 self.rule(&SEC005, false, flood.latest, Who::Server, detail);
             }
         }
-        for (_, server) in std::mem::take(&mut self.challengers) {
+        let mut challengers: Vec<_> = std::mem::take(&mut self.challengers).into_iter().collect();
+        challengers.sort_unstable_by_key(|(Socket(server), _)| *server);
+        for (_, server) in challengers {
             if server.unused.len() >= UNUSED {
                 let detail = || {
                     format!(
@@ -332,7 +358,7 @@ mod tests {
 
     /// What was broken, with its frame, and what was kept, with how often.
     fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::new(1000);
         for (frame, (fact, from, to)) in (1..).zip(facts) {
             let (seen, flow) = seen(frame, from, to);
             ledger.fact(*fact, seen, &flow);
@@ -363,7 +389,7 @@ mod tests {
         let answers = [(Fact::Unasked, S, C); 29];
         assert_eq!(review(&answers), []);
         assert_eq!(review(&[answers[0]; 30]), [("SEC005".to_owned(), false, 30)]);
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger::new(1000);
         for frame in 0..200 {
             let (seen, flow) = seen(frame * 100, S, C);
             ledger.fact(Fact::Unasked, seen, &flow);
@@ -374,7 +400,7 @@ mod tests {
     #[test]
     fn one_packet_sources_are_counted_by_address() {
         let unused = |addresses: u32| {
-            let mut ledger = Ledger::default();
+            let mut ledger = Ledger::new(1000);
             for n in 0..200 {
                 let client = format!("10.9.0.{}:{}", n % addresses, 40_000 + n);
                 let (challenge, flow) = seen(u64::from(n) + 1, S, &client);

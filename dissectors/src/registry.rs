@@ -133,6 +133,11 @@ macro_rules! protocols {
                     }
                 }
 
+                /// See [`Protocol::held`].
+                pub fn held(&self) -> usize {
+                    match self { $(Talk::$name(talk) => $protocol::held(talk)),+ }
+                }
+
                 /// See [`Protocol::deadline`].
                 pub fn deadline(&self) -> Option<Time> {
                     match self { $(Talk::$name(talk) => $protocol::deadline(talk)),+ }

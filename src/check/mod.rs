@@ -17,7 +17,7 @@ use dissectors::kit::{
     CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Side,
     Sink, Span, Verdict, Who,
 };
-use dissectors::ledger::Ruling;
+use dissectors::ledger::{Ledger, Ruling};
 
 use crate::session::{Scene, Told, Totals, View};
 
@@ -51,11 +51,11 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Nothing judged yet.
-    pub fn new(selection: Selection) -> Checker {
+    /// Nothing judged yet. Of what is known across flows, at most so many facts of a kind are kept.
+    pub fn new(selection: Selection, facts: usize) -> Checker {
         Checker {
             judge: Judge::new(selection.severities.clone()),
-            across: Across::default(),
+            across: Across::Judged(Box::new(Ledger::new(facts))),
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             scene: None,

@@ -23,12 +23,6 @@ pub(super) enum Across {
     Waiting(Vec<(Moment, FlowFact)>),
 }
 
-impl Default for Across {
-    fn default() -> Across {
-        Across::Judged(Box::default())
-    }
-}
-
 impl Across {
     #[inline]
     pub(super) fn fact(&mut self, moment: Moment, told: FlowFact) {
@@ -39,7 +33,7 @@ impl Across {
     }
 
     pub(super) fn review(&mut self) -> Option<Review> {
-        match std::mem::take(self) {
+        match std::mem::replace(self, Across::Waiting(Vec::new())) {
             Across::Judged(ledger) => Some(ledger.review()),
             Across::Waiting(_) => None,
         }
@@ -50,7 +44,7 @@ impl Checker {
     /// A checker of a share of the flows. Its facts are to be taken, in the order of the capture, to
     /// the checker that joins all parts in the end.
     pub fn part(&self) -> Checker {
-        Checker { across: Across::Waiting(Vec::new()), ..Checker::new(self.selection.clone()) }
+        Checker { across: Across::Waiting(Vec::new()), ..Checker::new(self.selection.clone(), 0) }
     }
 
     /// How many facts wait in a part.

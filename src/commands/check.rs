@@ -34,11 +34,13 @@ pub fn run(
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     let selection = selection(args, &config, baseline, err);
-    let checker = Checker::new(selection.clone());
+    let facts = args.input.limits().protocols.remembered / 2;
+    let checker = Checker::new(selection.clone(), facts);
     let mut checking = Checking {
         args,
         demands,
         selection,
+        facts,
         checker,
         names,
         terminal,
@@ -147,6 +149,8 @@ struct Checking<'a> {
     args: &'a Check,
     demands: Demands,
     selection: Selection,
+    /// Facts of a kind that are kept of what is known across flows.
+    facts: usize,
     checker: Checker,
     /// The captures' names; those that are left.
     names: std::collections::VecDeque<String>,
@@ -169,7 +173,7 @@ impl Command for Checking<'_> {
     type Entry = FlowFact;
 
     fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
-        self.checker = Checker::new(self.selection.clone());
+        self.checker = Checker::new(self.selection.clone(), self.facts);
         Ok(())
     }
 
@@ -230,7 +234,7 @@ impl Command for Checking<'_> {
     }
 
     fn end(&mut self, read: &Totals) -> io::Result<()> {
-        let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default()));
+        let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default(), 0));
         let merged = self.args.input.merge;
         let names: Vec<_> = if merged {
             self.names.drain(..).collect()

@@ -38,7 +38,7 @@ pub fn run(
         detail: Detail { fields: args.verbose, bytes: args.hex },
         tree: args.tree,
         paint: painted(args.color, terminal.out),
-        limits: Limits::with(&args.input.limit),
+        limits: args.input.limits(),
         severities: config.severities.clone(),
     };
     let mut dissecting = Dissecting {

@@ -11,7 +11,6 @@ use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
-use crate::limits::Limits;
 use crate::live::FileFilter;
 use crate::session::{Moment, Options, Session, Totals, View};
 
@@ -187,7 +186,7 @@ fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
         ..config.settings.clone()
     };
     let defaults = Options::default();
-    Ok(Limits::with(&input.limit).options(Options {
+    Ok(input.limits().options(Options {
         identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
         settings,
         verify_checksums: input.verify_checksums,

@@ -42,7 +42,8 @@ pub struct Flow {
     marks: u8,
     /// Which part each end plays, as far as it has spoken, by [`Side::index`].
     pub roles: [Option<Who>; 2],
-    /// Of the first packet; further ones are counted in the rest.
+    /// Bytes of the first packet, which further ones are added to in the rest. Where there is a
+    /// rest: what the flow's state holds beside itself, in units of [`Flow::UNIT`].
     bytes: u16,
     messages: u8,
     findings: u8,
@@ -201,6 +202,32 @@ impl Flow {
         self.set(SEEN << side.index(), true);
     }
 
+    /// The unit that held memory is counted in, in bytes.
+    const UNIT: usize = 64;
+
+    /// Bytes of memory that the flow takes, its place and the index included.
+    pub fn memory(&self) -> usize {
+        let Some(rest) = &self.rest else { return Flow::PLACE };
+        let wide = rest.wide.as_ref().map_or(0, |wide| size_of_val(&**wide) + Flow::BLOCK);
+        let held = usize::from(self.bytes) * Flow::UNIT;
+        Flow::PLACE + size_of::<Rest>() + Flow::BLOCK + wide + held
+    }
+
+    /// A place, and its share of an index that is as full as may be, or half as full.
+    const PLACE: usize = size_of::<Option<Flow>>() + 8;
+
+    /// What the memory of a block costs beside its bytes.
+    const BLOCK: usize = 8;
+
+    /// The flow's state holds so many bytes beside itself.
+    #[inline]
+    pub fn set_held(&mut self, held: usize) {
+        if held > 0 || self.rest.is_some() {
+            self.rest();
+            self.bytes = u16::try_from(held.div_ceil(Flow::UNIT)).unwrap_or(u16::MAX);
+        }
+    }
+
     /// What the first packet left no room for; from now on all is counted there.
     fn rest(&mut self) -> &mut Rest {
         let counted = self.marks & (SEEN | SEEN << 1) != 0;
@@ -209,7 +236,7 @@ impl Flow {
                 wide: None,
                 last: self.first,
                 packets: counted.into(),
-                bytes: self.bytes.into(),
+                bytes: std::mem::take(&mut self.bytes).into(),
                 messages: self.messages.into(),
                 findings: self.findings.into(),
             })

@@ -21,14 +21,25 @@ pub struct Table {
     hasher: RandomState,
     hand: u32,
     most: usize,
+    /// Bytes of memory that the flows take, and may take.
+    memory: usize,
+    most_memory: usize,
 }
 
 impl Table {
-    /// A table of at most `most` flows.
-    pub fn new(most: usize) -> Table {
+    /// A table of at most `most` flows, which take at most so many bytes.
+    pub fn new(most: usize, most_memory: usize) -> Table {
         let most = most.clamp(1, u32::MAX as usize);
         let hasher = RandomState::default();
-        Table { index: HashTable::new(), slots: Places::default(), hasher, hand: 0, most }
+        Table {
+            index: HashTable::new(),
+            slots: Places::default(),
+            hasher,
+            hand: 0,
+            most,
+            memory: 0,
+            most_memory,
+        }
     }
 
     /// How many flows there are.
@@ -43,7 +54,24 @@ impl Table {
 
     /// Whether one more flow needs another to go first.
     pub fn is_full(&self) -> bool {
-        self.len() >= self.most
+        self.len() >= self.most || self.memory > self.most_memory
+    }
+
+    /// Whether the flows take more memory than they may.
+    #[inline]
+    pub fn is_too_large(&self) -> bool {
+        self.memory > self.most_memory
+    }
+
+    /// Bytes of memory that the flows take.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Counts the memory that a flow takes now, which took `before`.
+    #[inline]
+    pub fn weigh(&mut self, before: usize, now: usize) {
+        self.memory = (self.memory + now).saturating_sub(before);
     }
 
     /// The flow that a packet belongs to, and which end sent the packet.
@@ -59,7 +87,9 @@ impl Table {
 
     /// A flow that begins with a packet of this key, which no flow in the table has.
     pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
-        let slot = self.slots.insert(Flow::new(key, now));
+        let flow = Flow::new(key, now);
+        self.memory += flow.memory();
+        let slot = self.slots.insert(flow);
         let (slots, hasher) = (&self.slots, &self.hasher);
         self.index.insert_unique(key.hash(hasher), slot, |&slot| {
             slots.get(slot).map_or(0, |flow| flow.key().hash(hasher))
@@ -73,9 +103,15 @@ impl Table {
         self.slots.get_mut(slot.0)
     }
 
+    /// A flow, to look at.
+    pub fn get(&self, slot: Slot) -> Option<&Flow> {
+        self.slots.get(slot.0)
+    }
+
     /// Takes a flow out.
     pub fn remove(&mut self, slot: Slot) -> Option<Flow> {
         let flow = self.slots.remove(slot.0)?;
+        self.memory = self.memory.saturating_sub(flow.memory());
         let hash = flow.key().hash(&self.hasher);
         if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot.0) {
             entry.remove();
@@ -201,7 +237,7 @@ mod tests {
     #[test]
     fn both_directions_are_one_flow() {
         for (a, b) in [("10.0.0.1:50000", "10.0.0.2:27015"), ("[::1]:5", "[::1]:6")] {
-            let mut table = Table::new(10);
+            let mut table = Table::new(10, usize::MAX);
             let slot = table.insert(&key(a, b), Time(0));
             assert_eq!(table.find(&key(a, b)), Some((slot, Side::First)));
             assert_eq!(table.find(&key(b, a)), Some((slot, Side::Second)));
@@ -213,14 +249,14 @@ mod tests {
 
     #[test]
     fn a_socket_that_talks_to_itself_is_found() {
-        let mut table = Table::new(10);
+        let mut table = Table::new(10, usize::MAX);
         let slot = table.insert(&key("[::1]:5", "[::1]:5"), Time(0));
         assert_eq!(table.find(&key("[::1]:5", "[::1]:5")), Some((slot, Side::First)));
     }
 
     #[test]
     fn many_flows_come_and_go() {
-        let mut table = Table::new(100);
+        let mut table = Table::new(100, usize::MAX);
         for port in 1..=5000u16 {
             if table.is_full() {
                 let slot = table.stalest().unwrap();
@@ -232,5 +268,33 @@ mod tests {
         assert_eq!(table.len(), 100);
         assert!(table.find(&key("10.0.0.1:5000", "10.0.0.2:27015")).is_some());
         assert!(table.find(&key("10.0.0.1:1", "10.0.0.2:27015")).is_none());
+    }
+
+    #[test]
+    fn the_memory_of_all_is_that_of_each() {
+        let mut table = Table::new(1000, usize::MAX);
+        let mut slots = Vec::new();
+        for port in 1..=300u16 {
+            let from =
+                if port % 3 == 0 { format!("[::1]:{port}") } else { format!("10.0.0.1:{port}") };
+            let to = if port % 3 == 0 { "[::2]:27015" } else { "10.0.0.2:27015" };
+            slots.push(table.insert(&key(&from, to), Time(0)));
+        }
+        for (held, &slot) in slots.iter().enumerate().filter(|(held, _)| held % 2 == 0) {
+            let flow = table.flow(slot).unwrap();
+            let before = flow.memory();
+            flow.count(Side::Second, Time(1), 2, 9);
+            flow.set_held(held * 10);
+            let now = flow.memory();
+            table.weigh(before, now);
+        }
+        for &slot in slots.iter().step_by(7) {
+            table.remove(slot);
+        }
+        let sum: usize = table.iter().map(|(_, flow)| flow.memory()).sum();
+        assert_eq!(table.memory(), sum);
+        assert!(sum > table.len() * 96);
+        slots.iter().for_each(|&slot| drop(table.remove(slot)));
+        assert_eq!(table.memory(), 0);
     }
 }

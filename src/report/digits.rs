@@ -24,12 +24,25 @@ pub(super) fn padded(out: &mut Vec<u8>, value: u32, width: usize) {
     leading(out, digits, width);
 }
 
-/// From 1 to 99,999,999.
+/// From 10 to 99,999,999.
 #[inline]
 fn short(out: &mut Vec<u8>, value: u32) {
+    let (digits, length) = few(value);
+    leading(out, digits, length);
+}
+
+/// The digits of an integer if it has at most eight, and how many these are. Behind them stand zero bytes.
+#[inline]
+pub(super) fn word(value: u64) -> Option<([u8; 8], usize)> {
+    let (digits, length) = few(value.try_into().ok().filter(|_| value < TEN_TO_8)?);
+    Some((digits.to_le_bytes(), length))
+}
+
+#[inline]
+fn few(value: u32) -> (u64, usize) {
     let digits = eight(value);
     let zeros = ((digits ^ ZEROS).trailing_zeros() / 8).min(7);
-    leading(out, digits >> (8 * zeros), 8 - zeros as usize);
+    (digits >> (8 * zeros), 8 - zeros as usize)
 }
 
 /// 100,000,000 and more: three times eight digits hold 64 bits.
@@ -96,6 +109,14 @@ mod tests {
             power = next;
         }
         assert_eq!(written(|out| unsigned(out, u64::MAX)), u64::MAX.to_string());
+    }
+
+    #[test]
+    fn the_digits_of_a_word() {
+        assert_eq!(word(0), Some((*b"0\0\0\0\0\0\0\0", 1)));
+        assert_eq!(word(4_096), Some((*b"4096\0\0\0\0", 4)));
+        assert_eq!(word(99_999_999), Some((*b"99999999", 8)));
+        assert_eq!((word(100_000_000), word(1 << 32), word(u64::MAX)), (None, None, None));
     }
 
     #[test]

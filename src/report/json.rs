@@ -64,9 +64,10 @@ impl Json {
         let start = out.len();
         unsigned(out, payload.flow.into());
         let flow = start..out.len();
-        out.extend_from_slice(b",\"transport\":\"");
-        out.extend_from_slice(transport(payload.transport).as_bytes());
-        out.extend_from_slice(b"\",\"src\":\"");
+        out.extend_from_slice(match payload.transport {
+            Transport::Udp => b",\"transport\":\"udp\",\"src\":\"",
+            Transport::Tcp => b",\"transport\":\"tcp\",\"src\":\"",
+        });
         address(out, payload.from);
         out.extend_from_slice(b"\",\"dst\":\"");
         address(out, payload.to);

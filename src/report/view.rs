@@ -12,6 +12,38 @@ pub(super) struct View<'a> {
     pub(super) payload: &'a [u8],
 }
 
+/// A text among other bytes, so that several bytes can be read at once.
+#[derive(Clone, Copy)]
+pub(super) struct Among<'a> {
+    /// What the text stands in.
+    pub(super) bytes: &'a [u8],
+    /// Where it begins.
+    pub(super) start: usize,
+    /// How long it is.
+    pub(super) length: usize,
+}
+
+impl<'a> Among<'a> {
+    /// The text's first `N` bytes, or those behind it if it is shorter.
+    #[inline(always)]
+    pub(super) fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
+        self.bytes.get(self.start..self.start.saturating_add(N))?.first_chunk()
+    }
+
+    /// The text without its first `bytes` bytes.
+    #[inline]
+    pub(super) fn without(self, bytes: usize) -> Among<'a> {
+        let bytes = bytes.min(self.length);
+        Among { start: self.start.saturating_add(bytes), length: self.length - bytes, ..self }
+    }
+
+    /// The text alone.
+    pub(super) fn text(self) -> &'a [u8] {
+        let end = self.start.saturating_add(self.length);
+        self.bytes.get(self.start..end).unwrap_or_default()
+    }
+}
+
 impl<'a> View<'a> {
     /// The node at this place.
     pub(super) fn node(self, at: usize) -> Option<&'a Node> {
@@ -28,10 +60,11 @@ impl<'a> View<'a> {
         self.tree.bytes(node, self.payload)
     }
 
-    /// The bytes from a text's first one on, and how many of them are the text.
+    /// The text that a node stands for, and the bytes around it.
     #[inline]
-    pub(super) fn text_and_behind(self, node: &Node) -> (&'a [u8], usize) {
-        self.tree.bytes_and_behind(node, self.payload)
+    pub(super) fn text_among(self, node: &Node) -> Among<'a> {
+        let (bytes, start, length) = self.tree.text(node, self.payload);
+        Among { bytes, start, length }
     }
 
     /// The payload's bytes of a node.

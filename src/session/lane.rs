@@ -8,7 +8,9 @@
 
 use std::net::IpAddr;
 
-use dissectors::kit::{Budget, Evidence, FlowFacts, Payload, Piece, Side, Span, Time, Transport};
+use dissectors::kit::{
+    Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Span, Time, Transport,
+};
 use dissectors::net_rules::{NET001, NET008, NET011};
 use dissectors::{Books, Id};
 
@@ -28,7 +30,7 @@ const FEWEST_BYTES: usize = 1 << 20;
 
 /// How many lanes a session has: bounds that are set low are not divided.
 pub(super) fn count(options: &Options) -> usize {
-    let bytes = options.unfinished_bytes.min(options.streams.total);
+    let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
     let flows = options.flows.min(options.settings.limits.remembered);
     let few = flows / LANES < FEWEST_FLOWS || bytes / LANES < FEWEST_BYTES;
     if few { 1 } else { LANES }
@@ -69,7 +71,7 @@ impl Lane {
         let mut streams = options.streams;
         streams.total /= lanes;
         Lane {
-            table: Table::new(options.flows.div_ceil(lanes)),
+            table: Table::new(options.flows.div_ceil(lanes), options.flow_bytes / lanes),
             streams: Streams::new(streams),
             books: Books::default(),
             budget: Budget::new(options.unfinished_bytes / lanes),
@@ -80,10 +82,10 @@ impl Lane {
     }
 
     /// Tells which of the protocols' limits were met by the packet at hand.
+    #[inline]
     pub(super) fn limits_met<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
         for limit in self.budget.take_met() {
-            let detail = format!("the limit {} was met", limit.name());
-            around.about_packet(&NET011, false, time, view, detail);
+            limit_met(limit, around, time, view);
         }
     }
 
@@ -185,8 +187,12 @@ impl Lane {
         while self.table.is_full() {
             let Some(slot) = self.table.stalest() else { return };
             if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
-                let most = around.options.flows;
-                let detail = format!("the limit flows, {most}, was met: a flow ends early");
+                let (flows, bytes) = (around.options.flows, around.options.flow_bytes);
+                let detail = if self.table.is_too_large() {
+                    format!("the limit flow-bytes, {bytes}, was met: a flow ends early")
+                } else {
+                    format!("the limit flows, {flows}, was met: a flow ends early")
+                };
                 around.about_packet(&NET011, false, around.now, view, detail);
             }
             self.end_flow(around, slot, view);
@@ -204,6 +210,7 @@ impl Lane {
         view: &mut V,
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
+        let before = flow.memory();
         count_packet(flow, payload);
         if payload.lost {
             flow.set_lossy();
@@ -227,10 +234,28 @@ impl Lane {
         let payload = Payload { flow: facts.number, ..*payload };
         let settings = &around.options.settings;
         talk.message(&mut self.books, facts, settings, &mut self.budget, &payload, view);
-        let deadline = talk.deadline();
+        let (deadline, held) = (talk.deadline(), talk.held());
         let told = view.settle();
         flow.count_told(told);
+        flow.set_held(held);
+        let now = flow.memory();
         self.deadlines.plan(flow, slot, deadline);
+        self.weigh(around, before, now, view);
+    }
+
+    /// A flow takes more or less memory now. With too much in all, others end.
+    #[inline]
+    pub(super) fn weigh<V: View>(
+        &mut self,
+        around: &mut Around,
+        before: usize,
+        now: usize,
+        view: &mut V,
+    ) {
+        self.table.weigh(before, now);
+        if self.table.is_too_large() {
+            self.make_room(around, view);
+        }
     }
 
     /// What time has decided: of what is due all, of what may be idle one.
@@ -283,12 +308,21 @@ impl Lane {
     pub(super) fn end_flow<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
         self.drain_stream(around, slot, view);
         self.ask(around, slot, true, view);
+        let table = &self.table;
+        let lives = |slot, number| table.get(slot).is_some_and(|flow| flow.number == number);
+        self.deadlines.tidy(table.len(), lives);
         if let Some(flow) = self.table.remove(slot)
             && flow.number > 0
         {
             view.flow_ended(&flow.row(around.digits));
         }
     }
+}
+
+#[cold]
+fn limit_met<V: View>(limit: Limit, around: &Around, time: Time, view: &mut V) {
+    let detail = format!("the limit {} was met", limit.name());
+    around.about_packet(&NET011, false, time, view, detail);
 }
 
 impl Around {

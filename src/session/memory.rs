@@ -53,6 +53,16 @@ impl Deadlines {
         }
     }
 
+    /// Forgets plans whose flows have ended, where those are most: `lives` tells.
+    pub(super) fn tidy(&mut self, flows: usize, lives: impl Fn(Slot, u32) -> bool) {
+        /// So many are no burden.
+        const FEW: usize = 1 << 12;
+        if self.0.len() > FEW + 2 * flows {
+            self.0.retain(|&Reverse((_, number, slot))| lives(slot, number));
+            self.0.shrink_to_fit();
+        }
+    }
+
     /// The next flow whose time has come: its number, and where it was.
     pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
         let &Reverse((deadline, number, slot)) = self.0.peek()?;

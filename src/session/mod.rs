@@ -53,6 +53,8 @@ pub struct Options {
     pub verify_checksums: bool,
     /// Flows that are followed at a time.
     pub flows: usize,
+    /// Bytes of memory that these flows take, unfinished answers and streams left out.
+    pub flow_bytes: usize,
     /// Bytes that unfinished answers may hold, over all flows.
     pub unfinished_bytes: usize,
     /// What open IP fragments may hold, and for how long.
@@ -71,6 +73,7 @@ impl Default for Options {
             complete: false,
             verify_checksums: false,
             flows: 1 << 22,
+            flow_bytes: 1 << 29,
             unfinished_bytes: 16 << 20,
             fragments: FragmentLimits::default(),
             streams: tcp::Limits::default(),

@@ -1,7 +1,7 @@
 //! A TCP connection on its way to a protocol: which one it speaks, and where its messages end.
 
 use dissectors::kit::{
-    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time,
+    self, Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time,
     Transport, Unread,
 };
 use dissectors::net_rules::{NET006, NET007, NET011};
@@ -38,6 +38,18 @@ struct Speech {
     held: Option<Side>,
     /// Bytes of this direction were read, by [`Side::index`].
     heard: [bool; 2],
+}
+
+impl Speech {
+    /// Bytes of memory held beside itself.
+    fn held(&self) -> usize {
+        let talk = self.talk.as_ref().map_or(0, |talk| size_of::<Talk>() + talk.held());
+        let read = self
+            .beginnings
+            .as_ref()
+            .map_or(0, |both| size_of_val(&**both) + both.iter().map(kit::room).sum::<usize>());
+        talk + read
+    }
 }
 
 impl Stream {
@@ -130,6 +142,7 @@ impl Lane {
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
         let lossy = around.facts(flow, &self.incomplete).lossy;
+        let before = flow.memory();
         let mut stream = match std::mem::replace(&mut flow.state, State::New) {
             State::Stream(stream) => stream,
             other => {
@@ -140,13 +153,13 @@ impl Lane {
         let mut reading = Reading {
             speech: std::mem::take(&mut stream.speech),
             flow,
-            around,
+            around: &mut *around,
             books: &mut self.books,
             unfinished: &mut self.budget,
             pieces: Vec::new(),
             lossy,
             tunnels,
-            view,
+            view: &mut *view,
         };
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
         work(connection, budget, &mut reading);
@@ -157,8 +170,11 @@ impl Lane {
         stream.speech = reading.speech;
         let deadline = stream.speech.talk.as_ref().and_then(|talk| talk.deadline());
         if let Some(flow) = self.table.flow(slot) {
+            flow.set_held(size_of::<Stream>() + stream.speech.held());
             flow.state = State::Stream(stream);
+            let now = flow.memory();
             self.deadlines.plan(flow, slot, deadline);
+            self.weigh(around, before, now, view);
         }
     }
 }

@@ -68,6 +68,10 @@ impl Protocol for A2s {
         talk::message(cx, payload, sink);
     }
 
+    fn held(talk: &Talk) -> usize {
+        talk.held()
+    }
+
     fn deadline(talk: &Talk) -> Option<Time> {
         talk.parts_so_far()?.due()
     }

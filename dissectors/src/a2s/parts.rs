@@ -8,7 +8,7 @@ use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
-    Context, Evidence, Fact, Limit, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time,
+    Context, Evidence, Fact, Limit, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time, room,
 };
 
 /// Whole answers of a flow that late copies are told by.
@@ -40,6 +40,12 @@ impl Parts {
     /// Whether an answer from this side is on its way.
     pub(super) fn is_coming(&self, from: Side) -> bool {
         self.sets.iter().any(|set| set.side == from)
+    }
+
+    /// Bytes held beside what the budget counts.
+    pub(super) fn held(&self) -> usize {
+        let hashes: usize = self.done.iter().map(|done| size_of_val(&*done.hashes)).sum();
+        room(&self.sets) + self.sets.len() * size_of::<Set>() + room(&self.done) + hashes
     }
 
     /// When the first of them is given up.

@@ -13,6 +13,7 @@ use super::waiting::Waiting;
 use super::{A2s, rules};
 use crate::kit::{
     self, Context, Evidence, Host, Limit, Payload, Read, Recent, Side, Sink, Socket, Span, Time,
+    room,
 };
 
 /// What one flow is up to.
@@ -118,6 +119,11 @@ impl Talk {
     /// The split answers of the flow, if there ever was one.
     pub(super) fn parts_so_far(&self) -> Option<&Parts> {
         self.more.as_ref().map(|more| &more.parts)
+    }
+
+    pub(super) fn held(&self) -> usize {
+        let held = |more: &More| size_of::<More>() + room(&more.waiting) + more.parts.held();
+        self.more.as_deref().map_or(0, held)
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Asked> {

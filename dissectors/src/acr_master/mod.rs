@@ -80,6 +80,10 @@ impl Protocol for AcrMaster {
         talk::closed(cx, how, payload, sink);
     }
 
+    fn held(talk: &Talk) -> usize {
+        talk.held()
+    }
+
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         match payload.transport {
             Transport::Tcp => talk::http(cx, payload, sink),

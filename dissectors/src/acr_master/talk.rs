@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::kit::{
     Budget, Buffer, Closed, Context, Evidence, Fact, Framed, Limit, Limits, Mark, Payload, Side,
-    Sink, Span, Time, Unread,
+    Sink, Span, Time, Unread, room,
 };
 
 use super::book::{Challenged, CheckKey, Server};
@@ -43,6 +43,14 @@ struct Waiting {
 }
 
 impl Talk {
+    /// Bytes held.
+    pub(super) fn held(&self) -> usize {
+        let Some(connection) = &self.connection else { return 0 };
+        let waiting = connection.waiting.capacity() * size_of::<Waiting>();
+        let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
+        size_of::<Connection>() + waiting + requests + room(&connection.registrations)
+    }
+
     fn connection(&mut self) -> &mut Connection {
         self.connection.get_or_insert_default()
     }

@@ -1,7 +1,7 @@
 //! Answers that come in several datagrams: they are kept until all are there, and then told as one
 //! message, whichever came first.
 
-use crate::kit::{Buffer, Context, Evidence, Limit, Mark, Payload, Side, Sink, Span, Time};
+use crate::kit::{Buffer, Context, Evidence, Limit, Mark, Payload, Side, Sink, Span, Time, room};
 
 use super::rules::{self, Misnumbered};
 use super::words::{Numbering, Words};
@@ -58,6 +58,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// Bytes held beside what the budget counts.
+    pub(super) fn held(&self) -> usize {
+        room(&self.waiting) + self.waiting.iter().map(|answer| room(&answer.held)).sum::<usize>()
+    }
+
     pub(super) fn due(&self) -> Option<Time> {
         self.waiting.iter().map(|answer| answer.due).min()
     }

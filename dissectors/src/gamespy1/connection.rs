@@ -46,6 +46,11 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Bytes held.
+    pub(super) fn held(&self) -> usize {
+        size_of::<Connection>() + self.validated.as_ref().map_or(0, |it| it.game.len())
+    }
+
     /// Whether this side is known to be the master's.
     pub(super) fn is_master(&self, side: Side) -> bool {
         self.client == Some(side.other())

@@ -98,6 +98,10 @@ impl Protocol for GameSpy1 {
         talk::message(cx, payload, sink);
     }
 
+    fn held(talk: &Talk) -> usize {
+        talk.held()
+    }
+
     fn deadline(talk: &Talk) -> Option<Time> {
         talk.due()
     }

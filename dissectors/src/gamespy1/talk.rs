@@ -1,6 +1,8 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
-use crate::kit::{Context, Evidence, Fact, Limit, Mark, Payload, Side, Sink, Time, Transport};
+use crate::kit::{
+    Context, Evidence, Fact, Limit, Mark, Payload, Side, Sink, Time, Transport, room,
+};
 
 use super::answers::{self, Answers};
 use super::connection::{self, Connection};
@@ -74,6 +76,16 @@ impl Word {
 impl Talk {
     fn more(&mut self) -> &mut More {
         self.more.get_or_insert_default()
+    }
+
+    /// Bytes held beside what the budget counts.
+    pub(super) fn held(&self) -> usize {
+        let Some(more) = &self.more else { return 0 };
+        size_of::<More>()
+            + room(&more.waiting)
+            + more.answers.held()
+            + more.uplink.as_ref().map_or(0, |uplink| uplink.held())
+            + more.connection.as_ref().map_or(0, |connection| connection.held())
     }
 
     pub(super) fn answers(&mut self) -> &mut Answers {

@@ -26,6 +26,11 @@ pub(super) struct Uplink {
 }
 
 impl Uplink {
+    /// Bytes held.
+    pub(super) fn held(&self) -> usize {
+        size_of::<Uplink>() + self.beat.as_ref().map_or(0, |(_, game)| game.len())
+    }
+
     /// Whether this party is known to be a game server, so that the other is a master.
     pub(super) fn is_server(&self, side: Side) -> bool {
         self.server == Some(side)

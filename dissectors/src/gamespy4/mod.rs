@@ -81,6 +81,10 @@ impl Protocol for GameSpy4 {
         }
     }
 
+    fn held(talk: &Talk) -> usize {
+        talk.held()
+    }
+
     fn deadline(talk: &Talk) -> Option<Time> {
         talk.deadline()
     }

@@ -3,7 +3,7 @@
 //! rules.
 
 use super::decode::{Form, Header, Kind, Request};
-use crate::kit::{Budget, Buffer, Limits, Mark, Payload, ShortMark, Side, Time};
+use crate::kit::{Budget, Buffer, Limits, Mark, Payload, ShortMark, Side, Time, room};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -302,6 +302,14 @@ impl Talk {
         rest.done.packets =
             parts.map(|part| crc32fast::hash(open.packets.bytes_of(part))).collect();
         Part::Whole(open)
+    }
+
+    /// Bytes held beside what the budget counts.
+    pub(super) fn held(&self) -> usize {
+        let Some(rest) = &self.rest else { return 0 };
+        let indices: usize = rest.open.iter().map(|open| room(&open.indices)).sum();
+        let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + indices;
+        size_of::<Rest>() + lists + room(&rest.done.packets)
     }
 
     /// A request for the answer with this timestamp was sent, or repeated, after `time`.

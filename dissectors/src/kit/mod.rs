@@ -32,7 +32,7 @@ pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
     Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message, Payload,
-    Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread,
+    Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
 };
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};

@@ -226,7 +226,7 @@ impl Default for Limits {
             http_header: 16 << 10,
             http_body: 1 << 20,
             list_bytes: 1 << 20,
-            remembered: 1 << 20,
+            remembered: 1 << 19,
         }
     }
 }
@@ -472,6 +472,10 @@ pub trait Protocol: Sized {
     /// Decodes and judges one datagram or framed message, and moves the talk on.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
 
+    /// Bytes of memory that the state of a flow holds beside itself. What [`Budget`] counts, the bytes
+    /// of unfinished answers say, is left out.
+    fn held(talk: &Self::Talk) -> usize;
+
     /// When `elapse` wants to be called, at the latest: something unfinished is then given up.
     fn deadline(_: &Self::Talk) -> Option<Time> {
         None
@@ -479,4 +483,9 @@ pub trait Protocol: Sized {
 
     /// The capture has reached `now`; with `end`, the flow has ended, and what is open is judged.
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S);
+}
+
+/// Bytes that a list has room for.
+pub fn room<T>(list: &Vec<T>) -> usize {
+    list.capacity() * size_of::<T>()
 }

@@ -113,17 +113,17 @@ impl Tree {
 
     /// The bytes of a text, without its terminator.
     pub fn bytes<'a>(&'a self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
-        let (from, length) = self.bytes_and_behind(node, payload);
-        from.get(..length).unwrap_or_default()
+        let (among, start, length) = self.text(node, payload);
+        among.get(start..start.saturating_add(length)).unwrap_or_default()
     }
 
-    /// The bytes from a text's first one on, which go on behind it, and how many of them are the
-    /// text: for who reads several bytes at once.
+    /// The bytes among which a text stands, where in them it begins, and how long it is: for who
+    /// reads several bytes at once, and may read on behind the text.
     #[inline]
-    pub fn bytes_and_behind<'a>(&'a self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize) {
+    pub fn text<'a>(&'a self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize, usize) {
         let text = Text::of(node.value);
-        let from = if text.stored { self.store.as_slice() } else { payload };
-        (from.get(text.start as usize..).unwrap_or_default(), text.length as usize)
+        let among = if text.stored { self.store.as_slice() } else { payload };
+        (among, text.start as usize, text.length as usize)
     }
 
     /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.

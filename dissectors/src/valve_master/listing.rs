@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
-use crate::kit::{Budget, Limit, Map, Mark, ShortMark, Side, Time};
+use crate::kit::{Budget, Limit, Map, Mark, ShortMark, Side, Time, room};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -91,6 +91,11 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    /// Bytes held beside what the budget counts.
+    pub(super) fn held(&self) -> usize {
+        size_of::<Listing>() + room(&self.waiting)
+    }
+
     /// The latest query.
     pub(super) fn query(&self) -> Option<&Query> {
         self.query.as_ref()

@@ -52,6 +52,10 @@ impl Protocol for ValveMaster {
         claim::opens(bytes)
     }
 
+    fn held(talk: &Talk) -> usize {
+        talk.held()
+    }
+
     fn message<S: Sink>(cx: &mut Context<'_, ValveMaster>, payload: &Payload<'_>, sink: &mut S) {
         talk::message(cx, payload, sink);
     }

@@ -1,7 +1,7 @@
 //! How one game server stands with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
-use crate::kit::{Mark, ShortMark, Side, Time};
+use crate::kit::{Mark, ShortMark, Side, Time, room};
 
 use super::info::{Engine, Info};
 
@@ -94,6 +94,11 @@ pub(super) struct Joined {
 }
 
 impl Registration {
+    /// Bytes held.
+    pub(super) fn held(&self) -> usize {
+        size_of::<Registration>() + room(&self.given) + room(&self.waiting)
+    }
+
     /// What the latest join sent along, if there was a join.
     pub(super) fn server_challenge(&self) -> Option<Option<u32>> {
         self.server_challenge

@@ -68,6 +68,12 @@ impl Talk {
         result
     }
 
+    pub(super) fn held(&self) -> usize {
+        let State::Long(Long { listing, registration }) = &self.0 else { return 0 };
+        listing.as_ref().map_or(0, |listing| listing.held())
+            + registration.as_ref().map_or(0, |registration| registration.held())
+    }
+
     fn known(&self, payload: &Payload<'_>) -> Known {
         let (key, server_challenge) = match &self.0 {
             State::Query(query) => (Some(query.key), None),

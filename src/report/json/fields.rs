@@ -6,8 +6,8 @@ use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::keys::{Keys, Member};
 use super::names::{Names, is_quoted};
-use super::write::{beginning, character, float, hex, ip4, signed, string};
-use crate::report::digits::unsigned;
+use super::write::{character, float, hex, ip4, signed, string, string_among};
+use crate::report::digits::{unsigned, word};
 use crate::report::put;
 use crate::report::view::{View, endpoint};
 
@@ -160,9 +160,16 @@ impl Projection<'_> {
                     continue;
                 }
                 open.seen |= name.mask;
-                if field.kind == Kind::Text {
-                    let (from, length) = view.text_and_behind(node);
-                    name.write_with(field, from, length, &mut self.out);
+                if field.kind == Kind::Text
+                    && name.write_short(view.text_among(node), &mut self.out)
+                {
+                    continue;
+                }
+                // A negative integer is no word: its 64 bits are a large number.
+                if matches!(field.kind, Kind::Unsigned | Kind::Signed)
+                    && let Some((digits, length)) = word(node.value)
+                {
+                    name.write_word(field, digits, length, &mut self.out);
                     continue;
                 }
                 name.write(field, &mut self.out);
@@ -309,8 +316,7 @@ fn endpoint6(endpoint: Option<SocketAddrV6>, out: &mut Vec<u8>) {
 
 /// A text and the quote behind it.
 fn text(view: View<'_>, node: &Node, out: &mut Vec<u8>) {
-    let (from, length) = view.text_and_behind(node);
-    beginning(out, from, length);
+    string_among(out, view.text_among(node));
     out.push(b'"');
 }
 

@@ -74,14 +74,6 @@ fn written(key: &[u8], underscores: usize) -> Cow<'_, str> {
     key
 }
 
-/// One bit of 64 that a name has: names without a common bit differ.
-#[inline]
-pub(super) fn mask(name: &[u8]) -> u64 {
-    let (first, last) = (name.first().copied(), name.last().copied());
-    let mixed = usize::from(first.unwrap_or(0)) * 5 + usize::from(last.unwrap_or(0)) * 3;
-    1 << ((mixed + name.len() * 7) % 64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,8 +6,8 @@ use std::ptr;
 
 use dissectors::kit::{Field, Kind};
 
-use super::keys::mask;
-use super::write::{CHUNK, beginning, is_plain};
+use super::write::{CHUNK, is_plain};
+use crate::report::view::Among;
 
 /// What a name takes with its comma, quotes and colon; a longer one is put together each time.
 const ROOM: usize = 31;
@@ -68,46 +68,57 @@ impl Name {
         out.truncate(end);
     }
 
-    /// Appends the name and, between quotes, the text that the first `length` bytes of `from` are:
-    /// mostly at once, as the text is short and has nothing to escape.
+    /// Appends the name and, between quotes, a text, if that is done at once: if the text is short
+    /// and has nothing to escape, as most are. Says whether it is.
     #[inline]
-    pub(super) fn write_with(&self, field: &Field, from: &[u8], length: usize, out: &mut Vec<u8>) {
-        let is_written = if length <= CHUNK {
-            self.write_window::<CHUNK>(from, length, out)
+    pub(super) fn write_short(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
+        if text.length <= CHUNK {
+            self.write_chunk::<CHUNK>(text, out)
         } else {
-            self.write_window::<{ 2 * CHUNK }>(from, length, out)
-        };
-        if !is_written {
-            self.write_in_turn(field, from, length, out);
+            self.write_chunk::<{ 2 * CHUNK }>(text, out)
         }
     }
 
     /// Appends a whole window, of which the last bytes are too much, if the text allows.
     #[inline(always)]
-    fn write_window<const N: usize>(&self, from: &[u8], length: usize, out: &mut Vec<u8>) -> bool {
-        let Some(chunk) = from.first_chunk::<N>() else { return false };
-        if length > N || !is_plain(chunk, length) || self.length == 0 {
+    fn write_chunk<const N: usize>(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
+        let Some(chunk) = text.chunk::<N>() else { return false };
+        let length = self.length % (ROOM + 1);
+        if text.length > N || !is_plain(chunk, text.length) || length == 0 {
             return false;
         }
-        let start = out.len();
-        out.extend_from_slice(&self.text);
-        let Some(window) = out.last_chunk_mut::<WINDOW>() else { return false };
-        let (_, value) = window.split_at_mut(self.length % (ROOM + 1));
+        let end = out.len() + length + text.length + 1;
+        let Some(value) = self.window(length, out) else { return false };
         if let Some(place) = value.first_chunk_mut::<N>() {
             *place = *chunk;
         }
-        if let Some(quote) = value.get_mut(length) {
+        if let Some(quote) = value.get_mut(text.length) {
             *quote = b'"';
         }
-        out.truncate(start + self.length + length + 1);
+        out.truncate(end);
         true
     }
 
-    #[inline(never)]
-    fn write_in_turn(&self, field: &Field, from: &[u8], length: usize, out: &mut Vec<u8>) {
-        self.write(field, out);
-        beginning(out, from, length);
-        out.push(b'"');
+    /// Appends the name and the first `count` of eight bytes.
+    #[inline]
+    pub(super) fn write_word(&self, field: &Field, word: [u8; 8], count: usize, out: &mut Vec<u8>) {
+        let length = self.length % (ROOM + 1);
+        if length == 0 {
+            long(field, out);
+            return out.extend_from_slice(word.get(..count).unwrap_or(&word));
+        }
+        let end = out.len() + length + count;
+        if let Some(place) = self.window(length, out).and_then(|value| value.first_chunk_mut()) {
+            *place = word;
+        }
+        out.truncate(end);
+    }
+
+    /// Appends the name with its whole window, and gives the bytes behind the name.
+    #[inline(always)]
+    fn window<'o>(&self, length: usize, out: &'o mut Vec<u8>) -> Option<&'o mut [u8]> {
+        out.extend_from_slice(&self.text);
+        out.last_chunk_mut::<WINDOW>()?.get_mut(length..)
     }
 
     #[cold]
@@ -133,6 +144,14 @@ fn long(field: &Field, out: &mut Vec<u8>) {
     if is_quoted(field.kind) {
         out.push(b'"');
     }
+}
+
+/// One bit of 64 that a name has: names without a common bit differ.
+fn mask(name: &[u8]) -> u64 {
+    let hash = name.iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    1 << (hash >> 58)
 }
 
 /// Whether every value of the kind is a string.
@@ -169,25 +188,47 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_the_same_beside_its_name() {
+    fn a_word_behind_a_name() {
+        static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
+        static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Unsigned);
+        let names = &mut Names::default();
+        for field in [&NUMBER, &LONG] {
+            let mut out = Vec::new();
+            names.of(field).write_word(field, *b"12345678", 3, &mut out);
+            assert_eq!(out, format!(",\"{}\":123", field.name).into_bytes());
+        }
+    }
+
+    #[test]
+    fn a_short_text_behind_its_name() {
+        static TEXT: Field = Field::new("text", "Text", Kind::Text);
+        static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
+        let (names, bytes) = (&mut Names::default(), [b'a'; 60]);
+        for (field, length) in [&TEXT, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
+        {
+            let mut out = b"{".to_vec();
+            let is_written =
+                names.of(field).write_short(Among { bytes: &bytes, start: 1, length }, &mut out);
+            let expected = format!("{{,\"{}\":\"{}\"", field.name, "a".repeat(length));
+            assert_eq!(is_written, length <= 2 * CHUNK);
+            assert_eq!(out, if is_written { expected.into_bytes() } else { b"{".to_vec() });
+        }
+    }
+
+    #[test]
+    fn what_is_not_written_at_once_leaves_nothing() {
         static TEXT: Field = Field::new("text", "Text", Kind::Text);
         static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
-        static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
-        let names = &mut Names::default();
-        for (field, length) in
-            [&TEXT, &LONG, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
-        {
-            for from in [[b'a'; 60], [b'\\'; 60]] {
-                for from in [from.as_slice(), from.get(..length).unwrap_or_default()] {
-                    let (mut at_once, mut in_turn) = (Vec::new(), Vec::new());
-                    names.of(field).write_with(field, from, length, &mut at_once);
-                    names.of(field).write(field, &mut in_turn);
-                    beginning(&mut in_turn, from, length);
-                    in_turn.push(b'"');
-                    assert_eq!(at_once, in_turn);
-                }
+        let (names, mut out) = (&mut Names::default(), Vec::new());
+        for (field, bytes) in [(&TEXT, [b'"'; 40]), (&TEXT, [0xC3; 40]), (&LONG, [b'a'; 40])] {
+            for length in 1..40 {
+                let text = Among { bytes: &bytes, start: 0, length };
+                assert!(!names.of(field).write_short(text, &mut out));
             }
         }
+        let at_the_end = Among { bytes: b"abc", start: 0, length: 3 };
+        assert!(!names.of(&TEXT).write_short(at_the_end, &mut out));
+        assert!(out.is_empty());
     }
 
     #[test]

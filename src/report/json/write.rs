@@ -6,34 +6,29 @@ use std::net::SocketAddrV4;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::report::digits::unsigned;
+use crate::report::view::Among;
 use crate::text::is_hidden;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-
-/// Which bytes stand for themselves in a string of UTF-8, and cannot begin a character that does
-/// not: printable ASCII but the quote and the backslash, the bytes within a character, and the
-/// first bytes of most characters.
-static USUAL: [bool; 256] = {
-    let mut usual = [true; 256];
-    let mut byte = 0;
-    while byte < 0x80 {
-        usual[byte] = !is_special(byte as u8);
-        byte += 1;
-    }
-    // What `is_hidden` names begins with one of these.
-    let mut first = [0xC2, 0xCD, 0xD8, 0xE1, 0xE2, 0xE3, 0xEF, 0xF3].as_slice();
-    while let [byte, rest @ ..] = first {
-        usual[*byte as usize] = false;
-        first = rest;
-    }
-    usual
-};
 
 /// Whether a byte is anything but printable ASCII that stands for itself in a string.
 #[inline]
 const fn is_special(byte: u8) -> bool {
     // No branches: 16 bytes are told at once.
     (byte < 0x20) | (byte > 0x7E) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Whether a byte has to be looked at in UTF-8: all others stand for themselves, within and at the
+/// beginning of characters. What [`is_hidden`] names begins with one of the eight.
+#[inline]
+const fn is_unusual(byte: u8) -> bool {
+    (is_special(byte) & (byte < 0x80))
+        | (byte == 0xC2)
+        | (byte == 0xCD)
+        | (byte == 0xD8)
+        | (byte.wrapping_sub(0xE1) < 3)
+        | (byte == 0xEF)
+        | (byte == 0xF3)
 }
 
 /// An integer.
@@ -55,6 +50,34 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
     }
 }
 
+/// Bytes that are looked at and copied at once.
+pub(super) const CHUNK: usize = 16;
+
+/// Two chunks of bytes that count, and two of bytes that do not.
+static COUNTING: [bool; 4 * CHUNK] = {
+    let mut counting = [false; 4 * CHUNK];
+    let mut at = 0;
+    while at < 2 * CHUNK {
+        counting[at] = true;
+        at += 1;
+    }
+    counting
+};
+
+/// Whether none of the first `counts` bytes is special. `N` is one or two chunks.
+#[inline(always)]
+pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
+    has_none(bytes, counts, is_special)
+}
+
+#[inline(always)]
+fn has_none<const N: usize>(bytes: &[u8; N], counts: usize, of: fn(u8) -> bool) -> bool {
+    let counting = COUNTING.get(2 * CHUNK - counts.min(N)..).and_then(<[bool]>::first_chunk::<N>);
+    let Some(counting) = counting else { return false };
+    let found = bytes.iter().zip(counting).map(|(&byte, &counts)| of(byte) & counts);
+    !found.fold(false, |any, found| any | found)
+}
+
 /// The inside of a string: UTF-8, with U+FFFD for what is none, as `String::from_utf8_lossy`.
 #[inline]
 pub(super) fn string(out: &mut Vec<u8>, text: &[u8]) {
@@ -67,49 +90,45 @@ pub(super) fn string(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Bytes that are looked at and copied at once.
-pub(super) const CHUNK: usize = 16;
-
-/// Two chunks of bytes that count, and two of bytes that do not.
-static COUNTING: [u8; 4 * CHUNK] = {
-    let mut counting = [0; 4 * CHUNK];
-    let mut at = 0;
-    while at < 2 * CHUNK {
-        counting[at] = 1;
-        at += 1;
-    }
-    counting
-};
-
-/// [`string`] of the first `length` bytes of `from`. Whole chunks are copied, what is too much is
-/// cut off again: so most texts take one step, however short they are.
+/// The same. Whole chunks are copied, and what is too much is cut off again: so most texts take
+/// one step, however short they are.
 #[inline]
-pub(super) fn beginning(out: &mut Vec<u8>, from: &[u8], length: usize) {
-    let (mut from, mut left) = (from, length);
-    while let Some((chunk, behind)) = from.split_first_chunk::<CHUNK>() {
-        let counts = left.min(CHUNK);
+pub(super) fn string_among(out: &mut Vec<u8>, text: Among<'_>) {
+    let mut text = text;
+    while let Some(chunk) = text.chunk::<CHUNK>() {
+        let counts = text.length.min(CHUNK);
         if !is_plain(chunk, counts) {
             break;
         }
         let end = out.len() + counts;
         out.extend_from_slice(chunk);
         out.truncate(end);
-        if left <= CHUNK {
+        if text.length <= CHUNK {
             return;
         }
-        (from, left) = (behind, left - CHUNK);
+        text = text.without(CHUNK);
     }
     // Plain bytes came before, so no character is cut in two.
-    string(out, from.get(..left).unwrap_or(from));
+    if is_usual(text) && std::str::from_utf8(text.text()).is_ok() {
+        out.extend_from_slice(text.text());
+    } else {
+        string(out, text.text());
+    }
 }
 
-/// Whether none of the first `counts` bytes is special. `N` is one or two chunks.
-#[inline(always)]
-pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
-    let counting = COUNTING.get(2 * CHUNK - counts.min(N)..).and_then(<[u8]>::first_chunk::<N>);
-    let Some(counting) = counting else { return false };
-    let special = |(&byte, &counts): (&u8, &u8)| u8::from(is_special(byte)) & counts;
-    bytes.iter().zip(counting).map(special).fold(0, |any, special| any | special) == 0
+/// Whether no byte has to be looked at, if there are enough bytes to tell it by chunks.
+fn is_usual(text: Among<'_>) -> bool {
+    let mut text = text;
+    while let Some(chunk) = text.chunk::<CHUNK>() {
+        if !has_none(chunk, text.length.min(CHUNK), is_unusual) {
+            return false;
+        }
+        if text.length <= CHUNK {
+            return true;
+        }
+        text = text.without(CHUNK);
+    }
+    false
 }
 
 #[inline(never)]
@@ -128,8 +147,7 @@ fn unusual_string(out: &mut Vec<u8>, text: &[u8]) {
 /// What a terminal would obey or hide is spelled `\uNNNN` as well: parsers see no difference.
 fn valid(out: &mut Vec<u8>, text: &str) {
     let mut rest = text;
-    let is_unusual = |&byte: &u8| !USUAL[usize::from(byte)];
-    while let Some(at) = rest.as_bytes().iter().position(is_unusual) {
+    while let Some(at) = rest.as_bytes().iter().position(|&byte| is_unusual(byte)) {
         let Some((usual, from)) = rest.split_at_checked(at) else { break };
         out.extend_from_slice(usual.as_bytes());
         let mut chars = from.chars();
@@ -239,8 +257,8 @@ mod tests {
         format!("\"{}\"", written(|out| string(out, text)))
     }
 
-    fn quoted_beginning(from: &[u8], length: usize) -> String {
-        format!("\"{}\"", written(|out| beginning(out, from, length)))
+    fn quoted_among(bytes: &[u8], start: usize, length: usize) -> String {
+        format!("\"{}\"", written(|out| string_among(out, Among { bytes, start, length })))
     }
 
     #[test]
@@ -248,8 +266,8 @@ mod tests {
         for c in '\0'..=char::MAX {
             let first = c.encode_utf8(&mut [0; 4]).as_bytes()[0];
             let is_special = c == '"' || c == '\\' || is_hidden(c);
-            assert!(!is_special || !USUAL[usize::from(first)], "{c:?}");
-            assert!(USUAL[usize::from(first)] || first > 0x7F || is_special, "{c:?}");
+            assert!(!is_special || is_unusual(first), "{c:?}");
+            assert!(is_special || first > 0x7F || !is_unusual(first), "{c:?}");
         }
     }
 
@@ -267,8 +285,8 @@ mod tests {
             for special in [b'"', b'\\', 0, 0x1F, 0x7F, 0x80, 0xFF] {
                 let mut bytes = [b'a'; 64];
                 bytes[at] = special;
-                assert_eq!(quoted_beginning(&bytes, length), quoted(&bytes[..length]));
-                assert_eq!(quoted_beginning(&bytes[..length], length), quoted(&bytes[..length]));
+                assert_eq!(quoted_among(&bytes, 0, length), quoted(&bytes[..length]));
+                assert_eq!(quoted_among(&bytes[..length], 0, length), quoted(&bytes[..length]));
             }
         }
     }
@@ -307,10 +325,12 @@ mod tests {
         }
 
         #[test]
-        fn the_beginning_is_written_like_the_whole(bytes: Vec<u8>, text: String, cut in 0..99_usize) {
+        fn a_text_is_the_same_among_other_bytes(bytes: Vec<u8>, text: String, start: u8, end: u8) {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
-                let length = cut.min(bytes.len());
-                prop_assert_eq!(quoted_beginning(bytes, length), quoted(&bytes[..length]));
+                let end = usize::from(end).min(bytes.len());
+                let start = usize::from(start).min(end);
+                let among = quoted_among(bytes, start, end - start);
+                prop_assert_eq!(among, quoted(&bytes[start..end]));
             }
         }
 
