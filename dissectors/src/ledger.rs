@@ -12,7 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
-use crate::kit::{Code, Evidence, Fact, FlowFacts, Map, Rule, Seed, Seen, Set, Socket, Time, Who};
+use crate::kit::{
+    Code, Evidence, Fact, FlowFacts, HashedMap, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
+};
 use crate::valve_master::rules::VM046;
 
 /// Servers of one list that are remembered.
@@ -58,7 +60,7 @@ pub struct Ledger {
     /// Entries of a kind.
     most: usize,
     /// To whom a server first gave a challenge, by the hash of both.
-    challenged: Map<u64, Host>,
+    challenged: HashedMap<Host>,
     /// The hosts in it that are not IPv4.
     wide: Vec<IpAddr>,
     seed: Seed,
@@ -123,7 +125,7 @@ impl Ledger {
     pub fn new(most: usize) -> Ledger {
         Ledger {
             most,
-            challenged: Map::default(),
+            challenged: HashedMap::default(),
             wide: Vec::new(),
             seed: Seed::default(),
             accepted: Vec::new(),

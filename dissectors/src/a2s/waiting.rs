@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use super::facts::{Answer, Request};
-use crate::kit::{Host, Map, Payload, Recent, Seed, Settings, Socket, Time};
+use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
 /// Stands for the endpoint that asked, and the host it asked: under a flood there are as many as
 /// packets.
@@ -24,9 +24,9 @@ struct Asked {
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Since `since`.
-    young: Map<Key, Asked>,
+    young: HashedMap<Asked>,
     /// Of the answer timeout before: what is older still waits for nothing.
-    old: Map<Key, Asked>,
+    old: HashedMap<Asked>,
     since: Time,
     seed: Seed,
     /// Requests that another port answered.

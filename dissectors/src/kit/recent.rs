@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use crate::kit::{Map, Seed, Set};
+use crate::kit::{HashedSet, Map, Seed};
 
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
 #[derive(Default)]
 pub struct Recent {
-    young: Set<u64>,
-    old: Set<u64>,
+    young: HashedSet,
+    old: HashedSet,
     seed: Seed,
     forgot: bool,
 }
