@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
+use super::bunzip2::Malformed;
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
@@ -230,8 +231,14 @@ fn emit<S: Sink>(
         return;
     }
     let most = cx.settings.limits.inflated;
-    match split::inflate(bytes, most) {
-        Err(why) => {
+    match cx.book.decoder.inflate(bytes, most) {
+        Err(Malformed) => {
+            let there = bytes.starts_with(b"BZh");
+            let why = if there {
+                "the bytes do not decompress as bzip2"
+            } else {
+                "no bzip2 data follows"
+            };
             rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
             let said = decode::compressed(bytes, sink);
             cx.talk.answered_somehow(payload.side, payload.time, cx.settings.answer_timeout);

@@ -4,6 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 
+use super::bunzip2::Decoder;
 use super::decode::{self, Known, Said};
 use super::facts::{Answer, Asked, Fact, Request, Standing};
 use super::layout::{Layout, SINGLE, SPLIT};
@@ -11,7 +12,8 @@ use super::parts::{self, Parts};
 use super::waiting::Waiting;
 use super::{A2s, rules};
 use crate::kit::{
-    self, Context, Evidence, Limit, Payload, Read, Recent, Side, Sink, Span, Time, room,
+    self, Context, Evidence, Host, Limit, Payload, Read, Recent, Side, Sink, Socket, Span, Time,
+    room,
 };
 
 /// What one flow is up to.
@@ -67,6 +69,8 @@ pub struct Book {
     issued: Recent,
     /// Who waits for an answer of which host.
     pub(super) waiting: Waiting,
+    /// Decompresses answers, one after the other.
+    pub(super) decoder: Decoder,
 }
 
 impl Talk {
@@ -283,8 +287,8 @@ fn standing(
 }
 
 /// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
-fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (IpAddr, SocketAddr, i32) {
-    (client, server, challenge)
+fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
+    (Host(client), Socket(server), challenge)
 }
 
 /// Takes a request out of a list, which holds no memory when it is empty.
