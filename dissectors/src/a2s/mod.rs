@@ -5,7 +5,6 @@
 //! an answer may be split over packets in one of three layouts which do not tell themselves apart,
 //! compressed or not (see `split`); info is answered in two forms; and games talk on the same port.
 
-mod bunzip2;
 mod claim;
 mod decode;
 mod facts;

@@ -3,7 +3,6 @@
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
-use super::bunzip2::Malformed;
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
@@ -231,14 +230,8 @@ fn emit<S: Sink>(
         return;
     }
     let most = cx.settings.limits.inflated;
-    match cx.book.decoder.inflate(bytes, most) {
-        Err(Malformed) => {
-            let there = bytes.starts_with(b"BZh");
-            let why = if there {
-                "the bytes do not decompress as bzip2"
-            } else {
-                "no bzip2 data follows"
-            };
+    match split::inflate(bytes, most) {
+        Err(why) => {
             rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
             let said = decode::compressed(bytes, sink);
             cx.talk.answered_somehow(payload.side, payload.time, cx.settings.answer_timeout);

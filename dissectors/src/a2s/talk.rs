@@ -4,7 +4,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 
-use super::bunzip2::Decoder;
 use super::decode::{self, Known, Said};
 use super::facts::{Answer, Asked, Fact, Request, Standing};
 use super::layout::{Layout, SINGLE, SPLIT};
@@ -69,8 +68,6 @@ pub struct Book {
     issued: Recent,
     /// Who waits for an answer of which host.
     pub(super) waiting: Waiting,
-    /// Decompresses answers, one after the other.
-    pub(super) decoder: Decoder,
 }
 
 impl Talk {
