@@ -16,6 +16,7 @@
 //! ```
 
 pub mod checksum;
+pub mod glance;
 pub mod ip_defrag;
 pub mod limits;
 pub mod link;

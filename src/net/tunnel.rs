@@ -50,16 +50,17 @@ enum InnerPacket<'a> {
     Ip(&'a [u8]),
 }
 
+/// Whether packets to this UDP port may hold others.
+#[inline]
+pub(super) fn is_port(port: u16) -> bool {
+    matches!(port, port::VXLAN | port::VXLAN_LINUX | port::GENEVE | port::GTP_U)
+}
+
 impl<'a> Walk<'a> {
     /// The outcome of the packet inside a UDP payload, if there is one.
     #[inline]
     pub(super) fn inside_udp(&mut self, port: u16, payload: &'a [u8]) -> Option<Outcome<'a>> {
-        match port {
-            port::VXLAN | port::VXLAN_LINUX | port::GENEVE | port::GTP_U => {
-                self.inside_tunnel(port, payload)
-            }
-            _ => None,
-        }
+        if is_port(port) { self.inside_tunnel(port, payload) } else { None }
     }
 
     fn inside_tunnel(&mut self, port: u16, payload: &'a [u8]) -> Option<Outcome<'a>> {

@@ -29,10 +29,10 @@ use crate::flows::Identifier;
 use crate::flows::table::Slot;
 use crate::net::ip_defrag::{Event, EventKind};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
-use crate::net::tcp;
 use crate::net::{
     Defragmenter, FrameRef, Malformed, Outcome, Tunnels, Whole, decode, decode_ip_payload,
 };
+use crate::net::{glance, tcp};
 
 use lane::Lane;
 pub use moment::{Moment, Numbers};
@@ -215,9 +215,22 @@ impl Session {
         around.moment = Moment::before(around.frame);
         self.elapse(view);
         self.around.moment = Moment::at(self.around.frame);
+        if self.is_of_others(packet) {
+            return;
+        }
         let outcome = decode(packet.link, packet.data, packet.original_length);
         let time = Time(packet.time);
         self.outcome(outcome, time, Recorded::Here, 0, view);
+    }
+
+    /// Whether a glance tells that a packet is of another session's share.
+    #[inline]
+    fn is_of_others(&self, packet: &Packet<'_>) -> bool {
+        self.lanes.len() < self.all
+            && glance::hosts(packet.link, packet.data).is_some_and(|[source, destination]| {
+                let lane = lane::of(source.into(), destination.into(), self.all);
+                !(self.first..self.first + self.lanes.len()).contains(&lane)
+            })
     }
 
     /// The next packet is not wanted: it only counts.
