@@ -1,8 +1,9 @@
 //! The servers a master lists: as text, as blocks of six bytes, or enciphered.
 
-use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, decode};
+use std::net::SocketAddrV4;
 
-use super::address;
+use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, decode, dotted};
+
 use super::decode::{ENDINGS, framing};
 use super::words::{self, Text, Words};
 use super::{fields as f, rules};
@@ -149,7 +150,7 @@ fn usual_servers<'a, S: Sink>(
 ) {
     let start = pairs.at();
     let mut servers = 0;
-    while let Some((server, length)) = pairs.rest().strip_prefix(OPENING).and_then(address::usual) {
+    while let Some((server, length)) = pairs.rest().strip_prefix(OPENING).and_then(usual_server) {
         let place = pairs.at() + OPENING.len();
         let at = Span::new(pairs.at(), place + length);
         framing(r, &f::ADDRESS, at, Span::new(place, place + length));
@@ -165,6 +166,20 @@ fn usual_servers<'a, S: Sink>(
     words.hear_properties(KEY, servers, Span::new(start, pairs.at()));
     let is_cut = pairs.rest().is_empty() && words.closed.is_none();
     rules::list_addresses(servers - u32::from(is_cut), r.sink);
+}
+
+/// The address that `bytes` begin with, up to a backslash or the end, and how long it is: a port from
+/// 1 to 65535 behind it. `None`: it may be written otherwise.
+#[inline]
+fn usual_server(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
+    let (host, start) = dotted::ipv4(bytes, b':')?;
+    let (port, digits) = dotted::number(bytes.get(start..)?)?;
+    let end = start + digits;
+    if !matches!(bytes.get(end), None | Some(b'\\')) {
+        return None;
+    }
+    let port = u16::try_from(port).ok().filter(|&port| port > 0)?;
+    Some((SocketAddrV4::new(host, port), end))
 }
 
 /// A server that is written otherwise. `is_cut`: this may be a piece only.
@@ -201,7 +216,32 @@ pub(super) fn is_address(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn a_usual_server_is_one_by_a_closer_look(
+            text in r"[0-9]{1,3}[.][0-9]{1,3}[.]25[3-7][.][0-9]{1,3}[:.]?[:;]?[0-9]{0,7}[0-9 .:\x00]?",
+        ) {
+            let server = text.parse().ok().filter(|_| is_address(text.as_bytes()));
+            let digits = text.rsplit(':').next().unwrap_or_default().len();
+            let expected = server.filter(|_| digits <= 7).map(|server| (server, text.len()));
+            prop_assert_eq!(usual_server(text.as_bytes()), expected);
+            let behind = format!("{text}\\ip\\");
+            prop_assert_eq!(usual_server(behind.as_bytes()), expected);
+        }
+
+        #[test]
+        fn what_programs_write_is_usual(address: u32, port in 1_u16..) {
+            let server = SocketAddrV4::new(address.into(), port);
+            let text = server.to_string();
+            prop_assert_eq!(usual_server(text.as_bytes()), Some((server, text.len())));
+        }
+    }
 
     #[test]
     fn addresses() {

@@ -13,7 +13,6 @@
 //! What one pair of hosts shows is judged here. Whether a client queries the servers it was told of
 //! (GS1032) takes more than two hosts to see: that rule is told here, and judged by the ledger.
 
-mod address;
 mod answers;
 mod book;
 mod claim;
