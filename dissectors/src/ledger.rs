@@ -12,7 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
-use crate::kit::{Code, Evidence, Fact, FlowFacts, Map, Rule, Seed, Seen, Set, Time, Who};
+use crate::kit::{
+    Code, Evidence, Fact, FlowFacts, HashedMap, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
+};
 use crate::valve_master::rules::VM046;
 
 /// Servers of one list that are remembered.
@@ -58,12 +60,12 @@ pub struct Ledger {
     /// Entries of a kind.
     most: usize,
     /// To whom a server first gave a challenge, by the hash of both.
-    challenged: Map<u64, Host>,
+    challenged: HashedMap<Host>,
     /// The hosts in it that are not IPv4.
     wide: Vec<IpAddr>,
     seed: Seed,
     accepted: Vec<(u32, Witness)>,
-    challengers: BTreeMap<SocketAddr, Challenger>,
+    challengers: Map<Socket, Challenger>,
     /// Addresses in all of them.
     unused: usize,
     unasked: BTreeMap<IpAddr, Flood>,
@@ -123,11 +125,11 @@ impl Ledger {
     pub fn new(most: usize) -> Ledger {
         Ledger {
             most,
-            challenged: Map::default(),
+            challenged: HashedMap::default(),
             wide: Vec::new(),
             seed: Seed::default(),
             accepted: Vec::new(),
-            challengers: BTreeMap::new(),
+            challengers: Map::default(),
             unused: 0,
             unasked: BTreeMap::new(),
             layouts: Map::default(),
@@ -153,7 +155,7 @@ impl Ledger {
             }
             Fact::Unused => {
                 if self.has_room(self.unused)
-                    && let Some(server) = self.challengers.get_mut(&seen.from)
+                    && let Some(server) = self.challengers.get_mut(&Socket(seen.from))
                     && server.unused.len() < UNUSED
                 {
                     self.unused += usize::from(server.unused.insert(seen.to.ip()));
@@ -216,7 +218,7 @@ impl Ledger {
     fn challenge(&mut self, challenge: u32, witness: Witness) {
         let Seen { from, to, .. } = witness.seen;
         if self.has_room(self.challenged.len()) {
-            let (wide, key) = (&mut self.wide, self.seed.hash_one((from, challenge)));
+            let (wide, key) = (&mut self.wide, self.seed.hash_one((Socket(from), challenge)));
             self.challenged.entry(key).or_insert_with(|| match to.ip() {
                 IpAddr::V4(address) => Host::V4(address),
                 address => {
@@ -226,14 +228,15 @@ impl Ledger {
             });
         }
         if self.has_room(self.challengers.len()) {
-            let first = Challenger { latest: witness, unused: BTreeSet::new() };
-            self.challengers.entry(from).or_insert(first).latest = witness;
+            let first = || Challenger { latest: witness, unused: BTreeSet::new() };
+            let server = self.challengers.entry(Socket(from));
+            server.and_modify(|server| server.latest = witness).or_insert_with(first);
         }
     }
 
     /// To whom a server first gave a challenge.
     fn given(&self, server: SocketAddr, challenge: u32) -> Option<IpAddr> {
-        match self.challenged.get(&self.seed.hash_one((server, challenge)))? {
+        match self.challenged.get(&self.seed.hash_one((Socket(server), challenge)))? {
             Host::V4(address) => Some(IpAddr::V4(*address)),
             Host::Wide(at) => self.wide.get(*at as usize).copied(),
         }
@@ -298,7 +301,9 @@ impl Ledger {
                 self.rule(&SEC005, false, flood.latest, Who::Server, detail);
             }
         }
-        for (_, server) in std::mem::take(&mut self.challengers) {
+        let mut challengers: Vec<_> = std::mem::take(&mut self.challengers).into_iter().collect();
+        challengers.sort_unstable_by_key(|(Socket(server), _)| *server);
+        for (_, server) in challengers {
             if server.unused.len() >= UNUSED {
                 let detail = || {
                     format!(

@@ -152,9 +152,11 @@ impl Checker {
 
     /// Takes over what the judge found, as findings about this message or about a past one.
     fn take(&mut self, message: Option<(&'static Message, &Payload<'_>)>) {
-        for finding in std::mem::take(&mut self.judge.findings) {
+        let mut findings = std::mem::take(&mut self.judge.findings);
+        for finding in findings.drain(..) {
             self.keep(finding, message);
         }
+        self.judge.findings = findings;
     }
 
     fn keep(&mut self, finding: Finding, message: Option<(&'static Message, &Payload<'_>)>) {
@@ -191,12 +193,31 @@ impl Checker {
             self.found.push(found);
         }
     }
+
+    /// Whether one more finding of this rule is to be put into words: not if it is left out anyway.
+    #[inline]
+    fn reads(&self, rule: &Rule) -> bool {
+        self.kept[rule.code.index()] < KEPT || self.baselined.is_some() || self.selection.chooses()
+    }
+
+    /// Counts a finding that is left out, as [`keep`](Checker::keep) would.
+    fn leave_out(&mut self, rule: &'static Rule, recalled: Option<Evidence>) {
+        if self.judge.count_broken(rule, recalled) != Verdict::Inconclusive {
+            self.told.findings += 1;
+        }
+        self.kept[rule.code.index()] += 1;
+        self.left_out += 1;
+    }
 }
 
 impl Sink for Checker {
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
+        if ok || self.reads(rule) {
+            self.judge.judged(rule, ok, at, detail);
+        } else {
+            self.leave_out(rule, None);
+        }
     }
     #[inline]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
@@ -213,7 +234,11 @@ impl Sink for Checker {
         mark: &Mark,
         detail: impl FnOnce() -> String,
     ) {
-        self.judge.recalled(rule, ok, evidence, mark, detail);
+        if ok || self.reads(rule) {
+            self.judge.recalled(rule, ok, evidence, mark, detail);
+        } else {
+            self.leave_out(rule, Some(evidence));
+        }
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);

@@ -52,6 +52,12 @@ impl Selection {
             && !self.ignores.iter().any(ignored)
     }
 
+    /// Whether some findings of a rule count and others do not.
+    pub(super) fn chooses(&self) -> bool {
+        let of_a_host = |ignore: &Ignore| ignore.host.is_some();
+        self.who.is_some() || self.host.is_some() || self.ignores.iter().any(of_a_host)
+    }
+
     /// Whether a finding of a rule that counts does.
     pub(super) fn wants(&self, found: &Found) -> bool {
         let is = |host: Host| found.party.is_some_and(|party| host.is(party));

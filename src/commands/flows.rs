@@ -117,22 +117,34 @@ struct Counting {
     rows: Vec<FlowRow>,
 }
 
-impl Sink for Counting {
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
+impl Counting {
+    fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) {
+        if self.judge.count_broken(rule, recalled) != Verdict::Inconclusive {
+            self.told.findings += 1;
+        }
     }
-    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
+}
+
+impl Sink for Counting {
+    fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+        if !ok {
+            self.broken(rule, None);
+        }
+    }
+    fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {
+        self.told.findings += 1;
     }
     fn recalled(
         &mut self,
         rule: &'static Rule,
         ok: bool,
         evidence: Evidence,
-        mark: &Mark,
-        detail: impl FnOnce() -> String,
+        _: &Mark,
+        _: impl FnOnce() -> String,
     ) {
-        self.judge.recalled(rule, ok, evidence, mark, detail);
+        if !ok {
+            self.broken(rule, Some(evidence));
+        }
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
@@ -146,9 +158,6 @@ impl View for Counting {
     fn scene(&mut self, _: &Scene) {}
 
     fn settle(&mut self) -> Told {
-        let findings = self.judge.findings.drain(..);
-        let proven = findings.filter(|finding| finding.verdict != Verdict::Inconclusive).count();
-        self.told.findings += u32::try_from(proven).unwrap_or(u32::MAX);
         std::mem::take(&mut self.told)
     }
 

@@ -245,7 +245,7 @@ impl Set {
 
         let first = parts.first().map(|part| part.2).unwrap_or_default();
         let mut joined = Joined {
-            buffer: Buffer::default(),
+            buffer: Buffer::for_parts_of(&self.buffer),
             id: id(first).unwrap_or_default(),
             compressed: id(first).is_some_and(|id| is_compressed(id, layout)),
             announced: None,
@@ -270,7 +270,7 @@ impl Set {
                     even = Some([payload.len(); 2]);
                 }
             }
-            joined.buffer.append(payload, start, &self.buffer.pieces_of(part));
+            joined.buffer.append_part(&self.buffer, part, start);
         }
         joined
     }

@@ -11,7 +11,8 @@ use super::parts::{self, Parts};
 use super::waiting::Waiting;
 use super::{A2s, rules};
 use crate::kit::{
-    self, Context, Evidence, Limit, Payload, Read, Recent, Side, Sink, Span, Time, room,
+    self, Context, Evidence, Host, Limit, Payload, Read, Recent, Side, Sink, Socket, Span, Time,
+    room,
 };
 
 /// What one flow is up to.
@@ -283,8 +284,8 @@ fn standing(
 }
 
 /// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
-fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (IpAddr, SocketAddr, i32) {
-    (client, server, challenge)
+fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
+    (Host(client), Socket(server), challenge)
 }
 
 /// Takes a request out of a list, which holds no memory when it is empty.

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use super::facts::{Answer, Request};
-use crate::kit::{Map, Payload, Recent, Seed, Settings, Time};
+use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
 /// Stands for the endpoint that asked, and the host it asked: under a flood there are as many as
 /// packets.
@@ -24,9 +24,9 @@ struct Asked {
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Since `since`.
-    young: Map<Key, Asked>,
+    young: HashedMap<Asked>,
     /// Of the answer timeout before: what is older still waits for nothing.
-    old: Map<Key, Asked>,
+    old: HashedMap<Asked>,
     since: Time,
     seed: Seed,
     /// Requests that another port answered.
@@ -35,7 +35,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     fn key(&self, asker: SocketAddr, host: IpAddr) -> Key {
-        self.seed.hash_one((asker, host))
+        self.seed.hash_one((Socket(asker), Host(host)))
     }
 
     /// A request was sent.
@@ -102,7 +102,7 @@ impl Waiting {
         self.young.remove(&key);
         self.old.remove(&key);
         let of = SocketAddr::new(payload.from.ip(), asked.port);
-        self.elsewhere.insert(&(payload.to, of, asked.frame), settings.limits.remembered);
+        self.elsewhere.insert(&moved(payload.to, of, asked.frame), settings.limits.remembered);
         Some(of)
     }
 
@@ -113,6 +113,11 @@ impl Waiting {
         server: SocketAddr,
         frame: u64,
     ) -> bool {
-        self.elsewhere.contains(&(client, server, frame)) == Some(true)
+        self.elsewhere.contains(&moved(client, server, frame)) == Some(true)
     }
+}
+
+/// That what a client asked a server in this packet was answered from another port.
+fn moved(client: SocketAddr, server: SocketAddr, frame: u64) -> (Socket, Socket, u64) {
+    (Socket(client), Socket(server), frame)
 }

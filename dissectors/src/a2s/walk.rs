@@ -215,10 +215,10 @@ impl<'a> Names<'a> {
         Names { bytes, start, slots: [0; SLOTS], count: 0, twice: None }
     }
 
-    /// A name was read.
+    /// A name was read. Behind the first that came again none matters.
     #[inline(always)]
     pub(super) fn add(&mut self, name: Read<&'a [u8]>) {
-        if self.count <= MOST && self.twice.is_none() {
+        if self.count <= MOST {
             self.keep(name.value, name.at);
         }
     }
@@ -240,6 +240,7 @@ impl<'a> Names<'a> {
             let (same_hash, place) = ((*known ^ entry) & !PLACE == 0, (*known & PLACE) as usize);
             if same_hash && stands_at(name, self.bytes, place - 1) {
                 self.twice = Some(Read { value: name, at });
+                self.count = MOST;
                 break;
             }
             slot = (slot + 1) % SLOTS;

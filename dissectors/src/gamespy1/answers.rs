@@ -225,7 +225,7 @@ fn join<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let mut joined = Buffer::default();
+    let mut joined = Buffer::for_parts_of(&answer.buffer);
     let mut ends = Vec::with_capacity(order.len());
     let mut lost = false;
     let (mut closed, mut last) = (None, 0);
@@ -233,7 +233,7 @@ fn join<S: Sink>(
         let (Some(part), Some(held)) = (answer.buffer.parts().get(at), answer.held.get(at)) else {
             continue;
         };
-        joined.append(answer.buffer.bytes_of(part), 0, &answer.buffer.pieces_of(part));
+        joined.append_part(&answer.buffer, part, 0);
         ends.push(joined.bytes.len());
         lost |= part.lost;
         last = held.last;

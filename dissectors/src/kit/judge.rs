@@ -139,23 +139,34 @@ impl Judge {
         &mut self.counts[rule.code.index() % CODES]
     }
 
-    #[cold]
-    fn broken(
-        &mut self,
-        rule: &'static Rule,
-        proven: bool,
-        span: Span,
-        mark: Option<Mark>,
-        detail: String,
-    ) {
+    /// Counts a breach of which nobody wants to read more, by a message of the past if there is
+    /// evidence of its own. Says what came of it.
+    pub fn count_broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Verdict {
+        let evidence = recalled.map_or(self.evidence, |evidence| Evidence {
+            vouched: evidence.vouched || self.evidence.vouched,
+            lossy: evidence.lossy || self.evidence.lossy,
+            ..evidence
+        });
         let counts = self.count(rule);
-        let verdict = if proven {
+        if evidence.suffices(rule.needs) {
             counts.failed += 1;
             Verdict::Fail
         } else {
             counts.inconclusive += 1;
             Verdict::Inconclusive
-        };
+        }
+    }
+
+    #[cold]
+    fn broken(
+        &mut self,
+        rule: &'static Rule,
+        recalled: Option<Evidence>,
+        span: Span,
+        mark: Option<Mark>,
+        detail: String,
+    ) {
+        let verdict = self.count_broken(rule, recalled);
         let severity = self.severities.of(rule);
         self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
     }
@@ -167,7 +178,7 @@ impl Sink for Judge {
         if ok {
             self.count(rule).passed += 1;
         } else {
-            self.broken(rule, self.evidence.suffices(rule.needs), at, None, detail());
+            self.broken(rule, None, at, None, detail());
         }
     }
 
@@ -200,13 +211,8 @@ impl Sink for Judge {
             self.count(rule).passed += 1;
             return;
         }
-        let evidence = Evidence {
-            vouched: evidence.vouched || self.evidence.vouched,
-            lossy: evidence.lossy || self.evidence.lossy,
-            ..evidence
-        };
         let span = Span { start: 0, end: mark.length };
-        self.broken(rule, evidence.suffices(rule.needs), span, Some(*mark), detail());
+        self.broken(rule, Some(evidence), span, Some(*mark), detail());
     }
 
     /// The user's word is about the whole capture: once given, it stays.

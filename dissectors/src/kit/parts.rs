@@ -57,8 +57,27 @@ impl Buffer {
         true
     }
 
+    /// An empty buffer with room for all that `parts` keeps: to join them.
+    pub fn for_parts_of(parts: &Buffer) -> Buffer {
+        Buffer {
+            bytes: Vec::with_capacity(parts.bytes.len()),
+            pieces: Vec::with_capacity(parts.pieces.len()),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Appends a part of another buffer, but for its first `skip` bytes.
+    pub fn append_part(&mut self, from: &Buffer, part: &PartSpan, skip: usize) {
+        let bytes = from.bytes_of(part).get(skip..).unwrap_or_default();
+        self.append_pieces(bytes, skip, from.pieces_in(part));
+    }
+
     /// Appends `bytes`, which stand `skip` bytes into what `pieces` describes.
     pub fn append(&mut self, bytes: &[u8], skip: usize, pieces: &[Piece]) {
+        self.append_pieces(bytes, skip, pieces.iter().copied());
+    }
+
+    fn append_pieces(&mut self, bytes: &[u8], skip: usize, pieces: impl Iterator<Item = Piece>) {
         let base = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         let (from, to) = (skip as u64, (skip + bytes.len()) as u64);
@@ -89,9 +108,13 @@ impl Buffer {
 
     /// A part's pieces; their `at` counts from the start of the part.
     pub fn pieces_of(&self, part: &PartSpan) -> Vec<Piece> {
+        self.pieces_in(part).collect()
+    }
+
+    fn pieces_in(&self, part: &PartSpan) -> impl Iterator<Item = Piece> {
         let pieces = self.pieces.get(part.pieces_start as usize..part.pieces_end as usize);
-        let pieces = pieces.unwrap_or_default().iter();
-        pieces.map(|piece| Piece { at: piece.at.saturating_sub(part.start), ..*piece }).collect()
+        let (pieces, start) = (pieces.unwrap_or_default().iter(), part.start);
+        pieces.map(move |piece| Piece { at: piece.at.saturating_sub(start), ..*piece })
     }
 
     /// Forgets everything and gives the memory back to the budget.

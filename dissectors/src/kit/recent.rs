@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use crate::kit::{Map, Seed, Set};
+use crate::kit::{HashedSet, Map, Seed};
 
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
 #[derive(Default)]
 pub struct Recent {
-    young: Set<u64>,
-    old: Set<u64>,
+    young: HashedSet,
+    old: HashedSet,
     seed: Seed,
     forgot: bool,
 }
@@ -25,6 +25,9 @@ impl Recent {
 
     /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
+        if self.young.is_empty() {
+            return Some(false);
+        }
         let hash = self.seed.hash_one(fact);
         if self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);

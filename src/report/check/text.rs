@@ -1,5 +1,6 @@
 //! The outcome for people: what is wrong first, then how every rule fared.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use dissectors::kit::{Rule, Severity, Verdict};
@@ -29,16 +30,14 @@ pub fn write(outcome: &Outcome, least: Severity, paint: Paint, out: &mut String)
         ),
     );
     let mut clock = Clock::default();
+    let mut by_rule: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
+        by_rule.entry((found.severity, found.rule.code)).or_default().push(found);
+    }
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         for rule in outcome.rules.iter().map(|rule| rule.rule) {
-            let of_rule: Vec<_> = outcome
-                .findings
-                .iter()
-                .filter(|found| found.rule.code == rule.code && found.severity == severity)
-                .filter(|found| found.verdict != Verdict::Inconclusive)
-                .collect();
-            if !of_rule.is_empty() {
-                findings(rule, severity, &of_rule, &mut clock, paint, out);
+            if let Some(of_rule) = by_rule.get(&(severity, rule.code)) {
+                findings(rule, severity, of_rule, &mut clock, paint, out);
             }
         }
     }

@@ -133,7 +133,7 @@ pub(in crate::a2s) fn ascii_rules<S: Sink>(list: &List, sink: &mut S) {
 /// DayZ), are a known form of text that is not UTF-8.
 #[cold]
 pub(in crate::a2s) fn rule_text<S: Sink>(name: &[u8], value: &[u8], at: Span, sink: &mut S) {
-    let is_utf8 = |text| std::str::from_utf8(text).is_ok();
+    let is_utf8 = |text: &[u8]| text.is_ascii() || std::str::from_utf8(text).is_ok();
     if is_utf8(name) && is_utf8(value) {
         sink.judged(&A2S005, true, at, String::new);
     } else if let Some((number, total)) = chunk(name) {
