@@ -10,7 +10,7 @@ pub(super) static ENDINGS: Endings =
 
 /// The length of the line that stands here, without and with its end.
 pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
-    match bytes.iter().position(|&byte| byte == b'\n') {
+    match memchr::memchr(b'\n', bytes) {
         Some(at) => (at - usize::from(at > 0 && bytes.get(at - 1) == Some(&b'\r')), at + 1),
         None => (bytes.len(), bytes.len()),
     }

@@ -183,8 +183,11 @@ fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
 }
 
 fn has_blank_line(bytes: &[u8]) -> bool {
-    bytes.windows(2).any(|window| window == b"\n\n")
-        || bytes.windows(4).any(|window| window == b"\r\n\r\n")
+    memchr::memchr_iter(b'\n', bytes).any(|at| {
+        let (before, behind) = (bytes.get(..at).unwrap_or_default(), bytes.get(at + 1..));
+        let behind = behind.unwrap_or_default();
+        behind.starts_with(b"\n") || before.ends_with(b"\r") && behind.starts_with(b"\r\n")
+    })
 }
 
 const METHODS: [&[u8]; 8] =
@@ -202,8 +205,8 @@ fn may_start(bytes: &[u8]) -> bool {
 
 /// Behind a gap, or behind what is none: the next line that begins a message.
 fn next_start(bytes: &[u8]) -> Option<usize> {
-    let lines = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(at, _)| at + 1);
-    lines.into_iter().find(|&at| bytes.get(at..).is_some_and(is_start))
+    let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
+    lines.find(|&at| bytes.get(at..).is_some_and(is_start))
 }
 
 /// The chunks of a body, one by one.
@@ -263,7 +266,7 @@ impl Iterator for Chunks<'_> {
 fn trailers(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let rest = bytes.get(at..)?;
-        let length = rest.iter().position(|&byte| byte == b'\n')? + 1;
+        let length = memchr::memchr(b'\n', rest)? + 1;
         at += length;
         if matches!(rest.get(..length), Some(b"\n" | b"\r\n")) {
             return Some(at);

@@ -76,7 +76,7 @@ fn body<S: Sink>(r: &mut Reader<'_, S>, asked: Option<&Request>, answer: &mut Re
     let judged = asked.sound && !asked.bodiless;
     let bytes = r.peek();
     if judged && !bytes.is_empty() {
-        let return_at = bytes.iter().position(|&byte| byte == b'\r').map(|at| r.at() + at);
+        let return_at = memchr::memchr(b'\r', bytes).map(|at| r.at() + at);
         let all = Span::new(r.at(), r.at() + bytes.len());
         rules::lines_lf(return_at.map_or(all, |at| Span::new(at, at + 1)), return_at, r.sink);
     }

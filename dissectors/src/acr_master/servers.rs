@@ -1,6 +1,6 @@
 //! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
 
-use crate::kit::{Field, Reader, Sink, Span};
+use crate::kit::{Field, Reader, Sink, Span, dotted};
 
 use super::fields::*;
 use super::params::{address, decimal};
@@ -31,6 +31,66 @@ fn keyword<'a>(line: &Line<'a>) -> &'a [u8] {
 }
 
 const SERVER_LINE: &[u8] = b"addserver";
+/// How it usually begins.
+const OPENING: &[u8] = b"addserver ";
+/// The greatest port of a server line.
+const MOST_PORT: u64 = 65534;
+
+fn is_server(line: &Line<'_>) -> bool {
+    line.text.starts_with(OPENING) || keyword(line) == SERVER_LINE
+}
+
+/// A server line as masters write it, single spaces between its words. Each word's end is told from
+/// the start of the line.
+struct Usual {
+    address_end: usize,
+    port: u32,
+    port_end: usize,
+    weight: Option<u32>,
+    /// Without the newline.
+    end: usize,
+}
+
+impl Usual {
+    /// The line that `bytes` begin with. `None`: it may be written otherwise.
+    #[inline]
+    fn of(bytes: &[u8]) -> Option<Usual> {
+        let (_, length) = dotted::ipv4(bytes.strip_prefix(OPENING)?, b' ')?;
+        let port_at = OPENING.len() + length;
+        let (port, digits) = dotted::number(bytes.get(port_at..)?)?;
+        let port_end = port_at + digits;
+        let (weight, end) = match bytes.get(port_end..)? {
+            [b'\n', ..] => (None, port_end),
+            [b' ', weight @ ..] => {
+                let (weight, digits) = dotted::number(weight)?;
+                (Some(weight), port_end + 1 + digits)
+            }
+            _ => return None,
+        };
+        let is_sound = u64::from(port) <= MOST_PORT && bytes.get(end) == Some(&b'\n');
+        is_sound.then_some(Usual { address_end: port_at - 1, port, port_end, weight, end })
+    }
+
+    /// The line's bytes with its end.
+    fn whole(&self) -> usize {
+        self.end + 1
+    }
+
+    /// Shows the line, which stands here.
+    fn show<S: Sink>(&self, r: &mut Reader<'_, S>) {
+        let start = r.at();
+        r.open(&SERVER);
+        r.text_in(&KEYWORD, SERVER_LINE.len(), Span::new(start, start + SERVER_LINE.len()));
+        let address = Span::new(start + OPENING.len(), start + self.address_end);
+        r.text_in(&ADDRESS, self.address_end - SERVER_LINE.len(), address);
+        r.leaf(&PORT, self.port_end - self.address_end, self.port.into());
+        if let Some(weight) = self.weight {
+            r.leaf(&WEIGHT, self.end - self.port_end, weight.into());
+        }
+        r.bytes(&NEWLINE, 1);
+        r.close();
+    }
+}
 
 /// Decodes the lines: first all that are no server, then the servers, as one list wherever they
 /// stand.
@@ -40,12 +100,13 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
     let (mut first, mut last) = (None, start + bytes.len());
     for line in lines(bytes, start) {
         let at = line.at.start as usize;
+        if is_server(&line) {
+            first = first.or(Some(at));
+            last = at + line.whole;
+            continue;
+        }
         r.seek(at);
         match keyword(&line) {
-            SERVER_LINE => {
-                first = first.or(Some(at));
-                last = at + line.whole;
-            }
             b"masterserver_flags" if !flags => {
                 flags = true;
                 flags_line(r, &line, judged);
@@ -60,15 +121,45 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
     if judged && !flags {
         rules::flags_missing(Span::new(start, start + bytes.len()), r.sink);
     }
-    r.seek(first.unwrap_or(last));
+    let first = first.unwrap_or(last);
+    r.seek(first);
     r.open(&SERVERS);
-    for line in lines(bytes, start).filter(|line| keyword(line) == SERVER_LINE) {
-        r.seek(line.at.start as usize);
-        server_line(r, &line, judged);
+    let lines = bytes.get(first - start..last - start).unwrap_or_default();
+    let usual = server_lines(r, lines, first, judged);
+    if judged {
+        rules::server_lines(usual, r.sink);
     }
     r.seek(last);
     r.close();
     r.seek(start + bytes.len());
+}
+
+/// The server lines among those that stand at `at`. Returns how many are written as masters write
+/// them: these are yet to be judged.
+fn server_lines<S: Sink>(
+    r: &mut Reader<'_, S>,
+    mut rest: &[u8],
+    mut at: usize,
+    judged: bool,
+) -> u32 {
+    let mut usual = 0;
+    while !rest.is_empty() {
+        r.seek(at);
+        let whole = if let Some(server) = Usual::of(rest) {
+            usual += 1;
+            server.show(r);
+            server.whole()
+        } else {
+            let Some(line) = lines(rest, at).next() else { break };
+            if is_server(&line) {
+                server_line(r, &line, judged);
+            }
+            line.whole
+        };
+        rest = rest.get(whole..).unwrap_or_default();
+        at += whole;
+    }
+    usual
 }
 
 /// A word and the spaces before it.
@@ -161,7 +252,7 @@ fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
     if let Some(port) = port {
         let value = decimal(port.text);
         number(r, (&PORT, &PORT_TEXT), value, &port);
-        if value.is_none_or(|value| value > 65534) {
+        if value.is_none_or(|value| value > MOST_PORT) {
             fault = fault.or(Some("has a port that is none from 0 to 65534"));
         }
     }
@@ -184,5 +275,37 @@ fn other_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
     finish(r, line);
     if judged && !line.text.trim_ascii().is_empty() {
         rules::line_known(Some(line.text), line.at, r.sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_masters_write_is_usual() {
+        let ends = |line: &str| {
+            let usual = Usual::of(line.as_bytes())?;
+            Some((usual.address_end, usual.port, usual.port_end, usual.weight, usual.whole()))
+        };
+        let line = "addserver 10.0.0.2 28770 1\naddserver";
+        assert_eq!(ends(line), Some((18, 28770, 24, Some(1), 27)));
+        assert_eq!(ends("addserver 10.0.0.2 0\n"), Some((18, 0, 20, None, 21)));
+        for other in [
+            "addserver 10.0.0.2\n",
+            "addserver 10.0.0.2 28770",
+            "addserver 10.0.0.2 28770\r\n",
+            "addserver 10.0.0.2 65535\n",
+            "addserver 10.0.0.2 28770 -1\n",
+            "addserver 10.0.0.2 28770 1 1\n",
+            "addserver 10.0.0.2 28770 \n",
+            "addserver  10.0.0.2 28770\n",
+            "addserver 10.0.0.2  28770\n",
+            "addserver 2001:db8::2 28770\n",
+            "addserver",
+            "",
+        ] {
+            assert_eq!(ends(other), None, "{other:?}");
+        }
     }
 }

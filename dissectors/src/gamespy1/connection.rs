@@ -1,12 +1,12 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
 use crate::kit::{
-    Closed as How, Context, Evidence, Fact, Mark, Payload, Read, Side, Sink, Span, Time,
+    Closed as How, Context, Evidence, Mark, Payload, Read, Seen, Side, Sink, Span, Time,
 };
 
 use super::book;
 use super::codes::{Challenges, Worth};
-use super::list::{self, Form};
+use super::list::Form;
 use super::rules::{Closed, Closing, Grant};
 use super::validate::RESPONSE;
 use super::words::Words;
@@ -191,8 +191,14 @@ pub(super) fn list_request<S: Sink>(
     }
 }
 
-/// A list is given; `complete`: with its end, `None` where that cannot be seen. `lost`: what follows
-/// is not in the recording.
+/// Whether a list that comes now is the master's, which lists servers to the client: who is who is
+/// learnt from it.
+pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<Seen> {
+    cx.talk.connection().learn(Some(payload.side.other()), cx.flow.began);
+    cx.talk.connection().is_master(payload.side).then(|| payload.seen())
+}
+
+/// A list was given; `complete`: with its end, `None` where that cannot be seen.
 pub(super) fn list_response<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -206,10 +212,6 @@ pub(super) fn list_response<S: Sink>(
         return;
     }
     master_speaks(cx, payload, false, false, sink);
-    if complete.is_some() {
-        let servers = list::servers(payload.bytes);
-        servers.for_each(|server| sink.fact(Fact::Listed(server), payload.seen()));
-    }
     let connection = cx.talk.connection();
     connection.asked = None;
     let worth = connection.validated.as_ref().map(|validated| validated.worth);

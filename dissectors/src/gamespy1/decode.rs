@@ -80,7 +80,7 @@ impl Kind {
 /// Decodes a text, and judges what it alone can show: its pairs and its closing.
 pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink: &mut S) {
     if kind == Kind::ListResponse(Form::Text) {
-        list::text(bytes, words, sink);
+        list::text(bytes, None, sink);
         return;
     }
     decode(bytes, &ENDINGS, sink, |r| {

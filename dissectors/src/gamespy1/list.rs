@@ -1,8 +1,8 @@
 //! The servers a master lists: as text, as blocks of six bytes, or enciphered.
 
-use std::net::SocketAddr;
+use std::net::SocketAddrV4;
 
-use crate::kit::{Cut, Read, Reader, Sink, Span, decode};
+use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, decode, dotted};
 
 use super::decode::{ENDINGS, framing};
 use super::words::{self, Text, Words};
@@ -56,8 +56,9 @@ fn blocks_end(bytes: &[u8]) -> Option<usize> {
     blocks.into_iter().find(|&at| bytes.get(at..).is_some_and(|rest| rest.starts_with(CLOSED)))
 }
 
-/// Decodes a list in blocks. Says whether it is closed.
-pub(super) fn compact<S: Sink>(bytes: &[u8], sink: &mut S) -> bool {
+/// Decodes a list in blocks. `seen`: who is told of the servers, if anybody is. Says whether it is
+/// closed.
+pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -> bool {
     let end = blocks_end(bytes);
     decode(bytes, &ENDINGS, sink, |r| {
         r.leaf(&f::FORM, 0, Form::Compact as u64);
@@ -66,6 +67,11 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], sink: &mut S) -> bool {
         while end - r.at() >= BLOCK {
             let block = r.endpoint(&f::BLOCK)?;
             rules::list_block(block, r.sink);
+            if let Some(seen) = seen {
+                let [a, b, c, d, high, low] = block.value;
+                let server = ([a, b, c, d], u16::from_be_bytes([high, low])).into();
+                r.sink.fact(Fact::Listed(server), seen);
+            }
         }
         r.close();
         let over = Span::new(r.at(), end);
@@ -78,23 +84,6 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], sink: &mut S) -> bool {
         Ok(())
     });
     end.is_some()
-}
-
-/// The servers that a list names, in either form that can be read.
-pub(super) fn servers(bytes: &[u8]) -> impl Iterator<Item = SocketAddr> {
-    let text = bytes.starts_with(b"\\ip\\") || bytes.starts_with(b"\\final");
-    let (text, blocks) = if text {
-        (bytes, &[][..])
-    } else {
-        (&[][..], bytes.get(..blocks_end(bytes).unwrap_or(bytes.len())).unwrap_or_default())
-    };
-    let text = Text::new(text, 0).filter(|pair| pair.key == b"ip");
-    let text = text.filter_map(|pair| std::str::from_utf8(pair.text()).ok()?.parse().ok());
-    text.chain(blocks.chunks_exact(BLOCK).map(|block| {
-        let address = [0, 1, 2, 3].map(|at| block.get(at).copied().unwrap_or_default());
-        let port = [4, 5].map(|at| block.get(at).copied().unwrap_or_default());
-        (address, u16::from_be_bytes(port)).into()
-    }))
 }
 
 fn closing<S: Sink>(r: &mut Reader<'_, S>) {
@@ -114,38 +103,106 @@ pub(super) fn opaque<S: Sink>(bytes: &[u8], form: Form, sink: &mut S) {
     });
 }
 
-/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`.
-pub(super) fn text<S: Sink>(bytes: &[u8], words: &Words<'_>, sink: &mut S) {
-    // Of a list without an end, what stands last may be a piece only.
-    let is_cut = |at: Span| words.closed.is_none() && at.end as usize == bytes.len();
+/// What stands before each address of a list in text.
+pub(super) const KEY: &[u8] = b"ip";
+/// The same, with the backslashes round it.
+pub(super) const OPENING: &[u8] = b"\\ip\\";
+
+/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is told of the servers, if anybody is.
+/// Returns what the text says.
+pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut S) -> Words<'a> {
+    let mut words = Words::default();
     decode(bytes, &ENDINGS, sink, |r| -> Result<(), Cut> {
         r.leaf(&f::FORM, 0, Form::Text as u64);
         r.open(&f::SERVERS);
-        for pair in Text::new(bytes, 0) {
-            if pair.key != b"ip" {
-                let place = if pair.key.is_empty() { pair.at() } else { pair.key_at() };
-                let field = match pair.key {
-                    b"" => &f::BACKSLASH,
-                    words::FINAL => &f::FINAL,
-                    words::QUERYID => &f::QUERYID,
-                    _ => &f::KEYWORD,
-                };
-                framing(r, field, pair.at(), place);
-                continue;
-            }
-            let address = Read { value: pair.text(), at: pair.at() };
-            framing(r, &f::ADDRESS, pair.at(), pair.value_at());
-            if pair.value.is_some() && !is_cut(pair.at()) {
-                rules::list_address(address, r.sink);
+        let mut pairs = Text::new(bytes, 0);
+        loop {
+            usual_servers(r, &mut pairs, &mut words, seen);
+            let Some(pair) = pairs.next() else { break };
+            words.hear(&pair, pairs);
+            if pair.key == KEY {
+                other_server(r, &pair, is_cut(bytes, &words, pair.at()), seen);
+            } else {
+                keyword(r, &pair);
             }
         }
         r.close();
         Ok(())
     });
-    rules::pairs(words.fault.filter(|(at, _)| !is_cut(*at)), sink);
+    rules::pairs(words.fault.filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
     if words.is_sound() && words.closed.is_some() {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
+    words
+}
+
+/// Whether a pair may be a piece only: it stands last in a list without an end.
+fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
+    words.closed.is_none() && at.end as usize == bytes.len()
+}
+
+/// The servers that come next and are written as masters write them.
+fn usual_servers<'a, S: Sink>(
+    r: &mut Reader<'_, S>,
+    pairs: &mut Text<'a>,
+    words: &mut Words<'a>,
+    seen: Option<Seen>,
+) {
+    let start = pairs.at();
+    let mut servers = 0;
+    while let Some((server, length)) = pairs.rest().strip_prefix(OPENING).and_then(usual_server) {
+        let place = pairs.at() + OPENING.len();
+        let at = Span::new(pairs.at(), place + length);
+        framing(r, &f::ADDRESS, at, Span::new(place, place + length));
+        if let Some(seen) = seen {
+            r.sink.fact(Fact::Listed(server.into()), seen);
+        }
+        pairs.skip_to(OPENING.len() + length);
+        servers += 1;
+    }
+    if servers == 0 {
+        return;
+    }
+    words.hear_properties(KEY, servers, Span::new(start, pairs.at()));
+    let is_cut = pairs.rest().is_empty() && words.closed.is_none();
+    rules::list_addresses(servers - u32::from(is_cut), r.sink);
+}
+
+/// The address that `bytes` begin with, up to a backslash or the end, and how long it is: a port from
+/// 1 to 65535 behind it. `None`: it may be written otherwise.
+#[inline]
+fn usual_server(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
+    let (host, start) = dotted::ipv4(bytes, b':')?;
+    let (port, digits) = dotted::number(bytes.get(start..)?)?;
+    let end = start + digits;
+    if !matches!(bytes.get(end), None | Some(b'\\')) {
+        return None;
+    }
+    let port = u16::try_from(port).ok().filter(|&port| port > 0)?;
+    Some((SocketAddrV4::new(host, port), end))
+}
+
+/// A server that is written otherwise. `is_cut`: this may be a piece only.
+fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool, seen: Option<Seen>) {
+    framing(r, &f::ADDRESS, pair.at(), pair.value_at());
+    let text = std::str::from_utf8(pair.text()).ok();
+    if let (Some(seen), Some(server)) = (seen, text.and_then(|text| text.parse().ok())) {
+        r.sink.fact(Fact::Listed(server), seen);
+    }
+    if pair.value.is_some() && !is_cut {
+        rules::list_address(Read { value: pair.text(), at: pair.at() }, r.sink);
+    }
+}
+
+fn keyword<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>) {
+    let place = if pair.key.is_empty() { pair.at() } else { pair.key_at() };
+    let field = match pair.key {
+        b"" => &f::BACKSLASH,
+        words::FINAL => &f::FINAL,
+        words::QUERYID => &f::QUERYID,
+        _ => &f::KEYWORD,
+    };
+    framing(r, field, pair.at(), place);
 }
 
 /// Whether text is a dotted-decimal IPv4 address, a colon and a port from 1.
@@ -159,7 +216,32 @@ pub(super) fn is_address(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn a_usual_server_is_one_by_a_closer_look(
+            text in r"[0-9]{1,3}[.][0-9]{1,3}[.]25[3-7][.][0-9]{1,3}[:.]?[:;]?[0-9]{0,7}[0-9 .:\x00]?",
+        ) {
+            let server = text.parse().ok().filter(|_| is_address(text.as_bytes()));
+            let digits = text.rsplit(':').next().unwrap_or_default().len();
+            let expected = server.filter(|_| digits <= 7).map(|server| (server, text.len()));
+            prop_assert_eq!(usual_server(text.as_bytes()), expected);
+            let behind = format!("{text}\\ip\\");
+            prop_assert_eq!(usual_server(behind.as_bytes()), expected);
+        }
+
+        #[test]
+        fn what_programs_write_is_usual(address: u32, port in 1_u16..) {
+            let server = SocketAddrV4::new(address.into(), port);
+            let text = server.to_string();
+            prop_assert_eq!(usual_server(text.as_bytes()), Some((server, text.len())));
+        }
+    }
 
     #[test]
     fn addresses() {

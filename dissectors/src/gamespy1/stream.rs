@@ -3,10 +3,14 @@
 //! `\final\` closes a message, or `\final`. The master's challenge often goes without, and so may a
 //! list request: these end with what is there. What turns out to belong to them later is let go.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::kit::{Framed, Side, Unread};
 
 use super::connection::{Connection, may_grow};
-use super::list::{BLOCK, Form};
+use super::list::{self, BLOCK, Form};
 use super::validate::CHALLENGE;
 use super::words::{self, Text};
 
@@ -87,30 +91,32 @@ pub(super) fn frame(
         }
     }
     let from = (*searched).min(unread.seen).min(bytes.len());
+    let mut reached = from;
     let (framed, then) = match connection.and_then(|connection| binary(connection, side, bytes)) {
         Some(form) => in_blocks(form, bytes, unread.ended),
         None if bytes.first() != Some(&b'\\') => {
             (Framed::Junk(opening(bytes).unwrap_or(bytes.len())), Late::Nothing)
         }
-        None => text(connection, bytes, from, unread.ended),
+        None => {
+            let found = closing(bytes, from);
+            // What follows the `\final` that is there may yet tell where its message ends.
+            reached = found.unwrap_or(bytes.len());
+            text(connection, bytes, from, found, unread.ended)
+        }
     };
     let capped = framed == Framed::More && bytes.len() >= most;
     let framed = if capped { Framed::Message(most) } else { framed };
-    *searched = match framed {
-        // What follows the `\final` that is there may yet tell where its message ends.
-        Framed::More => closing(bytes, from).unwrap_or(bytes.len()),
-        _ => 0,
-    };
-    if framed != Framed::More {
-        *late = then;
+    if framed == Framed::More {
+        *searched = reached;
+    } else {
+        (*searched, *late) = (0, then);
     }
     framed
 }
 
 /// Where the first message begins that is known by its first word.
 fn opening(bytes: &[u8]) -> Option<usize> {
-    let starts = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\\').map(|(at, _)| at);
-    starts.into_iter().find(|&at| {
+    memchr::memchr_iter(b'\\', bytes).find(|&at| {
         bytes.get(at..).is_some_and(|rest| OPENINGS.iter().any(|opening| rest.starts_with(opening)))
     })
 }
@@ -198,13 +204,20 @@ fn blocks_end_at_end(bytes: &[u8]) -> Option<Late> {
     closing.map(|(_, late)| late)
 }
 
-fn text(connection: Option<&Connection>, bytes: &[u8], from: usize, ended: bool) -> (Framed, Late) {
+/// A message in text. `found`: where the first `\final` stands that is not wholly before `from`.
+fn text(
+    connection: Option<&Connection>,
+    bytes: &[u8],
+    from: usize,
+    found: Option<usize>,
+    ended: bool,
+) -> (Framed, Late) {
     if from < SHORT
         && let Some(cut) = next_message(bytes)
     {
         return (Framed::Message(cut), Late::Nothing);
     }
-    if let Some(found) = closing(bytes, from) {
+    if let Some(found) = found {
         return closed(bytes, found + CLOSING.len(), ended);
     }
     if ended || is_whole_without_final(connection, bytes) {
@@ -213,22 +226,20 @@ fn text(connection: Option<&Connection>, bytes: &[u8], from: usize, ended: bool)
     (Framed::More, Late::Nothing)
 }
 
+/// Finds [`CLOSING`]: long lists are searched for it.
+static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CLOSING));
+
 /// The first `\final` that is a keyword, if it does not lie wholly before `from`.
 fn closing(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from.saturating_sub(CLOSING.len());
-    while let Some(found) = find(bytes, at, CLOSING) {
+    loop {
+        let found = at + FINDER.find(bytes.get(at..)?)?;
         let behind = found + CLOSING.len();
         if matches!(bytes.get(behind), None | Some(b'\\')) {
             return Some(found);
         }
         at = behind;
     }
-    None
-}
-
-fn find(bytes: &[u8], from: usize, needle: &[u8]) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    Some(from + rest.windows(needle.len()).position(|window| window == needle)?)
 }
 
 /// The message that `\final` closes; `behind`: what stands behind it.
@@ -271,7 +282,7 @@ fn next_message(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a message without `\final` is whole: a challenge, or a request for a list.
 fn is_whole_without_final(connection: Option<&Connection>, bytes: &[u8]) -> bool {
-    if bytes.len() > SHORT {
+    if bytes.len() > SHORT || bytes.starts_with(list::OPENING) {
         return false;
     }
     let words = words::scan(bytes);

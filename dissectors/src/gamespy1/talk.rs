@@ -168,12 +168,16 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.talk.connection();
     let owes = connection.owes().filter(|_| connection.is_master(payload.side));
     let bytes = payload.bytes;
+    if bytes.starts_with(list::OPENING) {
+        list_in_text(cx, payload, sink);
+        return;
+    }
     let words = words::scan(bytes);
     let text = bytes.starts_with(b"\\") && !is_blocks(owes, &words);
     if !text {
         let form = owes.filter(|form| matches!(form, Form::Compact | Form::Enciphered));
         let complete = match form.unwrap_or(Form::Unknown) {
-            Form::Compact => Some(list::compact(bytes, sink)),
+            Form::Compact => Some(list::compact(bytes, connection::lists(cx, payload), sink)),
             form => {
                 list::opaque(bytes, form, sink);
                 None
@@ -185,6 +189,10 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     }
     let wants = owes.unwrap_or_default();
     let kind = Kind::of(&words, Transport::Tcp, wants);
+    if kind == Kind::ListResponse(Form::Text) {
+        list_in_text(cx, payload, sink);
+        return;
+    }
     decode::message(bytes, &words, kind, sink);
     match kind {
         Kind::Secure => connection::secure(cx, payload, &words, sink),
@@ -196,6 +204,13 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         _ => connection::other(cx, payload, sink),
     }
     sink.end(kind.message(), payload);
+}
+
+fn list_in_text<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let seen = connection::lists(cx, payload);
+    let words = list::text(payload.bytes, seen, sink);
+    connection::list_response(cx, payload, Some(words.closed.is_some()), sink);
+    sink.end(Kind::ListResponse(Form::Text).message(), payload);
 }
 
 /// Whether what begins with a backslash is a list in blocks none the less: its first address may

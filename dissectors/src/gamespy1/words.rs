@@ -50,6 +50,22 @@ impl<'a> Text<'a> {
     pub(super) fn new(text: &'a [u8], start: usize) -> Text<'a> {
         Text { rest: text, start }
     }
+
+    /// What is left of the text.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Where that stands.
+    pub(super) fn at(&self) -> usize {
+        self.start
+    }
+
+    /// Goes on behind the next `length` bytes, which are whole pairs.
+    pub(super) fn skip_to(&mut self, length: usize) {
+        self.rest = self.rest.get(length..).unwrap_or_default();
+        self.start = self.start.saturating_add(length);
+    }
 }
 
 impl<'a> Iterator for Text<'a> {
@@ -62,9 +78,7 @@ impl<'a> Iterator for Text<'a> {
             let key = usize::from(pair.opened).saturating_add(pair.key.len());
             pair = Pairs::new(self.rest.get(..key)?, self.start).next()?;
         }
-        let used = pair.at().len() as usize;
-        self.rest = self.rest.get(used..).unwrap_or_default();
-        self.start = self.start.saturating_add(used);
+        self.skip_to(pair.at().len() as usize);
         Some(pair)
     }
 }
@@ -180,15 +194,32 @@ pub(super) fn scan(text: &[u8]) -> Words<'_> {
 impl<'a> Words<'a> {
     /// Reads a text that stands `start` bytes into the payload.
     pub(super) fn read(&mut self, text: &'a [u8], start: usize) {
-        let mut pairs = Text::new(text, start).peekable();
+        let mut pairs = Text::new(text, start);
         while let Some(pair) = pairs.next() {
-            let next = pairs.peek().map(|next| next.key);
-            self.fault = self.fault.or(fault(&pair, next).map(|what| (pair.at(), what)));
-            if next.is_none() && pair.value.is_none() {
-                self.open_key = Some(pair.key);
-            }
-            self.take(&pair);
+            self.hear(&pair, pairs);
         }
+    }
+
+    /// A pair comes; `behind`: what follows it.
+    pub(super) fn hear(&mut self, pair: &Pair<'a>, behind: Text<'a>) {
+        if self.fault.is_none() {
+            self.fault = fault(pair, behind).map(|what| (pair.at(), what));
+        }
+        if behind.rest.is_empty() && pair.value.is_none() {
+            self.open_key = Some(pair.key);
+        }
+        self.take(pair);
+    }
+
+    /// So many sound pairs come, all with this key, which is no keyword.
+    pub(super) fn hear_properties(&mut self, key: &'a [u8], times: u32, at: Span) {
+        if self.first.is_empty() {
+            self.first = key;
+        }
+        if self.closed.is_some() {
+            self.stands_behind(at);
+        }
+        self.properties = self.properties.saturating_add(times);
     }
 
     fn take(&mut self, pair: &Pair<'a>) {
@@ -226,7 +257,10 @@ impl<'a> Words<'a> {
             self.numbered_behind = true;
             return;
         }
-        let at = pair.at();
+        self.stands_behind(pair.at());
+    }
+
+    fn stands_behind(&mut self, at: Span) {
         let start = self.behind.map_or(at.start, |behind| behind.start);
         self.behind = Some(Span { start, end: at.end });
     }
@@ -237,14 +271,14 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What is wrong with a pair. `next`: the key that follows.
-fn fault(pair: &Pair<'_>, next: Option<&[u8]>) -> Option<&'static str> {
+/// What is wrong with a pair. `behind`: what follows it.
+fn fault(pair: &Pair<'_>, mut behind: Text<'_>) -> Option<&'static str> {
     if !pair.opened {
         return Some("no backslash stands before the first key");
     }
     if pair.key.is_empty() {
-        let doubled =
-            pair.value.is_none() && next.is_none_or(|next| [FINAL, QUERYID].contains(&next));
+        let doubled = pair.value.is_none()
+            && behind.next().is_none_or(|next| [FINAL, QUERYID].contains(&next.key));
         return (!doubled).then_some("a key is empty");
     }
     let lacks_value = pair.value.is_none() && !is_bare(pair.key);

@@ -3,6 +3,7 @@
 //! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
 //! threads, terminals and output formats.
 
+pub(crate) mod dotted;
 mod fact;
 mod field;
 mod hash;

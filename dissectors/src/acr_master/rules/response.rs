@@ -106,6 +106,12 @@ pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, 
     });
 }
 
+/// So many server lines, as they must be.
+pub(in crate::acr_master) fn server_lines<S: Sink>(times: u32, sink: &mut S) {
+    sink.kept(&ACR014, times);
+    sink.kept(&ACR015, times);
+}
+
 rule! {
     /// Server owners read it in their logs; with a * it looks like the answer to something else.
     pub ACR020 "register-answer" { severity: Error, who: Master, needs: Message,

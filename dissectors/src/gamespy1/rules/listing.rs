@@ -139,6 +139,11 @@ pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mu
     });
 }
 
+/// So many addresses of a list in text, as they must be.
+pub(in crate::gamespy1) fn list_addresses<S: Sink>(times: u32, sink: &mut S) {
+    sink.kept(&GS1015, times);
+}
+
 /// A block of a compact list.
 pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut S) {
     let [.., high, low] = block.value;
