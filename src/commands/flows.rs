@@ -1,6 +1,5 @@
 //! `gamewire flows`: a row for every flow of a protocol of ours.
 
-use std::convert::Infallible;
 use std::io::{self, Write};
 
 use dissectors::kit::{Evidence, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict};
@@ -13,6 +12,10 @@ use crate::flows::FlowRow;
 use crate::report::flows;
 use crate::report::paint::Paint;
 use crate::session::{Moment, Scene, Told, Totals, View};
+
+/// Flows that have ended and are kept, to be written in the order of their numbers. When there are
+/// so many, they are written, and those that end later come behind them.
+const KEPT: usize = 1 << 18;
 
 /// Runs the command.
 ///
@@ -31,6 +34,7 @@ pub fn run(
         paint: painted(args.color, terminal.out),
         heading: None,
         begun: false,
+        headed: false,
         out,
     };
     read(&args.input, &config, &mut listing, err, terminal.err && !terminal.out)
@@ -41,13 +45,15 @@ struct Listing<'w> {
     format: FlowsFormat,
     paint: Paint,
     heading: Option<String>,
+    /// Rows of this capture were written, and of any.
     begun: bool,
+    headed: bool,
     out: &'w mut dyn Write,
 }
 
 impl Command for Listing<'_> {
     type View = Counting;
-    type Entry = Infallible;
+    type Entry = FlowRow;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.heading = name.map(str::to_owned);
@@ -59,52 +65,54 @@ impl Command for Listing<'_> {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        Ok(())
+        if self.view.rows.len() < KEPT { Ok(()) } else { self.write() }
     }
 
     fn part(&self) -> Option<Counting> {
         Some(Counting::default())
     }
 
-    fn told(_: &Counting) -> usize {
-        0
+    fn told(part: &Counting) -> usize {
+        part.rows.len() * size_of::<FlowRow>()
     }
 
-    fn cut(_: &mut Counting) -> Slice<Infallible> {
-        Slice { entries: Vec::new(), text: Vec::new() }
+    fn cut(part: &mut Counting) -> Slice<FlowRow> {
+        Slice { entries: std::mem::take(&mut part.rows), text: Vec::new() }
     }
 
-    fn take(&mut self, _: Moment, told: &Infallible, _: &[u8], _: &dyn Fn(u32) -> u32) {
-        match *told {}
-    }
-
-    fn join(&mut self, parts: Vec<Counting>, number: &dyn Fn(usize, u32) -> u32) {
-        for (nth, part) in parts.into_iter().enumerate() {
-            let rows = part.rows.into_iter();
-            self.view.rows.extend(rows.map(|row| FlowRow { flow: number(nth, row.flow), ..row }));
-        }
+    fn take(&mut self, at: Moment, row: &FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {
+        self.view.rows.push((at, FlowRow { flow: number(row.flow), ..row.clone() }));
     }
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
-        let mut rows = std::mem::take(&mut self.view.rows);
+        self.write()?;
+        self.begun = false;
+        Ok(())
+    }
+}
+
+impl Listing<'_> {
+    /// Writes the flows that are kept, in the order of their numbers.
+    fn write(&mut self) -> io::Result<()> {
+        let mut rows: Vec<_> = self.view.rows.drain(..).map(|(_, row)| row).collect();
         rows.sort_by_key(|row| row.flow);
         let mut text = Vec::new();
         match self.format {
             FlowsFormat::Text => {
-                if let Some(heading) = &self.heading {
+                if let Some(heading) = self.heading.as_ref().filter(|_| !self.begun) {
                     writeln!(text, "==> {heading} <==")?;
                 }
                 flows::text(&rows, self.paint, &mut text);
             }
             FlowsFormat::Json => rows.iter().for_each(|row| flows::json(row, &mut text)),
             FlowsFormat::Csv => {
-                if !self.begun {
+                if !self.headed {
                     flows::csv_header(&mut text);
                 }
                 rows.iter().for_each(|row| flows::csv(row, &mut text));
             }
         }
-        self.begun = true;
+        (self.begun, self.headed) = (true, true);
         self.out.write_all(&text)
     }
 }
@@ -114,7 +122,8 @@ impl Command for Listing<'_> {
 struct Counting {
     judge: Judge,
     told: Told,
-    rows: Vec<FlowRow>,
+    moment: Moment,
+    rows: Vec<(Moment, FlowRow)>,
 }
 
 impl Counting {
@@ -155,13 +164,15 @@ impl Sink for Counting {
 }
 
 impl View for Counting {
-    fn scene(&mut self, _: &Scene) {}
+    fn scene(&mut self, scene: &Scene) {
+        self.moment = scene.moment;
+    }
 
     fn settle(&mut self) -> Told {
         std::mem::take(&mut self.told)
     }
 
     fn flow_ended(&mut self, row: &FlowRow) {
-        self.rows.push(row.clone());
+        self.rows.push((self.moment, row.clone()));
     }
 }

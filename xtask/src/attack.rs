@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use xtask::bulk::{self, Input, Size};
 use xtask::bytes::hex;
 use xtask::exchange::{self, Setting};
 use xtask::mutate::mutated;
@@ -22,6 +23,12 @@ const COMMANDS: [&[&str]; 4] = [
     &["dissect", "-v", "-x"],
     &["dissect", "--format", "json", "--tree"],
     &["flows"],
+];
+
+/// What is run within a budget of memory of its own.
+const WITHIN: [&[&str]; 2] = [
+    &["check", "--format", "json", "--memory", "32M"],
+    &["dissect", "--format", "json", "--memory", "32M"],
 ];
 
 struct Range<'a> {
@@ -52,7 +59,11 @@ pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> 
         writeln!(range.out, "{name}: {} bytes", bytes.len())?;
         range.run(name, &bytes, &COMMANDS)?;
     }
-    range.done(&format!("{} attacks", ATTACKS.len()))
+    // A listing of flows keeps them all; the others keep those that fit.
+    let (name, bytes) = ("a flood of forged sources", flood()?);
+    writeln!(range.out, "{name}: {} bytes", bytes.len())?;
+    range.run(name, &bytes, &WITHIN)?;
+    range.done(&format!("{} attacks", ATTACKS.len() + 1))
 }
 
 impl<'a> Range<'a> {
@@ -132,6 +143,12 @@ fn bomb() -> Vec<u8> {
         );
     }
     script(&text, &Setting::udp(27015)).pcap()
+}
+
+fn flood() -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bulk::write(Input::ManyFlows, Size::Packets(2_000_000), &mut bytes)?;
+    Ok(bytes)
 }
 
 fn fragments() -> Vec<u8> {
