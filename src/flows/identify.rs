@@ -114,8 +114,8 @@ fn is_usual(port: u16) -> bool {
 fn hint(id: Id, ports: [u16; 2]) -> Hint {
     let usual = id.info().ports;
     Hint {
-        from_port: usual.contains(&ports[0]),
-        to_port: usual.contains(&ports[1]),
+        from_port: is_usual(ports[0]) && usual.contains(&ports[0]),
+        to_port: is_usual(ports[1]) && usual.contains(&ports[1]),
         ..Hint::default()
     }
 }

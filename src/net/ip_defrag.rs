@@ -24,7 +24,7 @@ mod tests;
 
 use std::hash::BuildHasher;
 use std::mem;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::quality::RandomState;
 use hashbrown::HashMap;
@@ -156,9 +156,15 @@ impl Defragmenter {
         self.index.len()
     }
 
-    /// Whether a datagram between these hosts is under way that is not whole yet.
-    pub fn waits_between(&self, source: IpAddr, destination: IpAddr) -> bool {
-        !self.pairs.is_empty() && self.pairs.contains_key(&pair(source, destination))
+    /// Whether any datagram is under way that is not whole yet.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    /// Whether one is, between the hosts of these ends.
+    pub fn waits_between(&self, ends: [SocketAddr; 2]) -> bool {
+        self.pairs.contains_key(&pair(ends[0].ip(), ends[1].ip()))
     }
 
     fn insert(

@@ -362,15 +362,14 @@ impl Around {
     /// What a protocol may know of a flow.
     pub(super) fn facts(&self, flow: &Flow, incomplete: &Incomplete) -> FlowFacts {
         let facts = flow.facts();
-        let [a, b] = facts.ends.map(|end| end.ip());
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
         let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;
         let lossy = facts.lossy
             || self.lossy
             || is_midway
-            || incomplete.contains(a, b)
-            || self.defragmenter.waits_between(a, b);
+            || !incomplete.is_empty() && incomplete.contains(facts.ends)
+            || self.defragmenter.waits() && self.defragmenter.waits_between(facts.ends);
         FlowFacts { lossy, ..facts }
     }
 }

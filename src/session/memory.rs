@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::Time;
@@ -32,9 +32,16 @@ impl Incomplete {
         }
     }
 
-    /// Whether something was lost between these hosts.
-    pub(super) fn contains(&self, a: IpAddr, b: IpAddr) -> bool {
-        self.all || !self.pairs.is_empty() && self.pairs.contains(&(a.min(b), a.max(b)))
+    /// Whether nothing was lost between any hosts.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        !self.all && self.pairs.is_empty()
+    }
+
+    /// Whether something was lost between the hosts of these ends.
+    pub(super) fn contains(&self, ends: [SocketAddr; 2]) -> bool {
+        let [a, b] = ends.map(|end| end.ip());
+        self.all || self.pairs.contains(&(a.min(b), a.max(b)))
     }
 }
 
