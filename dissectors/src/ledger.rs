@@ -13,7 +13,7 @@ use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    Code, Evidence, Fact, FlowFacts, HashedMap, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
+    Code, Evidence, Fact, FlowFacts, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
 };
 use crate::valve_master::rules::VM046;
 
@@ -60,7 +60,7 @@ pub struct Ledger {
     /// Entries of a kind.
     most: usize,
     /// To whom a server first gave a challenge, by the hash of both.
-    challenged: HashedMap<Host>,
+    challenged: HashedMap<Given>,
     /// The hosts in it that are not IPv4.
     wide: Vec<IpAddr>,
     seed: Seed,
@@ -71,7 +71,7 @@ pub struct Ledger {
     unasked: BTreeMap<IpAddr, Flood>,
     layouts: Map<SocketAddr, (&'static str, u32)>,
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
-    lists: BTreeMap<IpAddr, List>,
+    lists: Map<Host, List>,
     /// Servers in all lists.
     listed: usize,
     handed_out: Set<(SocketAddr, u128)>,
@@ -81,9 +81,9 @@ pub struct Ledger {
     full: bool,
 }
 
-/// An address in the least room: a flood makes one after the other.
+/// Whom a challenge was given to, in the least room: a flood makes one after the other.
 #[derive(Clone, Copy)]
-enum Host {
+enum Given {
     V4(Ipv4Addr),
     /// Its place in a list.
     Wide(u32),
@@ -115,7 +115,7 @@ struct Flood {
 
 /// What a client was listed, and whether it asked any of it.
 struct List {
-    servers: Set<SocketAddr>,
+    servers: Set<Socket>,
     witness: Witness,
     queried: bool,
 }
@@ -134,7 +134,7 @@ impl Ledger {
             unasked: BTreeMap::new(),
             layouts: Map::default(),
             masters: BTreeMap::new(),
-            lists: BTreeMap::new(),
+            lists: Map::default(),
             listed: 0,
             handed_out: Set::default(),
             rulings: Vec::new(),
@@ -145,12 +145,13 @@ impl Ledger {
 
     /// Takes a fact that a message of this flow shows.
     pub fn fact(&mut self, fact: Fact, seen: Seen, flow: &FlowFacts) {
-        let witness = Witness { seen, flow: flow.number, began: flow.began };
+        // Most facts add nothing to what is known: a witness is made where one is kept.
+        let witness = || Witness { seen, flow: flow.number, began: flow.began };
         match fact {
-            Fact::Challenged(challenge) => self.challenge(challenge, witness),
+            Fact::Challenged(challenge) => self.challenge(challenge, witness()),
             Fact::Accepted(challenge) => {
                 if self.has_room(self.accepted.len()) {
-                    self.accepted.push((challenge, witness));
+                    self.accepted.push((challenge, witness()));
                 }
             }
             Fact::Unused => {
@@ -161,12 +162,12 @@ impl Ledger {
                     self.unused += usize::from(server.unused.insert(seen.to.ip()));
                 }
             }
-            Fact::Unasked => self.unasked(witness),
-            Fact::Split(layout) => self.split(layout, witness),
+            Fact::Unasked => self.unasked(witness()),
+            Fact::Split(layout) => self.split(layout, witness()),
             Fact::Joined => {
                 if self.has_room(self.masters.len()) {
-                    let first = (BTreeSet::new(), witness);
-                    let (masters, _) = self.masters.entry(seen.from).or_insert(first);
+                    let first = || (BTreeSet::new(), witness());
+                    let (masters, _) = self.masters.entry(seen.from).or_insert_with(first);
                     if masters.len() < 2 {
                         masters.insert(seen.to);
                     }
@@ -174,23 +175,24 @@ impl Ledger {
             }
             Fact::Listed(server) => {
                 if self.has_room(self.listed) {
-                    let first = List { servers: Set::default(), witness, queried: false };
-                    let list = self.lists.entry(seen.to.ip()).or_insert(first);
+                    let first =
+                        || List { servers: Set::default(), witness: witness(), queried: false };
+                    let list = self.lists.entry(Host(seen.to.ip())).or_insert_with(first);
                     if !list.queried && list.servers.len() < LISTED {
-                        self.listed += usize::from(list.servers.insert(server));
+                        self.listed += usize::from(list.servers.insert(Socket(server)));
                     }
                 }
             }
             Fact::Queried => {
-                if let Some(list) = self.lists.get_mut(&seen.from.ip())
-                    && list.servers.contains(&seen.to)
+                if let Some(list) = self.lists.get_mut(&Host(seen.from.ip()))
+                    && list.servers.contains(&Socket(seen.to))
                 {
                     // What else was listed does not matter any more.
                     self.listed -= list.servers.len();
                     *list = List { servers: Set::default(), queried: true, ..*list };
                 }
             }
-            Fact::HandedOut(challenge) => self.handed_out(challenge, witness),
+            Fact::HandedOut(challenge) => self.handed_out(challenge, witness()),
         }
     }
 
@@ -220,10 +222,10 @@ impl Ledger {
         if self.has_room(self.challenged.len()) {
             let (wide, key) = (&mut self.wide, self.seed.hash_one((Socket(from), challenge)));
             self.challenged.entry(key).or_insert_with(|| match to.ip() {
-                IpAddr::V4(address) => Host::V4(address),
+                IpAddr::V4(address) => Given::V4(address),
                 address => {
                     wide.push(address);
-                    Host::Wide((wide.len() - 1) as u32)
+                    Given::Wide((wide.len() - 1) as u32)
                 }
             });
         }
@@ -237,8 +239,8 @@ impl Ledger {
     /// To whom a server first gave a challenge.
     fn given(&self, server: SocketAddr, challenge: u32) -> Option<IpAddr> {
         match self.challenged.get(&self.seed.hash_one((Socket(server), challenge)))? {
-            Host::V4(address) => Some(IpAddr::V4(*address)),
-            Host::Wide(at) => self.wide.get(*at as usize).copied(),
+            Given::V4(address) => Some(IpAddr::V4(*address)),
+            Given::Wide(at) => self.wide.get(*at as usize).copied(),
         }
     }
 
@@ -319,7 +321,9 @@ impl Ledger {
             let detail = || "the server joins this master and no other".to_owned();
             self.rule(&VM046, masters.len() > 1, witness, Who::Server, detail);
         }
-        for (_, list) in std::mem::take(&mut self.lists) {
+        let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
+        lists.sort_unstable_by_key(|(client, _)| client.0);
+        for (_, list) in lists {
             let witness = Witness { began: false, ..list.witness };
             let count = list.servers.len();
             let servers = if count == 1 { "the server" } else { "any of the servers" };

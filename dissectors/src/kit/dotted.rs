@@ -11,7 +11,7 @@ const ONES: u64 = u64::MAX / 0xFF;
 const HIGHS: u64 = ONES << 7;
 
 /// The address that `bytes` begin with, `behind` behind it, and the bytes of both.
-#[inline]
+#[inline(always)]
 pub(crate) fn ipv4(bytes: &[u8], behind: u8) -> Option<(Ipv4Addr, usize)> {
     let (high, middle) = two_octets(word_at(bytes, 0), b'.')?;
     let (low, length) = two_octets(word_at(bytes, middle), behind)?;
@@ -19,7 +19,7 @@ pub(crate) fn ipv4(bytes: &[u8], behind: u8) -> Option<(Ipv4Addr, usize)> {
 }
 
 /// The number that `bytes` begin with, of one to seven digits, and how many these are.
-#[inline]
+#[inline(always)]
 pub(crate) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     let (digits, others) = digits(word_at(bytes, 0));
     let bits = others.trailing_zeros() & !7;
@@ -63,18 +63,22 @@ fn two_octets(word: u64, behind: u8) -> Option<(u32, usize)> {
     if (word >> first) as u8 != b'.' || (word >> end) as u8 != behind {
         return None;
     }
-    if !matches!(first, 8 | 16 | 24) || !matches!(second, 8 | 16 | 24) {
-        return None;
-    }
+    // The last digit of each number highest in its half of the word.
     let behind_dot = digits >> first >> 8;
-    if digits as u8 == 0 && first > 8 || behind_dot as u8 == 0 && second > 8 {
-        return None;
-    }
-    let halves = u64::from((digits as u32) << (32 - first))
-        | u64::from((behind_dot as u32) << (32 - second)) << 32;
-    let octets = in_pairs(halves);
-    let fit = octets & 0xFFFF_FF00_FFFF_FF00 == 0;
-    fit.then_some(((octets << 8 | octets >> 32) as u32, end as usize / 8 + 1))
+    let low = (digits as u32).wrapping_shl(32_u32.wrapping_sub(first));
+    let high = (behind_dot as u32).wrapping_shl(32_u32.wrapping_sub(second));
+    let octets = in_pairs(u64::from(low) | u64::from(high) << 32);
+    let (a, b) = (octets as u32, (octets >> 32) as u32);
+    let fit = (a | b) <= 255 && a >= least(first) && b >= least(second);
+    fit.then_some((a << 8 | b, end as usize / 8 + 1))
+}
+
+/// The least number that so many bits of digits, eight to each, may spell; more than 255 for what is
+/// no octet.
+#[inline(always)]
+fn least(bits: u32) -> u32 {
+    const LEAST: [u32; 8] = [256, 0, 10, 100, 256, 256, 256, 256];
+    LEAST[bits as usize / 8 % 8]
 }
 
 #[cfg(test)]
