@@ -19,7 +19,11 @@ pub struct Table {
     slots: Places,
     /// The seed differs in every run: whoever made the capture cannot choose what collides.
     hasher: RandomState,
+    /// Flows in the table, also when there is no index any more.
+    count: usize,
+    /// Where the next flow is looked for that may go for want of room.
     hand: u32,
+    idle: Idle,
     most: usize,
     /// Bytes of memory that the flows take, and may take.
     memory: usize,
@@ -35,7 +39,9 @@ impl Table {
             index: HashTable::new(),
             slots: Places::default(),
             hasher,
+            count: 0,
             hand: 0,
+            idle: Idle::default(),
             most,
             memory: 0,
             most_memory,
@@ -44,12 +50,12 @@ impl Table {
 
     /// How many flows there are.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.count
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.count == 0
     }
 
     /// Whether one more flow needs another to go first.
@@ -89,6 +95,8 @@ impl Table {
     pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
         let flow = Flow::new(key, now);
         self.memory += flow.memory();
+        self.count += 1;
+        self.idle.is_there(now);
         let slot = self.slots.insert(flow);
         let (slots, hasher) = (&self.slots, &self.hasher);
         self.index.insert_unique(key.hash(hasher), slot, |&slot| {
@@ -108,10 +116,19 @@ impl Table {
         self.slots.get(slot.0)
     }
 
+    /// No flow will be looked for any more, and none inserted: they are only taken out.
+    pub fn give_up_index(&mut self) {
+        self.index = HashTable::new();
+    }
+
     /// Takes a flow out.
     pub fn remove(&mut self, slot: Slot) -> Option<Flow> {
         let flow = self.slots.remove(slot.0)?;
         self.memory = self.memory.saturating_sub(flow.memory());
+        self.count -= 1;
+        if self.index.is_empty() {
+            return Some(flow);
+        }
         let hash = flow.key().hash(&self.hasher);
         if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot.0) {
             entry.remove();
@@ -124,7 +141,8 @@ impl Table {
         let mut stalest: Option<(Time, u32)> = None;
         let mut seen = 0;
         for _ in 0..self.slots.places() {
-            let at = self.turn();
+            self.hand = if self.hand + 1 < self.slots.places() { self.hand + 1 } else { 0 };
+            let at = self.hand;
             let Some(flow) = self.slots.get(at) else { continue };
             if stalest.is_none_or(|(last, _)| flow.last() < last) {
                 stalest = Some((flow.last(), at));
@@ -137,22 +155,61 @@ impl Table {
         stalest.map(|(_, at)| Slot(at))
     }
 
-    /// The next flow in turn, if it has been silent since before `then`.
+    /// A flow that has been silent since before `then`: the next one in turn, if it is one. Asked
+    /// often enough, this finds them all; while there can be none, it looks at none.
+    #[inline]
     pub fn idle(&mut self, then: Time) -> Option<Slot> {
-        let at = self.turn();
-        let flow = self.slots.get(at)?;
-        (flow.last() < then).then_some(Slot(at))
+        if then <= self.idle.earliest { None } else { self.next_idle(then) }
     }
 
-    /// The next place in turn.
-    fn turn(&mut self) -> u32 {
-        self.hand = if self.hand + 1 < self.slots.places() { self.hand + 1 } else { 0 };
-        self.hand
+    #[inline(never)]
+    fn next_idle(&mut self, then: Time) -> Option<Slot> {
+        if self.idle.hand >= self.slots.places() {
+            self.idle.begin_again();
+            return None;
+        }
+        let at = self.idle.hand;
+        self.idle.hand += 1;
+        let last = self.slots.get(at)?.last();
+        if last < then {
+            return Some(Slot(at));
+        }
+        self.idle.seen = self.idle.seen.min(last);
+        None
     }
 
     /// All flows, by place.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
         (0..self.slots.places()).filter_map(|at| Some((Slot(at), self.slots.get(at)?)))
+    }
+}
+
+/// Where the next flow is looked for that may have been silent for long.
+struct Idle {
+    hand: u32,
+    /// No flow was last recorded before this.
+    earliest: Time,
+    /// None of those that the hand has passed in this turn, nor of those that came since, was last
+    /// recorded before this.
+    seen: Time,
+}
+
+impl Default for Idle {
+    fn default() -> Idle {
+        Idle { hand: 0, earliest: Time(i64::MAX), seen: Time(i64::MAX) }
+    }
+}
+
+impl Idle {
+    /// There is a flow that was last recorded now.
+    fn is_there(&mut self, now: Time) {
+        self.earliest = self.earliest.min(now);
+        self.seen = self.seen.min(now);
+    }
+
+    /// The hand has passed all flows.
+    fn begin_again(&mut self) {
+        *self = Idle { hand: 0, earliest: self.seen, seen: Time(i64::MAX) };
     }
 }
 
@@ -296,5 +353,36 @@ mod tests {
         assert!(sum > table.len() * 96);
         slots.iter().for_each(|&slot| drop(table.remove(slot)));
         assert_eq!(table.memory(), 0);
+    }
+
+    #[test]
+    fn silent_flows_are_found_and_no_others() {
+        let mut table = Table::new(1000, usize::MAX);
+        let slots: Vec<_> = (0..50u16)
+            .map(|n| table.insert(&key(&format!("10.0.0.1:{n}"), "10.0.0.2:9"), Time(i64::from(n))))
+            .collect();
+        // One goes on; one that is older than all comes late.
+        table.flow(slots[3]).unwrap().count(Side::First, Time(90), 1, 1);
+        table.flow(slots[3]).unwrap().count(Side::First, Time(95), 1, 1);
+        assert_eq!(table.idle(Time(0)), None);
+        let late = table.insert(&key("10.0.0.3:1", "10.0.0.2:9"), Time(-5));
+        let mut found = |then: i64| {
+            let mut found = Vec::new();
+            for _ in 0..200 {
+                if let Some(slot) = table.idle(Time(then)) {
+                    found.push(slot);
+                    table.remove(slot);
+                }
+            }
+            found
+        };
+        assert_eq!(found(0), [late]);
+        assert_eq!(found(10).len(), 9);
+        assert_eq!(found(10), []);
+        assert_eq!(found(95).len(), 40);
+        assert_eq!(found(95), []);
+        assert_eq!(found(96), [slots[3]]);
+        assert_eq!(found(i64::MAX), []);
+        assert!(table.is_empty());
     }
 }

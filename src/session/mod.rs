@@ -257,6 +257,7 @@ impl Session {
         self.around.moment = Moment::END;
         self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
+        self.lanes.iter_mut().for_each(|lane| lane.table.give_up_index());
         Open(self.lanes.iter().map(in_order).collect())
     }
 
