@@ -280,7 +280,69 @@ fn other_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use crate::kit::{Rule, Tree, decode};
+
     use super::*;
+    use crate::acr_master::head::ENDINGS;
+
+    /// The fields of a line: name, place, value.
+    fn fields(line: &[u8], show: impl FnOnce(&mut Reader<'_, Tree>)) -> Vec<(&str, Span, u64)> {
+        let mut tree = Tree::default();
+        decode(line, &ENDINGS, &mut tree, |r| {
+            show(r);
+            Ok(())
+        });
+        tree.nodes().iter().map(|node| (node.field.name, node.span, node.value)).collect()
+    }
+
+    /// How often rules were broken, and kept.
+    #[derive(Default)]
+    struct Judged([u32; 2]);
+
+    impl Sink for Judged {
+        fn judged(&mut self, _: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+            self.0[usize::from(ok)] += 1;
+        }
+    }
+
+    fn judged(line: &[u8], show: impl FnOnce(&mut Reader<'_, Judged>)) -> [u32; 2] {
+        let mut sink = Judged::default();
+        decode(line, &ENDINGS, &mut sink, |r| {
+            show(r);
+            Ok(())
+        });
+        sink.0
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn a_usual_line_is_shown_and_judged_as_by_a_closer_look(
+            text in concat!(
+                r"addserver [1-9]{1,2}[.]0[.]25[3-6][.][1-9]{1,3}",
+                r" [0-9]{1,5}( [0-9]{1,7})?[ \r]?\n",
+            ),
+        ) {
+            let bytes = text.as_bytes();
+            let line = lines(bytes, 0).next().unwrap();
+            let closer = judged(bytes, |r| server_line(r, &line, true));
+            match Usual::of(bytes) {
+                Some(usual) => {
+                    prop_assert_eq!(usual.whole(), bytes.len());
+                    let shown = fields(bytes, |r| usual.show(r));
+                    prop_assert_eq!(shown, fields(bytes, |r| server_line(r, &line, false)));
+                    prop_assert_eq!(closer, [0, 2]);
+                }
+                None => {
+                    let ends_oddly = text.ends_with(" \n") || text.ends_with("\r\n");
+                    prop_assert!(ends_oddly || closer != [0, 2]);
+                }
+            }
+        }
+    }
 
     #[test]
     fn what_masters_write_is_usual() {

@@ -168,8 +168,8 @@ fn usual_servers<'a, S: Sink>(
     rules::list_addresses(servers - u32::from(is_cut), r.sink);
 }
 
-/// The address that `bytes` begin with, up to a backslash or the end, and how long it is: a port from
-/// 1 to 65535 behind it. `None`: it may be written otherwise.
+/// The address and the port, from 1 to 65535, that `bytes` begin with, up to a backslash or the
+/// end; and how long they are. `None`: they may be written otherwise.
 #[inline]
 fn usual_server(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
     let (host, start) = dotted::ipv4(bytes, b':')?;
@@ -218,14 +218,100 @@ pub(super) fn is_address(text: &[u8]) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use std::net::SocketAddr;
+
+    use crate::kit::{Mark, Rule, Side, Time};
+
     use super::*;
+
+    /// The servers that are told, and how often GS1015 was kept and broken.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    struct Told {
+        servers: Vec<SocketAddr>,
+        judged: [u32; 2],
+    }
+
+    impl Sink for Told {
+        fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+            if rule.code == rules::GS1015.code {
+                self.judged[usize::from(ok)] += 1;
+            }
+        }
+
+        fn fact(&mut self, fact: Fact, _: Seen) {
+            let Fact::Listed(server) = fact else { panic!("{fact:?}") };
+            self.servers.push(server);
+        }
+    }
+
+    fn seen() -> Seen {
+        let mark = Mark { frame: 1, time: Time(0), length: 0, side: Side::First };
+        let end = ([192, 0, 2, 1], 28900).into();
+        Seen { mark, from: end, to: end }
+    }
+
+    /// What a walk from pair to pair tells.
+    fn pair_by_pair(bytes: &[u8]) -> Told {
+        let mut told = Told::default();
+        let is_closed = words::scan(bytes).closed.is_some();
+        for pair in Text::new(bytes, 0).filter(|pair| pair.key == KEY) {
+            let text = std::str::from_utf8(pair.text()).unwrap();
+            told.servers.extend(text.parse::<SocketAddr>());
+            if pair.value.is_some() && (is_closed || (pair.at().end as usize) < bytes.len()) {
+                told.judged[usize::from(is_address(pair.text()))] += 1;
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn servers_are_told_to_whom_they_are_listed() {
+        let text = br"\ip\1.2.3.4:5\ip\1.2.3.4:0\ip\[::1]:7\ip\1.2.3.4\ip\10.0.0.2:08000\final\";
+        let mut told = Told::default();
+        super::text(text, Some(seen()), &mut told);
+        let servers = ["1.2.3.4:5", "1.2.3.4:0", "[::1]:7", "10.0.0.2:8000"];
+        assert_eq!(told.servers, servers.map(|server| server.parse().unwrap()));
+        assert_eq!(told.judged, [3, 2]);
+        let mut told = Told::default();
+        super::text(text, None, &mut told);
+        assert_eq!((told.servers, told.judged), (vec![], [3, 2]));
+
+        let blocks = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\0\0\\final\\";
+        let mut told = Told::default();
+        assert!(compact(blocks, Some(seen()), &mut told));
+        assert_eq!(told.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
+        let mut told = Told::default();
+        assert!(compact(blocks, None, &mut told));
+        assert_eq!((told.servers, told.judged), (vec![], [1, 1]));
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
+        fn a_walk_from_pair_to_pair_tells_the_same(
+            text in concat!(
+                r"(\\ip\\([1-9]{1,3}[.]0[.]2[.][1-9]{1,2}:([1-9]{1,5}|0*80))|",
+                r"\\ip\\(::1|\[::1\]:7|1[.]2)?|\\ip|\\final|\\queryid\\1[.]1|\\|x){0,12}",
+            ),
+        ) {
+            let mut told = Told::default();
+            let heard = super::text(text.as_bytes(), Some(seen()), &mut told);
+            prop_assert_eq!(told, pair_by_pair(text.as_bytes()));
+            let scanned = words::scan(text.as_bytes());
+            prop_assert_eq!(heard.first, scanned.first);
+            prop_assert_eq!(heard.properties, scanned.properties);
+            prop_assert_eq!((heard.closed, heard.behind), (scanned.closed, scanned.behind));
+            prop_assert_eq!((heard.fault, heard.open_key), (scanned.fault, scanned.open_key));
+            prop_assert_eq!(heard.numbered_behind, scanned.numbered_behind);
+        }
+
+        #[test]
         fn a_usual_server_is_one_by_a_closer_look(
-            text in r"[0-9]{1,3}[.][0-9]{1,3}[.]25[3-7][.][0-9]{1,3}[:.]?[:;]?[0-9]{0,7}[0-9 .:\x00]?",
+            text in concat!(
+                r"[0-9]{1,3}[.][0-9]{1,3}[.]25[3-7][.][0-9]{1,3}",
+                r"[:.]?[:;]?[0-9]{0,7}[0-9 .:\x00]?",
+            ),
         ) {
             let server = text.parse().ok().filter(|_| is_address(text.as_bytes()));
             let digits = text.rsplit(':').next().unwrap_or_default().len();

@@ -47,8 +47,8 @@ fn in_pairs(digits: u64) -> u64 {
     tens.wrapping_mul(100).wrapping_add(tens >> 16) & 0x0000_FFFF_0000_FFFF
 }
 
-/// Two numbers up to 255 with a dot between them and `behind` behind: both in 16 bits, and the bytes
-/// of all that. What begins with a zero is a zero.
+/// Two numbers up to 255 with a dot between them and `behind` behind: both in 16 bits, and how many
+/// bytes that takes. What begins with a zero is a zero.
 #[inline(always)]
 fn two_octets(word: u64, behind: u8) -> Option<(u32, usize)> {
     let (digits, others) = digits(word);
@@ -73,8 +73,8 @@ fn two_octets(word: u64, behind: u8) -> Option<(u32, usize)> {
     fit.then_some((a << 8 | b, end as usize / 8 + 1))
 }
 
-/// The least number that so many bits of digits, eight to each, may spell; more than 255 for what is
-/// no octet.
+/// The least number that so many bits of digits, eight to each, may spell; more than 255 for what
+/// is no octet.
 #[inline(always)]
 fn least(bits: u32) -> u32 {
     const LEAST: [u32; 8] = [256, 0, 10, 100, 256, 256, 256, 256];
