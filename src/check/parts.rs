@@ -55,11 +55,11 @@ impl Checker {
         }
     }
 
-    /// Takes the facts that wait in a part, with the moments at which they were told.
-    pub fn take_facts(&mut self) -> Vec<(Moment, FlowFact)> {
-        match &mut self.across {
-            Across::Judged(_) => Vec::new(),
-            Across::Waiting(facts) => std::mem::take(facts),
+    /// Takes the facts that wait in a part, with the moments at which they were told, and gives it
+    /// an empty list for those that follow.
+    pub fn exchange_facts(&mut self, empty: &mut Vec<(Moment, FlowFact)>) {
+        if let Across::Waiting(facts) = &mut self.across {
+            std::mem::swap(facts, empty);
         }
     }
 

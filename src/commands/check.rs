@@ -220,8 +220,8 @@ impl Command for Checking<'_> {
         part.waiting() * size_of::<FlowFact>()
     }
 
-    fn cut(part: &mut Checker) -> Slice<FlowFact> {
-        Slice { entries: part.take_facts(), text: Vec::new() }
+    fn cut(part: &mut Checker, slice: &mut Slice<FlowFact>) {
+        part.exchange_facts(&mut slice.entries);
     }
 
     fn take(&mut self, at: Moment, told: &FlowFact, _: &[u8], number: &dyn Fn(u32) -> u32) {

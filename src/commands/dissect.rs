@@ -16,7 +16,7 @@ use crate::net::Tunnels;
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
-use crate::report::{Envelope, Report};
+use crate::report::{Envelope, Report, unsigned};
 use crate::session::{Moment, Scene, Told, Totals, View};
 
 /// How much is collected before it is written to what is no terminal.
@@ -124,11 +124,12 @@ impl Command for Dissecting<'_> {
         part.audience.text.len()
     }
 
-    fn cut(part: &mut Self::View) -> Slice<Place> {
+    fn cut(part: &mut Self::View, slice: &mut Slice<Place>) {
         let collector = &mut part.audience;
-        let entries = collector.places.as_mut().map(std::mem::take).unwrap_or_default();
-        let room = Vec::with_capacity(collector.text.len());
-        Slice { entries, text: std::mem::replace(&mut collector.text, room) }
+        if let Some(places) = &mut collector.places {
+            std::mem::swap(places, &mut slice.entries);
+        }
+        std::mem::swap(&mut collector.text, &mut slice.text);
     }
 
     fn take(&mut self, _: Moment, place: &Place, text: &[u8], number: &dyn Fn(u32) -> u32) {
@@ -137,7 +138,7 @@ impl Command for Dissecting<'_> {
         let get = |range: Range<usize>| text.get(range).unwrap_or_default();
         out.extend_from_slice(get(place.text.start..place.number.start));
         if !place.number.is_empty() {
-            write!(out, "{}", number(place.flow)).ok();
+            unsigned(out, number(place.flow).into());
         }
         out.extend_from_slice(get(place.number.end..place.text.end));
     }

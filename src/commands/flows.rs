@@ -76,8 +76,8 @@ impl Command for Listing<'_> {
         part.rows.len() * size_of::<FlowRow>()
     }
 
-    fn cut(part: &mut Counting) -> Slice<FlowRow> {
-        Slice { entries: std::mem::take(&mut part.rows), text: Vec::new() }
+    fn cut(part: &mut Counting, slice: &mut Slice<FlowRow>) {
+        std::mem::swap(&mut part.rows, &mut slice.entries);
     }
 
     fn take(&mut self, at: Moment, row: &FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {

@@ -48,8 +48,8 @@ pub(super) trait Command {
     fn part(&self) -> Option<Self::View>;
     /// How many bytes a part has to tell.
     fn told(part: &Self::View) -> usize;
-    /// Takes what a part has to tell.
-    fn cut(part: &mut Self::View) -> Slice<Self::Entry>;
+    /// Takes what a part has to tell, and gives it the room of an empty slice for what follows.
+    fn cut(part: &mut Self::View, slice: &mut Slice<Self::Entry>);
     /// The next of what the parts have told, in the order of the capture. `number` says which number
     /// a flow of the part has in the whole capture.
     fn take(&mut self, at: Moment, told: &Self::Entry, text: &[u8], number: &dyn Fn(u32) -> u32);
@@ -65,6 +65,12 @@ pub(super) struct Slice<E> {
     pub(super) entries: Vec<(Moment, E)>,
     /// What the entries point into.
     pub(super) text: Vec<u8>,
+}
+
+impl<E> Default for Slice<E> {
+    fn default() -> Slice<E> {
+        Slice { entries: Vec::new(), text: Vec::new() }
+    }
 }
 
 /// Reads all captures, one by one or merged. Warnings go to `err`.

@@ -91,8 +91,9 @@ impl<V> Shares<V> {
                 let (sender, receiver) = sync_channel(WAITING);
                 let (session, notices) = (Session::share(options.clone(), nth, of), Vec::new());
                 let tells = nth == 0;
-                let thread = Thread::<C> { packets, session, part, sender, notices, tells };
-                queues.push(Queue::new(receiver));
+                let (spare, spares) = sync_channel(WAITING);
+                let thread = Thread::<C> { packets, session, part, sender, spares, notices, tells };
+                queues.push(Queue::new(receiver, spare));
                 threads.push(scope.spawn(move || thread.run(count)));
             }
             let mut merge = Merge::new(queues);
@@ -117,6 +118,8 @@ struct Thread<C: Command> {
     session: Session,
     part: C::View,
     sender: SyncSender<Batch<C::Entry>>,
+    /// Empty slices, to be used again.
+    spares: Receiver<Slice<C::Entry>>,
     notices: Vec<Notice>,
     /// This one tells what concerns no flow.
     tells: bool,
@@ -160,8 +163,10 @@ impl<C: Command> Thread<C> {
 
     fn send(&mut self) -> Option<()> {
         let position = if self.tells { self.packets.progress() } else { None };
+        let mut slice = self.spares.try_recv().unwrap_or_default();
+        C::cut(&mut self.part, &mut slice);
         let batch = Batch {
-            slice: C::cut(&mut self.part),
+            slice,
             begun: self.session.take_begun(),
             through: self.session.moment(),
             notices: std::mem::take(&mut self.notices),
@@ -174,6 +179,8 @@ impl<C: Command> Thread<C> {
 /// What came of a thread and waits to be told.
 struct Queue<E> {
     receiver: Receiver<Batch<E>>,
+    /// Takes slices that were told.
+    spare: SyncSender<Slice<E>>,
     batch: Option<Batch<E>>,
     /// Entries of the batch that were told, and beginnings.
     entry: usize,
@@ -182,8 +189,8 @@ struct Queue<E> {
 }
 
 impl<E> Queue<E> {
-    fn new(receiver: Receiver<Batch<E>>) -> Queue<E> {
-        Queue { receiver, batch: None, entry: 0, begun: 0, is_over: false }
+    fn new(receiver: Receiver<Batch<E>>, spare: SyncSender<Slice<E>>) -> Queue<E> {
+        Queue { receiver, spare, batch: None, entry: 0, begun: 0, is_over: false }
     }
 }
 
@@ -256,8 +263,12 @@ impl<E> Merge<E> {
     fn receive(&mut self, nth: usize, err: &mut dyn Write, progress: &mut dyn FnMut(u64)) {
         let Some(queue) = self.queues.get_mut(nth) else { return };
         (queue.entry, queue.begun) = (0, 0);
-        // Room for the next one, before it is waited for.
-        queue.batch = None;
+        if let Some(mut told) = queue.batch.take() {
+            told.slice.entries.clear();
+            told.slice.text.clear();
+            // Where there are enough, or nobody wants any, its memory goes.
+            queue.spare.try_send(told.slice).ok();
+        }
         match queue.receiver.recv() {
             Ok(batch) => {
                 for notice in &batch.notices {

@@ -7,7 +7,7 @@ const TEN_TO_8: u64 = 100_000_000;
 
 /// An integer without leading zeros.
 #[inline]
-pub(super) fn unsigned(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn unsigned(out: &mut Vec<u8>, value: u64) {
     if value < 10 {
         out.push(b'0' + value as u8);
     } else if value < TEN_TO_8 {

@@ -27,6 +27,8 @@ use std::ops::Range;
 
 use dissectors::kit::{Finding, Info, Message, Payload, Piece, Time, Tree};
 
+pub(crate) use digits::unsigned;
+
 /// One message as a report sees it.
 #[derive(Clone, Copy)]
 pub struct Envelope<'a> {
