@@ -93,6 +93,21 @@ fn flow_bytes() {
     assert!(few.iter().all(|code| all.contains(code)), "only for want of memory: {few:?}");
 }
 
+/// Connections of which nothing but the first segment comes.
+#[test]
+fn flow_bytes_of_connections() {
+    let mut flood = Vec::new();
+    bulk::write(Input::HalfOpen, Size::Packets(30_000), &mut flood).unwrap();
+    let captured = Captured::bytes("half-open", &flood);
+    for command in [["dissect", "--format=json"], ["check", "--format=json"]] {
+        for threads in ["1", "2"] {
+            let limits = ["--limit", "flow-bytes=300K", "--threads", threads];
+            let run = captured.run(&[&command[..], &limits].concat());
+            assert_eq!((run.code, run.err.as_str()), (0, ""));
+        }
+    }
+}
+
 #[test]
 fn memory() {
     let captured = Captured::script("memory", "0.0 c > s FFFFFFFF 57", &UDP);

@@ -240,19 +240,13 @@ impl Lane {
         flow.set_held(held);
         let now = flow.memory();
         self.deadlines.plan(flow, slot, deadline);
-        self.weigh(around, before, now, view);
+        self.table.weigh(before, now);
+        self.keep_within(around, view);
     }
 
-    /// A flow takes more or less memory now. With too much in all, others end.
+    /// Where flows take too much memory now, some end.
     #[inline]
-    pub(super) fn weigh<V: View>(
-        &mut self,
-        around: &mut Around,
-        before: usize,
-        now: usize,
-        view: &mut V,
-    ) {
-        self.table.weigh(before, now);
+    pub(super) fn keep_within<V: View>(&mut self, around: &mut Around, view: &mut V) {
         if self.table.is_too_large() {
             self.make_room(around, view);
         }

@@ -122,6 +122,7 @@ impl Lane {
             }
         });
         around.pieces = pieces;
+        self.keep_within(around, view);
     }
 
     /// Nothing more comes of this connection: what waits for missing bytes is read without them.
@@ -174,7 +175,7 @@ impl Lane {
             flow.state = State::Stream(stream);
             let now = flow.memory();
             self.deadlines.plan(flow, slot, deadline);
-            self.weigh(around, before, now, view);
+            self.table.weigh(before, now);
         }
     }
 }
