@@ -11,7 +11,7 @@ use crate::flows::{Flow, Key};
 pub struct Slot(u32);
 
 /// How many flows are looked at to find one that may go.
-const SAMPLE: usize = 32;
+const SAMPLE: usize = 8;
 
 /// The flows, by their ends.
 pub struct Table {

@@ -188,10 +188,11 @@ impl Lane {
             let Some(slot) = self.table.stalest() else { return };
             if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
                 let (flows, bytes) = (around.options.flows, around.options.flow_bytes);
-                let detail = if self.table.is_too_large() {
-                    format!("the limit flow-bytes, {bytes}, was met: a flow ends early")
-                } else {
-                    format!("the limit flows, {flows}, was met: a flow ends early")
+                let too_large = self.table.is_too_large();
+                let detail = || {
+                    let (name, most) =
+                        if too_large { ("flow-bytes", bytes) } else { ("flows", flows) };
+                    format!("the limit {name}, {most}, was met: a flow ends early")
                 };
                 around.about_packet(&NET011, false, around.now, view, detail);
             }
@@ -315,7 +316,7 @@ impl Lane {
 
 #[cold]
 fn limit_met<V: View>(limit: Limit, around: &Around, time: Time, view: &mut V) {
-    let detail = format!("the limit {} was met", limit.name());
+    let detail = || format!("the limit {} was met", limit.name());
     around.about_packet(&NET011, false, time, view, detail);
 }
 

@@ -394,7 +394,7 @@ impl Session {
     /// Tells what the packet's headers show, where no message of it has told it.
     fn headers<V: View>(&mut self, time: Time, view: &mut V) {
         for (rule, ok, detail) in std::mem::take(&mut self.around.headers) {
-            self.around.about_packet(rule, ok, time, view, detail);
+            self.around.about_packet(rule, ok, time, view, || detail);
         }
     }
 

@@ -71,10 +71,10 @@ impl Around {
         ok: bool,
         time: Time,
         view: &mut V,
-        detail: String,
+        detail: impl FnOnce() -> String,
     ) {
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        tell(view, &self.scene(NOWHERE), rule, ok, &mark, || detail);
+        tell(view, &self.scene(NOWHERE), rule, ok, &mark, detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
