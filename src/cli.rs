@@ -1,6 +1,5 @@
 //! The command line, as it is typed.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -261,8 +260,8 @@ pub struct Input {
     pub count: Option<u64>,
     /// Read with so many threads: one for each processor core, up to eight, if not said otherwise.
     /// The output is the same; what is compressed, or filtered by -f, is read by one
-    #[arg(long, value_name = "N")]
-    pub threads: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
     /// Judge IP, UDP and TCP checksums (network cards fill them in late, so captures lie)
     #[arg(long)]
     pub verify_checksums: bool,

@@ -49,14 +49,14 @@ impl<V> Shares<V> {
     /// So many readers and views as there are to be threads; `None` where one thread reads it all:
     /// of what comes only once, of little, or for a command that must see everything.
     pub(super) fn of<C: Command<View = V>>(
-        wanted: Option<NonZero<usize>>,
+        wanted: Option<u16>,
         options: &Options,
         packets: &dyn Packets,
         command: &C,
     ) -> Option<Shares<V>> {
         let (_, total) = packets.progress()?;
         let threads = match wanted {
-            Some(threads) => threads.get(),
+            Some(threads) => threads.into(),
             None if total < LARGE => 1,
             None => std::thread::available_parallelism().map_or(1, NonZero::get),
         };
