@@ -13,7 +13,7 @@ use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    Code, Evidence, Fact, FlowFacts, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
+    Code, Evidence, Fact, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
 };
 use crate::valve_master::rules::VM046;
 
@@ -144,14 +144,13 @@ impl Ledger {
     }
 
     /// Takes a fact that a message of this flow shows.
-    pub fn fact(&mut self, fact: Fact, seen: Seen, flow: &FlowFacts) {
-        // Most facts add nothing to what is known: a witness is made where one is kept.
-        let witness = || Witness { seen, flow: flow.number, began: flow.began };
+    pub fn fact(&mut self, fact: Fact, witness: &Witness) {
+        let seen = &witness.seen;
         match fact {
-            Fact::Challenged(challenge) => self.challenge(challenge, witness()),
+            Fact::Challenged(challenge) => self.challenge(challenge, *witness),
             Fact::Accepted(challenge) => {
                 if self.has_room(self.accepted.len()) {
-                    self.accepted.push((challenge, witness()));
+                    self.accepted.push((challenge, *witness));
                 }
             }
             Fact::Unused => {
@@ -162,11 +161,11 @@ impl Ledger {
                     self.unused += usize::from(server.unused.insert(seen.to.ip()));
                 }
             }
-            Fact::Unasked => self.unasked(witness()),
-            Fact::Split(layout) => self.split(layout, witness()),
+            Fact::Unasked => self.unasked(*witness),
+            Fact::Split(layout) => self.split(layout, *witness),
             Fact::Joined => {
                 if self.has_room(self.masters.len()) {
-                    let first = || (BTreeSet::new(), witness());
+                    let first = || (BTreeSet::new(), *witness);
                     let (masters, _) = self.masters.entry(seen.from).or_insert_with(first);
                     if masters.len() < 2 {
                         masters.insert(seen.to);
@@ -176,7 +175,7 @@ impl Ledger {
             Fact::Listed(server) => {
                 if self.has_room(self.listed) {
                     let first =
-                        || List { servers: Set::default(), witness: witness(), queried: false };
+                        || List { servers: Set::default(), witness: *witness, queried: false };
                     let list = self.lists.entry(Host(seen.to.ip())).or_insert_with(first);
                     if !list.queried && list.servers.len() < LISTED {
                         self.listed += usize::from(list.servers.insert(Socket(server)));
@@ -192,7 +191,7 @@ impl Ledger {
                     *list = List { servers: Set::default(), queried: true, ..*list };
                 }
             }
-            Fact::HandedOut(challenge) => self.handed_out(challenge, witness()),
+            Fact::HandedOut(challenge) => self.handed_out(challenge, *witness),
         }
     }
 
@@ -341,33 +340,22 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use crate::kit::{Mark, Side, Transport};
+    use crate::kit::{Mark, Side};
 
     use super::*;
 
-    fn seen(frame: u64, from: &str, to: &str) -> (Seen, FlowFacts) {
+    fn seen(frame: u64, from: &str, to: &str) -> Witness {
         let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
         let time = Time(frame as i64 * 1_000_000);
         let mark = Mark { frame, time, length: 9, side: Side::First };
-        let number = frame as u32;
-        let transport = Transport::Udp;
-        let flow = FlowFacts {
-            ends: [from, to],
-            began: true,
-            seen: [true, false],
-            lossy: false,
-            number,
-            transport,
-        };
-        (Seen { mark, from, to }, flow)
+        Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true }
     }
 
     /// What was broken, with its frame, and what was kept, with how often.
     fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
         let mut ledger = Ledger::new(1000);
         for (frame, (fact, from, to)) in (1..).zip(facts) {
-            let (seen, flow) = seen(frame, from, to);
-            ledger.fact(*fact, seen, &flow);
+            ledger.fact(*fact, &seen(frame, from, to));
         }
         let review = ledger.review();
         let broken = review.rulings.iter();
@@ -397,8 +385,7 @@ mod tests {
         assert_eq!(review(&[answers[0]; 30]), [("SEC005".to_owned(), false, 30)]);
         let mut ledger = Ledger::new(1000);
         for frame in 0..200 {
-            let (seen, flow) = seen(frame * 100, S, C);
-            ledger.fact(Fact::Unasked, seen, &flow);
+            ledger.fact(Fact::Unasked, &seen(frame * 100, S, C));
         }
         assert!(ledger.review().rulings.is_empty());
     }
@@ -409,10 +396,8 @@ mod tests {
             let mut ledger = Ledger::new(1000);
             for n in 0..200 {
                 let client = format!("10.9.0.{}:{}", n % addresses, 40_000 + n);
-                let (challenge, flow) = seen(u64::from(n) + 1, S, &client);
-                ledger.fact(Fact::Challenged(n), challenge, &flow);
-                let (unused, flow) = seen(0, S, &client);
-                ledger.fact(Fact::Unused, unused, &flow);
+                ledger.fact(Fact::Challenged(n), &seen(u64::from(n) + 1, S, &client));
+                ledger.fact(Fact::Unused, &seen(0, S, &client));
             }
             ledger.review().rulings.len()
         };

@@ -17,7 +17,7 @@ use dissectors::kit::{
     CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Side,
     Sink, Span, Verdict, Who,
 };
-use dissectors::ledger::{Ledger, Ruling};
+use dissectors::ledger::{Ledger, Ruling, Witness};
 
 use crate::session::{Scene, Told, Totals, View};
 
@@ -245,7 +245,9 @@ impl Sink for Checker {
     }
     fn fact(&mut self, fact: Fact, seen: Seen) {
         if let Some(scene) = &self.scene {
-            self.across.fact(scene.moment, FlowFact { fact, seen, flow: scene.flow });
+            let FlowFacts { number: flow, began, .. } = scene.flow;
+            let witness = Witness { seen, flow, began };
+            self.across.fact(scene.moment, FlowFact { fact, witness });
         }
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {

@@ -1,7 +1,7 @@
 //! Several checkers of one capture, each of a share of its flows, and what they come to together.
 
-use dissectors::kit::{Fact, FlowFacts, Seen};
-use dissectors::ledger::{Ledger, Review};
+use dissectors::kit::Fact;
+use dissectors::ledger::{Ledger, Review, Witness};
 
 use super::{Checker, Found, KEPT};
 use crate::session::Moment;
@@ -11,10 +11,8 @@ use crate::session::Moment;
 pub struct FlowFact {
     /// What.
     pub fact: Fact,
-    /// The message that shows it.
-    pub seen: Seen,
-    /// The flow.
-    pub flow: FlowFacts,
+    /// The message that shows it, and what is known of its flow.
+    pub witness: Witness,
 }
 
 /// What is known across flows: judged here, or waiting to be taken to where it is.
@@ -27,7 +25,7 @@ impl Across {
     #[inline]
     pub(super) fn fact(&mut self, moment: Moment, told: FlowFact) {
         match self {
-            Across::Judged(ledger) => ledger.fact(told.fact, told.seen, &told.flow),
+            Across::Judged(ledger) => ledger.fact(told.fact, &told.witness),
             Across::Waiting(facts) => facts.push((moment, told)),
         }
     }

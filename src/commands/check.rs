@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{FlowFacts, Rule, Severity, Verdict};
+use dissectors::kit::{Rule, Severity, Verdict};
+use dissectors::ledger::Witness;
 
 use crate::Terminal;
 use crate::check::{Baseline, Checker, Fared, Fingerprint, FlowFact, Ignore, Outcome, Selection};
@@ -225,8 +226,8 @@ impl Command for Checking<'_> {
     }
 
     fn take(&mut self, at: Moment, told: &FlowFact, _: &[u8], number: &dyn Fn(u32) -> u32) {
-        let flow = FlowFacts { number: number(told.flow.number), ..told.flow };
-        self.checker.hear(at, FlowFact { flow, ..*told });
+        let witness = Witness { flow: number(told.witness.flow), ..told.witness };
+        self.checker.hear(at, FlowFact { witness, ..*told });
     }
 
     fn join(&mut self, parts: Vec<Checker>, number: &dyn Fn(usize, u32) -> u32) {
