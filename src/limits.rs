@@ -283,9 +283,8 @@ impl Limits {
     fn within(Memory(memory): Memory) -> Limits {
         let mut limits = Limits { flow_bytes: memory / 2, ..Limits::default() };
         limits.protocols.remembered = (memory / 2048).max(1);
-        let buffers =
-            [&mut limits.fragments_bytes, &mut limits.streams_bytes, &mut limits.unfinished_bytes];
-        for bytes in buffers {
+        limits.streams_bytes = limits.streams_bytes.min((memory / 8).max(1 << 20));
+        for bytes in [&mut limits.fragments_bytes, &mut limits.unfinished_bytes] {
             *bytes = (*bytes).min((memory / 64).max(FragmentLimits::LEAST));
         }
         limits.fragment_bytes = limits.fragment_bytes.min(limits.fragments_bytes);

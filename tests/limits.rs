@@ -179,6 +179,33 @@ fn streams() {
     captured.meets("streams-bytes=1K", "the limit streams-bytes was met");
 }
 
+/// What is read in parts for want of room is nobody's fault, wherever the parts begin.
+#[test]
+fn a_list_that_there_is_no_room_for_accuses_nobody() {
+    let setting = Setting { transport: Transport::Tcp, ..Setting::udp(28900) };
+    let mut list = "0.00 m > c '\\\\basic\\\\\\\\secure\\\\XDWAOR'\n\
+        0.02 c > m '\\\\gamename\\\\ut\\\\location\\\\0\\\\validate\\\\3JOdDFU5\\\\final\\\\'\n\
+        0.04 c > m '\\\\list\\\\gamename\\\\ut\\\\final\\\\'\n"
+        .to_owned();
+    for tenth in 1..9 {
+        // Segments end between a key and its value.
+        list += &format!(
+            "0.{tenth} m > c '\\\\10.0.{tenth}.2:7778' '\\\\ip\\\\10.0.0.2:7778'*70 '\\\\ip'\n"
+        );
+    }
+    list = list.replacen("'\\\\10.0.1.2:7778' ", "", 1);
+    list += "0.9 m > c '\\\\10.0.9.2:7778\\\\final\\\\' fin";
+    let captured = Captured::script("room", &list, &setting);
+    captured.meets("stream-bytes=2K", "the limit stream-bytes was met");
+    for limit in ["stream-bytes=2K", "streams-bytes=3K", "stream-bytes=1M"] {
+        let report = captured.check(limit);
+        let rules = report["rules"].as_array().unwrap().iter();
+        let fails = rules.filter(|rule| rule["verdict"] == "fail" && rule["severity"] != "note");
+        let fails: Vec<_> = fails.map(|rule| rule["code"].clone()).collect();
+        assert!(fails.is_empty(), "{limit}: {fails:?}");
+    }
+}
+
 #[test]
 fn list_bytes() {
     let setting = Setting { transport: Transport::Tcp, ..Setting::udp(28900) };

@@ -38,6 +38,9 @@ struct Speech {
     held: Option<Side>,
     /// Bytes of this direction were read, by [`Side::index`].
     heard: [bool; 2],
+    /// The last message of this direction was read before its end, for want of room: what follows
+    /// begins in the middle.
+    cut: [bool; 2],
 }
 
 impl Speech {
@@ -350,20 +353,25 @@ impl<V: View> Reading<'_, V> {
         let ended = run.end().is_some();
         // A direction whose beginning is not in the capture begins in the middle of something.
         let heard = std::mem::replace(&mut self.speech.heard[side.index()], true);
-        let after_gap = run.after_gap() || !heard && !run.began();
+        let mid = self.speech.cut[side.index()];
+        let after_gap = run.after_gap() || mid || !heard && !run.began();
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
         let (books, settings, budget) =
             (&mut *self.books, &self.around.options.settings, &mut *self.unfinished);
         let length = match talk.frame(books, facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
-            Framed::Junk(length) => return length.clamp(1, bytes.len()),
+            Framed::Junk(length) => {
+                self.speech.cut[side.index()] = false;
+                return length.clamp(1, bytes.len());
+            }
             Framed::More => {
                 self.speech.heard[side.index()] = heard;
                 return 0;
             }
         };
         let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
-        let lost = run.after_gap() || cut && length == bytes.len();
+        let lost = run.after_gap() || mid || cut && length == bytes.len();
+        self.speech.cut[side.index()] = run.end() == Some(End::Limit) && length == bytes.len();
         self.message(side, run, length, lost);
         length
     }

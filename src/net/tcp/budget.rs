@@ -20,7 +20,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { stream: 1 << 20, ranges: 4096, total: 16 << 20, patience: 8 }
+        Self { stream: 1 << 20, ranges: 4096, total: 128 << 20, patience: 8 }
     }
 }
 
