@@ -228,7 +228,8 @@ fn check() -> Prepared {
         for packet in &packets {
             session.packet(&packet.lent(), &mut checker);
         }
-        session.finish(&mut checker);
+        let mut open = session.finish(&mut checker);
+        while session.finish_next(&mut open, &mut checker) {}
         checker.found().len() as u64
     })
 }
