@@ -7,7 +7,9 @@ mod stages;
 
 use std::env;
 use std::io;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
+
+use xtask::callgrind;
 
 use stages::{STAGES, Stage};
 
@@ -32,10 +34,6 @@ fn main() -> ExitCode {
     for stage in STAGES.iter().filter(is_wanted) {
         match per_item(stage) {
             Ok((items, counted)) => println!("{:14} {items:>7} {counted:>12}", stage.name),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                eprintln!("instructions are counted by valgrind, and valgrind is not installed");
-                return ExitCode::FAILURE;
-            }
             Err(error) => {
                 eprintln!("{}: {error}", stage.name);
                 return ExitCode::FAILURE;
@@ -67,15 +65,8 @@ fn per_item(stage: &Stage) -> io::Result<(u64, u64)> {
 
 /// Items of a round, and instructions of a whole run.
 fn count(stage: &Stage, rounds: u32) -> io::Result<(u64, u64)> {
-    let ran = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(env::current_exe()?)
-        .args([ROUNDS, stage.name, &rounds.to_string()])
-        .stdin(Stdio::null())
-        .output()?;
-    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    let items = out.trim().parse().ok();
-    let collected = err.lines().find_map(|line| line.split_once("Collected :"));
-    let collected = collected.and_then(|(_, number)| number.trim().parse().ok());
-    items.zip(collected).ok_or_else(|| io::Error::other(format!("valgrind says\n{err}")))
+    let mut program = Command::new(env::current_exe()?);
+    let counted = callgrind::count(program.args([ROUNDS, stage.name, &rounds.to_string()]))?;
+    let items = String::from_utf8_lossy(&counted.out).trim().parse();
+    Ok((items.map_err(io::Error::other)?, counted.instructions))
 }

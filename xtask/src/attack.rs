@@ -12,7 +12,7 @@ use xtask::exchange::{self, Setting};
 use xtask::mutate::mutated;
 use xtask::wire::{Capture, Prng};
 
-use crate::cargo;
+use crate::release;
 
 /// KiB of memory that is no file's; a file that is mapped for reading does not count.
 const MEMORY: u32 = 64 << 10;
@@ -59,7 +59,7 @@ pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> 
         writeln!(range.out, "{name}: {} bytes", bytes.len())?;
         range.run(name, &bytes, &COMMANDS)?;
     }
-    // A listing of flows keeps them all; the others keep those that fit.
+    // A listing of flows keeps more of them to put in order than fit here.
     let (name, bytes) = ("a flood of forged sources", flood()?);
     writeln!(range.out, "{name}: {} bytes", bytes.len())?;
     range.run(name, &bytes, &WITHIN)?;
@@ -68,13 +68,10 @@ pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> 
 
 impl<'a> Range<'a> {
     fn new(root: &Path, out: &'a mut dyn Write) -> io::Result<Range<'a>> {
-        let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
-        if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
-            return Err(io::Error::other("gamewire does not build"));
-        }
+        let program = release(root)?;
         let folder = root.join("target/attack");
         fs::create_dir_all(&folder)?;
-        Ok(Range { program: root.join("target/release/gamewire"), folder, out, broken: 0 })
+        Ok(Range { program, folder, out, broken: 0 })
     }
 
     /// Runs the commands on a capture; keeps it, if one of them does not end as it should.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::cargo;
+use crate::release;
 
 /// The shells that packages install completions for, and what their files are called.
 const SHELLS: &[(&str, &str)] =
@@ -14,29 +14,26 @@ const SHELLS: &[(&str, &str)] =
 
 /// Builds the program for release, and lets it write them.
 pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
-    let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
-    if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
-        return Ok(ExitCode::FAILURE);
-    }
+    let program = release(root)?;
     let dist = root.join("target/dist");
     let (man, completions) = (dist.join("man"), dist.join("completions"));
     fs::create_dir_all(&man)?;
     fs::create_dir_all(&completions)?;
-    let page = gamewire(root, &["man"])?;
+    let page = gamewire(&program, &["man"])?;
     fs::write(man.join("gamewire.1"), &page)?;
     for command in commands(&page) {
-        let page = gamewire(root, &["man", &command])?;
+        let page = gamewire(&program, &["man", &command])?;
         fs::write(man.join(format!("gamewire-{command}.1")), page)?;
     }
     for (shell, name) in SHELLS {
-        fs::write(completions.join(name), gamewire(root, &["completions", shell])?)?;
+        fs::write(completions.join(name), gamewire(&program, &["completions", shell])?)?;
     }
     writeln!(out, "wrote target/dist")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn gamewire(root: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
-    let ran = Command::new(root.join("target/release/gamewire")).args(arguments).output()?;
+fn gamewire(program: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
+    let ran = Command::new(program).args(arguments).output()?;
     if ran.status.success() {
         return Ok(ran.stdout);
     }

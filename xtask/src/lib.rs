@@ -15,6 +15,7 @@
 
 pub mod bulk;
 pub mod bytes;
+pub mod callgrind;
 pub mod exchange;
 pub mod mutate;
 pub mod samples;

@@ -9,7 +9,7 @@ mod licenses;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use xtask::samples;
@@ -89,6 +89,16 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
 /// The cargo that runs this.
 fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Builds gamewire for release, and says where it is.
+fn release(root: &Path) -> io::Result<PathBuf> {
+    let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
+    if !Command::new(cargo()).args(arguments).current_dir(root).status()?.success() {
+        return Err(io::Error::other("gamewire does not build"));
+    }
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    Ok(root.join(target).join("release/gamewire"))
 }
 
 /// What rustc builds for where nobody says.

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::bench::programs::{Program, find};
+use xtask::callgrind;
+
+use crate::bench::programs::Program;
 
 /// How often a process is asked for its memory.
 const LOOK: Duration = Duration::from_millis(3);
@@ -102,28 +104,8 @@ fn anonymous(status: &str) -> u64 {
 
 /// The instructions that a program executes on a file, outside of the kernel.
 pub(super) fn instructions(program: &Program, file: &Path) -> io::Result<u64> {
-    let valgrind = find("valgrind").ok_or_else(no_valgrind)?;
-    let ran = Command::new(valgrind)
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(&program.path)
-        .args(program.arguments(file))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .output()?;
-    let said = String::from_utf8_lossy(&ran.stderr);
-    collected(&said).ok_or_else(|| {
-        io::Error::other(format!("valgrind does not say what {} took:\n{said}", program.name))
-    })
-}
-
-pub(super) fn no_valgrind() -> io::Error {
-    io::Error::other("instructions are counted by valgrind's callgrind, and valgrind is not here")
-}
-
-/// The number that callgrind ends with: `==42== Collected : 4711`.
-fn collected(said: &str) -> Option<u64> {
-    let line = said.lines().find_map(|line| line.split_once("Collected :"));
-    line?.1.trim().parse().ok()
+    let counted = callgrind::count(Command::new(&program.path).args(program.arguments(file)))?;
+    Ok(counted.instructions)
 }
 
 #[cfg(test)]
@@ -134,9 +116,6 @@ mod tests {
     fn figures_of_other_programs_are_read() {
         assert_eq!(anonymous("VmRSS:\t  90 kB\nRssAnon:\t     88 kB\nRssFile: 2 kB\n"), 90_112);
         assert_eq!(anonymous("State:\tZ (zombie)\n"), 0);
-        let said = "==7== Events    : Ir\n==7== Collected : 123456\n==7== \n";
-        assert_eq!(collected(said), Some(123_456));
-        assert_eq!(collected("==7== Command: ls"), None);
     }
 
     #[test]

@@ -9,12 +9,13 @@ mod page;
 mod programs;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use xtask::bulk::{Input, Size, Written};
+use xtask::callgrind;
 
-use crate::cargo;
+use crate::release;
 use files::Capture;
 use measure::Cost;
 use options::Options;
@@ -35,9 +36,9 @@ pub(crate) fn run(root: &Path, arguments: &[&str], out: &mut dyn Write) -> io::R
     }
     let options = Options::parse(arguments)?;
     if options.callgrind && programs::find("valgrind").is_none() {
-        return Err(measure::no_valgrind());
+        return Err(callgrind::not_here());
     }
-    let gamewire = build(root)?;
+    let gamewire = release(root)?;
     let mut page = Page::default();
     if options.grow {
         grow(&gamewire, &options, &mut page, out)?;
@@ -58,17 +59,6 @@ pub(crate) fn run(root: &Path, arguments: &[&str], out: &mut dyn Write) -> io::R
         page.write(root, out)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The release.
-fn build(root: &Path) -> io::Result<PathBuf> {
-    let arguments = ["build", "--release", "--locked", "-p", "gamewire"];
-    let built = Command::new(cargo()).args(arguments).current_dir(root).status()?;
-    if !built.success() {
-        return Err(io::Error::other("gamewire does not build"));
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    Ok(root.join(target).join("release/gamewire"))
 }
 
 /// What an input and all programs on it came to.

@@ -24,7 +24,7 @@ mod words;
 use std::io::{self, Write};
 
 use crate::bytes::Bytes;
-use crate::wire::START;
+use crate::wire::{ByteOrder, Link, PcapFormat, Precision, START, TimedPacket, pcap};
 use stage::Stage;
 
 /// What a capture holds.
@@ -131,7 +131,7 @@ pub fn write(input: Input, size: Size, to: &mut dyn Write) -> io::Result<Written
     loop {
         time += next(&mut stage, time);
         while let Some((at, frame)) = stage.next_until(time) {
-            if !file.record(at, &frame)? {
+            if !file.record(at, frame)? {
                 return Ok(file.written);
             }
         }
@@ -209,6 +209,12 @@ fn mixed(stage: &mut Stage) -> Next {
     })
 }
 
+/// Little-endian, microseconds.
+const FORMAT: PcapFormat = PcapFormat { order: ByteOrder::Little, precision: Precision::Micro };
+
+/// The longest packet that the files announce.
+const SNAP_LENGTH: u32 = 65_535;
+
 /// A pcap file on its way.
 struct File<'a> {
     to: &'a mut dyn Write,
@@ -218,14 +224,13 @@ struct File<'a> {
 
 impl<'a> File<'a> {
     fn begin(size: Size, to: &'a mut dyn Write) -> io::Result<Self> {
-        let header = Bytes::new().le32(0xA1B2_C3D4).le16(2).le16(4).le32(0).le32(0);
-        let header = header.le32(65_535).le32(1).done();
+        let header = pcap::header(FORMAT, Link::Ethernet, SNAP_LENGTH).done();
         to.write_all(&header)?;
         Ok(Self { to, size, written: Written { packets: 0, bytes: header.len() as u64 } })
     }
 
     /// Whether there was room for it.
-    fn record(&mut self, time: u64, frame: &[u8]) -> io::Result<bool> {
+    fn record(&mut self, time: u64, frame: Vec<u8>) -> io::Result<bool> {
         let bytes = self.written.bytes + 16 + frame.len() as u64;
         let is_full = match self.size {
             Size::Packets(packets) => self.written.packets >= packets,
@@ -234,12 +239,8 @@ impl<'a> File<'a> {
         if is_full {
             return Ok(false);
         }
-        let microseconds = START.0 / 1000 + time;
-        let (length, seconds) = (frame.len() as u32, (microseconds / 1_000_000) as u32);
-        let fraction = (microseconds % 1_000_000) as u32;
-        let head = Bytes::new().le32(seconds).le32(fraction).le32(length).le32(length).done();
-        self.to.write_all(&head)?;
-        self.to.write_all(frame)?;
+        let packet = TimedPacket::new(START.after(time * 1000), frame);
+        self.to.write_all(&pcap::record(Bytes::new(), FORMAT, &packet).done())?;
         self.written = Written { packets: self.written.packets + 1, bytes };
         Ok(true)
     }

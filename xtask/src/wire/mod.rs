@@ -17,7 +17,7 @@ mod capture;
 mod checksum;
 mod ip;
 mod link;
-mod pcap;
+pub(crate) mod pcap;
 mod pcapng;
 mod prng;
 mod tcp;

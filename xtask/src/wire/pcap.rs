@@ -1,7 +1,7 @@
 //! The pcap file format.
 
 use crate::bytes::Bytes;
-use crate::wire::{Capture, TimedPacket};
+use crate::wire::{Capture, Link, TimedPacket};
 
 /// The order of the bytes in a file's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,12 @@ pub struct PcapFormat {
 const SNAP_LENGTH: u32 = 262_144;
 
 pub(crate) fn write(capture: &Capture, format: PcapFormat) -> Vec<u8> {
+    let file = header(format, capture.link, SNAP_LENGTH);
+    capture.packets.iter().fold(file, |file, packet| record(file, format, packet)).done()
+}
+
+/// What a file begins with.
+pub(crate) fn header(format: PcapFormat, link: Link, snap_length: u32) -> Bytes {
     let order = format.order;
     let magic = match format.precision {
         Precision::Micro => 0xA1B2_C3D4,
@@ -59,13 +65,14 @@ pub(crate) fn write(capture: &Capture, format: PcapFormat) -> Vec<u8> {
     };
     let mut file = order.u32(Bytes::new(), magic);
     file = order.u16(order.u16(file, 2), 4);
-    for number in [0, 0, SNAP_LENGTH, u32::from(capture.link.number())] {
+    for number in [0, 0, snap_length, u32::from(link.number())] {
         file = order.u32(file, number);
     }
-    capture.packets.iter().fold(file, |file, packet| record(file, format, packet)).done()
+    file
 }
 
-fn record(file: Bytes, format: PcapFormat, packet: &TimedPacket) -> Bytes {
+/// Appends a packet.
+pub(crate) fn record(file: Bytes, format: PcapFormat, packet: &TimedPacket) -> Bytes {
     let seconds = u32::try_from(packet.time.0 / 1_000_000_000).expect("a time before 2106");
     let nanoseconds = (packet.time.0 % 1_000_000_000) as u32;
     let fraction = match format.precision {
