@@ -3,6 +3,8 @@
 //! It knows names and numbers. Where a bound is kept is beside what it bounds; that it was met is
 //! told as NET011.
 
+use std::sync::LazyLock;
+
 use dissectors::kit::{self, Tree};
 
 use crate::net::limits::FragmentLimits;
@@ -36,16 +38,16 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        let (fragments, streams) = (FragmentLimits::default(), tcp::Limits::default());
+        let options = Options::default();
         Limits {
-            flows: 1 << 22,
-            flow_bytes: 1 << 29,
-            fragment_bytes: fragments.source,
-            fragments_bytes: fragments.total,
-            stream_bytes: streams.stream,
-            streams_bytes: streams.total,
-            unfinished_bytes: 16 << 20,
-            protocols: kit::Limits::default(),
+            flows: options.flows,
+            flow_bytes: options.flow_bytes,
+            fragment_bytes: options.fragments.source,
+            fragments_bytes: options.fragments.total,
+            stream_bytes: options.streams.stream,
+            streams_bytes: options.streams.total,
+            unfinished_bytes: options.unfinished_bytes,
+            protocols: options.settings.limits,
             fields: Tree::MOST,
             depth: Tree::DEEPEST,
         }
@@ -200,7 +202,8 @@ impl Memory {
 impl Default for Memory {
     /// A quarter of what the machine has, or [`USUAL`](Memory::USUAL) if that is less.
     fn default() -> Memory {
-        let quarter = installed().map_or(usize::MAX, |bytes| bytes / 4);
+        static INSTALLED: LazyLock<Option<usize>> = LazyLock::new(installed);
+        let quarter = INSTALLED.map_or(usize::MAX, |bytes| bytes / 4);
         Memory(Memory::USUAL.0.min(quarter.max(Memory::LEAST)))
     }
 }

@@ -136,11 +136,13 @@ impl Command for Dissecting<'_> {
         let out = &mut self.show.audience.text;
         self.heading.heading(place.time, out);
         let get = |range: Range<usize>| text.get(range).unwrap_or_default();
-        out.extend_from_slice(get(place.text.start..place.number.start));
-        if !place.number.is_empty() {
-            unsigned(out, number(place.flow).into());
-        }
-        out.extend_from_slice(get(place.number.end..place.text.end));
+        let Some(told) = &place.number else {
+            out.extend_from_slice(get(place.text.clone()));
+            return;
+        };
+        out.extend_from_slice(get(place.text.start..told.start));
+        unsigned(out, number(place.flow).into());
+        out.extend_from_slice(get(told.end..place.text.end));
     }
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
@@ -163,8 +165,8 @@ struct Place {
     time: Time,
     flow: u32,
     text: Range<usize>,
-    /// Where the number of its flow stands.
-    number: Range<usize>,
+    /// Where the number of its flow stands, if it is told.
+    number: Option<Range<usize>>,
 }
 
 impl Audience for Collector {
@@ -190,7 +192,6 @@ impl Audience for Collector {
         }
         let number = self.report.message(&envelope, &mut self.text);
         if let Some(places) = &mut self.places {
-            let number = if number.is_empty() { start..start } else { number };
             places.push((*moment, Place { time, flow, text: start..self.text.len(), number }));
         }
     }

@@ -90,9 +90,8 @@ impl<V> Shares<V> {
             for (nth, (packets, part)) in self.readers.into_iter().zip(self.views).enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
                 let (session, notices) = (Session::share(options.clone(), nth, of), Vec::new());
-                let tells = nth == 0;
                 let (spare, spares) = sync_channel(WAITING);
-                let thread = Thread::<C> { packets, session, part, sender, spares, notices, tells };
+                let thread = Thread::<C> { packets, session, part, sender, spares, notices };
                 queues.push(Queue::new(receiver, spare));
                 threads.push(scope.spawn(move || thread.run(count)));
             }
@@ -121,8 +120,6 @@ struct Thread<C: Command> {
     /// Empty slices, to be used again.
     spares: Receiver<Slice<C::Entry>>,
     notices: Vec<Notice>,
-    /// This one tells what concerns no flow.
-    tells: bool,
 }
 
 impl<C: Command> Thread<C> {
@@ -139,7 +136,7 @@ impl<C: Command> Thread<C> {
                 Event::Packet(packet) => self.session.packet(&packet, &mut self.part),
                 Event::Notice(notice) => {
                     self.session.notice(&notice, &mut self.part);
-                    if self.tells {
+                    if self.session.is_first() {
                         self.notices.push(notice);
                     }
                 }
@@ -162,7 +159,7 @@ impl<C: Command> Thread<C> {
     }
 
     fn send(&mut self) -> Option<()> {
-        let position = if self.tells { self.packets.progress() } else { None };
+        let position = if self.session.is_first() { self.packets.progress() } else { None };
         let mut slice = self.spares.try_recv().unwrap_or_default();
         C::cut(&mut self.part, &mut slice);
         let batch = Batch {
@@ -195,7 +192,7 @@ impl<E> Queue<E> {
 }
 
 /// What a queue has next.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum Head {
     /// Nothing that is here; what comes is not earlier than this.
     Unknown(Moment),

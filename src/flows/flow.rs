@@ -156,6 +156,12 @@ impl Flow {
         self.marks = if on { self.marks | mark } else { self.marks & !mark };
     }
 
+    /// Whether a packet of it was counted.
+    #[inline]
+    fn is_seen(&self) -> bool {
+        self.is(SEEN | SEEN << 1)
+    }
+
     /// Its first packet opens a conversation.
     pub fn set_began(&mut self, began: bool) {
         self.set(BEGAN, began);
@@ -185,7 +191,7 @@ impl Flow {
     /// Counts so many packets of one side, with so many bytes of payload in all.
     #[inline]
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) {
-        let is_first = self.marks & (SEEN | SEEN << 1) == 0 && self.rest.is_none();
+        let is_first = !self.is_seen() && self.rest.is_none();
         if is_first
             && packets == 1
             && time == self.first
@@ -230,7 +236,7 @@ impl Flow {
 
     /// What the first packet left no room for; from now on all is counted there.
     fn rest(&mut self) -> &mut Rest {
-        let counted = self.marks & (SEEN | SEEN << 1) != 0;
+        let counted = self.is_seen();
         self.rest.get_or_insert_with(|| {
             Box::new(Rest {
                 wide: None,
@@ -292,7 +298,7 @@ impl Flow {
             State::Stream(stream) => stream.protocol(),
             State::New | State::Ignored => None,
         };
-        let counted = self.marks & (SEEN | SEEN << 1) != 0;
+        let counted = self.is_seen();
         let first =
             (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
         let (packets, bytes, messages, findings) = self.rest.as_ref().map_or(first, |rest| {

@@ -60,7 +60,7 @@ impl Table {
 
     /// Whether one more flow needs another to go first.
     pub fn is_full(&self) -> bool {
-        self.len() >= self.most || self.memory > self.most_memory
+        self.len() >= self.most || self.is_too_large()
     }
 
     /// Whether the flows take more memory than they may.

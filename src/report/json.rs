@@ -64,10 +64,9 @@ impl Json {
         let start = out.len();
         unsigned(out, payload.flow.into());
         let flow = start..out.len();
-        out.extend_from_slice(match payload.transport {
-            Transport::Udp => b",\"transport\":\"udp\",\"src\":\"",
-            Transport::Tcp => b",\"transport\":\"tcp\",\"src\":\"",
-        });
+        out.extend_from_slice(b",\"transport\":\"");
+        out.extend_from_slice(transport(payload.transport).as_bytes());
+        out.extend_from_slice(b"\",\"src\":\"");
         address(out, payload.from);
         out.extend_from_slice(b"\",\"dst\":\"");
         address(out, payload.to);
@@ -86,7 +85,7 @@ impl Json {
 }
 
 impl Report for Json {
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
         let flow = self.head(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
         let line = std::mem::take(out);
@@ -112,7 +111,7 @@ impl Report for Json {
             finding(found, out);
         }
         out.extend_from_slice(b"]}\n");
-        flow
+        Some(flow)
     }
 }
 

@@ -53,9 +53,8 @@ pub trait Report {
     /// Appends what stands above a message of this time, if something does.
     fn heading(&mut self, _: Time, _: &mut Vec<u8>) {}
 
-    /// Appends one message. Says where in `out` the number of its flow stands; nowhere if it is not
-    /// told.
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize>;
+    /// Appends one message. Says where in `out` the number of its flow stands, if it is told.
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>>;
 }
 
 /// Collects the packets that carried a payload, in rising order and each once.

@@ -161,7 +161,7 @@ impl Report for Text {
         self.date(time, out);
     }
 
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
         let view = View { tree: m.tree, payload: m.payload.bytes };
         self.line(m, view, out);
         if self.detail.fields {
@@ -170,7 +170,7 @@ impl Report for Text {
         if self.detail.bytes {
             self.dump.write(view, m.payload.inflated, self.paint, out);
         }
-        0..0
+        None
     }
 }
 

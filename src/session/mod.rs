@@ -19,6 +19,7 @@ mod stream;
 mod view;
 
 use std::iter::Peekable;
+use std::net::IpAddr;
 use std::vec::IntoIter;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
@@ -228,9 +229,15 @@ impl Session {
     fn is_of_others(&self, packet: &Packet<'_>) -> bool {
         self.lanes.len() < self.all
             && glance::hosts(packet.link, packet.data).is_some_and(|[source, destination]| {
-                let lane = lane::of(source.into(), destination.into(), self.all);
-                !(self.first..self.first + self.lanes.len()).contains(&lane)
+                self.place_of(source.into(), destination.into()).is_none()
             })
+    }
+
+    /// The place of two hosts' lane in this session's share; `None` if it is of another's.
+    #[inline]
+    fn place_of(&self, a: IpAddr, b: IpAddr) -> Option<usize> {
+        let at = lane::of(a, b, self.all).checked_sub(self.first)?;
+        (at < self.lanes.len()).then_some(at)
     }
 
     /// The next packet is not wanted: it only counts.
@@ -253,6 +260,7 @@ impl Session {
 
     /// The capture is over: what is open is judged, flow after flow, as often as the flows that
     /// are left are asked for.
+    #[must_use]
     pub fn finish<V: View>(&mut self, view: &mut V) -> Open {
         self.around.moment = Moment::END;
         self.around.defragmenter.finish(&mut self.fragment_events);
@@ -310,7 +318,7 @@ impl Session {
             Outcome::Tcp(segment) => &segment.ip,
             _ => return self.no_message(outcome, time, recorded, depth, view),
         };
-        let at = lane::of(ip.source, ip.destination, self.all).checked_sub(self.first);
+        let at = self.place_of(ip.source, ip.destination);
         let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) else {
             self.around.headers.clear();
             return;
@@ -399,7 +407,7 @@ impl Session {
     }
 
     /// Whether this session tells what concerns no flow.
-    fn is_first(&self) -> bool {
+    pub fn is_first(&self) -> bool {
         self.first == 0
     }
 }

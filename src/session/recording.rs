@@ -4,7 +4,7 @@
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
-use super::{Around, Moment, NOWHERE, Scene, Session, Told, View, lane};
+use super::{Around, Moment, NOWHERE, Scene, Session, Told, View};
 use crate::capture::Notice;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
 use crate::net::{Outcome, checksum};
@@ -38,7 +38,7 @@ impl Session {
             let rule = match &event.kind {
                 EventKind::Overlap { .. } => &NET004,
                 EventKind::Missing { cause, .. } => {
-                    let at = lane::of(source, destination, self.all).checked_sub(self.first);
+                    let at = self.place_of(source, destination);
                     if let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) {
                         lane.incomplete.insert(source, destination);
                     }

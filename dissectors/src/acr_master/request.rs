@@ -34,11 +34,11 @@ pub(super) struct Request {
 impl Request {
     /// Bytes held.
     pub(super) fn held(&self) -> usize {
-        self.user.as_ref().map_or(0, |user| user.len()) + self.nonce.as_ref().map_or(0, |_| NONCE)
+        self.user.as_deref().map_or(0, size_of_val)
+            + self.nonce.as_deref().map_or(0, size_of_val)
+            + self.digest.as_deref().map_or(0, size_of_val)
     }
-}
 
-impl Request {
     /// An auth check that asks for a challenge: both the ID and the user are there.
     pub(super) fn wants_challenge(&self) -> bool {
         self.endpoint == Some(Endpoint::Auth) && self.id.is_some() && self.user.is_some()

@@ -269,12 +269,12 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     if asked.answers > 0 {
         return;
     }
-    let evidence =
-        evidence(cx, asked.mark.get().side.other().index(), asked.mark.get().time, now, asked.lost);
+    let mark = asked.mark.get();
+    let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.lost);
     if asked.owed {
-        rules::answered(false, evidence, &asked.mark.get(), sink);
+        rules::answered(false, evidence, &mark, sink);
     } else if asked.verified == Some(false) && evidence.waited {
-        rules::wrong_challenge_refused(&asked.mark.get(), sink);
+        rules::wrong_challenge_refused(&mark, sink);
     }
 }
 

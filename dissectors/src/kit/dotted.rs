@@ -5,10 +5,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::kit::scan::word_at;
-
-const ONES: u64 = u64::MAX / 0xFF;
-const HIGHS: u64 = ONES << 7;
+use crate::kit::scan::{HIGHS, ONES, word_at};
 
 /// The address that `bytes` begin with, `behind` behind it, and the bytes of both.
 #[inline(always)]

@@ -12,8 +12,10 @@ pub(crate) struct Terminated<'a> {
     pub(crate) is_ascii: bool,
 }
 
-const ONES: u64 = u64::MAX / 0xFF;
-const HIGHS: u64 = ONES << 7;
+/// The lowest bit of each byte of a word.
+pub(crate) const ONES: u64 = u64::MAX / 0xFF;
+/// The highest one.
+pub(crate) const HIGHS: u64 = ONES << 7;
 
 /// The text that `bytes` begin with. `None` where no zero ends it.
 #[inline(always)]

@@ -224,9 +224,8 @@ impl Sink for Tree {
             self.flat = self.flat.saturating_add(1);
             return;
         }
-        self.open.push(self.nodes.len() as u32);
-        let depth = self.open.len() as u32 - 1;
-        self.nodes.push(Node { field, span: Span { start, end: start }, value, kids: 0, depth });
+        self.push(field, Span { start, end: start }, value);
+        self.open.push(self.nodes.len() as u32 - 1);
     }
 
     #[inline]
