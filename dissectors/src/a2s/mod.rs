@@ -9,6 +9,7 @@ mod claim;
 mod decode;
 mod facts;
 mod fields;
+mod inflate;
 mod layout;
 mod messages;
 mod parts;

@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
+use super::inflate::{self, Inflated};
 use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
@@ -230,24 +231,24 @@ fn emit<S: Sink>(
         return;
     }
     let most = cx.settings.limits.inflated;
-    match split::inflate(bytes, most) {
+    match inflate::inflate(bytes, most).as_deref() {
         Err(why) => {
             rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
             let said = decode::compressed(bytes, sink);
             cx.talk.answered_somehow(payload.side, payload.time, cx.settings.answer_timeout);
             sink.end(said.message, &payload);
         }
-        Ok((inflated, more)) => {
+        Ok(&Inflated { bytes: ref inflated, more }) => {
             rules::bzip2_decodes(None, Span::default(), sink);
             if more {
                 // What stands behind the limit was not looked at: nobody's fault but the limit's.
                 cx.budget.meet(Limit::Inflated);
                 sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             }
-            judge_inflated(joined, &inflated, more, sink);
+            judge_inflated(joined, inflated, more, sink);
             let lost = payload.lost || more;
-            let payload = Payload { bytes: &inflated, inflated: true, lost, ..payload };
-            let said = decode::message(&inflated, known, sink);
+            let payload = Payload { bytes: inflated, inflated: true, lost, ..payload };
+            let said = decode::message(inflated, known, sink);
             talk::exchange(cx, &said, &payload, sink);
             sink.end(said.message, &payload);
         }

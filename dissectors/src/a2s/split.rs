@@ -3,10 +3,6 @@
 //!
 //! This file knows packets and layouts. It refuses to know conversations, and judges nothing.
 
-use std::io::{self, Read};
-
-use bzip2::bufread::BzDecoder;
-
 use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Time};
 
 use super::layout::{
@@ -305,62 +301,4 @@ pub(super) struct Joined {
     pub(super) uneven: bool,
     /// Bytes that the longest packet carries.
     pub(super) longest: usize,
-}
-
-/// Decompresses, up to `most` bytes; and whether there are more.
-pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<(Vec<u8>, bool), &'static str> {
-    let Some((level, rest)) = bytes.strip_prefix(b"BZh").and_then(<[u8]>::split_first) else {
-        return Err("no bzip2 data follows");
-    };
-    // The level says how much memory is made ready, up to 3.6 MB; answers hardly ever need that of
-    // the lowest. One that does is tried again.
-    let inflated = match inflate_at(b'1', rest, most) {
-        Err(_) if *level != b'1' => inflate_at(*level, rest, most),
-        inflated => inflated,
-    };
-    let mut inflated = inflated.map_err(|_| "the bytes do not decompress as bzip2")?;
-    let more = inflated.len() > most;
-    inflated.truncate(most);
-    Ok((inflated, more))
-}
-
-/// Decompresses what stands behind the level, up to one byte more than `most`.
-fn inflate_at(level: u8, rest: &[u8], most: usize) -> io::Result<Vec<u8>> {
-    let head = [b'B', b'Z', b'h', level];
-    let limit = (most as u64).saturating_add(1);
-    let mut inflated = Vec::new();
-    BzDecoder::new(head.as_slice().chain(rest)).take(limit).read_to_end(&mut inflated)?;
-    Ok(inflated)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-
-    use bzip2::Compression;
-    use bzip2::write::BzEncoder;
-
-    use super::*;
-
-    #[test]
-    fn blocks_of_every_size_decompress_as_far_as_they_may() {
-        let mut state = 1_u32;
-        let noise: Vec<u8> = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(0x0019_660D).wrapping_add(0x3C6E_F35F);
-            (state >> 24) as u8
-        })
-        .take(300_000)
-        .collect();
-        for (length, level) in [(20_000, 1), (20_000, 9), (300_000, 1), (300_000, 9)] {
-            let mut encoder = BzEncoder::new(Vec::new(), Compression::new(level));
-            encoder.write_all(&noise[..length]).unwrap();
-            let compressed = encoder.finish().unwrap();
-            assert_eq!(inflate(&compressed, 1 << 20), Ok((noise[..length].to_vec(), false)));
-            assert_eq!(inflate(&compressed, length), Ok((noise[..length].to_vec(), false)));
-            assert_eq!(inflate(&compressed, 1000), Ok((noise[..1000].to_vec(), true)));
-            assert!(inflate(&compressed[..compressed.len() / 2], 1 << 20).is_err());
-            assert!(inflate(&compressed[4..], 1 << 20).is_err());
-        }
-        assert!(inflate(b"BZh", 1).is_err() && inflate(b"BZh9", 1).is_err());
-    }
 }

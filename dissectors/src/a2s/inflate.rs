@@ -1,0 +1,178 @@
+//! Compressed answers, bzip2: to decompress one takes as long as to read hundreds of others. A
+//! server gives the same one to all who ask, until one of its rules changes: what was decompressed
+//! lately is kept, and found by the compressed bytes. That saves time and changes nothing else.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+use bzip2::bufread::BzDecoder;
+
+use crate::kit::Seed;
+
+/// Bytes that are kept, compressed and decompressed ones together.
+const KEPT: usize = 2 << 20;
+
+/// Answers that are kept: they are searched one after the other.
+const ANSWERS: usize = 1 << 8;
+
+/// What bytes decompress to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Inflated {
+    pub(super) bytes: Vec<u8>,
+    /// There are more bytes than were asked for.
+    pub(super) more: bool,
+}
+
+thread_local! {
+    static LATELY: RefCell<Lately> = RefCell::default();
+}
+
+/// Decompresses, up to `most` bytes.
+pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<Rc<Inflated>, &'static str> {
+    LATELY.with_borrow_mut(|lately| lately.inflate(bytes, most))
+}
+
+/// What was decompressed lately, the latest behind.
+#[derive(Default)]
+struct Lately {
+    answers: VecDeque<Answer>,
+    /// Bytes of all of them.
+    held: usize,
+    seed: Seed,
+}
+
+struct Answer {
+    hash: u64,
+    compressed: Box<[u8]>,
+    inflated: Rc<Inflated>,
+}
+
+impl Answer {
+    fn cost(&self) -> usize {
+        self.compressed.len() + self.inflated.bytes.len()
+    }
+}
+
+impl Lately {
+    fn inflate(&mut self, bytes: &[u8], most: usize) -> Result<Rc<Inflated>, &'static str> {
+        let hash = self.seed.hash_one(bytes);
+        let is_same = |answer: &Answer| answer.hash == hash && *answer.compressed == *bytes;
+        let at = self.answers.iter().position(is_same);
+        if let Some(answer) = at.and_then(|at| self.answers.remove(at)) {
+            let inflated = Rc::clone(&answer.inflated);
+            self.answers.push_back(answer);
+            if inflated.bytes.len() <= most {
+                return Ok(inflated);
+            }
+        }
+        let inflated = Rc::new(anew(bytes, most)?);
+        if at.is_none() && !inflated.more {
+            self.keep(Answer { hash, compressed: bytes.into(), inflated: Rc::clone(&inflated) });
+        }
+        Ok(inflated)
+    }
+
+    fn keep(&mut self, answer: Answer) {
+        if answer.cost() > KEPT / 4 {
+            return;
+        }
+        self.held += answer.cost();
+        self.answers.push_back(answer);
+        while self.held > KEPT || self.answers.len() > ANSWERS {
+            let Some(oldest) = self.answers.pop_front() else { return };
+            self.held -= oldest.cost();
+        }
+    }
+}
+
+fn anew(bytes: &[u8], most: usize) -> Result<Inflated, &'static str> {
+    let Some((level, rest)) = bytes.strip_prefix(b"BZh").and_then(<[u8]>::split_first) else {
+        return Err("no bzip2 data follows");
+    };
+    // The level says how much memory is made ready, up to 3.6 MB; answers hardly ever need that of
+    // the lowest. One that does is tried again.
+    let inflated = match inflate_at(b'1', rest, most) {
+        Err(_) if *level != b'1' => inflate_at(*level, rest, most),
+        inflated => inflated,
+    };
+    let mut bytes = inflated.map_err(|_| "the bytes do not decompress as bzip2")?;
+    let more = bytes.len() > most;
+    bytes.truncate(most);
+    Ok(Inflated { bytes, more })
+}
+
+/// Decompresses what stands behind the level, up to one byte more than `most`.
+fn inflate_at(level: u8, rest: &[u8], most: usize) -> io::Result<Vec<u8>> {
+    let head = [b'B', b'Z', b'h', level];
+    let limit = (most as u64).saturating_add(1);
+    let mut inflated = Vec::new();
+    BzDecoder::new(head.as_slice().chain(rest)).take(limit).read_to_end(&mut inflated)?;
+    inflated.shrink_to_fit();
+    Ok(inflated)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use bzip2::Compression;
+    use bzip2::write::BzEncoder;
+
+    use super::*;
+
+    fn noise(length: usize, mut state: u32) -> Vec<u8> {
+        let next = || {
+            state = state.wrapping_mul(0x0019_660D).wrapping_add(0x3C6E_F35F);
+            (state >> 24) as u8
+        };
+        std::iter::repeat_with(next).take(length).collect()
+    }
+
+    fn compress(bytes: &[u8], level: u32) -> Vec<u8> {
+        let mut encoder = BzEncoder::new(Vec::new(), Compression::new(level));
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn blocks_of_every_size_decompress_as_far_as_they_may() {
+        for (length, level) in [(20_000, 1), (20_000, 9), (300_000, 1), (300_000, 9)] {
+            let noise = noise(length, 1);
+            let compressed = compress(&noise, level);
+            let whole = Inflated { bytes: noise.clone(), more: false };
+            let beginning = Inflated { bytes: noise[..1000].to_vec(), more: true };
+            // Forwards and backwards: what is kept is no answer to another question.
+            for most in [1 << 20, length, 1000, length, 1 << 20] {
+                let expected = if most < length { &beginning } else { &whole };
+                assert_eq!(inflate(&compressed, most).as_deref(), Ok(expected));
+            }
+            assert!(inflate(&compressed[..compressed.len() / 2], 1 << 20).is_err());
+            assert!(inflate(&compressed[4..], 1 << 20).is_err());
+        }
+        assert!(inflate(b"BZh", 1).is_err() && inflate(b"BZh9", 1).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_is_the_latest_and_bounded() {
+        let mut lately = Lately::default();
+        let answers: Vec<_> = (0..300).map(|n| compress(&noise(9000, n), 1)).collect();
+        let first = lately.inflate(&answers[0], 1 << 20).unwrap();
+        for answer in &answers {
+            let again = lately.inflate(&answers[0], 1 << 20).unwrap();
+            assert!(Rc::ptr_eq(&first, &again), "an answer that is asked for again stays");
+            lately.inflate(answer, 1 << 20).unwrap();
+            let held: usize = lately.answers.iter().map(Answer::cost).sum();
+            assert!(lately.held == held && held <= KEPT && lately.answers.len() <= ANSWERS);
+        }
+        assert!(lately.answers.len() > 100);
+        let second = lately.inflate(&answers[1], 1 << 20).unwrap();
+        assert_eq!(second.bytes, noise(9000, 1));
+        // One that would take all the room is not kept in the others' stead.
+        let large = compress(&vec![0; KEPT + 1], 9);
+        lately.inflate(&large, KEPT * 2).unwrap();
+        assert!(Rc::ptr_eq(&second, &lately.inflate(&answers[1], 1 << 20).unwrap()));
+    }
+}
