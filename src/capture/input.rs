@@ -14,6 +14,9 @@ const CHUNK: usize = 64 << 10;
 /// waits for memory more than it computes. Worth 2 % of a walk over a file in the page cache.
 const AHEAD: usize = 4 << 10;
 
+/// Bytes that memory yields at a time.
+const LINE: usize = 64;
+
 /// The unread bytes of a capture.
 pub(super) struct Input {
     kind: Kind,
@@ -119,13 +122,18 @@ impl Input {
         consumed == count
     }
 
-    /// Asks memory for what lies ahead of a mapped packet.
+    /// Asks memory for the beginning of the record that follows the one at hand of so many bytes,
+    /// and for what lies further ahead.
     #[inline]
-    pub(super) fn prefetch(&self) {
+    pub(super) fn prefetch(&self, record: usize) {
         if let Kind::Mapped { mapping, at } = &self.kind
-            && let Some(ahead) = mapping.bytes().get(*at + AHEAD)
+            && let Some(ahead) = mapping.bytes().get(*at..)
         {
-            mapping::prefetch(ahead);
+            for place in [record, record + LINE, AHEAD] {
+                if let Some(byte) = ahead.get(place) {
+                    mapping::prefetch(byte);
+                }
+            }
         }
     }
 

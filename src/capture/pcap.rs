@@ -174,8 +174,8 @@ impl Packets for Pcap {
         if available < wanted && self.input.fill(wanted) < wanted {
             return self.end(offset, true);
         }
-        self.input.prefetch();
         self.record = self.head + length;
+        self.input.prefetch(self.record);
         self.lent = lent;
         self.original_length = original_length;
         self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;

@@ -398,7 +398,7 @@ impl Packets for PcapNg {
             }
             match block {
                 Block::Event => {
-                    self.input.prefetch();
+                    self.input.prefetch(self.block as usize);
                     return Some(self.here.time);
                 }
                 Block::Nothing => {}
