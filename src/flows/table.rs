@@ -97,12 +97,25 @@ impl Table {
         self.memory += flow.memory();
         self.count += 1;
         self.idle.is_there(now);
+        if self.index.len() == self.index.capacity() {
+            self.grow();
+        }
         let slot = self.slots.insert(flow);
         let (slots, hasher) = (&self.slots, &self.hasher);
-        self.index.insert_unique(key.hash(hasher), slot, |&slot| {
-            slots.get(slot).map_or(0, |flow| flow.key().hash(hasher))
-        });
+        self.index.insert_unique(key.hash(hasher), slot, |&slot| hash(slots, slot, hasher));
         Slot(slot)
+    }
+
+    /// Makes a larger index. In the order of their places the flows are quickly gone through; the
+    /// index itself would look at each in the order of its hash, and wait for memory each time.
+    #[cold]
+    fn grow(&mut self) {
+        let (slots, hasher) = (&self.slots, &self.hasher);
+        let mut index = HashTable::with_capacity(2 * self.index.len().max(2));
+        for (Slot(slot), flow) in slots.iter() {
+            index.insert_unique(flow.key().hash(hasher), slot, |&slot| hash(slots, slot, hasher));
+        }
+        self.index = index;
     }
 
     /// A flow.
@@ -180,8 +193,12 @@ impl Table {
 
     /// All flows, by place.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
-        (0..self.slots.places()).filter_map(|at| Some((Slot(at), self.slots.get(at)?)))
+        self.slots.iter()
     }
+}
+
+fn hash(slots: &Places, slot: u32, hasher: &RandomState) -> u64 {
+    slots.get(slot).map_or(0, |flow| flow.key().hash(hasher))
 }
 
 /// Where the next flow is looked for that may have been silent for long.
@@ -235,6 +252,11 @@ impl Places {
     fn get(&self, at: u32) -> Option<&Flow> {
         let at = at as usize;
         self.pieces.get(at / Places::PIECE)?.get(at % Places::PIECE)?.as_ref()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
+        let places = self.pieces.iter().flatten().zip(0..);
+        places.filter_map(|(flow, at)| Some((Slot(at), flow.as_ref()?)))
     }
 
     #[inline]

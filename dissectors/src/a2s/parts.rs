@@ -55,11 +55,14 @@ impl Parts {
 
     fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
         let at = self.sets.iter().position(|set| which(set))?;
-        let set = self.sets.remove(at);
+        Some(self.sets.remove(at))
+    }
+
+    /// An answer is told: a list that is empty now gives its room back.
+    fn tidy(&mut self) {
         if self.sets.is_empty() {
             self.sets = Vec::new();
         }
-        Some(set)
     }
 
     /// Whether all its packets are copies of one answer's that was whole before.
@@ -119,7 +122,7 @@ pub(super) fn message<S: Sink>(
                 cx.budget.meet(Limit::Unfinished);
                 spill(cx, oldest, payload, sink);
             }
-            Box::new(Set::new(side, id, cx.talk.was_asked(side)))
+            cx.book.spare.set(side, id, cx.talk.was_asked(side))
         }
     };
     add(cx, set, payload, sink);
@@ -170,7 +173,7 @@ fn whole<S: Sink>(
     last: &Payload<'_>,
     sink: &mut S,
 ) {
-    let (shape, joined) = (set.shape(layout), set.join(layout));
+    let (shape, joined) = (set.shape(layout), set.join(layout, cx.book.spare.joined()));
     if set.lost() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
@@ -204,8 +207,10 @@ fn whole<S: Sink>(
         lost: set.lost(),
         ..*last
     };
-    set.release(cx.budget);
+    parts.tidy();
+    set.release(&mut cx.book.spare, cx.budget);
     emit(cx, &shape, &joined, reason, payload, sink);
+    cx.book.spare.done(joined);
 }
 
 /// Decodes a whole answer, decompressed if it must be.
@@ -321,7 +326,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
         let pieces = set.buffer().pieces_of(part);
         fragment(&recorded(cx, &set, part, &pieces), layout, sink);
     }
-    set.release(cx.budget);
+    cx.talk.parts().tidy();
+    set.release(&mut cx.book.spare, cx.budget);
 }
 
 /// A kept packet, as it came.

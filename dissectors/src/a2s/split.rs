@@ -73,6 +73,13 @@ impl Set {
         }
     }
 
+    /// The beginning of another answer, in the room that this one took.
+    pub(super) fn begin(&mut self, side: Side, id: u32, asked: bool) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        *self = Set { buffer, ..Set::new(side, id, asked) };
+    }
+
     /// Takes a packet that [`id`] is known of.
     pub(super) fn add(
         &mut self,
@@ -217,12 +224,15 @@ impl Set {
     }
 
     /// Forgets the packets.
-    pub(super) fn release(mut self, budget: &mut Budget) {
-        self.buffer.release(budget);
+    pub(super) fn release(self: Box<Self>, spare: &mut Spare, budget: &mut Budget) {
+        budget.give(self.buffer.cost());
+        if self.buffer.room() <= Spare::MOST {
+            spare.set = Some(self);
+        }
     }
 
-    /// Puts the packets together, each number's first copy.
-    pub(super) fn join(&self, layout: Layout) -> Joined {
+    /// Puts the packets together in this room, each number's first copy.
+    pub(super) fn join(&self, layout: Layout, room: Buffer) -> Joined {
         let total = self.reading(layout).total;
         let mut parts: Vec<(u8, &PartSpan, &[u8], usize)> = Vec::with_capacity(usize::from(total));
         let mut in_order = true;
@@ -241,7 +251,7 @@ impl Set {
 
         let first = parts.first().map(|part| part.2).unwrap_or_default();
         let mut joined = Joined {
-            buffer: Buffer::for_parts_of(&self.buffer),
+            buffer: room.joining(&self.buffer),
             id: id(first).unwrap_or_default(),
             compressed: id(first).is_some_and(|id| is_compressed(id, layout)),
             announced: None,
@@ -269,6 +279,37 @@ impl Set {
             joined.buffer.append_part(&self.buffer, part, start);
         }
         joined
+    }
+}
+
+/// Room that answers took which are told: most answers are whole before the next one begins.
+#[derive(Default)]
+pub(super) struct Spare {
+    set: Option<Box<Set>>,
+    joined: Buffer,
+}
+
+impl Spare {
+    /// Bytes beyond which room goes back at once.
+    const MOST: usize = 16 << 10;
+
+    /// The beginning of an answer.
+    pub(super) fn set(&mut self, side: Side, id: u32, asked: bool) -> Box<Set> {
+        let Some(mut set) = self.set.take() else { return Box::new(Set::new(side, id, asked)) };
+        set.begin(side, id, asked);
+        set
+    }
+
+    /// Where an answer can be joined.
+    pub(super) fn joined(&mut self) -> Buffer {
+        std::mem::take(&mut self.joined)
+    }
+
+    /// A joined answer is told.
+    pub(super) fn done(&mut self, joined: Joined) {
+        if joined.buffer.room() <= Spare::MOST {
+            self.joined = joined.buffer;
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::decode::{self, Known, Said};
 use super::facts::{Answer, Asked, Fact, Request, Standing};
 use super::layout::{Layout, SINGLE, SPLIT};
 use super::parts::{self, Parts};
+use super::split::Spare;
 use super::waiting::Waiting;
 use super::{A2s, rules};
 use crate::kit::{
@@ -68,6 +69,8 @@ pub struct Book {
     issued: Recent,
     /// Who waits for an answer of which host.
     pub(super) waiting: Waiting,
+    /// For the next split answer.
+    pub(super) spare: Spare,
 }
 
 impl Talk {

@@ -1,6 +1,6 @@
 //! Datagrams kept until the rest of their answer has come, and the payload joined from them.
 
-use crate::kit::{Budget, Limit, Payload, Piece, Time};
+use crate::kit::{Budget, Limit, Payload, Piece, Time, room};
 
 /// One kept datagram.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +59,28 @@ impl Buffer {
 
     /// An empty buffer with room for all that `parts` keeps: to join them.
     pub fn for_parts_of(parts: &Buffer) -> Buffer {
-        Buffer {
-            bytes: Vec::with_capacity(parts.bytes.len()),
-            pieces: Vec::with_capacity(parts.pieces.len()),
-            parts: Vec::new(),
-        }
+        Buffer::default().joining(parts)
+    }
+
+    /// This buffer, empty, with room for all that `parts` keeps: to join them.
+    #[must_use]
+    pub fn joining(mut self, parts: &Buffer) -> Buffer {
+        self.clear();
+        self.bytes.reserve_exact(parts.bytes.len());
+        self.pieces.reserve_exact(parts.pieces.len());
+        self
+    }
+
+    /// Forgets everything but the room that it took.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.pieces.clear();
+        self.parts.clear();
+    }
+
+    /// Bytes it has room for.
+    pub fn room(&self) -> usize {
+        room(&self.bytes) + room(&self.pieces) + room(&self.parts)
     }
 
     /// Appends a part of another buffer, but for its first `skip` bytes.
