@@ -150,7 +150,7 @@ fn speak(
             let length = match conversation.transport {
                 Transport::Udp => rest.len(),
                 Transport::Tcp => {
-                    match talk.frame(books, flow, settings, budget, said.side, &unread) {
+                    match talk.frame(books, &flow, settings, budget, said.side, &unread) {
                         Framed::Message(length) => length,
                         Framed::More | Framed::Junk(_) => break,
                     }
@@ -159,7 +159,7 @@ fn speak(
             let (bytes, behind) = rest.split_at(length);
             let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
             let payload = payload(conversation, &flow, said, bytes, std::slice::from_ref(&piece));
-            talk.message(books, flow, settings, budget, &payload, show);
+            talk.message(books, &flow, settings, budget, &payload, show);
             show.clear();
             rest = behind;
         }

@@ -78,7 +78,7 @@ macro_rules! protocols {
                 pub fn frame(
                     &mut self,
                     books: &mut Books,
-                    flow: FlowFacts,
+                    flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
                     side: Side,
@@ -98,7 +98,7 @@ macro_rules! protocols {
                 pub fn closed<S: Sink>(
                     &mut self,
                     books: &mut Books,
-                    flow: FlowFacts,
+                    flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
                     how: Closed,
@@ -118,7 +118,7 @@ macro_rules! protocols {
                 pub fn message<S: Sink>(
                     &mut self,
                     books: &mut Books,
-                    flow: FlowFacts,
+                    flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
                     payload: &Payload<'_>,
@@ -148,7 +148,7 @@ macro_rules! protocols {
                 pub fn elapse<S: Sink>(
                     &mut self,
                     books: &mut Books,
-                    flow: FlowFacts,
+                    flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
                     now: Time,

@@ -172,7 +172,7 @@ impl Lab {
             let (bytes, seen, ended) = (&direction.unread, direction.seen, direction.ended);
             let unread = Unread { bytes, seen, ended, after_gap: lost };
             let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-            let framed = flow.talk.frame(books, flow.facts, settings, budget, side, &unread);
+            let framed = flow.talk.frame(books, &flow.facts, settings, budget, side, &unread);
             let (length, is_message) = match framed {
                 Framed::Message(length) => (length, true),
                 Framed::Junk(length) => (length, false),
@@ -212,14 +212,14 @@ impl Lab {
             ..Evidence::default()
         });
         let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-        flow.talk.message(books, flow.facts, settings, budget, &payload, sink);
+        flow.talk.message(books, &flow.facts, settings, budget, &payload, sink);
     }
 
     fn closed<S: Sink>(&mut self, flow: usize, side: Side, how: Closed, sink: &mut S) {
         let Some(flow) = self.flows.get_mut(flow) else { return };
         let payload = payload(flow, side, &[], &[], self.frame, self.now);
         let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-        flow.talk.closed(books, flow.facts, settings, budget, how, &payload, sink);
+        flow.talk.closed(books, &flow.facts, settings, budget, how, &payload, sink);
     }
 
     /// Lets the talks judge what time has decided: those that want to, or at the end all.
@@ -227,7 +227,7 @@ impl Lab {
         for flow in &mut self.flows {
             if end || flow.talk.deadline().is_some_and(|deadline| deadline <= self.now) {
                 let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-                flow.talk.elapse(books, flow.facts, settings, budget, self.now, end, sink);
+                flow.talk.elapse(books, &flow.facts, settings, budget, self.now, end, sink);
             }
         }
     }

@@ -263,8 +263,9 @@ impl Sink for Checker {
 }
 
 impl View for Checker {
-    fn scene(&mut self, scene: &Scene) {
-        self.scene = Some(*scene);
+    #[inline]
+    fn scene(&mut self, scene: Scene) {
+        self.scene = Some(scene);
     }
 
     fn settle(&mut self) -> Told {

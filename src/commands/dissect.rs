@@ -198,8 +198,9 @@ impl Audience for Collector {
 }
 
 impl View for Show<Collector> {
-    fn scene(&mut self, scene: &Scene) {
-        self.audience.scene = Some(*scene);
+    #[inline]
+    fn scene(&mut self, scene: Scene) {
+        self.audience.scene = Some(scene);
     }
 
     fn settle(&mut self) -> Told {

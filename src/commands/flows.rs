@@ -164,7 +164,7 @@ impl Sink for Counting {
 }
 
 impl View for Counting {
-    fn scene(&mut self, scene: &Scene) {
+    fn scene(&mut self, scene: Scene) {
         self.moment = scene.moment;
     }
 

@@ -65,16 +65,18 @@ const SEEN: u8 = 1;
 const BEGAN: u8 = 4;
 const LOSSY: u8 = 8;
 const PLANNED: u8 = 16;
+/// The addresses are not IPv4 both: they are in the rest, which is not looked at for others.
+const WIDE: u8 = 32;
 
 impl Flow {
     /// A flow that begins with a packet of this key, which is not counted yet.
     pub fn new(key: &Key, now: Time) -> Flow {
-        let (addresses, rest) = match (key.source, key.destination) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], None),
+        let (addresses, marks, rest) = match (key.source, key.destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], 0, None),
             (source, destination) => {
                 let wide = Some(Box::new([source, destination]));
                 let rest = Rest { wide, last: now, packets: 0, bytes: 0, messages: 0, findings: 0 };
-                ([Ipv4Addr::UNSPECIFIED; 2], Some(Box::new(rest)))
+                ([Ipv4Addr::UNSPECIFIED; 2], WIDE, Some(Box::new(rest)))
             }
         };
         Flow {
@@ -85,7 +87,7 @@ impl Flow {
             state: State::New,
             rest,
             transport: key.transport,
-            marks: 0,
+            marks,
             roles: [None; 2],
             bytes: 0,
             messages: 0,
@@ -100,7 +102,8 @@ impl Flow {
     }
 
     fn addresses(&self) -> [IpAddr; 2] {
-        match self.rest.as_ref().and_then(|rest| rest.wide.as_ref()) {
+        let rest = self.rest.as_ref().filter(|_| self.is(WIDE));
+        match rest.and_then(|rest| rest.wide.as_ref()) {
             Some(wide) => **wide,
             None => self.addresses.map(IpAddr::V4),
         }
@@ -129,7 +132,7 @@ impl Flow {
             return None;
         };
         // Wide addresses have unspecified ones in their place.
-        (!self.is_wide()).then_some(side)
+        (!self.is(WIDE)).then_some(side)
     }
 
     #[inline(never)]
@@ -139,11 +142,6 @@ impl Flow {
             return Some(Side::First);
         }
         (ends == [key[1], key[0]]).then_some(Side::Second)
-    }
-
-    #[inline]
-    fn is_wide(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.wide.is_some())
     }
 
     #[inline]
@@ -272,7 +270,7 @@ impl Flow {
     pub fn begin_again(&mut self, now: Time) {
         self.number = 0;
         self.first = now;
-        self.marks = self.marks & (SEEN | SEEN << 1) | BEGAN;
+        self.marks = self.marks & (SEEN | SEEN << 1 | WIDE) | BEGAN;
         self.roles = [None; 2];
         let rest = self.rest();
         let wide = rest.wide.take();

@@ -152,7 +152,7 @@ impl Lane {
         let mut pieces = std::mem::take(&mut around.pieces);
         around.locate(datagram.payload.offset, bytes.len(), recorded, &mut pieces);
         payload.pieces = &pieces;
-        self.message(around, slot, &payload, datagram.payload.snapped, datagram.ip.tunnels, view);
+        self.message(around, slot, payload, datagram.payload.snapped, datagram.ip.tunnels, view);
         around.pieces = pieces;
     }
 
@@ -205,21 +205,21 @@ impl Lane {
         &mut self,
         around: &mut Around,
         slot: Slot,
-        payload: &Payload<'_>,
+        mut payload: Payload<'_>,
         snapped: bool,
         tunnels: Tunnels,
         view: &mut V,
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
         let before = flow.memory();
-        count_packet(flow, payload);
+        count_packet(flow, &payload);
         if payload.lost {
             flow.set_lossy();
         }
         let facts = around.facts(flow, &self.incomplete);
         let State::Talk(talk) = &mut flow.state else { return };
         let roles = flow.roles;
-        view.scene(&Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(facts) });
+        view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });
         let whole = Span::new(0, payload.bytes.len());
         let vouched = around.options.complete;
         view.evidence(Evidence { vouched, ..Evidence::default() });
@@ -232,9 +232,9 @@ impl Lane {
             view.judged(rule, ok, whole, || detail);
         }
         view.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
-        let payload = Payload { flow: facts.number, ..*payload };
+        payload.flow = facts.number;
         let settings = &around.options.settings;
-        talk.message(&mut self.books, facts, settings, &mut self.budget, &payload, view);
+        talk.message(&mut self.books, &facts, settings, &mut self.budget, &payload, view);
         let (deadline, held) = (talk.deadline(), talk.held());
         let told = view.settle();
         flow.count_told(told);
@@ -286,11 +286,11 @@ impl Lane {
             },
             State::New | State::Ignored => return,
         };
-        view.scene(&Scene { protocol: Some(talk.id()), roles, ..around.scene(facts) });
+        view.scene(Scene { protocol: Some(talk.id()), roles, ..around.scene(&facts) });
         let vouched = around.options.complete;
         view.evidence(Evidence { vouched, ..facts.evidence() });
         let (settings, now) = (&around.options.settings, around.now);
-        talk.elapse(&mut self.books, facts, settings, &mut self.budget, now, end, view);
+        talk.elapse(&mut self.books, &facts, settings, &mut self.budget, now, end, view);
         let deadline = talk.deadline();
         let told = view.settle();
         flow.count_told(told);
@@ -356,16 +356,15 @@ impl Around {
 
     /// What a protocol may know of a flow.
     pub(super) fn facts(&self, flow: &Flow, incomplete: &Incomplete) -> FlowFacts {
-        let facts = flow.facts();
+        let mut facts = flow.facts();
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
         let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;
-        let lossy = facts.lossy
-            || self.lossy
+        facts.lossy |= self.lossy
             || is_midway
             || !incomplete.is_empty() && incomplete.contains(facts.ends)
             || self.defragmenter.waits() && self.defragmenter.waits_between(facts.ends);
-        FlowFacts { lossy, ..facts }
+        facts
     }
 }
 

@@ -421,10 +421,11 @@ impl Around {
     }
 
     /// Round which flow the next messages and judgements happen; of no protocol yet.
-    fn scene(&self, flow: FlowFacts) -> Scene {
+    #[inline]
+    fn scene(&self, flow: &FlowFacts) -> Scene {
         Scene {
             protocol: None,
-            flow,
+            flow: *flow,
             roles: [None; 2],
             packet: (self.frame, self.offset),
             moment: self.moment,

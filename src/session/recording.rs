@@ -28,7 +28,7 @@ impl Session {
         around.moment = Moment::at(around.frame);
         let (frame, time) = (around.frame, around.now.max(Time(0)));
         let mark = Mark { frame, time, length: 0, side: Side::First };
-        tell(view, &around.scene(NOWHERE), rule, false, &mark, || notice.to_string());
+        tell(view, around.scene(&NOWHERE), rule, false, &mark, || notice.to_string());
     }
 
     pub(super) fn fragment_events<V: View>(&mut self, view: &mut V) {
@@ -56,9 +56,9 @@ impl Session {
                 side: Side::First,
             };
             let ends = [source, destination].map(|ip| (ip, 0).into());
-            let scene = self.around.scene(FlowFacts { ends, ..NOWHERE });
+            let scene = self.around.scene(&FlowFacts { ends, ..NOWHERE });
             let scene = Scene { tunnels: event.ip.tunnels, ..scene };
-            tell(view, &scene, rule, false, &mark, || told(&event));
+            tell(view, scene, rule, false, &mark, || told(&event));
         }
     }
 }
@@ -74,7 +74,7 @@ impl Around {
         detail: impl FnOnce() -> String,
     ) {
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        tell(view, &self.scene(NOWHERE), rule, ok, &mark, detail);
+        tell(view, self.scene(&NOWHERE), rule, ok, &mark, detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
@@ -96,7 +96,7 @@ impl Around {
 /// Tells what the recording itself shows: nothing that it lost elsewhere leaves that open.
 pub(super) fn tell<V: View>(
     view: &mut V,
-    scene: &Scene,
+    scene: Scene,
     rule: &'static Rule,
     ok: bool,
     mark: &Mark,

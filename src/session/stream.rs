@@ -294,7 +294,7 @@ impl<V: View> Reader for Reading<'_, V> {
         let mark =
             Mark { frame: event.frame, time: self.around.now, length: 0, side: side(event.way) };
         let scene = self.scene(id);
-        let told = tell(self.view, &scene, rule, false, &mark, || detail);
+        let told = tell(self.view, scene, rule, false, &mark, || detail);
         self.flow.count_told(told);
     }
 }
@@ -358,7 +358,7 @@ impl<V: View> Reading<'_, V> {
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
         let (books, settings, budget) =
             (&mut *self.books, &self.around.options.settings, &mut *self.unfinished);
-        let length = match talk.frame(books, facts, settings, budget, side, &unread) {
+        let length = match talk.frame(books, &facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => {
                 self.speech.cut[side.index()] = false;
@@ -398,7 +398,7 @@ impl<V: View> Reading<'_, V> {
             cx.view.judged(&NET007, true, Span::new(0, length), String::new);
             cx.view.evidence(cx.evidence(lost));
             let settings = &cx.options.settings;
-            talk.message(books, cx.facts, settings, cx.unfinished, &payload, cx.view);
+            talk.message(books, &cx.facts, settings, cx.unfinished, &payload, cx.view);
         });
         self.pieces = pieces;
     }
@@ -413,7 +413,7 @@ impl<V: View> Reading<'_, V> {
         self.talk(false, other_has_hole, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
-            talk.closed(books, cx.facts, settings, cx.unfinished, how, &payload, cx.view);
+            talk.closed(books, &cx.facts, settings, cx.unfinished, how, &payload, cx.view);
         });
     }
 
@@ -423,7 +423,7 @@ impl<V: View> Reading<'_, V> {
         self.talk(false, false, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
-            talk.elapse(books, cx.facts, settings, cx.unfinished, now, true, cx.view);
+            talk.elapse(books, &cx.facts, settings, cx.unfinished, now, true, cx.view);
         });
         if let Some(talk) = self.speech.talk.take() {
             let protocol = talk.id().info().id;
@@ -462,11 +462,11 @@ impl<V: View> Reading<'_, V> {
         work: impl FnOnce(&mut Talk, &mut Books, Working<'_, V>),
     ) {
         let Some(mut talk) = self.speech.talk.take() else { return };
-        self.view.scene(&self.scene(talk.id()));
-        let facts = self.flow.facts();
-        let lossy = self.lossy || facts.lossy || other_has_hole;
+        self.view.scene(self.scene(talk.id()));
+        let mut facts = self.flow.facts();
+        facts.lossy |= self.lossy || other_has_hole;
         let working = Working {
-            facts: FlowFacts { lossy, ..facts },
+            facts,
             options: &self.around.options,
             unfinished: self.unfinished,
             view: self.view,
@@ -479,7 +479,7 @@ impl<V: View> Reading<'_, V> {
 
     fn scene(&self, id: Id) -> Scene {
         let (roles, tunnels) = (self.flow.roles, self.tunnels);
-        Scene { protocol: Some(id), roles, tunnels, ..self.around.scene(self.flow.facts()) }
+        Scene { protocol: Some(id), roles, tunnels, ..self.around.scene(&self.flow.facts()) }
     }
 
     fn settle(&mut self) {

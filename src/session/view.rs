@@ -40,7 +40,7 @@ pub struct Told {
 /// Receives messages and judgements, and is told which flow they belong to.
 pub trait View: Sink {
     /// What follows belongs to this flow.
-    fn scene(&mut self, scene: &Scene);
+    fn scene(&mut self, scene: Scene);
     /// Nothing more follows for now; says how much was told since `scene`.
     fn settle(&mut self) -> Told;
     /// A flow has ended.

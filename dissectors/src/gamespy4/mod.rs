@@ -399,7 +399,7 @@ fn give_up<S: Sink>(
 
 /// Each packet of an answer that never became whole is a message of its own.
 fn fragments<S: Sink>(cx: &mut Context<'_, GameSpy4>, mut open: Unfinished, sink: &mut S) {
-    let FlowFacts { ends, number, transport, .. } = cx.flow;
+    let &FlowFacts { ends, number, transport, .. } = cx.flow;
     for part in open.packets.parts() {
         let pieces = open.packets.pieces_of(part);
         let payload = Payload {

@@ -218,7 +218,7 @@ impl Stage {
         let mut cx = Context {
             talk: &mut self.talk,
             book: &mut (),
-            flow,
+            flow: &flow,
             settings: &self.settings,
             budget: &mut self.budget,
         };
@@ -257,7 +257,7 @@ impl Stage {
         let mut cx = Context {
             talk: &mut self.talk,
             book: &mut (),
-            flow,
+            flow: &flow,
             settings: &self.settings,
             budget: &mut self.budget,
         };

@@ -222,7 +222,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let mut cx = Context {
             talk,
             book: &mut self.book,
-            flow: facts,
+            flow: &facts,
             settings: &self.settings,
             budget: &mut self.budget,
         };
@@ -304,7 +304,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut self.book,
-            flow: facts,
+            flow: &facts,
             settings: &self.settings,
             budget: &mut self.budget,
         };
@@ -396,7 +396,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut self.book,
-            flow: flow.facts,
+            flow: &flow.facts,
             settings: &self.settings,
             budget: &mut self.budget,
         };
@@ -418,7 +418,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             let mut cx = Context {
                 talk: &mut flow.talk,
                 book: &mut self.book,
-                flow: flow.facts,
+                flow: &flow.facts,
                 settings: &self.settings,
                 budget: &mut self.budget,
             };

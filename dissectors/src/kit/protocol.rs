@@ -427,7 +427,7 @@ pub struct Context<'c, P: Protocol> {
     /// What spans the flows between two hosts.
     pub book: &'c mut P::Book,
     /// The flow.
-    pub flow: FlowFacts,
+    pub flow: &'c FlowFacts,
     /// The user's settings.
     pub settings: &'c Settings,
     /// Memory for unfinished answers.

@@ -134,7 +134,7 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut book,
-            flow: facts,
+            flow: &facts,
             settings: &settings,
             budget: &mut budget,
         };
@@ -148,7 +148,7 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut book,
-            flow: flow_facts,
+            flow: &flow_facts,
             settings: &settings,
             budget: &mut budget,
         };
@@ -267,7 +267,7 @@ pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
     let mut cx = Context {
         talk: &mut talk,
         book: &mut book,
-        flow,
+        flow: &flow,
         settings: &settings,
         budget: &mut budget,
     };

@@ -252,7 +252,7 @@ impl<S: Sink> Lab<S> {
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut self.book,
-            flow: flow.facts,
+            flow: &flow.facts,
             settings: &self.settings,
             budget: &mut self.budget,
         };
@@ -268,7 +268,7 @@ impl<S: Sink> Lab<S> {
                 let mut cx = Context {
                     talk: &mut flow.talk,
                     book: &mut self.book,
-                    flow: flow.facts,
+                    flow: &flow.facts,
                     settings: &self.settings,
                     budget: &mut self.budget,
                 };
@@ -284,7 +284,7 @@ impl<S: Sink> Lab<S> {
             let mut cx = Context {
                 talk: &mut flow.talk,
                 book: &mut self.book,
-                flow: flow.facts,
+                flow: &flow.facts,
                 settings: &self.settings,
                 budget: &mut self.budget,
             };
