@@ -1,48 +1,120 @@
-//! Who talks to whom in an ordinary packet, told without decoding it.
-//!
-//! Sessions that share a capture look at every packet, and decode those of their share.
+//! Ordinary packets, told and decoded at a glance: UDP and TCP over IPv4 without options and Ethernet
+//! without tags, which nearly all packets are. What a glance tells is what
+//! [`decode`](super::decode()) comes to, in a quarter of the time.
 
 use std::net::Ipv4Addr;
 
 use super::link::LinkType;
+use super::packet::{Datagram, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels};
 use super::tunnel;
 
 const UDP: u8 = 17;
 const TCP: u8 = 6;
 
-/// The source and the destination of a UDP datagram or a TCP segment, over IPv4 without options and
-/// Ethernet without tags. `None` wherever [`decode`](super::decode()) might come to anything else
-/// than that datagram or segment, between other hosts.
+const ETHERNET: usize = 14;
+/// Where the transport's header begins.
+const TRANSPORT: usize = ETHERNET + 20;
+/// Where a datagram's payload begins: of the headers together, the smallest.
+const HEADERS: usize = TRANSPORT + 8;
+
+/// An ordinary packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance<'a> {
+    head: &'a [u8; HEADERS],
+    /// Up to the end of the IP packet.
+    data: &'a [u8],
+    /// Where the payload begins.
+    payload: usize,
+}
+
+/// A packet that is an ordinary one. `None` wherever [`decode`](super::decode()) might come to
+/// anything else than a whole UDP datagram or TCP segment.
 #[inline]
-pub fn hosts(link: LinkType, data: &[u8]) -> Option<[Ipv4Addr; 2]> {
-    /// Ethernet's header and IPv4's, and the smallest of UDP's.
-    const HEADERS: usize = 14 + 20 + 8;
+pub fn glance(link: LinkType, data: &[u8]) -> Option<Glance<'_>> {
     let head: &[u8; HEADERS] = data.first_chunk()?;
     let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
     let total = usize::from(word(16));
     let is_ordinary = link == LinkType::ETHERNET
         && word(12) == 0x0800
         && head[14] == 0x45
-        && total >= HEADERS - 14
-        && data.len() >= 14 + total
+        && total >= HEADERS - ETHERNET
         // Neither an offset nor more fragments.
         && word(20) & 0x3FFF == 0;
     if !is_ordinary {
         return None;
     }
-    let carried = total - 20;
-    match head[23] {
-        UDP if usize::from(word(38)) == carried && !tunnel::is_port(word(36)) => {}
+    let (data, carried) = (data.get(..ETHERNET + total)?, total - 20);
+    let payload = match head[23] {
+        UDP if usize::from(word(38)) == carried && !tunnel::is_port(word(36)) => HEADERS,
         TCP => {
             let length = usize::from(data.get(46)? >> 4) * 4;
             if length < 20 || length > carried {
                 return None;
             }
+            TRANSPORT + length
         }
         _ => return None,
+    };
+    Some(Glance { head, data, payload })
+}
+
+impl<'a> Glance<'a> {
+    /// The source and the destination.
+    #[inline]
+    pub fn hosts(&self) -> [Ipv4Addr; 2] {
+        [26, 30].map(|at| Ipv4Addr::from(self.double(at)))
     }
-    let address = |at: usize| Ipv4Addr::new(head[at], head[at + 1], head[at + 2], head[at + 3]);
-    Some([address(26), address(30)])
+
+    /// The datagram or the segment.
+    #[inline]
+    pub fn outcome(&self) -> Outcome<'a> {
+        let [source, destination] = self.hosts().map(Into::into);
+        let (hop_limit, vlan, tunnels) = (self.head[22], None, Tunnels::default());
+        let ip = Ip { source, destination, hop_limit, vlan, tunnels };
+        let [source_port, destination_port] = [34, 36].map(|at| self.word(at));
+        let bytes = self.data.get(self.payload..).unwrap_or_default();
+        let (offset, announced) = (self.payload as u32, bytes.len() as u32);
+        let payload = Payload { bytes, offset, announced, snapped: false };
+        let headers = Headers {
+            ipv4: self.data.get(ETHERNET..TRANSPORT).unwrap_or_default(),
+            transport: self.data.get(TRANSPORT..).unwrap_or_default(),
+        };
+        if self.head[23] == UDP {
+            let note = None;
+            return Outcome::Udp(Datagram {
+                ip,
+                source_port,
+                destination_port,
+                payload,
+                note,
+                headers,
+            });
+        }
+        let tcp: &[u8; 20] = headers.transport.first_chunk().unwrap_or(&[0; 20]);
+        Outcome::Tcp(Segment {
+            ip,
+            source_port,
+            destination_port,
+            sequence: self.double(38),
+            acknowledgment: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
+            flags: TcpFlags(tcp[13]),
+            window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            payload,
+            note: None,
+            headers,
+        })
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> u16 {
+        u16::from_be_bytes([self.head[at], self.head[at + 1]])
+    }
+
+    #[inline]
+    fn double(&self, at: usize) -> u32 {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|i| self.head[at + i]);
+        u32::from_be_bytes([a, b, c, d])
+    }
 }
 
 #[cfg(test)]
@@ -57,13 +129,17 @@ mod tests {
 
     /// What is told at a glance is what decoding comes to.
     fn agrees(packet: &[u8]) -> bool {
-        let Some(hosts) = hosts(LinkType::ETHERNET, packet) else { return false };
-        let ip = match decode(LinkType::ETHERNET, packet, packet.len() as u32) {
-            Outcome::Udp(datagram) => datagram.ip,
-            Outcome::Tcp(segment) => segment.ip,
-            other => panic!("told at a glance, but decoded as {other:?}"),
-        };
-        assert_eq!([ip.source, ip.destination], hosts.map(IpAddr::V4));
+        let Some(glance) = glance(LinkType::ETHERNET, packet) else { return false };
+        for cut in [0, 1] {
+            let decoded = decode(LinkType::ETHERNET, packet, packet.len() as u32 + cut);
+            assert_eq!(glance.outcome(), decoded);
+            let ip = match decoded {
+                Outcome::Udp(datagram) => datagram.ip,
+                Outcome::Tcp(segment) => segment.ip,
+                other => panic!("told at a glance, but decoded as {other:?}"),
+            };
+            assert_eq!([ip.source, ip.destination], glance.hosts().map(IpAddr::V4));
+        }
         true
     }
 
@@ -93,12 +169,13 @@ mod tests {
             ethernet(0x0800, &ipv4(17, &udp(9, 4789, &inner))),
             ethernet(0x0800, &ipv4(4, &inner)),
         ] {
-            assert_eq!(hosts(LinkType::ETHERNET, &packet), None);
+            assert!(glance(LinkType::ETHERNET, &packet).is_none());
         }
         let [datagram, _] = ordinary();
-        assert_eq!(hosts(LinkType::RAW, &datagram), None);
+        assert!(glance(LinkType::RAW, &datagram).is_none());
         for length in 0..datagram.len() {
-            assert_eq!(hosts(LinkType::ETHERNET, &datagram[..length]), None, "cut at {length}");
+            let cut = &datagram[..length];
+            assert!(glance(LinkType::ETHERNET, cut).is_none(), "cut at {length}");
         }
     }
 

@@ -16,7 +16,7 @@
 //! ```
 
 pub mod checksum;
-pub mod glance;
+mod glance;
 pub mod ip_defrag;
 pub mod limits;
 pub mod link;
@@ -32,6 +32,7 @@ mod tunnel;
 mod test_packets;
 
 pub use decode::{decode, decode_ip_payload};
+pub use glance::{Glance, glance};
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use link::LinkType;
 pub use packet::{

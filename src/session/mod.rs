@@ -30,10 +30,11 @@ use crate::flows::Identifier;
 use crate::flows::table::Slot;
 use crate::net::ip_defrag::{Event, EventKind};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
+use crate::net::tcp;
 use crate::net::{
-    Defragmenter, FrameRef, Malformed, Outcome, Tunnels, Whole, decode, decode_ip_payload,
+    Defragmenter, FrameRef, Glance, Malformed, Outcome, Tunnels, Whole, decode, decode_ip_payload,
+    glance,
 };
-use crate::net::{glance, tcp};
 
 use lane::Lane;
 pub use moment::{Moment, Numbers};
@@ -216,21 +217,23 @@ impl Session {
         around.moment = Moment::before(around.frame);
         self.elapse(view);
         self.around.moment = Moment::at(self.around.frame);
-        if self.is_of_others(packet) {
+        let glance = glance(packet.link, packet.data);
+        if glance.is_some_and(|glance| self.is_of_others(&glance)) {
             return;
         }
-        let outcome = decode(packet.link, packet.data, packet.original_length);
+        let outcome = match glance {
+            Some(glance) => glance.outcome(),
+            None => decode(packet.link, packet.data, packet.original_length),
+        };
         let time = Time(packet.time);
         self.outcome(outcome, time, Recorded::Here, 0, view);
     }
 
-    /// Whether a glance tells that a packet is of another session's share.
+    /// Whether a packet is of another session's share.
     #[inline]
-    fn is_of_others(&self, packet: &Packet<'_>) -> bool {
-        self.lanes.len() < self.all
-            && glance::hosts(packet.link, packet.data).is_some_and(|[source, destination]| {
-                self.place_of(source.into(), destination.into()).is_none()
-            })
+    fn is_of_others(&self, glance: &Glance<'_>) -> bool {
+        let [source, destination] = glance.hosts();
+        self.lanes.len() < self.all && self.place_of(source.into(), destination.into()).is_none()
     }
 
     /// The place of two hosts' lane in this session's share; `None` if it is of another's.
