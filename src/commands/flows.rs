@@ -172,7 +172,7 @@ impl View for Counting {
         std::mem::take(&mut self.told)
     }
 
-    fn flow_ended(&mut self, row: &FlowRow) {
-        self.rows.push((self.moment, row.clone()));
+    fn flow_ended(&mut self, row: impl FnOnce() -> FlowRow) {
+        self.rows.push((self.moment, row()));
     }
 }

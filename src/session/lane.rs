@@ -309,7 +309,7 @@ impl Lane {
         if let Some(flow) = self.table.remove(slot)
             && flow.number > 0
         {
-            view.flow_ended(&flow.row(around.digits));
+            view.flow_ended(|| flow.row(around.digits));
         }
     }
 }

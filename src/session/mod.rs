@@ -18,7 +18,9 @@ mod recording;
 mod stream;
 mod view;
 
-use std::iter::Peekable;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::net::IpAddr;
 use std::vec::IntoIter;
 
@@ -131,7 +133,11 @@ pub struct Totals {
 
 /// The flows that are open when a capture is over: of each lane, in the order of their numbers,
 /// those without one behind.
-pub struct Open(Vec<Peekable<IntoIter<(u32, Slot)>>>);
+pub struct Open {
+    lanes: Vec<IntoIter<(u32, Slot)>>,
+    /// The next of each lane: number less one, place of the lane, slot.
+    heads: BinaryHeap<Reverse<(u32, usize, Slot)>>,
+}
 
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
@@ -269,17 +275,21 @@ impl Session {
         self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
         self.lanes.iter_mut().for_each(|lane| lane.table.give_up_index());
-        Open(self.lanes.iter().map(in_order).collect())
+        let mut lanes: Vec<_> = self.lanes.iter().map(in_order).collect();
+        let firsts = lanes.iter_mut().enumerate().filter_map(|(at, lane)| head(at, lane.next()));
+        Open { heads: firsts.collect(), lanes }
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
     pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
-        let heads = open.0.iter_mut().zip(0..).filter_map(|(lane, at)| Some((*lane.peek()?, at)));
-        let next = heads.min_by_key(|&((number, _), at)| (number.wrapping_sub(1), at));
-        if let Some(((number, slot), at)) = next {
-            open.0.get_mut(at).and_then(Iterator::next);
+        if let Some(mut next) = open.heads.peek_mut() {
+            let Reverse((number, at, slot)) = *next;
+            match head(at, open.lanes.get_mut(at).and_then(Iterator::next)) {
+                Some(head) => *next = head,
+                None => drop(PeekMut::pop(next)),
+            }
             if let Some(lane) = self.lanes.get_mut(at) {
-                self.around.moment = Moment::end_of(number, self.first + at);
+                self.around.moment = Moment::end_of(number.wrapping_add(1), self.first + at);
                 lane.end_flow(&mut self.around, slot, view);
             }
             return true;
@@ -403,7 +413,11 @@ impl Session {
     }
 
     /// Tells what the packet's headers show, where no message of it has told it.
+    #[inline]
     fn headers<V: View>(&mut self, time: Time, view: &mut V) {
+        if self.around.headers.is_empty() {
+            return;
+        }
         for (rule, ok, detail) in std::mem::take(&mut self.around.headers) {
             self.around.about_packet(rule, ok, time, view, || detail);
         }
@@ -438,12 +452,16 @@ impl Around {
     }
 }
 
-fn in_order(lane: &Lane) -> Peekable<IntoIter<(u32, Slot)>> {
+fn head(lane: usize, flow: Option<(u32, Slot)>) -> Option<Reverse<(u32, usize, Slot)>> {
+    flow.map(|(number, slot)| Reverse((number.wrapping_sub(1), lane, slot)))
+}
+
+fn in_order(lane: &Lane) -> IntoIter<(u32, Slot)> {
     let mut flows = Vec::with_capacity(lane.table.len());
     flows.extend(lane.table.iter().map(|(slot, flow)| (flow.number, slot)));
     // Mostly they are in order: a stable sort sees that.
     flows.sort_by_key(|&(number, slot)| (number.wrapping_sub(1), slot));
-    flows.into_iter().peekable()
+    flows.into_iter()
 }
 
 /// Stands for the flow of what belongs to none.

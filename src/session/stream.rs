@@ -12,7 +12,7 @@ use super::recording::tell;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
-use crate::flows::{Flow, State};
+use crate::flows::{Flow, FlowRow, State};
 use crate::net::tcp::{
     Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
@@ -427,10 +427,8 @@ impl<V: View> Reading<'_, V> {
         });
         if let Some(talk) = self.speech.talk.take() {
             let protocol = talk.id().info().id;
-            self.view.flow_ended(&crate::flows::FlowRow {
-                protocol,
-                ..self.flow.row(self.around.digits)
-            });
+            let row = || FlowRow { protocol, ..self.flow.row(self.around.digits) };
+            self.view.flow_ended(row);
         }
         self.speech = Speech::default();
         self.flow.begin_again(now);

@@ -43,6 +43,7 @@ pub trait View: Sink {
     fn scene(&mut self, scene: Scene);
     /// Nothing more follows for now; says how much was told since `scene`.
     fn settle(&mut self) -> Told;
-    /// A flow has ended.
-    fn flow_ended(&mut self, _: &FlowRow) {}
+    /// A flow has ended; who wants its row asks for it.
+    #[inline]
+    fn flow_ended(&mut self, _: impl FnOnce() -> FlowRow) {}
 }
