@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Notice;
-use super::mapping::{self, Mapping};
+use super::mapping::{self, Mapping, WINDOW};
 
 /// How much is read from a stream at a time.
 const CHUNK: usize = 64 << 10;
@@ -25,7 +25,12 @@ pub(super) struct Input {
 }
 
 enum Kind {
-    Mapped { mapping: Arc<Mapping>, at: usize },
+    Mapped {
+        mapping: Arc<Mapping>,
+        at: usize,
+        /// Windows of the mapping that lie before.
+        passed: usize,
+    },
     Stream(Stream),
 }
 
@@ -40,7 +45,8 @@ struct Stream {
 
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
-        Input { kind: Kind::Mapped { mapping: Arc::new(mapping), at: 0 }, position: 0 }
+        let kind = Kind::Mapped { mapping: Arc::new(mapping), at: 0, passed: 0 };
+        Input { kind, position: 0 }
     }
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
@@ -51,8 +57,9 @@ impl Input {
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
     pub(super) fn fork(&self) -> Option<Input> {
-        let Kind::Mapped { mapping, at } = &self.kind else { return None };
-        let kind = Kind::Mapped { mapping: Arc::clone(mapping), at: *at };
+        let Kind::Mapped { mapping, at, passed } = &self.kind else { return None };
+        mapping.share();
+        let kind = Kind::Mapped { mapping: Arc::clone(mapping), at: *at, passed: *passed };
         Some(Input { kind, position: self.position })
     }
 
@@ -60,7 +67,7 @@ impl Input {
     #[inline]
     pub(super) fn fill(&mut self, count: usize) -> usize {
         match &mut self.kind {
-            Kind::Mapped { mapping, at } => mapping.bytes().len() - *at,
+            Kind::Mapped { mapping, at, .. } => mapping.bytes().len() - *at,
             Kind::Stream(stream) => {
                 if stream.end - stream.start < count {
                     stream.fill(count);
@@ -74,7 +81,7 @@ impl Input {
     #[inline]
     pub(super) fn unread(&self) -> &[u8] {
         match &self.kind {
-            Kind::Mapped { mapping, at } => mapping.bytes().get(*at..).unwrap_or_default(),
+            Kind::Mapped { mapping, at, .. } => mapping.bytes().get(*at..).unwrap_or_default(),
             Kind::Stream(stream) => stream.buffer.get(stream.start..stream.end).unwrap_or_default(),
         }
     }
@@ -85,12 +92,16 @@ impl Input {
     pub(super) fn step(&mut self, count: u64, wanted: usize) -> Option<&[u8]> {
         let count = usize::try_from(count).ok()?;
         match &mut self.kind {
-            Kind::Mapped { mapping, at } => {
+            Kind::Mapped { mapping, at, passed } => {
                 let unread = mapping.bytes().get(*at..)?.get(count..)?;
                 if unread.len() < wanted {
                     return None;
                 }
                 *at += count;
+                while *passed < *at / WINDOW {
+                    mapping.pass(*passed);
+                    *passed += 1;
+                }
                 self.position += count as u64;
                 Some(unread)
             }
@@ -111,7 +122,7 @@ impl Input {
     #[inline]
     pub(super) fn consume(&mut self, count: u64) -> bool {
         let consumed = match &mut self.kind {
-            Kind::Mapped { mapping, at } => {
+            Kind::Mapped { mapping, at, .. } => {
                 let consumed = count.min((mapping.bytes().len() - *at) as u64);
                 *at += consumed as usize;
                 consumed
@@ -126,7 +137,7 @@ impl Input {
     /// and for what lies further ahead.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
-        if let Kind::Mapped { mapping, at } = &self.kind
+        if let Kind::Mapped { mapping, at, .. } = &self.kind
             && let Some(ahead) = mapping.bytes().get(*at..)
         {
             for place in [record, record + LINE, AHEAD] {

@@ -10,12 +10,15 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use memmap2::{Mmap, MmapOptions};
 
 /// Files that can be mapped and guarded at a time; further ones are read as streams.
 const GUARDED: usize = 64;
+
+/// Pages are given back in windows of this many bytes.
+pub(super) const WINDOW: usize = 4 << 20;
 
 /// A mapped range that the handler may mend.
 struct Guard {
@@ -39,6 +42,10 @@ pub(super) struct Mapping {
     map: Mmap,
     file: File,
     guard: &'static Guard,
+    /// How many read it at once, where it is more than one.
+    readers: AtomicU8,
+    /// How many of them have passed each window.
+    passed: Box<[AtomicU8]>,
 }
 
 impl Mapping {
@@ -62,13 +69,38 @@ impl Mapping {
         guard.mended.store(false, Ordering::Release);
         guard.start.store(start, Ordering::Release);
         guard.end.store(start.saturating_add(map.len()), Ordering::Release);
-        Ok(Mapping { map, file, guard })
+        let passed = (0..map.len().div_ceil(WINDOW)).map(|_| AtomicU8::new(0)).collect();
+        Ok(Mapping { map, file, guard, readers: AtomicU8::new(0), passed })
     }
 
     /// The file's bytes; zeros where it became shorter.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// One more reads it from here on, and whoever lent it does not.
+    pub(super) fn share(&self) {
+        self.readers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A reader has passed a window and will not come back. When all have, its pages are given back:
+    /// each thread does some of what would else be done at the end by one, and a large file does not
+    /// stay in the memory of the process.
+    #[cold]
+    pub(super) fn pass(&self, window: usize) {
+        let Some(passed) = self.passed.get(window) else { return };
+        let count = passed.fetch_add(1, Ordering::AcqRel).saturating_add(1);
+        if count != self.readers.load(Ordering::Relaxed).max(1) {
+            return;
+        }
+        #[cfg(unix)]
+        // SAFETY: the mapping is a file's, shared and never written to: pages that are read once more
+        // all the same come from the file again.
+        unsafe {
+            let dropped = memmap2::UncheckedAdvice::DontNeed;
+            self.map.unchecked_advise_range(dropped, window * WINDOW, WINDOW).ok();
+        }
     }
 
     /// Whether the file became shorter, and the handler put zeros in the place of its bytes.

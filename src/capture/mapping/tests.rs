@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use memmap2::Mmap;
 
-use super::Mapping;
+use super::{Mapping, WINDOW};
 
 /// Two pages.
 const SIZE: usize = 8 << 10;
@@ -113,4 +113,44 @@ fn a_signal_that_is_sent_kills_as_before() {
         // SAFETY: the process is there to die of it.
         unsafe { libc::raise(libc::SIGBUS) };
     }
+}
+
+/// Pages of the process that are there, of the mapping that holds this address.
+#[cfg(target_os = "linux")]
+fn resident(address: usize) -> usize {
+    let maps = fs::read_to_string("/proc/self/smaps").expect("the process's mappings");
+    let mut inside = false;
+    for line in maps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        if let Some((start, end)) = first.split_once('-') {
+            let number = |hex| usize::from_str_radix(hex, 16).expect("an address");
+            inside = (number(start)..number(end)).contains(&address);
+        } else if inside && first == "Rss:" {
+            return words.next().and_then(|kilobytes| kilobytes.parse().ok()).expect("a number");
+        }
+    }
+    panic!("the address is in no mapping");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_window_that_all_have_passed_is_given_back_and_can_be_read_again() {
+    let shrinking = Shrinking::new("passed");
+    let bytes: Vec<u8> = (0..2 * WINDOW as u32 / 4).flat_map(u32::to_le_bytes).collect();
+    fs::write(&shrinking.path, &bytes).expect("a larger file");
+    let mapping = Mapping::new(shrinking.handle()).expect("a mapping");
+    mapping.share();
+    mapping.share();
+    assert!(mapping.bytes() == bytes);
+    let address = mapping.bytes().as_ptr() as usize;
+    let all = resident(address);
+    assert!(all >= 2 * WINDOW / 1024, "{all} kB");
+    mapping.pass(0);
+    assert_eq!(resident(address), all, "one is still there");
+    mapping.pass(0);
+    assert_eq!(resident(address), all - WINDOW / 1024);
+    assert!(mapping.bytes() == bytes);
+    // Of what is not there nothing is given back.
+    mapping.pass(2);
 }
