@@ -29,6 +29,23 @@ const WINDOW: i64 = 1_000_000_000;
 /// Addresses that leave a server's challenge unused from which on they are no accident.
 const UNUSED: usize = 100;
 
+/// A listed server, in as little room as a list of thousands wants.
+pub type Listed = [u8; 8];
+
+/// A server as it is listed. Each of IPv4 is another; two of IPv6 are the same only by chance.
+pub fn listed(server: SocketAddr) -> Listed {
+    let port = u64::from(server.port());
+    let word = match server.ip() {
+        IpAddr::V4(address) => u64::from(u32::from(address)) << 16 | port,
+        IpAddr::V6(address) => {
+            let (bits, odd) = (u128::from(address), 0x9E37_79B9_7F4A_7C15_u64);
+            let mixed = ((bits >> 64) as u64).wrapping_mul(odd).rotate_left(32) ^ bits as u64;
+            (mixed ^ port).wrapping_mul(odd) | 1 << 63
+        }
+    };
+    word.to_ne_bytes()
+}
+
 /// A message, and what is known of its flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Witness {
@@ -74,7 +91,7 @@ pub struct Ledger {
     lists: Map<Host, List>,
     /// Servers in all lists.
     listed: usize,
-    handed_out: Set<(SocketAddr, u128)>,
+    handed_out: Set<(SocketAddr, [u8; 16])>,
     rulings: Vec<Ruling>,
     /// How often each rule was kept.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
@@ -115,7 +132,7 @@ struct Flood {
 
 /// What a client was listed, and whether it asked any of it.
 struct List {
-    servers: Set<Socket>,
+    servers: Set<u64>,
     witness: Witness,
     queried: bool,
 }
@@ -143,8 +160,8 @@ impl Ledger {
         }
     }
 
-    /// Takes a fact that a message of this flow shows.
-    pub fn fact(&mut self, fact: Fact, witness: &Witness) {
+    /// Takes a fact that a message of this flow shows; the servers of [`Fact::Listed`] with it.
+    pub fn fact(&mut self, fact: Fact, servers: &[Listed], witness: &Witness) {
         let seen = &witness.seen;
         match fact {
             Fact::Challenged(challenge) => self.challenge(challenge, *witness),
@@ -172,19 +189,10 @@ impl Ledger {
                     }
                 }
             }
-            Fact::Listed(server) => {
-                if self.has_room(self.listed) {
-                    let first =
-                        || List { servers: Set::default(), witness: *witness, queried: false };
-                    let list = self.lists.entry(Host(seen.to.ip())).or_insert_with(first);
-                    if !list.queried && list.servers.len() < LISTED {
-                        self.listed += usize::from(list.servers.insert(Socket(server)));
-                    }
-                }
-            }
+            Fact::Listed => self.list(servers, *witness),
             Fact::Queried => {
                 if let Some(list) = self.lists.get_mut(&Host(seen.from.ip()))
-                    && list.servers.contains(&Socket(seen.to))
+                    && list.servers.contains(&u64::from_ne_bytes(listed(seen.to)))
                 {
                     // What else was listed does not matter any more.
                     self.listed -= list.servers.len();
@@ -273,7 +281,30 @@ impl Ledger {
         }
     }
 
-    fn handed_out(&mut self, challenge: u128, witness: Witness) {
+    fn list(&mut self, servers: &[Listed], witness: Witness) {
+        if servers.is_empty() || !self.has_room(self.listed) {
+            return;
+        }
+        let first = || List { servers: Set::default(), witness, queried: false };
+        let list = self.lists.entry(Host(witness.seen.to.ip())).or_insert_with(first);
+        if list.queried {
+            return;
+        }
+        let room = (self.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
+        list.servers.reserve(servers.len().min(room));
+        for server in servers {
+            if self.listed >= self.most {
+                self.full = true;
+                return;
+            }
+            if list.servers.len() >= LISTED {
+                return;
+            }
+            self.listed += usize::from(list.servers.insert(u64::from_ne_bytes(*server)));
+        }
+    }
+
+    fn handed_out(&mut self, challenge: [u8; 16], witness: Witness) {
         if !self.has_room(self.handed_out.len()) {
             return;
         }
@@ -355,7 +386,7 @@ mod tests {
     fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
         let mut ledger = Ledger::new(1000);
         for (frame, (fact, from, to)) in (1..).zip(facts) {
-            ledger.fact(*fact, &seen(frame, from, to));
+            ledger.fact(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
         }
         let review = ledger.review();
         let broken = review.rulings.iter();
@@ -367,6 +398,45 @@ mod tests {
     const S: &str = "10.0.0.2:27015";
     const C: &str = "10.0.0.1:50000";
     const D: &str = "10.0.1.1:50000";
+    /// The one server of each list.
+    const LISTED_SERVER: &str = "10.0.0.2:7778";
+
+    #[test]
+    fn a_list_is_taken_as_far_as_there_is_room() {
+        let servers = |from: u16| (from..from + 4).map(|port| listed(([10, 0, 0, 2], port).into()));
+        let lists = |most, queried: &str| {
+            let mut ledger = Ledger::new(most);
+            for from in [1, 3, 5] {
+                ledger.fact(Fact::Listed, &Vec::from_iter(servers(from)), &seen(1, S, C));
+            }
+            ledger.fact(Fact::Queried, &[], &seen(2, C, queried));
+            let review = ledger.review();
+            (review.kept.len(), review.rulings.first().map(|ruling| ruling.evidence.lossy))
+        };
+        assert_eq!(lists(9, "10.0.0.2:8"), (1, None));
+        assert_eq!(lists(8, "10.0.0.2:8"), (1, None));
+        assert_eq!(lists(7, "10.0.0.2:7"), (1, None));
+        assert_eq!(lists(7, "10.0.0.2:8"), (0, Some(true)));
+        assert_eq!(lists(8, "10.0.0.2:9"), (0, Some(false)));
+        assert_eq!(lists(0, "10.0.0.2:1"), (0, None));
+    }
+
+    #[test]
+    fn listed_servers_are_told_apart() {
+        let servers = [
+            "10.0.0.2:1",
+            "10.0.0.2:2",
+            "10.0.0.3:1",
+            "[::]:1",
+            "[::]:2",
+            "[::1]:1",
+            "[1::]:1",
+            "[1::1]:1",
+            "[::a00:2]:1",
+        ];
+        let servers = servers.map(|server| listed(server.parse().unwrap()));
+        assert_eq!(Set::from_iter(servers).len(), servers.len());
+    }
 
     #[test]
     fn a_challenge_given_to_another_address_is_shared() {
@@ -385,7 +455,7 @@ mod tests {
         assert_eq!(review(&[answers[0]; 30]), [("SEC005".to_owned(), false, 30)]);
         let mut ledger = Ledger::new(1000);
         for frame in 0..200 {
-            ledger.fact(Fact::Unasked, &seen(frame * 100, S, C));
+            ledger.fact(Fact::Unasked, &[], &seen(frame * 100, S, C));
         }
         assert!(ledger.review().rulings.is_empty());
     }
@@ -396,8 +466,8 @@ mod tests {
             let mut ledger = Ledger::new(1000);
             for n in 0..200 {
                 let client = format!("10.9.0.{}:{}", n % addresses, 40_000 + n);
-                ledger.fact(Fact::Challenged(n), &seen(u64::from(n) + 1, S, &client));
-                ledger.fact(Fact::Unused, &seen(0, S, &client));
+                ledger.fact(Fact::Challenged(n), &[], &seen(u64::from(n) + 1, S, &client));
+                ledger.fact(Fact::Unused, &[], &seen(0, S, &client));
             }
             ledger.review().rulings.len()
         };
@@ -419,20 +489,20 @@ mod tests {
     #[test]
     fn a_challenge_comes_once_whoever_gets_it() {
         let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
-        let facts =
-            [(Fact::HandedOut(7), m, C), (Fact::HandedOut(7), n, C), (Fact::HandedOut(7), m, D)];
+        let fact = Fact::HandedOut([7; 16]);
+        let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
         let rulings = [(false, 3), (true, 2)];
         assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
     }
 
     #[test]
     fn lists_and_masters_are_told_at_their_first_message() {
-        let server = "10.0.0.2:7778";
         let m = "10.0.0.9:28900";
-        let listed = Fact::Listed(server.parse().unwrap());
-        let queried = [(listed, m, C), (Fact::Queried, C, server)];
+        let queried = [(Fact::Listed, m, C), (Fact::Queried, C, LISTED_SERVER)];
         assert_eq!(review(&queried), [("GS1032".to_owned(), true, 1)]);
         assert_eq!(review(&queried[..1]), [("GS1032".to_owned(), false, 1)]);
+        let other = [queried[0], (Fact::Queried, C, S)];
+        assert_eq!(review(&other), [("GS1032".to_owned(), false, 1)]);
         let joins = [(Fact::Joined, S, m), (Fact::Joined, S, "10.0.1.9:27010")];
         assert_eq!(review(&joins), [("VM046".to_owned(), true, 1)]);
         assert_eq!(review(&joins[..1]), [("VM046".to_owned(), false, 1)]);

@@ -341,6 +341,9 @@ impl Sink for Witness {
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
     }
+    fn listed(&mut self, server: SocketAddr) {
+        self.said.push(server.to_string());
+    }
     fn fact(&mut self, fact: Fact, seen: Seen) {
         assert!(seen.mark.frame <= self.frame);
         self.said.push(format!("{fact:?} {seen:?}"));

@@ -11,6 +11,8 @@ mod outcome;
 mod parts;
 mod selection;
 
+use std::net::SocketAddr;
+
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
@@ -55,7 +57,7 @@ impl Checker {
     pub fn new(selection: Selection, facts: usize) -> Checker {
         Checker {
             judge: Judge::new(selection.severities.clone()),
-            across: Across::Judged(Box::new(Ledger::new(facts))),
+            across: Across::new(Some(Ledger::new(facts))),
             baselined: selection.baseline.clone().map(Baselined::new),
             selection,
             scene: None,
@@ -243,11 +245,14 @@ impl Sink for Checker {
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
     }
+    #[inline]
+    fn listed(&mut self, server: SocketAddr) {
+        self.across.listed(server);
+    }
     fn fact(&mut self, fact: Fact, seen: Seen) {
         if let Some(scene) = &self.scene {
             let FlowFacts { number: flow, began, .. } = scene.flow;
-            let witness = Witness { seen, flow, began };
-            self.across.fact(scene.moment, FlowFact { fact, witness });
+            self.across.fact(scene.moment, fact, Witness { seen, flow, began });
         }
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {

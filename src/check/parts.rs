@@ -1,7 +1,9 @@
 //! Several checkers of one capture, each of a share of its flows, and what they come to together.
 
-use dissectors::kit::Fact;
-use dissectors::ledger::{Ledger, Review, Witness};
+use std::net::SocketAddr;
+
+use dissectors::kit::{Fact, Span};
+use dissectors::ledger::{Ledger, Listed, Review, Witness, listed};
 
 use super::{Checker, Found, KEPT};
 use crate::session::Moment;
@@ -13,57 +15,84 @@ pub struct FlowFact {
     pub fact: Fact,
     /// The message that shows it, and what is known of its flow.
     pub witness: Witness,
+    /// Where the servers of a list stand among those that wait with it, in bytes.
+    servers: Span,
 }
 
 /// What is known across flows: judged here, or waiting to be taken to where it is.
-pub(super) enum Across {
-    Judged(Box<Ledger>),
-    Waiting(Vec<(Moment, FlowFact)>),
+pub(super) struct Across {
+    ledger: Option<Box<Ledger>>,
+    waiting: Vec<(Moment, FlowFact)>,
+    /// The listed servers of what waits, and those that the next fact tells of.
+    servers: Vec<u8>,
+    /// Where these begin.
+    next: usize,
 }
 
 impl Across {
+    /// Judged, where there is a ledger.
+    pub(super) fn new(ledger: Option<Ledger>) -> Across {
+        let ledger = ledger.map(Box::new);
+        Across { ledger, waiting: Vec::new(), servers: Vec::new(), next: 0 }
+    }
+
     #[inline]
-    pub(super) fn fact(&mut self, moment: Moment, told: FlowFact) {
-        match self {
-            Across::Judged(ledger) => ledger.fact(told.fact, &told.witness),
-            Across::Waiting(facts) => facts.push((moment, told)),
+    pub(super) fn listed(&mut self, server: SocketAddr) {
+        self.servers.extend_from_slice(&listed(server));
+    }
+
+    #[inline]
+    pub(super) fn fact(&mut self, moment: Moment, fact: Fact, witness: Witness) {
+        let servers = match fact {
+            Fact::Listed => Span::new(self.next, self.servers.len()),
+            _ => Span::default(),
+        };
+        match &mut self.ledger {
+            Some(ledger) => {
+                ledger.fact(fact, lists(&self.servers, servers), &witness);
+                self.servers.clear();
+            }
+            None => self.waiting.push((moment, FlowFact { fact, witness, servers })),
         }
+        self.next = self.servers.len();
     }
 
     pub(super) fn review(&mut self) -> Option<Review> {
-        match std::mem::replace(self, Across::Waiting(Vec::new())) {
-            Across::Judged(ledger) => Some(ledger.review()),
-            Across::Waiting(_) => None,
-        }
+        Some(self.ledger.take()?.review())
     }
+}
+
+fn lists(servers: &[u8], at: Span) -> &[Listed] {
+    let servers = servers.get(at.start as usize..at.end as usize).unwrap_or_default();
+    servers.as_chunks().0
 }
 
 impl Checker {
     /// A checker of a share of the flows. Its facts are to be taken, in the order of the capture, to
     /// the checker that joins all parts in the end.
     pub fn part(&self) -> Checker {
-        Checker { across: Across::Waiting(Vec::new()), ..Checker::new(self.selection.clone(), 0) }
+        Checker { across: Across::new(None), ..Checker::new(self.selection.clone(), 0) }
     }
 
-    /// How many facts wait in a part.
+    /// How many bytes the facts take that wait in a part.
     pub fn waiting(&self) -> usize {
-        match &self.across {
-            Across::Judged(_) => 0,
-            Across::Waiting(facts) => facts.len(),
-        }
+        self.across.waiting.len() * size_of::<FlowFact>() + self.across.servers.len()
     }
 
-    /// Takes the facts that wait in a part, with the moments at which they were told, and gives it
-    /// an empty list for those that follow.
-    pub fn exchange_facts(&mut self, empty: &mut Vec<(Moment, FlowFact)>) {
-        if let Across::Waiting(facts) = &mut self.across {
-            std::mem::swap(facts, empty);
-        }
+    /// Takes the facts that wait in a part, with the moments at which they were told, and the
+    /// listed servers that they tell of. Gives it empty lists for those that follow.
+    pub fn exchange_facts(&mut self, facts: &mut Vec<(Moment, FlowFact)>, servers: &mut Vec<u8>) {
+        std::mem::swap(&mut self.across.waiting, facts);
+        std::mem::swap(&mut self.across.servers, servers);
+        self.across.next = 0;
     }
 
-    /// Judges a fact of a part, whose flow has its number in the whole capture.
-    pub fn hear(&mut self, moment: Moment, told: FlowFact) {
-        self.across.fact(moment, told);
+    /// Judges a fact of a part, whose flow has its number in the whole capture. `servers`: those
+    /// that were taken with it.
+    pub fn hear(&mut self, told: &FlowFact, witness: &Witness, servers: &[u8]) {
+        if let Some(ledger) = &mut self.across.ledger {
+            ledger.fact(told.fact, lists(servers, told.servers), witness);
+        }
     }
 
     /// Takes over what all parts counted and found; `number` says which number a part's flow has in

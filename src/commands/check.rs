@@ -218,16 +218,16 @@ impl Command for Checking<'_> {
     }
 
     fn told(part: &Checker) -> usize {
-        part.waiting() * size_of::<FlowFact>()
+        part.waiting()
     }
 
     fn cut(part: &mut Checker, slice: &mut Slice<FlowFact>) {
-        part.exchange_facts(&mut slice.entries);
+        part.exchange_facts(&mut slice.entries, &mut slice.text);
     }
 
-    fn take(&mut self, at: Moment, told: &FlowFact, _: &[u8], number: &dyn Fn(u32) -> u32) {
+    fn take(&mut self, _: Moment, told: &FlowFact, text: &[u8], number: &dyn Fn(u32) -> u32) {
         let witness = Witness { flow: number(told.witness.flow), ..told.witness };
-        self.checker.hear(at, FlowFact { witness, ..*told });
+        self.checker.hear(told, &witness, text);
     }
 
     fn join(&mut self, parts: Vec<Checker>, number: &dyn Fn(usize, u32) -> u32) {

@@ -11,9 +11,8 @@ pub(super) const CHALLENGE: usize = 128;
 pub(super) const DIGEST: usize = 32;
 
 /// Stands for bytes that are compared with others.
-pub(super) fn fingerprint(bytes: &[u8]) -> u128 {
-    let digest = Sha256::digest(bytes);
-    digest.first_chunk().map_or(0, |front| u128::from_be_bytes(*front))
+pub(super) fn fingerprint(bytes: &[u8]) -> [u8; 16] {
+    Sha256::digest(bytes).first_chunk().copied().unwrap_or_default()
 }
 
 /// Whether a digest proves the key.

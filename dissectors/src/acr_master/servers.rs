@@ -1,6 +1,6 @@
 //! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
 
-use crate::kit::{Field, Reader, Sink, Span, dotted};
+use crate::kit::{Field, Reader, Sink, Span, dotted, scan};
 
 use super::fields::*;
 use super::params::{address, decimal};
@@ -40,6 +40,13 @@ fn is_server(line: &Line<'_>) -> bool {
     line.text.starts_with(OPENING) || keyword(line) == SERVER_LINE
 }
 
+/// How long a server line is, with its end, if it begins as usual and is no longer than most.
+#[inline]
+fn server_length(bytes: &[u8]) -> Option<usize> {
+    let words = bytes.strip_prefix(OPENING)?.as_chunks().0.first_chunk::<3>()?;
+    Some(OPENING.len() + scan::find(b'\n', words)? + 1)
+}
+
 /// A server line as masters write it, single spaces between its words. Each word's end is told from
 /// the start of the line.
 struct Usual {
@@ -55,10 +62,12 @@ impl Usual {
     /// The line that `bytes` begin with. `None`: it may be written otherwise.
     #[inline]
     fn of(bytes: &[u8]) -> Option<Usual> {
-        let (_, length) = dotted::ipv4(bytes.strip_prefix(OPENING)?, b' ')?;
-        let port_at = OPENING.len() + length;
-        let (port, digits) = dotted::number(bytes.get(port_at..)?)?;
-        let port_end = port_at + digits;
+        if !bytes.starts_with(OPENING) {
+            return None;
+        }
+        let endpoint = dotted::endpoint(bytes.get(OPENING.len() - dotted::BEFORE..)?, b' ')?;
+        let address_end = OPENING.len() + endpoint.address_end;
+        let (port, port_end) = (endpoint.number, OPENING.len() + endpoint.end);
         let (weight, end) = match bytes.get(port_end..)? {
             [b'\n', ..] => (None, port_end),
             [b' ', weight @ ..] => {
@@ -68,7 +77,7 @@ impl Usual {
             _ => return None,
         };
         let is_sound = u64::from(port) <= MOST_PORT && bytes.get(end) == Some(&b'\n');
-        is_sound.then_some(Usual { address_end: port_at - 1, port, port_end, weight, end })
+        is_sound.then_some(Usual { address_end, port, port_end, weight, end })
     }
 
     /// The line's bytes with its end.
@@ -98,13 +107,19 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
     let (bytes, start) = (r.peek(), r.at());
     let (mut flags, mut version) = (false, false);
     let (mut first, mut last) = (None, start + bytes.len());
-    for line in lines(bytes, start) {
-        let at = line.at.start as usize;
-        if is_server(&line) {
+    let (mut rest, mut behind) = (bytes, start);
+    while !rest.is_empty() {
+        let at = behind;
+        let usual = server_length(rest);
+        let other = if usual.is_none() { lines(rest, at).next() } else { None };
+        let whole = usual.or(other.map(|line| line.whole)).unwrap_or(rest.len());
+        rest = rest.get(whole..).unwrap_or_default();
+        behind += whole;
+        let Some(line) = other.filter(|line| !is_server(line)) else {
             first = first.or(Some(at));
-            last = at + line.whole;
+            last = behind;
             continue;
-        }
+        };
         r.seek(at);
         match keyword(&line) {
             b"masterserver_flags" if !flags => {

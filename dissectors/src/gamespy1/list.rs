@@ -67,11 +67,13 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -
         while end - r.at() >= BLOCK {
             let block = r.endpoint(&f::BLOCK)?;
             rules::list_block(block, r.sink);
-            if let Some(seen) = seen {
+            if seen.is_some() {
                 let [a, b, c, d, high, low] = block.value;
-                let server = ([a, b, c, d], u16::from_be_bytes([high, low])).into();
-                r.sink.fact(Fact::Listed(server), seen);
+                r.sink.listed(([a, b, c, d], u16::from_be_bytes([high, low])).into());
             }
+        }
+        if let Some(seen) = seen {
+            r.sink.fact(Fact::Listed, seen);
         }
         r.close();
         let over = Span::new(r.at(), end);
@@ -117,16 +119,19 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
         r.open(&f::SERVERS);
         let mut pairs = Text::new(bytes, 0);
         loop {
-            usual_servers(r, &mut pairs, &mut words, seen);
+            usual_servers(r, &mut pairs, &mut words, seen.is_some());
             let Some(pair) = pairs.next() else { break };
             words.hear(&pair, pairs);
             if pair.key == KEY {
-                other_server(r, &pair, is_cut(bytes, &words, pair.at()), seen);
+                other_server(r, &pair, is_cut(bytes, &words, pair.at()), seen.is_some());
             } else {
                 keyword(r, &pair);
             }
         }
         r.close();
+        if let Some(seen) = seen {
+            r.sink.fact(Fact::Listed, seen);
+        }
         Ok(())
     });
     rules::pairs(words.fault.filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
@@ -146,18 +151,17 @@ fn usual_servers<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     pairs: &mut Text<'a>,
     words: &mut Words<'a>,
-    seen: Option<Seen>,
+    told: bool,
 ) {
     let start = pairs.at();
     let mut servers = 0;
-    while let Some((server, length)) = pairs.rest().strip_prefix(OPENING).and_then(usual_server) {
-        let place = pairs.at() + OPENING.len();
-        let at = Span::new(pairs.at(), place + length);
-        framing(r, &f::ADDRESS, at, Span::new(place, place + length));
-        if let Some(seen) = seen {
-            r.sink.fact(Fact::Listed(server.into()), seen);
+    while let Some((server, length)) = usual_server(pairs.rest()) {
+        let at = Span::new(pairs.at(), pairs.at() + length);
+        framing(r, &f::ADDRESS, at, Span { start: at.start + OPENING.len() as u32, ..at });
+        if told {
+            r.sink.listed(server.into());
         }
-        pairs.skip_to(OPENING.len() + length);
+        pairs.skip_to(length);
         servers += 1;
     }
     if servers == 0 {
@@ -168,26 +172,31 @@ fn usual_servers<'a, S: Sink>(
     rules::list_addresses(servers - u32::from(is_cut), r.sink);
 }
 
-/// The address and the port, from 1 to 65535, that `bytes` begin with, up to a backslash or the
-/// end; and how long they are. `None`: they may be written otherwise.
+/// The server that `bytes` begin with, up to the next backslash or the end: a port is from 1 to
+/// 65535. And how long that is, [`OPENING`] included. `None`: it may be written otherwise.
 #[inline]
 fn usual_server(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
-    let (host, start) = dotted::ipv4(bytes, b':')?;
-    let (port, digits) = dotted::number(bytes.get(start..)?)?;
-    let end = start + digits;
+    if !bytes.starts_with(OPENING) {
+        return None;
+    }
+    let server = dotted::endpoint(bytes, b':')?;
+    let end = OPENING.len() + server.end;
     if !matches!(bytes.get(end), None | Some(b'\\')) {
         return None;
     }
-    let port = u16::try_from(port).ok().filter(|&port| port > 0)?;
-    Some((SocketAddrV4::new(host, port), end))
+    let port = u16::try_from(server.number).ok().filter(|&port| port > 0)?;
+    Some((SocketAddrV4::new(server.address, port), end))
 }
 
+/// What stands before each address is what may stand there when it is read.
+const _: () = assert!(OPENING.len() == dotted::BEFORE);
+
 /// A server that is written otherwise. `is_cut`: this may be a piece only.
-fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool, seen: Option<Seen>) {
+fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool, told: bool) {
     framing(r, &f::ADDRESS, pair.at(), pair.value_at());
     let text = std::str::from_utf8(pair.text()).ok();
-    if let (Some(seen), Some(server)) = (seen, text.and_then(|text| text.parse().ok())) {
-        r.sink.fact(Fact::Listed(server), seen);
+    if let Some(server) = text.and_then(|text| text.parse().ok()).filter(|_| told) {
+        r.sink.listed(server);
     }
     if pair.value.is_some() && !is_cut {
         rules::list_address(Read { value: pair.text(), at: pair.at() }, r.sink);
@@ -228,6 +237,8 @@ mod tests {
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Told {
         servers: Vec<SocketAddr>,
+        /// They are told to be a list.
+        listed: bool,
         judged: [u32; 2],
     }
 
@@ -238,9 +249,14 @@ mod tests {
             }
         }
 
-        fn fact(&mut self, fact: Fact, _: Seen) {
-            let Fact::Listed(server) = fact else { panic!("{fact:?}") };
+        fn listed(&mut self, server: SocketAddr) {
+            assert!(!self.listed);
             self.servers.push(server);
+        }
+
+        fn fact(&mut self, fact: Fact, _: Seen) {
+            assert_eq!(fact, Fact::Listed);
+            self.listed = true;
         }
     }
 
@@ -252,7 +268,7 @@ mod tests {
 
     /// What a walk from pair to pair tells.
     fn pair_by_pair(bytes: &[u8]) -> Told {
-        let mut told = Told::default();
+        let mut told = Told { listed: true, ..Told::default() };
         let is_closed = words::scan(bytes).closed.is_some();
         for pair in Text::new(bytes, 0).filter(|pair| pair.key == KEY) {
             let text = std::str::from_utf8(pair.text()).unwrap();
@@ -274,7 +290,7 @@ mod tests {
         assert_eq!(told.judged, [3, 2]);
         let mut told = Told::default();
         super::text(text, None, &mut told);
-        assert_eq!((told.servers, told.judged), (vec![], [3, 2]));
+        assert_eq!((told.servers, told.listed, told.judged), (vec![], false, [3, 2]));
 
         let blocks = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\0\0\\final\\";
         let mut told = Told::default();
@@ -282,7 +298,7 @@ mod tests {
         assert_eq!(told.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
         let mut told = Told::default();
         assert!(compact(blocks, None, &mut told));
-        assert_eq!((told.servers, told.judged), (vec![], [1, 1]));
+        assert_eq!((told.servers, told.listed, told.judged), (vec![], false, [1, 1]));
     }
 
     proptest! {
@@ -315,7 +331,8 @@ mod tests {
         ) {
             let server = text.parse().ok().filter(|_| is_address(text.as_bytes()));
             let digits = text.rsplit(':').next().unwrap_or_default().len();
-            let expected = server.filter(|_| digits <= 7).map(|server| (server, text.len()));
+            let expected = server.filter(|_| digits <= 7).map(|server| (server, 4 + text.len()));
+            let text = format!("\\ip\\{text}");
             prop_assert_eq!(usual_server(text.as_bytes()), expected);
             let behind = format!("{text}\\ip\\");
             prop_assert_eq!(usual_server(behind.as_bytes()), expected);
@@ -324,7 +341,7 @@ mod tests {
         #[test]
         fn what_programs_write_is_usual(address: u32, port in 1_u16..) {
             let server = SocketAddrV4::new(address.into(), port);
-            let text = server.to_string();
+            let text = format!("\\ip\\{server}");
             prop_assert_eq!(usual_server(text.as_bytes()), Some((server, text.len())));
         }
     }

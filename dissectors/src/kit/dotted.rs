@@ -7,13 +7,121 @@ use std::net::Ipv4Addr;
 
 use crate::kit::scan::{HIGHS, ONES, word_at};
 
-/// The address that `bytes` begin with, `behind` behind it, and the bytes of both.
-#[inline(always)]
-pub(crate) fn ipv4(bytes: &[u8], behind: u8) -> Option<(Ipv4Addr, usize)> {
-    let (high, middle) = two_octets(word_at(bytes, 0), b'.')?;
-    let (low, length) = two_octets(word_at(bytes, middle), behind)?;
-    Some((Ipv4Addr::from_bits(high << 16 | low), middle + length))
+/// An address, a byte behind it, and a number. Places count from the address's first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(crate) address: Ipv4Addr,
+    /// Where the address ends.
+    pub(crate) address_end: usize,
+    pub(crate) number: u32,
+    /// Where the number ends, of one to seven digits.
+    pub(crate) end: usize,
 }
+
+/// Bytes before an address that may be anything.
+pub(crate) const BEFORE: usize = 4;
+
+/// What is looked at: those, and an address and a number in a few more bytes than they ever take.
+type Window = [u8; 37];
+
+/// The endpoint that stands [`BEFORE`] bytes into `bytes`, `between` its address and its number.
+#[inline(always)]
+pub(crate) fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
+    let padded;
+    let window = match bytes.first_chunk() {
+        Some(window) => window,
+        None => {
+            padded = pad(bytes);
+            &padded
+        }
+    };
+    let marks = marks(window)?;
+    // The first five, from the lowest bit on.
+    let second = marks & (marks - 1);
+    let third = second & (second - 1);
+    let fourth = third & (third - 1);
+    let fifth = fourth & (fourth - 1);
+    let place = |marks: u32| marks.trailing_zeros() as usize;
+    let is_marked = |marks, byte: u8| window.get(BEFORE + place(marks)) == Some(&byte);
+    let dotted = is_marked(marks, b'.') && is_marked(second, b'.') && is_marked(third, b'.');
+    // No four digits in a row up to there: then where octets end tells where they begin.
+    let two = !marks & !marks >> 1;
+    let is_long = two & two >> 2 & (fourth ^ (fourth - 1)) != 0;
+    if !dotted || !is_marked(fourth, between) || is_long {
+        return None;
+    }
+    let last =
+        |marks| window.get(1 + place(marks)..)?.first_chunk().copied().map(u32::from_le_bytes);
+    // What stands before the address may look like digits.
+    let first = last(marks)? | 0x000F_0F0F_u32.wrapping_shr(8 * place(marks) as u32);
+    let (a, b, c, d) =
+        (octet(first), octet(last(second)?), octet(last(third)?), octet(last(fourth)?));
+    let number_at = place(fourth) + 1;
+    let digits = place(fifth).wrapping_sub(number_at);
+    if (a | b | c | d) > 0xFF || digits.wrapping_sub(1) > 6 {
+        return None;
+    }
+    let number = u64::from_le_bytes(*window.get(BEFORE + number_at..)?.first_chunk()?);
+    Some(Endpoint {
+        address: Ipv4Addr::from_bits((a << 8 | b) << 16 | c << 8 | d),
+        address_end: place(fourth),
+        number: decimal((number ^ (ONES * 0x30)) << (64 - 8 * digits as u32)),
+        end: place(fifth),
+    })
+}
+
+/// Bytes that are too few for a window, with zeros behind.
+#[cold]
+fn pad(bytes: &[u8]) -> Window {
+    let mut window = [0; _];
+    window.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    window
+}
+
+/// A bit for each byte of the 24 that may be an endpoint's and is no digit, the first one lowest;
+/// and the bits above those.
+#[inline(always)]
+fn marks(window: &Window) -> Option<u32> {
+    let (_, text) = window.split_first_chunk::<BEFORE>()?;
+    let ([a, b, c, ..], _) = text.as_chunks() else { return None };
+    // The highest bit of each byte, side by side.
+    let marks = |word: &[u8; 8]| {
+        let (_, others) = digits(u64::from_le_bytes(*word));
+        (others.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u32
+    };
+    Some(marks(a) | marks(b) << 8 | marks(c) << 16 | 0xFF00_0000)
+}
+
+/// The octet that the first three of four bytes spell: one to three digits behind what is none, or
+/// as many as the three are. More than 255 for what is no octet, or begins with a zero it does not
+/// need. The higher half of each byte is not looked at.
+#[inline(always)]
+fn octet(bytes: u32) -> u32 {
+    // The lower halves of the three side by side, the last one lowest.
+    let halves = (bytes & 0x000F_0F0F).wrapping_mul(0x1001_0010) >> 20;
+    OCTETS.get(halves as usize).map_or(0x100, |&octet| octet.into())
+}
+
+/// The octet of each three halves of bytes, where more than 9 stands for what is no digit.
+static OCTETS: [u16; 0x1000] = {
+    let mut octets = [0x100; 0x1000];
+    let mut halves = 0;
+    while halves < octets.len() {
+        let [hundreds, tens, ones] = [halves >> 8, halves >> 4 & 0xF, halves & 0xF];
+        let value = match () {
+            () if ones > 9 => 0x100,
+            () if tens > 9 => ones,
+            () if hundreds > 9 && tens > 0 => 10 * tens + ones,
+            () if hundreds > 9 || hundreds == 0 => 0x100,
+            () => 100 * hundreds + 10 * tens + ones,
+        };
+        if value <= 0xFF {
+            octets[halves] = value as u16;
+        }
+        halves += 1;
+    }
+    octets
+};
 
 /// The number that `bytes` begin with, of one to seven digits, and how many these are.
 #[inline(always)]
@@ -23,59 +131,24 @@ pub(crate) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     if bits == 0 || bits > 56 {
         return None;
     }
-    // Zeros before the digits, the last digit highest.
-    let pairs = in_pairs(digits << (64 - bits));
-    let value = pairs.wrapping_mul(10_000).wrapping_add(pairs >> 32) as u32;
-    Some((value, bits as usize / 8))
+    Some((decimal(digits << (64 - bits)), bits as usize / 8))
 }
 
-/// The digits of a word as numbers, each in its byte; and a bit for each byte that is none.
+/// The digits of a word as numbers, each in its byte; and the highest bit of each byte that is none.
+/// Behind one that is not ASCII, a digit may be taken for none.
 #[inline(always)]
 fn digits(word: u64) -> (u64, u64) {
     let digits = word ^ (ONES * 0x30);
-    let above_nine = (digits & !HIGHS) + ONES * (0x7F - 9);
+    let above_nine = digits.wrapping_add(ONES * (0x7F - 9));
     (digits, (above_nine | digits) & HIGHS)
 }
 
-/// Of eight digits, the first one lowest, the numbers that each half spells, in halves of a word.
+/// The number that eight digits spell, the first one lowest.
 #[inline(always)]
-fn in_pairs(digits: u64) -> u64 {
-    let tens = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
-    tens.wrapping_mul(100).wrapping_add(tens >> 16) & 0x0000_FFFF_0000_FFFF
-}
-
-/// Two numbers up to 255 with a dot between them and `behind` behind: both in 16 bits, and how many
-/// bytes that takes. What begins with a zero is a zero.
-#[inline(always)]
-fn two_octets(word: u64, behind: u8) -> Option<(u32, usize)> {
-    let (digits, others) = digits(word);
-    let later = others & others.wrapping_sub(1);
-    if later == 0 {
-        return None;
-    }
-    // In bits: the digits of the first, and those of the second.
-    let first = others.trailing_zeros() & !7;
-    let end = later.trailing_zeros() & !7;
-    let second = end - first - 8;
-    if (word >> first) as u8 != b'.' || (word >> end) as u8 != behind {
-        return None;
-    }
-    // The last digit of each number highest in its half of the word.
-    let behind_dot = digits >> first >> 8;
-    let low = (digits as u32).wrapping_shl(32_u32.wrapping_sub(first));
-    let high = (behind_dot as u32).wrapping_shl(32_u32.wrapping_sub(second));
-    let octets = in_pairs(u64::from(low) | u64::from(high) << 32);
-    let (a, b) = (octets as u32, (octets >> 32) as u32);
-    let fit = (a | b) <= 255 && a >= least(first) && b >= least(second);
-    fit.then_some((a << 8 | b, end as usize / 8 + 1))
-}
-
-/// The least number that so many bits of digits, eight to each, may spell; more than 255 for what
-/// is no octet.
-#[inline(always)]
-fn least(bits: u32) -> u32 {
-    const LEAST: [u32; 8] = [256, 0, 10, 100, 256, 256, 256, 256];
-    LEAST[bits as usize / 8 % 8]
+fn decimal(digits: u64) -> u32 {
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) as u32
 }
 
 #[cfg(test)]
@@ -84,31 +157,67 @@ mod tests {
 
     use super::*;
 
+    /// The endpoint that a text begins with, whatever stands before it.
+    fn read(text: &str, between: u8) -> Option<Endpoint> {
+        let read = |before: &str| endpoint(format!("{before}{text}").as_bytes(), between);
+        let found = read("\\ip\\");
+        for before in ["    ", "1234", "\u{7f}\0\u{e9}", "...1"] {
+            assert_eq!(read(before), found, "{text} behind {before:?}");
+        }
+        found
+    }
+
     fn address(text: &str) -> Option<(String, usize)> {
-        ipv4(text.as_bytes(), b':').map(|(address, length)| (address.to_string(), length))
+        let found = read(&format!("{text}:1"), b':')?;
+        assert_eq!((found.number, found.end), (1, found.address_end + 2));
+        Some((found.address.to_string(), found.address_end))
     }
 
     #[test]
-    fn an_address_ends_at_what_must_stand_behind() {
-        assert_eq!(address("255.255.255.255:65535"), Some(("255.255.255.255".into(), 16)));
-        assert_eq!(address("1.20.0.4:"), Some(("1.20.0.4".into(), 9)));
+    fn an_address_is_four_octets() {
+        assert_eq!(address("255.255.255.255"), Some(("255.255.255.255".into(), 15)));
+        assert_eq!(address("1.20.0.4"), Some(("1.20.0.4".into(), 8)));
         for other in [
             "",
-            ":",
-            "1.2.3.4",
-            "1.2.3:1",
-            "1.2.3.4.5:1",
-            "1.2.3.04:1",
-            "00.2.3.4:1",
-            "1.2.3.256:1",
-            "1.2.3.1000:1",
-            "1.2.3.4 :1",
-            "1..3.4:1",
-            ".2.3.4:1",
-            "+1.2.3.4:1",
-            "[::1]:1",
+            "1.2.3",
+            "1.2.3.4.5",
+            "1.2.3.04",
+            "00.2.3.4",
+            "1.2.3.256",
+            "1.2.3.1000",
+            "1000.2.3.4",
+            "1.2.3.4 ",
+            "1..3.4",
+            ".2.3.4",
+            "+1.2.3.4",
+            "[::1]",
         ] {
             assert_eq!(address(other), None, "{other}");
+        }
+        assert_eq!(read("1.2.3.4:1", b' '), None);
+        assert_eq!(endpoint(b"", b':'), None);
+        assert_eq!(endpoint(b"1.2.3.4:1", b':'), None);
+    }
+
+    #[test]
+    fn a_number_stands_behind() {
+        let number = |behind: &str| {
+            let found = read(&format!("255.255.255.255 {behind}"), b' ')?;
+            Some((found.number, found.end - 16))
+        };
+        for (text, expected) in [
+            ("65535", Some((65535, 5))),
+            ("0", Some((0, 1))),
+            ("0080\\", Some((80, 4))),
+            ("9999999 7", Some((9_999_999, 7))),
+            ("9\u{e9}", Some((9, 1))),
+            ("12345678", None),
+            ("123456789012345678", None),
+            ("", None),
+            ("a", None),
+            ("-1", None),
+        ] {
+            assert_eq!(number(text), expected, "{text}");
         }
     }
 
@@ -117,15 +226,15 @@ mod tests {
         for value in 0..1100_u32 {
             let expected = (value < 256).then_some(value as u8);
             for (at, text) in [
-                format!("{value}.0.0.0:"),
-                format!("0.{value}.0.0:"),
-                format!("0.0.{value}.0:"),
-                format!("0.0.0.{value}:"),
+                format!("{value}.0.0.0:1"),
+                format!("0.{value}.0.0:1"),
+                format!("0.0.{value}.0:1"),
+                format!("0.0.0.{value}:1"),
             ]
             .iter()
             .enumerate()
             {
-                let octets = ipv4(text.as_bytes(), b':').map(|(address, _)| address.octets());
+                let octets = read(text, b':').map(|found| found.address.octets());
                 assert_eq!(octets.map(|octets| octets[at]), expected, "{text}");
             }
         }
@@ -151,17 +260,19 @@ mod tests {
         #[test]
         fn an_address_is_what_the_standard_library_takes_for_one(
             text in r"([0-9]{0,4}|25[4-6]|[/ -~&&[^:]])([.]([0-9]{1,3}|25[3-7])){2,4}[.\x00é]?",
-            rest in r"[:0-9]{0,9}",
+            rest in r"[:.a-z\\][ -~]{0,20}",
         ) {
-            let expected = text.parse().ok().map(|address: Ipv4Addr| (address, text.len() + 1));
-            prop_assert_eq!(ipv4(format!("{text}:{rest}").as_bytes(), b':'), expected);
+            let expected = text.parse().ok().map(|address: Ipv4Addr| (address, text.len(), 7));
+            let found = read(&format!("{text}:7{rest}"), b':');
+            prop_assert_eq!(found.map(|it| (it.address, it.address_end, it.number)), expected);
         }
 
         #[test]
-        fn every_address_is_read(bits: u32, rest in r"[ -~]{0,9}") {
+        fn every_endpoint_is_read(bits: u32, number in 0..10_000_000_u32, rest in r"([ -.:-~][ -~]{0,20})?") {
             let text = Ipv4Addr::from(bits).to_string();
-            let found = ipv4(format!("{text} {rest}").as_bytes(), b' ');
-            prop_assert_eq!(found, Some((bits.into(), text.len() + 1)));
+            let end = text.len() + 1 + number.to_string().len();
+            let expected = Endpoint { address: bits.into(), address_end: text.len(), number, end };
+            prop_assert_eq!(read(&format!("{text} {number}{rest}"), b' '), Some(expected));
         }
 
         #[test]

@@ -20,12 +20,13 @@ pub enum Fact {
     Split(&'static str),
     /// The sender, a game server, joined the receiver, a master.
     Joined,
-    /// The sender, a master, listed this server to the receiver.
-    Listed(SocketAddr),
+    /// The sender, a master, listed servers to the receiver: those that the sink was told of
+    /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact.
+    Listed,
     /// The sender, a client, asked the receiver, a game server.
     Queried,
     /// The sender, a master, handed out a challenge that must be fresh: the front of its SHA-256.
-    HandedOut(u128),
+    HandedOut([u8; 16]),
 }
 
 /// The message that shows a fact.

@@ -50,6 +50,19 @@ fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
+/// Where a byte first stands among so many words.
+#[inline(always)]
+pub(crate) fn find<const WORDS: usize>(byte: u8, words: &[[u8; 8]; WORDS]) -> Option<usize> {
+    let mut first = None;
+    for (at, word) in words.iter().enumerate().rev() {
+        let zeros = zeros(u64::from_le_bytes(*word) ^ (ONES * u64::from(byte)));
+        if zeros != 0 {
+            first = Some(8 * at + zeros.trailing_zeros() as usize / 8);
+        }
+    }
+    first
+}
+
 /// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
 #[inline(always)]
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
@@ -92,6 +105,19 @@ mod tests {
                     bytes.iter_mut().skip(zero).take(1).for_each(|byte| *byte = 0);
                     assert_eq!(terminated(&bytes), byte_by_byte(&bytes), "{bytes:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_byte_is_found_at_every_place() {
+        for other in 0..=0xFF_u8 {
+            for at in 0..=16 {
+                let mut bytes = [other; 16];
+                bytes.iter_mut().skip(at).step_by(3).for_each(|byte| *byte = b'\n');
+                let first = bytes.iter().position(|&byte| byte == b'\n');
+                let words: &[_; 2] = bytes.as_chunks().0.try_into().unwrap();
+                assert_eq!(find(b'\n', words), first, "{bytes:?}");
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Where what a decoder finds goes. Nothing comes back, so a sink cannot alter what is decoded.
 
+use std::net::SocketAddr;
+
 use crate::kit::{
     Evidence, Fact, Field, Finding, Judge, Mark, Message, Payload, Rule, Seen, Span, Tree, Verdict,
 };
@@ -47,6 +49,9 @@ pub trait Sink {
     /// What is known of the recording round the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
+    /// A server that a list names. Who lists it to whom, the fact behind them all tells.
+    #[inline(always)]
+    fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters beyond its flow.
     #[inline(always)]
     fn fact(&mut self, _: Fact, _: Seen) {}
