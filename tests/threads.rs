@@ -9,13 +9,15 @@ mod examples;
 mod recording;
 mod support;
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use dissectors::catalogue;
 use examples::setting;
 use support::{Run, gamewire, samples};
 use xtask::traffic::{Conversation, Traffic};
-use xtask::wire::Prng;
+use xtask::wire::tunnel::{self, Gre};
+use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
 
 const COMMANDS: [&[&str]; 6] = [
     &["dissect", "--format", "json"],
@@ -118,4 +120,65 @@ fn a_cut_file_is_told_once() {
     assert_eq!(many.err.matches("warning").count(), 1, "{}", many.err);
     is_the_same(&file);
     std::fs::remove_file(file).ok();
+}
+
+/// The fragments of a packet's payload, between the same hosts.
+fn fragments(packet: &[u8], id: u32, size: usize) -> Vec<Vec<u8>> {
+    let address = |at: usize| IpAddr::from([0, 1, 2, 3].map(|n| packet[at + n]));
+    let ip = Ip { id, ..Ip::new(address(12), address(16)) };
+    ip.fragments(packet[9], size, &packet[20..])
+}
+
+/// The threads of outer and inner hosts are not the same: whoever follows the inner ones must join
+/// what goes between the outer ones.
+#[test]
+fn fragmented_tunnels_are_read_by_whose_the_inner_hosts_are() {
+    let host = |net: u8, n: u32| IpAddr::from([net, 0, (n >> 8) as u8, n as u8]);
+    let mut capture = Capture::new(Link::Ethernet);
+    let mut id = 0;
+    for n in 0..120 {
+        let (client, server) = (host(10, n * 7), host(20, n % 5));
+        let talk = [
+            (client, server, &b"\xFF\xFF\xFF\xFFV\xFF\xFF\xFF\xFF"[..]),
+            (
+                server,
+                client,
+                b"\xFF\xFF\xFF\xFFE\x01\x00a name\x00and its value, which takes some room\x00",
+            ),
+        ];
+        for (turn, (from, to, payload)) in talk.into_iter().enumerate() {
+            let from_port = if turn == 0 { 5000 } else { 27015 };
+            let (source, destination) =
+                (format!("{from}:{from_port}"), format!("{to}:{}", 32_015 - from_port));
+            let mut packets = vec![Datagram::new(&source, &destination, payload).packet()];
+            if n % 2 == 0 {
+                id += 1;
+                packets = fragments(&packets[0], id, 32);
+            }
+            // The last ones are fragments within fragments, deeper than is read.
+            for depth in 0..n / 30 * 2 {
+                let outer = Ip::new(host(30, n + depth), host(40, depth));
+                let wrap = |inner: &Vec<u8>| match n % 3 {
+                    0 => tunnel::ip_in_ip(&outer, inner),
+                    1 => Gre::default().packet(&outer, inner),
+                    _ => tunnel::vxlan(&outer, 51_000, 7, &Link::Ethernet.frame(&[], inner)),
+                };
+                packets = packets.iter().map(wrap).collect();
+                let cut = |packet: &Vec<u8>| {
+                    id += 1;
+                    fragments(packet, id, packet.len().next_multiple_of(16) / 2)
+                };
+                packets = packets.iter().flat_map(cut).collect();
+            }
+            let time = START.after_ms(u64::from(n) * 10 + turn as u64);
+            packets.iter().for_each(|packet| capture.push(time, packet));
+        }
+    }
+    let name = format!("gamewire-threads-{}-tunnels.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, capture.pcap()).expect("a writable folder");
+    let one = run(&["dissect", "--format", "json"], "1", &path);
+    assert!(one.out.lines().count() > 120, "{}", one.out);
+    is_the_same(&path);
+    std::fs::remove_file(path).ok();
 }

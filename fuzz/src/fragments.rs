@@ -1,40 +1,82 @@
-//! IP defragmentation: fragments in any order, overlapping, contradicting, unfinished.
+//! IP defragmentation: fragments in any order, overlapping, contradicting, unfinished; the same
+//! whether their bytes are copied as they come or left where they are.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+use std::sync::Arc;
 
 use gamewire::net::limits::FragmentLimits;
 use gamewire::net::packet::{Fragment, Headers, Ip, Payload, Tunnels};
-use gamewire::net::{Defragmenter, FrameRef, Whole};
+use gamewire::net::{Defragmenter, FrameRef, Piece, Whole};
 
 use crate::input::Input;
 
 /// Records of nine bytes, each followed by up to 255 bytes of payload.
 pub(crate) fn run(bytes: &[u8]) {
-    let mut input = Input(bytes);
+    let (records, memory) = read(Input(bytes));
+    let memory = Arc::new(memory);
     let limits = FragmentLimits { source: 1 << 20, total: 2 << 20, ..FragmentLimits::default() };
-    let mut defragmenter = Defragmenter::new(limits);
-    let (mut events, mut frame, mut time) = (Vec::new(), 0, 0_i64);
+    let (mut copier, mut lender) = (Defragmenter::new(limits), Defragmenter::new(limits));
+    lender.lend(Arc::clone(&memory) as _);
+    let (mut events, mut other_events) = (Vec::new(), Vec::new());
+    for record in &records {
+        let fragment = fragment(record, memory.get(record.bytes.clone()).unwrap_or_default());
+        let whole = copier.add(&fragment, record.at, &mut events, |_| true);
+        let other = lender.add(&fragment, record.at, &mut other_events, |_| true);
+        match (whole, other) {
+            (None, None) => {}
+            (Some(whole), Some(other)) => {
+                examine(&whole, record.at.frame);
+                assert_eq!(pieces(&whole), pieces(&other));
+                assert_eq!(whole.bytes, other.bytes);
+                assert_eq!(whole.overlapped, other.overlapped);
+                copier.recycle(whole);
+                lender.recycle(other);
+            }
+            (whole, other) => panic!("one is whole: {whole:?}, {other:?}"),
+        }
+        assert_eq!(events, other_events);
+        assert_eq!((copier.used(), copier.pending()), (lender.used(), lender.pending()));
+        assert!(copier.used() <= limits.total, "{} bytes are held", copier.used());
+    }
+    copier.finish(&mut events);
+    lender.finish(&mut other_events);
+    assert_eq!(events, other_events);
+    assert_eq!((copier.used(), copier.pending()), (0, 0));
+    assert_eq!((lender.used(), lender.pending()), (0, 0));
+    let frames = 1..=records.len() as u64;
+    assert!(events.iter().all(|event| frames.contains(&event.at.frame)));
+}
+
+/// What a fragment is made of.
+struct Record {
+    at: FrameRef,
+    flags: u8,
+    which: u8,
+    start: u16,
+    beyond: u32,
+    /// Where its bytes are.
+    bytes: Range<usize>,
+}
+
+/// All records, and the memory that their bytes are in.
+fn read(mut input: Input<'_>) -> (Vec<Record>, Vec<u8>) {
+    let (mut records, mut memory, mut time) = (Vec::new(), Vec::new(), 0_i64);
     while !input.is_empty() {
-        let (flags, which, at) = (input.u8(), input.u8(), input.u16());
+        let (flags, which, start) = (input.u8(), input.u8(), input.u16());
         time = time.saturating_add(Input::step(input.u8()));
         let (repeat, beyond) = (usize::from(input.u8()), u32::from(input.u8()));
         let count = usize::from(input.u8());
-        let piece = input.bytes(count).repeat(1 + repeat);
-        frame += 1;
-        let fragment = fragment(flags, which, at, beyond, &piece);
-        let at = FrameRef { frame, time };
-        if let Some(whole) = defragmenter.add(&fragment, at, &mut events) {
-            examine(&whole, frame);
-            defragmenter.recycle(whole);
-        }
-        assert!(defragmenter.used() <= limits.total, "{} bytes are held", defragmenter.used());
+        let begin = memory.len();
+        memory.extend(input.bytes(count).repeat(1 + repeat));
+        let at = FrameRef { frame: records.len() as u64 + 1, time };
+        records.push(Record { at, flags, which, start, beyond, bytes: begin..memory.len() });
     }
-    defragmenter.finish(&mut events);
-    assert_eq!((defragmenter.used(), defragmenter.pending()), (0, 0));
-    assert!(events.iter().all(|event| (1..=frame).contains(&event.at.frame)));
+    (records, memory)
 }
 
-fn fragment(flags: u8, which: u8, at: u16, beyond: u32, bytes: &[u8]) -> Fragment<'_> {
+fn fragment<'a>(record: &Record, bytes: &'a [u8]) -> Fragment<'a> {
+    let &Record { flags, which, start, beyond, .. } = record;
     let host = which >> 4 & 3;
     let source = match flags & 1 {
         0 => IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)),
@@ -47,7 +89,7 @@ fn fragment(flags: u8, which: u8, at: u16, beyond: u32, bytes: &[u8]) -> Fragmen
         ip,
         identification: u32::from(which & 15),
         protocol: 17,
-        at: u32::from(at) * 8,
+        at: u32::from(start) * 8,
         more: flags & 4 != 0,
         payload: Payload {
             bytes,
@@ -58,6 +100,11 @@ fn fragment(flags: u8, which: u8, at: u16, beyond: u32, bytes: &[u8]) -> Fragmen
         note: None,
         headers: Headers { ipv4: &[], transport: &[] },
     }
+}
+
+fn pieces(whole: &Whole) -> Vec<(u32, u32, u32, u64)> {
+    let piece = |piece: &Piece| (piece.at, piece.length, piece.offset, piece.frame);
+    whole.pieces.iter().map(piece).collect()
 }
 
 /// The pieces cover the datagram once, in order.

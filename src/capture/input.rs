@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Notice;
 use super::mapping::{self, Mapping, WINDOW};
+use super::{Memory, Notice};
 
 /// How much is read from a stream at a time.
 const CHUNK: usize = 64 << 10;
@@ -61,6 +61,14 @@ impl Input {
         mapping.share();
         let kind = Kind::Mapped { mapping: Arc::clone(mapping), at: *at, passed: *passed };
         Some(Input { kind, position: self.position })
+    }
+
+    /// All bytes, if they are in memory.
+    pub(super) fn in_memory(&self) -> Option<Memory> {
+        match &self.kind {
+            Kind::Mapped { mapping, .. } => Some(Arc::clone(mapping) as Memory),
+            Kind::Stream(_) => None,
+        }
     }
 
     /// Makes `count` unread bytes available, or all that there are. Returns how many are.

@@ -116,6 +116,12 @@ impl Mapping {
     }
 }
 
+impl AsRef<[u8]> for Mapping {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl Drop for Mapping {
     fn drop(&mut self) {
         self.guard.end.store(0, Ordering::Release);

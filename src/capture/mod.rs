@@ -20,6 +20,8 @@ mod zstd;
 pub use error::{CaptureError, Notice};
 pub use open::{open, open_merged, open_stream};
 
+use std::sync::Arc;
+
 use crate::net::LinkType;
 
 /// One packet as it was recorded, lent until the next is asked for.
@@ -53,6 +55,9 @@ pub enum Event<'a> {
     Notice(Notice),
 }
 
+/// A capture's bytes.
+pub type Memory = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
 /// A capture that is being read. It ends; it never fails half-way: what is wrong is a [`Notice`].
 pub trait Packets {
     /// Goes on to the next event and says its time. `None`: the capture is over.
@@ -64,6 +69,12 @@ pub trait Packets {
     /// Another reader of the same capture, that begins where this one is before its first event;
     /// `None` where its bytes come only once.
     fn fork(&self) -> Option<Box<dyn Packets + Send>>;
+
+    /// The bytes that packets are lent from, where all of the capture is in memory and stays there. A
+    /// file that becomes shorter meanwhile ends in zeros.
+    fn in_memory(&self) -> Option<Memory> {
+        None
+    }
 
     /// The next event.
     #[inline]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use pcap_parser::pcap::parse_pcap_header;
 
 use super::input::{Input, numbers};
-use super::{Event, LENT, Notice, Packet, Packets};
+use super::{Event, LENT, Memory, Notice, Packet, Packets};
 use crate::net::LinkType;
 
 const HEADER: usize = 24;
@@ -202,6 +202,10 @@ impl Packets for Pcap {
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
         let (path, input) = (self.path.clone(), self.input.fork()?);
         Some(Box::new(Pcap { path, input, notice: None, ..*self }))
+    }
+
+    fn in_memory(&self) -> Option<Memory> {
+        self.input.in_memory()
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

@@ -15,7 +15,7 @@ use pcap_parser::{
 
 use super::clock::Clock;
 use super::input::{Input, numbers};
-use super::{Event, LENT, Notice, Packet, Packets};
+use super::{Event, LENT, Memory, Notice, Packet, Packets};
 use crate::net::LinkType;
 
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -435,6 +435,10 @@ impl Packets for PcapNg {
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
         Some(Box::new(PcapNg::new(&self.path, self.file, self.input.fork()?)))
+    }
+
+    fn in_memory(&self) -> Option<Memory> {
+        self.input.in_memory()
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

@@ -128,6 +128,9 @@ fn one<C: Command>(
         return Ok(command.end(&read)?);
     }
     let mut session = Session::new(options);
+    if let Some(capture) = packets.in_memory() {
+        session.lend(capture);
+    }
     while let Some(event) = packets.next() {
         match event {
             Event::Packet(packet) => {

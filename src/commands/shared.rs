@@ -89,7 +89,11 @@ impl<V> Shares<V> {
             let (mut queues, mut threads) = (Vec::new(), Vec::new());
             for (nth, (packets, part)) in self.readers.into_iter().zip(self.views).enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
-                let (session, notices) = (Session::share(options.clone(), nth, of), Vec::new());
+                let mut session = Session::share(options.clone(), nth, of);
+                if let Some(capture) = packets.in_memory() {
+                    session.lend(capture);
+                }
+                let notices = Vec::new();
                 let (spare, spares) = sync_channel(WAITING);
                 let thread = Thread::<C> { packets, session, part, sender, spares, notices };
                 queues.push(Queue::new(receiver, spare));

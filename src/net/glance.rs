@@ -4,6 +4,7 @@
 
 use std::net::Ipv4Addr;
 
+use super::ip_defrag::Joined;
 use super::link::LinkType;
 use super::packet::{Datagram, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels};
 use super::tunnel;
@@ -117,6 +118,19 @@ impl<'a> Glance<'a> {
     }
 }
 
+impl Joined<'_> {
+    /// Whether this is a UDP datagram between the hosts of its first fragment; `false` wherever
+    /// [`decode_ip_payload`](super::decode_ip_payload) might come to anything else.
+    pub fn is_udp(&self) -> bool {
+        let &[_, _, port_high, port_low, high, low, _, _] = self.head else { return false };
+        let length = u16::from_be_bytes([high, low]);
+        // A length of 0 means all there is.
+        self.protocol == UDP
+            && !(1..8).contains(&length)
+            && !tunnel::is_port(u16::from_be_bytes([port_high, port_low]))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
@@ -125,7 +139,7 @@ mod tests {
 
     use super::*;
     use crate::net::test_packets::*;
-    use crate::net::{Outcome, decode};
+    use crate::net::{Datagram, Outcome, decode, decode_ip_payload};
 
     /// What is told at a glance is what decoding comes to.
     fn agrees(packet: &[u8]) -> bool {
@@ -179,7 +193,47 @@ mod tests {
         }
     }
 
+    /// What is told of a joined datagram is what decoding comes to.
+    fn agrees_when_joined(protocol: u8, bytes: &[u8]) -> bool {
+        let first = ipv4(17, &query());
+        let Outcome::Udp(Datagram { ip, .. }) = decode(LinkType::RAW, &first, 0) else { panic!() };
+        let head = bytes.get(..8).unwrap_or(bytes);
+        let joined = Joined { ip: &ip, protocol, head, length: bytes.len() as u32 };
+        if !joined.is_udp() {
+            return false;
+        }
+        match decode_ip_payload(ip, protocol, bytes) {
+            Outcome::Udp(datagram) => assert_eq!(datagram.ip, ip),
+            other => panic!("told at a glance, but decoded as {other:?}"),
+        }
+        true
+    }
+
+    #[test]
+    fn joined_datagrams_are_told() {
+        assert!(agrees_when_joined(17, &query()));
+        assert!(agrees_when_joined(17, &udp(1, 2, &[])));
+        assert!(!agrees_when_joined(17, &query()[..7]));
+        assert!(!agrees_when_joined(17, &udp(9, 4789, &query())));
+        assert!(!agrees_when_joined(6, &tcp(80, 50_000, 0x18, b"HTTP/1.1")));
+        assert!(!agrees_when_joined(4, &ipv4(17, &query())));
+    }
+
     proptest! {
+        #[test]
+        fn nor_of_a_joined_datagram(
+            protocol in prop_oneof![Just(17u8), any::<u8>()],
+            changes in prop::collection::vec((0usize..8, any::<u8>()), 0..3),
+            length in 0usize..40,
+        ) {
+            let mut bytes = query();
+            for (at, byte) in changes {
+                bytes[at] = byte;
+            }
+            bytes.truncate(length);
+            agrees_when_joined(protocol, &bytes);
+        }
+
         #[test]
         fn a_glance_never_tells_what_decoding_does_not(
             tcp in any::<bool>(),

@@ -12,6 +12,11 @@
 //! first. Work is proportional to the bytes of the fragments, whatever their order: bytes lie in
 //! pages of 2 KiB with a bit for each unit of eight.
 //!
+//! Of a capture that is in memory as a whole, bytes stay where they are until their datagram is
+//! whole, and are then copied once, if anybody wants them; unless fragments overlap, or are very
+//! many. They count for the limits as if they had been copied: what comes of a capture does not
+//! depend on how it is read.
+//!
 //! IPv6 fragments are joined from the bytes right behind the fragment header; extension headers
 //! among them are read when the datagram is whole.
 
@@ -19,35 +24,36 @@ mod entry;
 mod lanes;
 mod pages;
 mod result;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use std::hash::BuildHasher;
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
-use foldhash::quality::RandomState;
-use hashbrown::HashMap;
-
-use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, Overlap, PIECE_COST};
-use self::lanes::{Lane, Queue, Slots};
-use self::pages::{Coverage, Pages, Placement};
-pub use self::result::{Cause, Event, EventKind, FrameRef, Piece, Whole};
+use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, PIECE_COST, Pair};
+use self::lanes::{Lane, Queue};
+use self::pages::{Pages, Touched};
+pub use self::result::{Cause, Event, EventKind, FrameRef, Joined, Piece, Whole};
+use self::table::Table;
 use super::limits::{self, FragmentLimits};
 use super::packet::{Fragment, Layer, Malformed};
 
 /// Joins fragments; holds those of datagrams that are not whole yet.
-#[derive(Debug)]
 pub struct Defragmenter {
     limits: FragmentLimits,
+    /// The capture, if it is in memory as a whole.
+    capture: Option<Arc<dyn AsRef<[u8]> + Send + Sync>>,
     /// The latest capture time seen; never goes back.
     now: i64,
+    /// The last moment of the oldest datagram.
+    due: i64,
     pages: Pages,
-    entries: Slots<Entry>,
-    index: HashMap<Key, u32, RandomState>,
-    sources: HashMap<IpAddr, Source, RandomState>,
+    entries: Table<Key, Entry>,
+    sources: Table<IpAddr, Source>,
     /// How many datagrams are under way between two hosts, in either direction.
-    pairs: HashMap<[IpAddr; 2], u32, RandomState>,
+    pairs: Table<Pair, u32>,
     /// All datagrams, by the time of their first fragment.
     age: Queue,
     used: usize,
@@ -78,12 +84,13 @@ impl Defragmenter {
         };
         Self {
             limits,
+            capture: None,
             now: i64::MIN,
+            due: i64::MAX,
             pages: Pages::default(),
-            entries: Slots::default(),
-            index: HashMap::default(),
-            sources: HashMap::default(),
-            pairs: HashMap::default(),
+            entries: Table::default(),
+            sources: Table::default(),
+            pairs: Table::default(),
             age: Queue::default(),
             used: 0,
             recent: Recent::default(),
@@ -92,7 +99,14 @@ impl Defragmenter {
         }
     }
 
-    /// Adds a fragment; returns the datagram if it is whole with it.
+    /// The capture is in memory: bytes of fragments that lie there are left there. They may change
+    /// meanwhile, as those of a file do that is written to.
+    pub fn lend(&mut self, capture: Arc<dyn AsRef<[u8]> + Send + Sync>) {
+        self.capture = Some(capture);
+    }
+
+    /// Adds a fragment; returns the datagram if it is whole with it, and `wanted`. One that is not
+    /// is forgotten without a word.
     ///
     /// The packet's time drives [`expire`](Self::expire).
     pub fn add(
@@ -100,8 +114,9 @@ impl Defragmenter {
         fragment: &Fragment<'_>,
         packet: FrameRef,
         events: &mut Vec<Event>,
+        wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
-        self.insert(fragment, Origin { at: packet, pieces: None }, events)
+        self.insert(fragment, Origin { at: packet, pieces: None }, events, wanted)
     }
 
     /// Adds a fragment that was found inside a joined datagram, so that its bytes can still be
@@ -112,19 +127,19 @@ impl Defragmenter {
         outer: &Whole,
         packet: FrameRef,
         events: &mut Vec<Event>,
+        wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
-        self.insert(fragment, Origin { at: packet, pieces: Some(&outer.pieces) }, events)
+        self.insert(fragment, Origin { at: packet, pieces: Some(&outer.pieces) }, events, wanted)
     }
 
     /// Gives up the datagrams whose time is over at capture time `now`; a `now` before an earlier
     /// one counts as that one.
+    #[inline]
     pub fn expire(&mut self, now: i64, events: &mut Vec<Event>) {
         self.now = self.now.max(now);
-        while let Some(oldest) = self.age.oldest() {
-            let opened = self.entries.at(oldest).opened.time;
-            if self.now.saturating_sub(opened) <= self.limits.timeout {
-                return;
-            }
+        while self.now > self.due
+            && let Some(oldest) = self.age.oldest()
+        {
             self.give_up(oldest, Cause::Timeout, events);
         }
     }
@@ -153,18 +168,19 @@ impl Defragmenter {
 
     /// Datagrams under way.
     pub fn pending(&self) -> usize {
-        self.index.len()
+        self.entries.len()
     }
 
     /// Whether any datagram is under way that is not whole yet.
     #[inline]
     pub fn waits(&self) -> bool {
-        !self.pairs.is_empty()
+        !self.entries.is_empty()
     }
 
     /// Whether one is, between the hosts of these ends.
     pub fn waits_between(&self, ends: [SocketAddr; 2]) -> bool {
-        self.pairs.contains_key(&pair(ends[0].ip(), ends[1].ip()))
+        let pair = Pair::of(ends[0].ip(), ends[1].ip());
+        self.pairs.find(&pair).is_some()
     }
 
     fn insert(
@@ -172,6 +188,7 @@ impl Defragmenter {
         fragment: &Fragment<'_>,
         origin: Origin<'_>,
         events: &mut Vec<Event>,
+        wanted: impl FnOnce(Joined<'_>) -> bool,
     ) -> Option<Whole> {
         self.expire(origin.at.time, events);
         let extent = match Extent::of(fragment) {
@@ -181,56 +198,117 @@ impl Defragmenter {
                 return None;
             }
         };
-        self.make_room(fragment, &extent, origin.pieces.map_or(0, <[Piece]>::len), events);
-        let index = self.entry(fragment, origin.at);
-        if let Err(what) = self.entries.at(index).accepts(&extent) {
+        let number = self.entry(fragment, &extent, origin, events);
+        if let Err(what) = self.entries.at(number).accepts(&extent) {
             events.push(refused(fragment, origin.at, what));
             return None;
         }
-        self.place(index, fragment, &extent, origin);
-        if self.entries.at(index).is_whole() { Some(self.close(index, events)) } else { None }
+        self.place(number, fragment, &extent, origin);
+        if self.entries.at(number).is_whole() { self.close(number, events, wanted) } else { None }
     }
 
-    /// The datagram that a fragment belongs to; opened, if this is the first fragment.
-    fn entry(&mut self, fragment: &Fragment<'_>, at: FrameRef) -> u32 {
+    /// The datagram that a fragment belongs to; opened, if this is the first fragment. Old ones are
+    /// given up until the fragment fits, at the worst that it can cost.
+    fn entry(
+        &mut self,
+        fragment: &Fragment<'_>,
+        extent: &Extent<'_>,
+        origin: Origin<'_>,
+        events: &mut Vec<Event>,
+    ) -> u32 {
+        let pieces = extent.bytes.len() / 16 + 1 + origin.pieces.map_or(0, <[Piece]>::len);
+        let worst = ENTRY_COST + Touched::most(extent.bytes.len()) + pieces * PIECE_COST;
         let key = Key::of(fragment);
-        if let Some(index) = self.index.get(&key) {
-            return *index;
+        let hash = self.entries.hash(&key);
+        let mut found = self.entries.find_hashed(hash, &key);
+        let mut source = match found {
+            Some(number) => Some(self.entries.at(number).source),
+            None => self.sources.find(&key.source),
+        };
+        if !self.fits(source, worst) {
+            self.make_room(key.source, worst, events);
+            found = self.entries.find_hashed(hash, &key);
+            source = self.sources.find(&key.source);
         }
+        found.unwrap_or_else(|| self.open(hash, key, source, fragment, origin.at))
+    }
+
+    fn fits(&self, source: Option<u32>, more: usize) -> bool {
+        let used = source.map_or(0, |source| self.sources.at(source).used);
+        used + more <= self.limits.source && self.used + more <= self.limits.total
+    }
+
+    #[cold]
+    fn make_room(&mut self, source: IpAddr, more: usize, events: &mut Vec<Event>) {
+        while let Some(source) = self.sources.find(&source).map(|source| self.sources.at(source))
+            && source.used + more > self.limits.source
+            && let Some(oldest) = source.age.oldest()
+        {
+            self.give_up(oldest, Cause::Limit, events);
+        }
+        while self.used + more > self.limits.total
+            && let Some(oldest) = self.age.oldest()
+        {
+            self.give_up(oldest, Cause::Limit, events);
+        }
+    }
+
+    fn open(
+        &mut self,
+        hash: u64,
+        key: Key,
+        source: Option<u32>,
+        fragment: &Fragment<'_>,
+        at: FrameRef,
+    ) -> u32 {
+        let source = source.unwrap_or_else(|| self.sources.insert(key.source, Source::default()));
+        let pair = Pair::of(key.source, key.destination);
+        let pair = self.pairs.find(&pair).unwrap_or_else(|| self.pairs.insert(pair, 0));
         let entry = Entry {
-            key,
             ip: fragment.ip,
+            identification: fragment.identification,
             protocol: fragment.protocol,
             // Entries are ordered by this: it must not go back.
             opened: FrameRef { time: self.now, ..at },
-            coverage: Coverage::default(),
+            coverage: None,
             pieces: self.spare_pieces.pop().unwrap_or_default(),
+            touched: Touched::default(),
             held: 0,
             reach: 0,
             length: None,
             overlap: None,
             snapped: false,
-            echo: self.recent.contains(self.index.hasher().hash_one(key), self.now),
+            echo: self.recent.contains(hash, self.now),
             cost: 0,
+            source,
+            pair,
             links: Default::default(),
         };
-        let index = self.entries.insert(entry);
-        self.index.insert(key, index);
-        self.age.push(Lane::All, &mut self.entries, index);
-        let source = self.sources.entry(key.source).or_default();
-        source.age.push(Lane::Source, &mut self.entries, index);
-        *self.pairs.entry(pair(key.source, key.destination)).or_default() += 1;
-        index
+        let number = self.entries.insert_hashed(hash, key, entry);
+        *self.pairs.at_mut(pair) += 1;
+        self.sources.at_mut(source).age.push(Lane::Source, &mut self.entries, number);
+        self.age.push(Lane::All, &mut self.entries, number);
+        self.plan();
+        number
+    }
+
+    /// Notes when the oldest datagram's time is over.
+    fn plan(&mut self) {
+        let opened = |oldest| self.entries.at(oldest).opened.time;
+        let due =
+            self.age.oldest().map(|oldest| opened(oldest).saturating_add(self.limits.timeout));
+        self.due = due.unwrap_or(i64::MAX);
     }
 
     fn place(
         &mut self,
-        index: u32,
+        number: u32,
         fragment: &Fragment<'_>,
         extent: &Extent<'_>,
         origin: Origin<'_>,
     ) {
-        let entry = self.entries.at_mut(index);
+        let capture = in_memory(&self.capture);
+        let entry = self.entries.at_mut(number);
         if extent.start == 0 {
             (entry.ip, entry.protocol) = (fragment.ip, fragment.protocol);
         }
@@ -239,99 +317,74 @@ impl Defragmenter {
         if !fragment.more {
             entry.length = Some(extent.end);
         }
-        let (held, pieces) = (&mut entry.held, &mut entry.pieces);
-        let placement =
-            self.pages.place(&mut entry.coverage, extent.start, extent.bytes, |at, length| {
-                *held += length;
-                let offset = fragment.payload.offset.saturating_add(at - extent.start);
-                origin.record(at, offset, length, pieces);
-            });
-        if let Placement::Overlap { differs } = placement {
-            let overlap = entry.overlap.get_or_insert(Overlap { at: origin.at, differs: false });
-            overlap.differs |= differs;
+        if !entry.lend(extent, fragment.payload.offset, origin, capture) {
+            entry.copy(extent, fragment.payload.offset, origin, &mut self.pages, capture);
         }
-        let cost = ENTRY_COST + entry.coverage.cost() + entry.pieces.len() * PIECE_COST;
-        let more = cost.saturating_sub(mem::replace(&mut entry.cost, cost));
+        let more = entry.weigh();
         self.used += more;
-        if let Some(source) = self.sources.get_mut(&entry.key.source) {
-            source.used += more;
-        }
+        self.sources.at_mut(entry.source).used += more;
     }
 
-    /// Gives up old datagrams until the fragment fits, at the worst that it can cost.
-    fn make_room(
+    fn close(
         &mut self,
-        fragment: &Fragment<'_>,
-        extent: &Extent<'_>,
-        outer_pieces: usize,
+        number: u32,
         events: &mut Vec<Event>,
-    ) {
-        let pieces = extent.bytes.len() / 16 + 1 + outer_pieces;
-        let worst = ENTRY_COST + Coverage::most(extent.bytes.len()) + pieces * PIECE_COST;
-        while let Some(source) = self.sources.get(&fragment.ip.source)
-            && source.used + worst > self.limits.source
-            && let Some(oldest) = source.age.oldest()
-        {
-            self.give_up(oldest, Cause::Limit, events);
+        wanted: impl FnOnce(Joined<'_>) -> bool,
+    ) -> Option<Whole> {
+        self.recent.insert(self.entries.hash_at(number), self.now);
+        let mut entry = self.remove(number);
+        let capture = in_memory(&self.capture);
+        if !wanted(entry.joined(capture)) {
+            self.recycle_entry(entry);
+            return None;
         }
-        while self.used + worst > self.limits.total
-            && let Some(oldest) = self.age.oldest()
-        {
-            self.give_up(oldest, Cause::Limit, events);
-        }
-    }
-
-    fn close(&mut self, index: u32, events: &mut Vec<Event>) -> Whole {
-        let mut entry = self.remove(index);
-        self.recent.insert(self.index.hasher().hash_one(entry.key), self.now);
         entry.report_overlap(events);
         let mut bytes = self.spare_bytes.pop().unwrap_or_default();
-        self.pages.copy(&entry.coverage, entry.held, &mut bytes);
-        self.pages.free(&mut entry.coverage);
-        entry.pieces.sort_unstable_by_key(|piece| piece.at);
-        Whole {
-            ip: entry.ip,
-            protocol: entry.protocol,
-            bytes,
-            pieces: entry.pieces,
-            overlapped: entry.overlap.is_some(),
-        }
+        entry.put_together(capture, &mut bytes);
+        let (ip, protocol, overlapped) = (entry.ip, entry.protocol, entry.overlap.is_some());
+        let pieces = mem::take(&mut entry.pieces);
+        self.recycle_entry(entry);
+        Some(Whole { ip, protocol, bytes, pieces, overlapped })
     }
 
-    fn give_up(&mut self, index: u32, cause: Cause, events: &mut Vec<Event>) {
-        let mut entry = self.remove(index);
-        self.pages.free(&mut entry.coverage);
+    fn give_up(&mut self, number: u32, cause: Cause, events: &mut Vec<Event>) {
+        let mut entry = self.remove(number);
         entry.report_overlap(events);
         if !entry.echo {
             events.push(entry.missing(cause));
         }
-        self.recycle_pieces(mem::take(&mut entry.pieces));
+        self.recycle_entry(entry);
     }
 
-    fn remove(&mut self, index: u32) -> Entry {
-        let key = self.entries.at(index).key;
-        self.age.remove(Lane::All, &mut self.entries, index);
-        if let Some(source) = self.sources.get_mut(&key.source) {
-            source.age.remove(Lane::Source, &mut self.entries, index);
-            source.used -= self.entries.at(index).cost;
-            if source.age.oldest().is_none() {
-                self.sources.remove(&key.source);
-            }
+    fn remove(&mut self, number: u32) -> Entry {
+        let &Entry { source, pair, cost, .. } = self.entries.at(number);
+        self.age.remove(Lane::All, &mut self.entries, number);
+        let of_source = self.sources.at_mut(source);
+        of_source.age.remove(Lane::Source, &mut self.entries, number);
+        of_source.used -= cost;
+        if of_source.age.oldest().is_none() {
+            self.sources.remove(source);
         }
-        let pair = pair(key.source, key.destination);
-        if let Some(count) = self.pairs.get_mut(&pair) {
-            *count -= 1;
-            if *count == 0 {
-                self.pairs.remove(&pair);
-            }
+        let count = self.pairs.at_mut(pair);
+        *count -= 1;
+        if *count == 0 {
+            self.pairs.remove(pair);
         }
-        self.index.remove(&key);
-        self.used -= self.entries.at(index).cost;
-        self.entries.remove(index)
+        self.used -= cost;
+        let entry = self.entries.remove(number);
+        self.plan();
+        entry
+    }
+
+    fn recycle_entry(&mut self, entry: Entry) {
+        if let Some(coverage) = entry.coverage {
+            self.pages.free(coverage);
+        }
+        self.recycle_pieces(entry.pieces);
     }
 
     fn recycle_pieces(&mut self, mut pieces: Vec<Piece>) {
-        let fits = pieces.capacity() <= SPARE_PIECES_LENGTH;
+        let fits = (1..=SPARE_PIECES_LENGTH).contains(&pieces.capacity());
         if fits && self.spare_pieces.len() < SPARE_PIECES {
             pieces.clear();
             self.spare_pieces.push(pieces);
@@ -339,9 +392,8 @@ impl Defragmenter {
     }
 }
 
-/// Two hosts, whichever of them sends.
-fn pair(a: IpAddr, b: IpAddr) -> [IpAddr; 2] {
-    [a.min(b), a.max(b)]
+fn in_memory(capture: &Option<Arc<dyn AsRef<[u8]> + Send + Sync>>) -> &[u8] {
+    capture.as_ref().map_or(&[], |capture| (**capture).as_ref())
 }
 
 fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Event {

@@ -27,15 +27,15 @@ use std::vec::IntoIter;
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
 use dissectors::net_rules::{NET004, NET005, NET008};
 
-use crate::capture::Packet;
+use crate::capture::{Memory, Packet};
 use crate::flows::Identifier;
 use crate::flows::table::Slot;
-use crate::net::ip_defrag::{Event, EventKind};
+use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, FrameRef, Glance, Malformed, Outcome, Tunnels, Whole, decode, decode_ip_payload,
-    glance,
+    Defragmenter, Fragment, FrameRef, Glance, Ip, Malformed, Outcome, Tunnels, Whole, decode,
+    decode_ip_payload, glance,
 };
 
 use lane::Lane;
@@ -92,12 +92,21 @@ pub struct Session {
     around: Around,
     /// The lanes of this session's share.
     lanes: Vec<Lane>,
-    /// The number of the first of them, and how many all shares have.
-    first: usize,
-    all: usize,
+    share: Share,
     fragment_events: Vec<Event>,
     /// Packets of a link type that cannot be read.
     unknown_links: u64,
+}
+
+/// Which lanes a session has.
+#[derive(Clone, Copy)]
+struct Share {
+    /// The number of the first of them.
+    first: usize,
+    /// How many there are.
+    lanes: usize,
+    /// How many all shares have.
+    all: usize,
 }
 
 /// What surrounds a message, whosever it is: the packet at hand, the time, what was lost.
@@ -162,8 +171,7 @@ impl Session {
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
         Session {
             lanes: (first..end).map(|_| Lane::new(&options, all)).collect(),
-            first,
-            all,
+            share: Share { first, lanes: end - first, all },
             fragment_events: Vec::new(),
             unknown_links: 0,
             around: Around {
@@ -180,6 +188,11 @@ impl Session {
                 options,
             },
         }
+    }
+
+    /// The capture is in memory as a whole: what is kept of its packets can stay there.
+    pub fn lend(&mut self, capture: Memory) {
+        self.around.defragmenter.lend(capture);
     }
 
     /// How many sessions can share a capture.
@@ -239,14 +252,8 @@ impl Session {
     #[inline]
     fn is_of_others(&self, glance: &Glance<'_>) -> bool {
         let [source, destination] = glance.hosts();
-        self.lanes.len() < self.all && self.place_of(source.into(), destination.into()).is_none()
-    }
-
-    /// The place of two hosts' lane in this session's share; `None` if it is of another's.
-    #[inline]
-    fn place_of(&self, a: IpAddr, b: IpAddr) -> Option<usize> {
-        let at = lane::of(a, b, self.all).checked_sub(self.first)?;
-        (at < self.lanes.len()).then_some(at)
+        self.share.lanes < self.share.all
+            && self.share.place_of(source.into(), destination.into()).is_none()
     }
 
     /// The next packet is not wanted: it only counts.
@@ -289,13 +296,13 @@ impl Session {
                 None => drop(PeekMut::pop(next)),
             }
             if let Some(lane) = self.lanes.get_mut(at) {
-                self.around.moment = Moment::end_of(number.wrapping_add(1), self.first + at);
+                self.around.moment = Moment::end_of(number.wrapping_add(1), self.share.first + at);
                 lane.end_flow(&mut self.around, slot, view);
             }
             return true;
         }
         for (at, lane) in self.lanes.iter_mut().enumerate() {
-            self.around.moment = Moment::end_of(0, self.first + at);
+            self.around.moment = Moment::end_of(0, self.share.first + at);
             lane.limits_met(&self.around, self.around.now, view);
         }
         false
@@ -305,8 +312,9 @@ impl Session {
     fn elapse<V: View>(&mut self, view: &mut V) {
         self.expire(view);
         // One lane after the other has its turn; the packet's own looks after itself.
-        let turn = (self.around.frame % self.all as u64) as usize;
-        if let Some(lane) = turn.checked_sub(self.first).and_then(|at| self.lanes.get_mut(at)) {
+        let turn = (self.around.frame % self.share.all as u64) as usize;
+        if let Some(lane) = turn.checked_sub(self.share.first).and_then(|at| self.lanes.get_mut(at))
+        {
             lane.elapse(&mut self.around, view);
         }
     }
@@ -331,7 +339,7 @@ impl Session {
             Outcome::Tcp(segment) => &segment.ip,
             _ => return self.no_message(outcome, time, recorded, depth, view),
         };
-        let at = self.place_of(ip.source, ip.destination);
+        let at = self.share.place_of(ip.source, ip.destination);
         let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) else {
             self.around.headers.clear();
             return;
@@ -368,48 +376,64 @@ impl Session {
         if self.around.options.verify_checksums {
             self.around.checksums(&outcome);
         }
-        let mut whole = None;
         match outcome {
-            Outcome::Fragment(fragment) => {
-                self.around.note(fragment.note);
-                let at = FrameRef { frame: self.around.frame, time: time.0 };
-                let (defragmenter, events) =
-                    (&mut self.around.defragmenter, &mut self.fragment_events);
-                whole = match recorded {
-                    Recorded::Here => defragmenter.add(&fragment, at, events),
-                    Recorded::Joined(outer) => {
-                        defragmenter.add_inside(&fragment, outer, at, events)
-                    }
-                };
-            }
+            Outcome::Fragment(fragment) => self.fragment(&fragment, time, recorded, depth, view),
             Outcome::Malformed(malformed) => self.around.note(Some(malformed)),
             Outcome::UnknownLink => self.unknown_links += 1,
             // It may have been anybody's.
             Outcome::Snapped => self.around.lossy = true,
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) => {}
         }
-        if whole.as_ref().is_some_and(|whole| whole.overlapped) {
-            let overlaps = |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
-            for event in self.fragment_events.extract_if(.., overlaps) {
-                self.around.headers.push((&NET004, false, told(&event)));
-            }
-        }
-        self.fragment_events(view);
-        if let Some(whole) = whole {
-            self.around.headers.push((&NET005, true, String::new()));
-            if !whole.overlapped {
-                self.around.headers.push((&NET004, true, String::new()));
-            }
-            if depth < NESTED_DATAGRAMS {
-                let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-                self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
-            }
-            self.around.defragmenter.recycle(whole);
-        }
         if self.is_first() {
             self.headers(time, view);
         }
         self.around.headers.clear();
+    }
+
+    /// A part of a datagram, and the datagram if it is whole with it.
+    fn fragment<V: View>(
+        &mut self,
+        fragment: &Fragment<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        depth: usize,
+        view: &mut V,
+    ) {
+        self.around.note(fragment.note);
+        let at = FrameRef { frame: self.around.frame, time: time.0 };
+        let (share, mut is_of_others) = (self.share, false);
+        let wanted = |joined: Joined<'_>| {
+            // What may be a tunnel, or no good, is for every share.
+            is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !share.has(joined.ip);
+            !is_of_others
+        };
+        let (defragmenter, events) = (&mut self.around.defragmenter, &mut self.fragment_events);
+        let whole = match recorded {
+            Recorded::Here => defragmenter.add(fragment, at, events, wanted),
+            Recorded::Joined(outer) => defragmenter.add_inside(fragment, outer, at, events, wanted),
+        };
+        if is_of_others {
+            self.around.headers.clear();
+        }
+        if !self.fragment_events.is_empty() {
+            if whole.as_ref().is_some_and(|whole| whole.overlapped) {
+                let overlaps = |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
+                for event in self.fragment_events.extract_if(.., overlaps) {
+                    self.around.headers.push((&NET004, false, told(&event)));
+                }
+            }
+            self.fragment_events(view);
+        }
+        let Some(whole) = whole else { return };
+        self.around.headers.push((&NET005, true, String::new()));
+        if !whole.overlapped {
+            self.around.headers.push((&NET004, true, String::new()));
+        }
+        if depth < NESTED_DATAGRAMS {
+            let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
+            self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
+        }
+        self.around.defragmenter.recycle(whole);
     }
 
     /// Tells what the packet's headers show, where no message of it has told it.
@@ -425,7 +449,21 @@ impl Session {
 
     /// Whether this session tells what concerns no flow.
     pub fn is_first(&self) -> bool {
-        self.first == 0
+        self.share.first == 0
+    }
+}
+
+impl Share {
+    /// The place of two hosts' lane in this share; `None` if it is of another's.
+    #[inline]
+    fn place_of(self, a: IpAddr, b: IpAddr) -> Option<usize> {
+        let at = lane::of(a, b, self.all).checked_sub(self.first)?;
+        (at < self.lanes).then_some(at)
+    }
+
+    /// Whether the lane of a packet's hosts is among them.
+    fn has(self, ip: &Ip) -> bool {
+        self.place_of(ip.source, ip.destination).is_some()
     }
 }
 

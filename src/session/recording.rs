@@ -38,7 +38,7 @@ impl Session {
             let rule = match &event.kind {
                 EventKind::Overlap { .. } => &NET004,
                 EventKind::Missing { cause, .. } => {
-                    let at = self.place_of(source, destination);
+                    let at = self.share.place_of(source, destination);
                     if let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) {
                         lane.incomplete.insert(source, destination);
                     }

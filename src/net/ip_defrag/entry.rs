@@ -3,27 +3,67 @@
 //! Knows what belongs together and what contradicts; refuses to know how many datagrams there are
 //! and what they may cost together.
 
+use std::hash::{Hash, Hasher};
 use std::mem;
 use std::net::IpAddr;
 
 use super::Source;
 use super::lanes::{Lane, Links};
-use super::pages::Coverage;
-use super::result::{Cause, Event, EventKind, FrameRef, Piece};
+use super::pages::{Coverage, Pages, Placement, Touched};
+use super::result::{Cause, Event, EventKind, FrameRef, Joined, Piece};
+use super::table::Table;
 use crate::net::limits;
 use crate::net::packet::{Fragment, Ip, Tunnels};
 
-/// What a datagram costs beyond pages and pieces: its entry, and its places in the two maps, which
-/// may be half empty.
-pub(super) const ENTRY_COST: usize = mem::size_of::<Entry>()
-    + 2 * mem::size_of::<(Key, u32)>()
-    + 2 * mem::size_of::<(IpAddr, Source)>();
+/// What a datagram counts for beyond its bytes and pieces: what it costs where it is alone of its
+/// source and between its hosts. The number is fixed, so that limits are met alike everywhere.
+pub(super) const ENTRY_COST: usize = 728;
+const _: () = assert!(
+    ENTRY_COST
+        >= Table::<Key, Entry>::COST
+            + Table::<IpAddr, Source>::COST
+            + Table::<Pair, u32>::COST
+            + size_of::<Coverage>()
+);
 
-/// A vector may be half empty too.
-pub(super) const PIECE_COST: usize = 2 * mem::size_of::<Piece>();
+/// The same of a piece: a third of a list may be empty.
+pub(super) const PIECE_COST: usize = 48;
+const _: () = assert!(PIECE_COST * 2 >= size_of::<Piece>() * 3);
+
+/// With more pieces than this, bytes are copied as they come: pieces are kept in order by moving
+/// those behind.
+const LENT_PIECES: usize = 64;
+
+/// Two hosts, whichever of them sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair([IpAddr; 2]);
+
+impl Pair {
+    pub(super) fn of(a: IpAddr, b: IpAddr) -> Self {
+        Self([a.min(b), a.max(b)])
+    }
+}
+
+impl Hash for Pair {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        hash_hosts(&self.0[0], &self.0[1], state);
+    }
+}
+
+/// Two addresses in as few words as they take.
+#[inline]
+fn hash_hosts<H: Hasher>(a: &IpAddr, b: &IpAddr, state: &mut H) {
+    match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => {
+            state.write_u64(u64::from(a.to_bits()) << 32 | u64::from(b.to_bits()));
+        }
+        _ => (a, b).hash(state),
+    }
+}
 
 /// Fragments of one datagram have all of this in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
@@ -48,16 +88,34 @@ impl Key {
     }
 }
 
+impl Hash for Key {
+    /// Mostly this is two words: it is asked for with every fragment.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { source, destination, identification, protocol, vlan, tunnels } = self;
+        hash_hosts(source, destination, state);
+        let vlan = vlan.map_or(0, |vlan| 1 << 16 | u64::from(vlan));
+        let number = u64::from(*identification);
+        state.write_u64(number << 32 | vlan << 8 | u64::from(*protocol));
+        if !tunnels.is_empty() {
+            tunnels.hash(state);
+        }
+    }
+}
+
 /// A datagram in the making.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) key: Key,
+    pub(super) identification: u32,
     /// Of the fragment at offset 0, as soon as it is there; until then of any.
     pub(super) ip: Ip,
     pub(super) protocol: u8,
     pub(super) opened: FrameRef,
-    pub(super) coverage: Coverage,
+    /// Its bytes, if they are kept here; else they are in the capture, where the pieces say.
+    pub(super) coverage: Option<Box<Coverage>>,
+    /// As they came; in order, if the bytes are in the capture.
     pub(super) pieces: Vec<Piece>,
+    pub(super) touched: Touched,
     /// Bytes held.
     pub(super) held: u32,
     /// The farthest byte that any fragment claimed.
@@ -70,6 +128,9 @@ pub(super) struct Entry {
     pub(super) echo: bool,
     /// What it counts for in `used` and in its source.
     pub(super) cost: usize,
+    /// The numbers of its source, and of its hosts.
+    pub(super) source: u32,
+    pub(super) pair: u32,
     pub(super) links: [Links; Lane::COUNT],
 }
 
@@ -98,13 +159,108 @@ impl Entry {
         self.length == Some(self.held)
     }
 
+    /// Leaves a fragment's bytes in the capture. Refuses if they are not there, if they meet others,
+    /// or if there are too many pieces: then they are to be copied.
+    pub(super) fn lend(
+        &mut self,
+        extent: &Extent<'_>,
+        offset: u32,
+        origin: Origin<'_>,
+        capture: &[u8],
+    ) -> bool {
+        if self.coverage.is_some() {
+            return false;
+        }
+        let (at, length) = (extent.start, extent.bytes.len() as u32);
+        if length == 0 {
+            return true;
+        }
+        let Some(place) = place_in(capture, extent.bytes) else { return false };
+        let pieces = &mut self.pieces;
+        let next = pieces.iter().rposition(|piece| piece.at < at).map_or(0, |before| before + 1);
+        let (before, behind) = pieces.split_at(next);
+        let meets = before.last().is_some_and(|piece| piece.end() > at)
+            || behind.first().is_some_and(|piece| at + length > piece.at);
+        if meets || pieces.len() >= LENT_PIECES {
+            return false;
+        }
+        pieces.insert(next, Piece { at, length, offset, frame: origin.at.frame, place });
+        self.held += length;
+        self.touched.add(at, length);
+        true
+    }
+
+    /// Copies a fragment's bytes, and those first that were left in the capture until now.
+    pub(super) fn copy(
+        &mut self,
+        extent: &Extent<'_>,
+        offset: u32,
+        origin: Origin<'_>,
+        pages: &mut Pages,
+        capture: &[u8],
+    ) {
+        let coverage = self.coverage.get_or_insert_with(|| {
+            let mut coverage = pages.coverage();
+            in_order_of_arrival(&mut self.pieces);
+            for piece in &self.pieces {
+                pages.place(&mut coverage, piece.at, piece.bytes(capture), |_, _| {});
+            }
+            coverage
+        });
+        let placement = pages.place(coverage, extent.start, extent.bytes, |at, length| {
+            self.held += length;
+            self.touched.add(at, length);
+            origin.record(at, offset.saturating_add(at - extent.start), length, &mut self.pieces);
+        });
+        if let Placement::Overlap { differs } = placement {
+            let overlap = self.overlap.get_or_insert(Overlap { at: origin.at, differs: false });
+            overlap.differs |= differs;
+        }
+    }
+
+    /// Brings up to date what it counts for, and says how much more that is.
+    pub(super) fn weigh(&mut self) -> usize {
+        let cost = ENTRY_COST + self.touched.cost() + self.pieces.len() * PIECE_COST;
+        cost.saturating_sub(mem::replace(&mut self.cost, cost))
+    }
+
+    /// What is known of it now that it is whole.
+    pub(super) fn joined<'a>(&'a self, capture: &'a [u8]) -> Joined<'a> {
+        let head = match (&self.coverage, self.pieces.first()) {
+            (Some(coverage), _) => coverage.first(8.min(self.held as usize)),
+            (None, Some(first)) => {
+                let first = first.bytes(capture);
+                first.get(..8).unwrap_or(first)
+            }
+            (None, None) => &[],
+        };
+        Joined { ip: &self.ip, protocol: self.protocol, head, length: self.held }
+    }
+
+    /// All bytes and pieces in order, of a datagram that is whole.
+    pub(super) fn put_together(&mut self, capture: &[u8], bytes: &mut Vec<u8>) {
+        bytes.clear();
+        match &self.coverage {
+            Some(coverage) => {
+                coverage.copy(self.held, bytes);
+                self.pieces.sort_unstable_by_key(|piece| piece.at);
+            }
+            None => {
+                self.pieces.iter().for_each(|piece| bytes.extend_from_slice(piece.bytes(capture)))
+            }
+        }
+    }
+
     pub(super) fn report_overlap(&self, events: &mut Vec<Event>) {
         if let Some(Overlap { at, differs }) = self.overlap {
             events.push(self.event(at, EventKind::Overlap { differs }));
         }
     }
 
-    pub(super) fn missing(&self, cause: Cause) -> Event {
+    pub(super) fn missing(&mut self, cause: Cause) -> Event {
+        if self.coverage.is_none() {
+            in_order_of_arrival(&mut self.pieces);
+        }
         let mut frames = vec![self.opened.frame];
         for piece in &self.pieces {
             if frames.len() >= limits::NAMED_FRAMES {
@@ -118,9 +274,21 @@ impl Entry {
         self.event(self.opened, EventKind::Missing { cause, frames, held, length, snapped })
     }
 
-    pub(super) fn event(&self, at: FrameRef, kind: EventKind) -> Event {
-        Event { ip: self.ip, identification: self.key.identification, at, kind }
+    fn event(&self, at: FrameRef, kind: EventKind) -> Event {
+        Event { ip: self.ip, identification: self.identification, at, kind }
     }
+}
+
+/// Where these bytes are in a capture, if they are a part of its memory.
+fn place_in(capture: &[u8], bytes: &[u8]) -> Option<usize> {
+    let place = bytes.as_ptr().addr().checked_sub(capture.as_ptr().addr())?;
+    let found = capture.get(place..)?.get(..bytes.len())?;
+    std::ptr::eq(found, bytes).then_some(place)
+}
+
+/// Of pieces that are in the capture, each came in a packet of its own.
+fn in_order_of_arrival(pieces: &mut [Piece]) {
+    pieces.sort_unstable_by_key(|piece| piece.frame);
 }
 
 /// The part of a datagram that a fragment may fill.
@@ -181,21 +349,31 @@ impl Origin<'_> {
                 {
                     last.length += length;
                 }
-                _ => pieces.push(Piece { at, length, offset, frame }),
+                _ => add(pieces, Piece { at, length, offset, frame, place: 0 }),
             }
             return;
         };
         let end = offset.saturating_add(length);
-        let first = outer.partition_point(|piece| piece.at + piece.length <= offset);
+        let first = outer.partition_point(|piece| piece.end() <= offset);
         for piece in outer.iter().skip(first).take_while(|piece| piece.at < end) {
             let from = piece.at.max(offset);
-            let to = (piece.at + piece.length).min(end);
-            pieces.push(Piece {
+            let to = piece.end().min(end);
+            let piece = Piece {
                 at: at + (from - offset),
                 length: to - from,
                 offset: piece.offset + (from - piece.at),
                 frame: piece.frame,
-            });
+                place: 0,
+            };
+            add(pieces, piece);
         }
     }
+}
+
+/// Adds to a list that never is longer by more than a half than it must be, few pieces apart.
+fn add(pieces: &mut Vec<Piece>, piece: Piece) {
+    if pieces.len() == pieces.capacity() {
+        pieces.reserve_exact(pieces.len() / 2 + 4);
+    }
+    pieces.push(piece);
 }

@@ -1,15 +1,11 @@
-//! Slots with stable numbers, and queues that run through them: each entry stands in the queue of
-//! all datagrams and in that of its source, and leaves both from any place in constant time.
+//! Queues that run through the entries of a table: each entry stands in the queue of all datagrams
+//! and in that of its source, and leaves both from any place in constant time.
 //!
 //! Knows numbers and links, not what the entries are about.
 
-#![allow(
-    clippy::indexing_slicing,
-    clippy::expect_used,
-    reason = "slot numbers are made here, and none outlives its entry; no outside bytes are involved"
-)]
-
 use super::Entry;
+use super::entry::Key;
+use super::table::Table;
 
 /// A queue that entries stand in.
 #[derive(Clone, Copy, Debug)]
@@ -37,67 +33,37 @@ pub(super) struct Queue {
 }
 
 impl Queue {
+    #[inline]
     pub(super) fn oldest(&self) -> Option<u32> {
         self.oldest
     }
 
-    pub(super) fn push(&mut self, lane: Lane, slots: &mut Slots<Entry>, index: u32) {
-        let lane = lane as usize;
-        slots.at_mut(index).links[lane] = Links { older: self.newest, newer: None };
+    pub(super) fn push(&mut self, lane: Lane, entries: &mut Table<Key, Entry>, number: u32) {
+        *links(entries, number, lane) = Links { older: self.newest, newer: None };
         match self.newest {
-            Some(newest) => slots.at_mut(newest).links[lane].newer = Some(index),
-            None => self.oldest = Some(index),
+            Some(newest) => links(entries, newest, lane).newer = Some(number),
+            None => self.oldest = Some(number),
         }
-        self.newest = Some(index);
+        self.newest = Some(number);
     }
 
-    pub(super) fn remove(&mut self, lane: Lane, slots: &mut Slots<Entry>, index: u32) {
-        let lane = lane as usize;
-        let Links { older, newer } = slots.at(index).links[lane];
+    pub(super) fn remove(&mut self, lane: Lane, entries: &mut Table<Key, Entry>, number: u32) {
+        let Links { older, newer } = *links(entries, number, lane);
         match older {
-            Some(older) => slots.at_mut(older).links[lane].newer = newer,
+            Some(older) => links(entries, older, lane).newer = newer,
             None => self.oldest = newer,
         }
         match newer {
-            Some(newer) => slots.at_mut(newer).links[lane].older = older,
+            Some(newer) => links(entries, newer, lane).older = older,
             None => self.newest = older,
         }
     }
 }
 
-/// A vector whose places are used again.
-#[derive(Debug)]
-pub(super) struct Slots<T> {
-    slots: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Slots<T> {
-    pub(super) fn insert(&mut self, value: T) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.slots[index as usize] = Some(value);
-            return index;
-        }
-        self.slots.push(Some(value));
-        u32::try_from(self.slots.len() - 1).expect("the memory limit allows far fewer entries")
-    }
-
-    pub(super) fn at(&self, index: u32) -> &T {
-        self.slots[index as usize].as_ref().expect("slot numbers do not outlive their entries")
-    }
-
-    pub(super) fn at_mut(&mut self, index: u32) -> &mut T {
-        self.slots[index as usize].as_mut().expect("slot numbers do not outlive their entries")
-    }
-
-    pub(super) fn remove(&mut self, index: u32) -> T {
-        self.free.push(index);
-        self.slots[index as usize].take().expect("slot numbers do not outlive their entries")
+fn links(entries: &mut Table<Key, Entry>, number: u32, lane: Lane) -> &mut Links {
+    let [all, source] = &mut entries.at_mut(number).links;
+    match lane {
+        Lane::All => all,
+        Lane::Source => source,
     }
 }

@@ -11,8 +11,6 @@
     reason = "places are below 65,536 (checked by Extent), and page numbers are made here"
 )]
 
-use std::mem;
-
 const UNIT: u32 = 8;
 const PAGE_UNITS: u32 = 256;
 const PAGE_BYTES: u32 = PAGE_UNITS * UNIT;
@@ -37,24 +35,55 @@ struct Page {
 pub(super) struct Pages {
     #[allow(clippy::vec_box, reason = "pages move to datagrams and back, their bytes stay put")]
     spare: Vec<Box<Page>>,
+    /// Without pages.
+    #[allow(clippy::vec_box, reason = "they move to datagrams and back too")]
+    blank: Vec<Box<Coverage>>,
+}
+
+/// Which pages of a datagram fragments have touched: what its bytes count for, wherever they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Touched(u32);
+
+impl Touched {
+    /// Adds the pages that `length` bytes at `at` lie in.
+    pub(super) fn add(&mut self, at: u32, length: u32) {
+        if length > 0 {
+            let (first, last) = (at / PAGE_BYTES, (at + length - 1) / PAGE_BYTES);
+            self.0 |= (u32::MAX >> (31 - (last - first))) << first;
+        }
+    }
+
+    /// Bytes of memory; none counts as a page, so that many empty datagrams are not free.
+    pub(super) fn cost(self) -> usize {
+        self.0.count_ones().max(1) as usize * size_of::<Page>()
+    }
+
+    /// The most that `length` more bytes may cost.
+    pub(super) fn most(length: usize) -> usize {
+        (length / PAGE_BYTES as usize + 2) * size_of::<Page>()
+    }
 }
 
 /// The pages of one datagram; those that no fragment touched are not there.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
     pages: [Option<Box<Page>>; PAGES],
-    count: usize,
 }
 
 impl Coverage {
-    /// Bytes of memory; an empty one counts as a page, so that many of them are not free.
-    pub(super) fn cost(&self) -> usize {
-        self.count.max(1) * mem::size_of::<Page>()
+    /// What is known of the first bytes: at most as many as a page has.
+    pub(super) fn first(&self, length: usize) -> &[u8] {
+        self.page(0).and_then(|page| page.bytes.get(..length)).unwrap_or_default()
     }
 
-    /// The most memory that `length` more bytes may take.
-    pub(super) fn most(length: usize) -> usize {
-        (length / PAGE_BYTES as usize + 2) * mem::size_of::<Page>()
+    /// Adds the first `length` bytes, all of which are held, to `bytes`.
+    pub(super) fn copy(&self, length: u32, bytes: &mut Vec<u8>) {
+        let mut rest = length as usize;
+        for page in self.pages.iter().flatten() {
+            let take = rest.min(page.bytes.len());
+            bytes.extend_from_slice(&page.bytes[..take]);
+            rest -= take;
+        }
     }
 
     fn starts_at(&self, unit: u32) -> bool {
@@ -128,34 +157,27 @@ impl Pages {
         met.judge(coverage, first, last)
     }
 
-    /// Copies the first `length` bytes, all of which are held, into `bytes`.
-    pub(super) fn copy(&self, coverage: &Coverage, length: u32, bytes: &mut Vec<u8>) {
-        bytes.clear();
-        let mut rest = length as usize;
-        for page in coverage.pages.iter().flatten() {
-            let take = rest.min(page.bytes.len());
-            bytes.extend_from_slice(&page.bytes[..take]);
-            rest -= take;
-        }
+    /// A datagram's bytes, none of which is there.
+    pub(super) fn coverage(&mut self) -> Box<Coverage> {
+        self.blank.pop().unwrap_or_default()
     }
 
     /// Takes the pages back.
-    pub(super) fn free(&mut self, coverage: &mut Coverage) {
+    pub(super) fn free(&mut self, mut coverage: Box<Coverage>) {
         let pages = coverage.pages.iter_mut().filter_map(Option::take);
         for page in pages {
             if self.spare.len() < SPARE {
                 self.spare.push(page);
             }
         }
-        coverage.count = 0;
+        if self.blank.len() < SPARE {
+            self.blank.push(coverage);
+        }
     }
 
     /// The page that a unit lies in.
     fn page<'a>(&mut self, coverage: &'a mut Coverage, unit: u32) -> &'a mut Page {
         let slot = &mut coverage.pages[(unit / PAGE_UNITS) as usize];
-        if slot.is_none() {
-            coverage.count += 1;
-        }
         slot.get_or_insert_with(|| self.blank())
     }
 

@@ -49,6 +49,34 @@ pub struct Piece {
     pub offset: u32,
     /// The packet's number in the capture.
     pub frame: u64,
+    /// Where its bytes are in the capture, if they were left there.
+    pub(super) place: usize,
+}
+
+impl Piece {
+    /// Where the byte behind it would stand in the datagram.
+    pub(super) fn end(&self) -> u32 {
+        self.at + self.length
+    }
+
+    /// The bytes of a run that were left in the capture.
+    pub(super) fn bytes<'a>(&self, capture: &'a [u8]) -> &'a [u8] {
+        let rest = capture.get(self.place..).unwrap_or_default();
+        rest.get(..self.length as usize).unwrap_or_default()
+    }
+}
+
+/// What is known of a datagram when its last fragment has come, before its bytes are put together.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined<'a> {
+    /// Addresses, of the first fragment.
+    pub ip: &'a Ip,
+    /// What the first fragment says that the bytes are.
+    pub protocol: u8,
+    /// The first eight bytes, or all if there are fewer.
+    pub head: &'a [u8],
+    /// How many bytes there are.
+    pub length: u32,
 }
 
 /// Something about a datagram that whoever judges the capture has to know.

@@ -3,6 +3,7 @@
 mod model;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use super::*;
 use crate::net::packet::{Headers, Ip, Outcome, Payload, Tunnels};
@@ -34,6 +35,8 @@ struct Bench {
     events: Vec<Event>,
     frame: u64,
     time: i64,
+    /// Another, which leaves bytes in memory, and must come to the same.
+    lender: Option<Box<Bench>>,
 }
 
 impl Bench {
@@ -42,25 +45,64 @@ impl Bench {
     }
 
     fn with(limits: FragmentLimits) -> Self {
-        Self { defragmenter: Defragmenter::new(limits), events: vec![], frame: 0, time: 0 }
+        let defragmenter = Defragmenter::new(limits);
+        Self { defragmenter, events: vec![], frame: 0, time: 0, lender: None }
+    }
+
+    /// One beside which another leaves the bytes of fragments in this memory.
+    fn over(memory: &Arc<Vec<u8>>) -> Self {
+        let mut lender = Box::new(Self::new());
+        lender.defragmenter.lend(Arc::clone(memory) as _);
+        Self { lender: Some(lender), ..Self::new() }
     }
 
     fn add(&mut self, fragment: &Fragment<'_>) -> Option<Whole> {
         self.frame += 1;
         self.time += SECOND / 1_000_000;
         let packet = FrameRef { frame: self.frame, time: self.time };
-        self.defragmenter.add(fragment, packet, &mut self.events)
+        let whole = self.defragmenter.add(fragment, packet, &mut self.events, |joined| {
+            assert!(joined.head.len() == 8.min(joined.length as usize));
+            true
+        });
+        if let Some(lender) = &mut self.lender {
+            let lent = lender.add(fragment);
+            assert_eq!(lent.as_ref().map(seen), whole.as_ref().map(seen));
+            assert_eq!(lender.events, self.events);
+            assert_eq!(lender.defragmenter.used(), self.defragmenter.used());
+            lent.into_iter().for_each(|lent| lender.defragmenter.recycle(lent));
+        }
+        whole
+    }
+
+    /// What the datagrams of a source take.
+    fn source(&self, address: IpAddr) -> usize {
+        let sources = &self.defragmenter.sources;
+        sources.find(&address).map_or(0, |number| sources.at(number).used)
     }
 
     fn finish(mut self) -> Vec<EventKind> {
         self.defragmenter.finish(&mut self.events);
         assert_eq!((self.defragmenter.used(), self.defragmenter.pending()), (0, 0));
+        if let Some(lender) = self.lender.take() {
+            assert_eq!(
+                lender.finish(),
+                self.events.iter().map(|event| event.kind.clone()).collect::<Vec<_>>()
+            );
+        }
         self.kinds()
     }
 
     fn kinds(self) -> Vec<EventKind> {
         self.events.into_iter().map(|event| event.kind).collect()
     }
+}
+
+/// All that there is to see of a datagram.
+#[allow(clippy::type_complexity, reason = "it is only compared")]
+fn seen(whole: &Whole) -> (Ip, u8, bool, &[u8], Vec<(u32, u32, u32, u64)>) {
+    let piece = |piece: &Piece| (piece.at, piece.length, piece.offset, piece.frame);
+    let pieces = whole.pieces.iter().map(piece).collect();
+    (whole.ip, whole.protocol, whole.overlapped, &whole.bytes, pieces)
 }
 
 /// The bytes 0, 1, 2, ...: each says where it belongs.
@@ -81,21 +123,21 @@ fn consistent(whole: &Whole) {
 
 #[test]
 fn in_order_and_in_reverse() {
-    let bytes = count(3001);
+    let bytes = Arc::new(count(3001));
     let parts = [
         (0, true, &bytes[..1480]),
         (1480, true, &bytes[1480..2960]),
         (2960, false, &bytes[2960..]),
     ];
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
-        let mut bench = Bench::new();
+        let mut bench = Bench::over(&bytes);
         let mut wholes = order.map(|part| {
             let (at, more, bytes) = parts[part];
             bench.add(&fragment(at, more, bytes))
         });
         let whole = wholes[2].take().unwrap();
         assert!(wholes[0].is_none() && wholes[1].is_none());
-        assert_eq!(whole.bytes, bytes);
+        assert_eq!(whole.bytes, *bytes);
         assert_eq!((whole.protocol, whole.overlapped), (17, false));
         consistent(&whole);
         let frames: Vec<u64> = whole.pieces.iter().map(|piece| piece.frame).collect();
@@ -294,11 +336,11 @@ fn contradictions_are_left_out() {
 
 #[test]
 fn the_longest_datagram() {
-    let bytes = count(65_535);
-    let mut bench = Bench::new();
+    let bytes = Arc::new(count(65_535));
+    let mut bench = Bench::over(&bytes);
     bench.add(&fragment(65_528, false, &bytes[65_528..]));
     let whole = bench.add(&fragment(0, true, &bytes[..65_528])).unwrap();
-    assert_eq!(whole.bytes, bytes);
+    assert_eq!(whole.bytes, *bytes);
 }
 
 #[test]
@@ -348,7 +390,7 @@ fn any_capture_time_is_survived() {
     let mut bench = Bench::new();
     for time in [i64::MAX, i64::MIN, 0, i64::MAX, -1] {
         let packet = FrameRef { frame: 1, time };
-        bench.defragmenter.add(&fragment(0, true, &[1; 8]), packet, &mut bench.events);
+        bench.defragmenter.add(&fragment(0, true, &[1; 8]), packet, &mut bench.events, |_| true);
     }
     assert_eq!(bench.defragmenter.pending(), 1);
 }
@@ -363,7 +405,7 @@ fn memory_is_bounded_in_all_and_per_source() {
         let one = Fragment { identification: number, ..far };
         let spread = Fragment { ip: addresses(number % 2 == 0, number % 64 + 10), ..one };
         bench.add(&one);
-        let source = bench.defragmenter.sources[&one.ip.source].used;
+        let source = bench.source(one.ip.source);
         assert!(source <= limits.source);
         bench.add(&spread);
         assert!(bench.defragmenter.used() <= limits.total);
@@ -392,10 +434,10 @@ fn one_source_does_not_push_out_another() {
 
 #[test]
 fn a_hundred_thousand_fragments_of_one_datagram() {
-    let bytes = count(65_528);
+    let bytes = Arc::new(count(65_528));
     let started = cpu_seconds();
     for reverse in [false, true] {
-        let mut bench = Bench::new();
+        let mut bench = Bench::over(&bytes);
         let mut whole = None;
         for round in 0..13 {
             for index in 0..8190u32 {
@@ -408,7 +450,7 @@ fn a_hundred_thousand_fragments_of_one_datagram() {
             }
         }
         let whole = bench.add(&fragment(65_520, false, &bytes[65_520..])).or(whole).unwrap();
-        assert_eq!(whole.bytes, bytes);
+        assert_eq!(whole.bytes, *bytes);
         consistent(&whole);
         assert_eq!(bench.finish(), [EventKind::Overlap { differs: false }]);
     }
@@ -427,8 +469,8 @@ fn cpu_seconds() -> f64 {
 
 #[test]
 fn memory_is_used_again() {
-    let mut bench = Bench::new();
-    let bytes = count(3000);
+    let bytes = Arc::new(count(3000));
+    let mut bench = Bench::over(&bytes);
     let mut buffer = None;
     for identification in 0..100 {
         let one = |at: usize, more, to: usize| Fragment {
@@ -444,6 +486,53 @@ fn memory_is_used_again() {
 }
 
 #[test]
+fn what_is_not_wanted_is_forgotten_without_a_word() {
+    let bytes = Arc::new(count(3000));
+    for is_lent in [false, true] {
+        let mut bench = Bench::new();
+        if is_lent {
+            bench.defragmenter.lend(Arc::clone(&bytes) as _);
+        }
+        let packet = FrameRef { frame: 1, time: 0 };
+        for (from, to) in [(0, 1480), (0, 1600), (1480, 3000)] {
+            let part = fragment(from as u32, to < 3000, &bytes[from..to]);
+            let refuse = |joined: Joined<'_>| {
+                assert_eq!((joined.ip, joined.protocol), (&part.ip, 17));
+                assert_eq!((joined.head, joined.length), (&bytes[..8], 3000));
+                false
+            };
+            assert!(bench.defragmenter.add(&part, packet, &mut bench.events, refuse).is_none());
+        }
+        assert_eq!(bench.finish(), []);
+    }
+}
+
+#[test]
+fn bytes_are_left_in_memory_while_fragments_are_few_and_apart() {
+    let bytes = Arc::new(count(4096));
+    let one = |at: usize, to: usize| fragment(at as u32, true, &bytes[at..to]);
+    let mut bench = Bench::over(&bytes);
+    let is_lent = |bench: &Bench| {
+        let lender = bench.lender.as_ref().unwrap();
+        let oldest = lender.defragmenter.age.oldest().unwrap();
+        lender.defragmenter.entries.at(oldest).coverage.is_none()
+    };
+    bench.add(&one(1600, 2400));
+    bench.add(&one(0, 800));
+    bench.add(&one(800, 1600));
+    assert!(is_lent(&bench));
+    bench.add(&one(2392, 2400));
+    assert!(!is_lent(&bench));
+    let mut bench = Bench::over(&bytes);
+    for at in (0..64).rev() {
+        bench.add(&one(at * 16, at * 16 + 16));
+        assert!(is_lent(&bench));
+    }
+    bench.add(&one(2000, 2016));
+    assert!(!is_lent(&bench));
+}
+
+#[test]
 fn fragments_inside_a_tunnel_are_traced_to_packets() {
     let inner = ipv4_with(17, &[], 5, 0x2000, &count(32));
     let mut bench = Bench::new();
@@ -454,7 +543,7 @@ fn fragments_inside_a_tunnel_are_traced_to_packets() {
         panic!()
     };
     let packet = FrameRef { frame: 2, time: bench.time };
-    let joined = bench.defragmenter.add_inside(&first, &outer, packet, &mut bench.events);
+    let joined = bench.defragmenter.add_inside(&first, &outer, packet, &mut bench.events, |_| true);
     assert!(joined.is_none());
     let last =
         Fragment { at: 32, more: false, payload: fragment(0, true, &[7; 3]).payload, ..first };

@@ -1,5 +1,7 @@
 //! Defragmentation against a plain model: a byte array where the first writer wins.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -44,6 +46,18 @@ impl Model {
     }
 }
 
+/// The bytes of fragments one behind the other, as in a capture, and where they are.
+fn in_memory<'a>(
+    fragments: impl IntoIterator<Item = &'a Vec<u8>>,
+) -> (Arc<Vec<u8>>, Vec<Range<usize>>) {
+    let (mut memory, mut places) = (vec![], vec![]);
+    for bytes in fragments {
+        places.push(memory.len()..memory.len() + bytes.len());
+        memory.extend(bytes);
+    }
+    (Arc::new(memory), places)
+}
+
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     let part = (0usize..600, 1usize..300, any::<u8>(), 0usize..3)
         .prop_map(|(from, units, value, copies)| Part { from, units, value, copies });
@@ -63,7 +77,7 @@ proptest! {
         lost in prop::option::of(any::<prop::sample::Index>()),
         version6: bool,
     ) {
-        let bytes = count(length);
+        let bytes = Arc::new(count(length));
         let mut sent = vec![];
         let (mut at, mut sizes) = (0, cuts.iter().cycle());
         while at < length {
@@ -80,7 +94,7 @@ proptest! {
                 sent.insert(place.index(sent.len() + 1), received[place.index(received.len())]);
             }
         }
-        let mut bench = Bench::new();
+        let mut bench = Bench::over(&bytes);
         let mut wholes = vec![];
         for (from, to) in &sent {
             let part = Fragment {
@@ -92,10 +106,10 @@ proptest! {
         if lost.is_some() {
             prop_assert!(wholes.is_empty());
         } else {
-            prop_assert_eq!(&wholes[0].bytes, &bytes);
+            prop_assert_eq!(&wholes[0].bytes, &*bytes);
         }
         for whole in &wholes {
-            prop_assert_eq!(&whole.bytes, &bytes);
+            prop_assert_eq!(&whole.bytes, &*bytes);
             prop_assert!(!whole.overlapped);
             consistent(whole);
         }
@@ -122,12 +136,13 @@ proptest! {
         }
         // What closes the remaining holes, so that most runs become whole.
         sent.push((0, count(7200), false));
-        let mut bench = Bench::new();
+        let (memory, places) = in_memory(sent.iter().map(|(_, bytes, _)| bytes));
+        let mut bench = Bench::over(&memory);
         let mut model = Model { bytes: vec![None; 65_536], length: None };
-        for (from, bytes, last) in &sent {
+        for ((from, bytes, last), place) in sent.iter().zip(places) {
             let part = Fragment {
                 ip: addresses(version6, 1),
-                ..fragment(*from as u32, !last, bytes)
+                ..fragment(*from as u32, !last, &memory[place])
             };
             let whole = bench.add(&part);
             if let Some(whole) = &whole {
@@ -141,18 +156,20 @@ proptest! {
     /// The overlap report against intervals: a fragment overlaps unless it is new or a copy.
     #[test]
     fn overlaps_are_reported_exactly(parts in parts()) {
-        let mut bench = Bench::new();
+        let sent: Vec<_> = parts.iter().map(|part| vec![part.value; part.units * 8]).collect();
+        let (memory, places) = in_memory(&sent);
+        let mut bench = Bench::over(&memory);
         let mut held = vec![None; 8192];
         let mut known: Vec<(usize, usize, u8)> = vec![];
         let (mut overlap, mut differs) = (false, false);
-        for Part { from, units, value, .. } in parts {
+        for (Part { from, units, value, .. }, range) in parts.into_iter().zip(places) {
             let place = &mut held[from..from + units];
             let copy = known.contains(&(from, units, value));
             overlap = !copy && place.iter().any(Option::is_some);
             differs = place.iter().any(|byte| byte.is_some_and(|byte| byte != value));
             place.fill(Some(value));
             known.push((from, units, value));
-            bench.add(&fragment(from as u32 * 8, true, &vec![value; units * 8]));
+            bench.add(&fragment(from as u32 * 8, true, &memory[range]));
             if overlap {
                 // Runs are cut from here on, and one report is all there is.
                 break;

@@ -1,0 +1,128 @@
+//! Values by their keys, each under a number that is its own while it is there: whoever has the
+//! number needs no look-up.
+//!
+//! Knows keys and numbers, not what the values are about.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "numbers are made here, and none outlives its value; no outside bytes are involved"
+)]
+
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::quality::RandomState;
+use hashbrown::HashTable;
+
+/// Values by their keys.
+#[derive(Debug)]
+pub(super) struct Table<K, V> {
+    index: HashTable<u32>,
+    slots: Vec<Option<Slot<K, V>>>,
+    free: Vec<u32>,
+    /// The seed differs in every run: whoever made the capture cannot choose what collides.
+    hasher: RandomState,
+}
+
+#[derive(Debug)]
+pub(super) struct Slot<K, V> {
+    hash: u64,
+    key: K,
+    value: V,
+}
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self {
+            index: HashTable::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            hasher: RandomState::default(),
+        }
+    }
+}
+
+impl<K: Eq + Hash, V> Table<K, V> {
+    /// What a value costs: its slot, and its places in the index and among free numbers, which may
+    /// be half empty.
+    pub(super) const COST: usize = size_of::<Option<Slot<K, V>>>() + 4 * size_of::<u32>();
+
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn hash(&self, key: &K) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// The number of a key.
+    #[inline]
+    pub(super) fn find(&self, key: &K) -> Option<u32> {
+        self.find_hashed(self.hash(key), key)
+    }
+
+    /// The same, for who knows the key's hash.
+    #[inline]
+    pub(super) fn find_hashed(&self, hash: u64, key: &K) -> Option<u32> {
+        self.index.find(hash, |&number| self.slot(number).key == *key).copied()
+    }
+
+    /// Puts in a value whose key is not there.
+    pub(super) fn insert(&mut self, key: K, value: V) -> u32 {
+        self.insert_hashed(self.hash(&key), key, value)
+    }
+
+    /// The same, for who knows the key's hash.
+    pub(super) fn insert_hashed(&mut self, hash: u64, key: K, value: V) -> u32 {
+        let slot = Some(Slot { hash, key, value });
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.slots[number as usize] = slot;
+                number
+            }
+            None => {
+                self.slots.push(slot);
+                u32::try_from(self.slots.len() - 1).expect("memory limits allow far fewer values")
+            }
+        };
+        let slots = &self.slots;
+        let hash_of = |&number: &u32| slots[number as usize].as_ref().map_or(0, |slot| slot.hash);
+        self.index.insert_unique(hash, number, hash_of);
+        number
+    }
+
+    #[inline]
+    pub(super) fn at(&self, number: u32) -> &V {
+        &self.slot(number).value
+    }
+
+    #[inline]
+    pub(super) fn at_mut(&mut self, number: u32) -> &mut V {
+        &mut self.slots[number as usize].as_mut().expect(OUTLIVED).value
+    }
+
+    /// The hash of a number's key.
+    pub(super) fn hash_at(&self, number: u32) -> u64 {
+        self.slot(number).hash
+    }
+
+    pub(super) fn remove(&mut self, number: u32) -> V {
+        let slot = self.slots[number as usize].take().expect(OUTLIVED);
+        if let Ok(place) = self.index.find_entry(slot.hash, |&other| other == number) {
+            place.remove();
+        }
+        self.free.push(number);
+        slot.value
+    }
+
+    fn slot(&self, number: u32) -> &Slot<K, V> {
+        self.slots[number as usize].as_ref().expect(OUTLIVED)
+    }
+}
+
+const OUTLIVED: &str = "numbers do not outlive their values";
