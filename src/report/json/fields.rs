@@ -34,8 +34,6 @@ const ENVELOPE: [&str; 14] = [
 pub(super) struct Scratch {
     /// Names as they are written.
     names: Names,
-    /// The objects and lists round the one at hand.
-    around: Vec<Open>,
     /// The names of the fields beside the pairs at hand.
     taken: Vec<&'static str>,
     /// The pairs of the object at hand.
@@ -52,28 +50,28 @@ pub(super) struct Projection<'a> {
     pub(super) has_beside: bool,
 }
 
-/// An object or a list that is being written.
+/// Nodes that become an object or a list.
 #[derive(Clone, Copy)]
-struct Open {
-    /// Its node; none for `fields` itself.
-    at: Option<u32>,
-    /// One behind the last node below it.
-    end: u32,
-    /// Where it begins in the line.
+struct Object {
+    /// The first node below it.
     start: usize,
-    /// Its values have no names.
-    is_list: bool,
+    /// One behind the last one.
+    end: usize,
     /// The places of the fields that it shows.
     shown: Shown,
-    /// The masks of the names written so far.
-    seen: u64,
-    /// Pairs are among its members.
-    has_pairs: bool,
 }
 
-impl Open {
-    fn node(&self) -> Option<usize> {
-        self.at.map(|at| at as usize)
+impl Object {
+    /// What stands below this node.
+    #[inline]
+    fn at(at: usize, node: &Node) -> Object {
+        let start = at + 1;
+        Object { start, end: start + node.kids as usize, shown: Shown::UNLESS_FRAMING }
+    }
+
+    /// The node that it stands below; none for `fields` itself.
+    fn node(self) -> Option<usize> {
+        self.start.checked_sub(1)
     }
 }
 
@@ -95,7 +93,8 @@ impl Projection<'_> {
     /// `,"fields":{...}`
     pub(super) fn fields(&mut self) {
         self.out.extend_from_slice(b",\"fields\":");
-        self.all_below(None, false);
+        let end = self.view.tree.nodes().len();
+        self.object(Object { start: 0, end, shown: Shown::FIELDS });
     }
 
     /// `,"split":{...}`: what stands beside `fields`, under its own name.
@@ -111,115 +110,101 @@ impl Projection<'_> {
                 debug_assert!(false, "two keys of a line are named {name}");
                 continue;
             }
+            self.out.push(b',');
             self.scratch.names.of(node.field).write(node.field, &mut self.out);
             self.inside(at, node);
         }
     }
 
-    /// An object or a list, with all that is in it.
+    /// An object, with all that is in it: the fields directly below a node, or the outermost ones.
     ///
-    /// A comma stands in front of each member, and the first one becomes the bracket. Of two fields
-    /// with one name the first counts: no dissector declares such fields. Of two pairs with one key
-    /// the last counts, and a pair never takes the name of a field.
-    fn all_below(&mut self, at: Option<(usize, &Node)>, is_list: bool) {
+    /// A comma stands behind each member, and the last one becomes the bracket. Of two fields with
+    /// one name the first counts: no dissector declares such fields. Of two pairs with one key the
+    /// last counts, and a pair never takes the name of a field.
+    fn object(&mut self, object: Object) {
         let view = self.view;
-        let nodes = view.tree.nodes();
-        let around = self.scratch.around.len();
-        let mut next = at.map_or(0, |(at, _)| at + 1);
-        let mut open = self.open(at, is_list);
-        loop {
-            let Some(node) = nodes.get(next).filter(|_| next < open.end as usize) else {
-                if open.has_pairs {
-                    self.pairs(open);
-                }
-                self.enclose(&open);
-                if self.scratch.around.len() <= around {
-                    return;
-                }
-                let Some(outer) = self.scratch.around.pop() else { return };
-                open = outer;
-                continue;
-            };
+        let nodes = view.tree.nodes().get(..object.end).unwrap_or_default();
+        let (mut next, mut seen, mut has_pairs) = (object.start, 0, false);
+        self.out.push(b'{');
+        while let Some(node) = nodes.get(next) {
             let (here, field) = (next, node.field);
             next = here + 1 + node.kids as usize;
-            if !open.shown.has(field) {
+            if !object.shown.has(field) {
                 self.has_beside |= field.place == Place::Beside;
                 continue;
             }
-            if open.is_list {
-                self.out.push(b',');
-                if is_quoted(field.kind) {
-                    self.out.push(b'"');
-                }
-            } else if field.kind == Kind::Pair {
-                open.has_pairs = true;
+            if field.kind == Kind::Pair {
+                has_pairs = true;
                 continue;
-            } else {
-                let name = self.scratch.names.of(field);
-                if open.seen & name.mask != 0 && is_repeated(view, &open, here, field) {
-                    continue;
-                }
-                open.seen |= name.mask;
-                if field.kind == Kind::Text
-                    && name.write_short(view.text_among(node), &mut self.out)
-                {
-                    continue;
-                }
-                // A negative integer is no word: its 64 bits are a large number.
-                if matches!(field.kind, Kind::Unsigned | Kind::Signed)
-                    && let Some((digits, length)) = word(node.value)
-                {
-                    name.write_word(field, digits, length, &mut self.out);
-                    continue;
-                }
-                name.write(field, &mut self.out);
             }
-            match field.kind {
-                Kind::Group | Kind::Map | Kind::List => {
-                    self.scratch.around.push(open);
-                    open = self.open(Some((here, node)), field.kind == Kind::List);
-                    next = here + 1;
-                }
-                _ => self.inside(here, node),
+            let name = self.scratch.names.of(field);
+            if seen & name.mask != 0 && is_repeated(view, object, here, field) {
+                continue;
             }
+            seen |= name.mask;
+            if field.kind == Kind::Text && name.write_short(view.text_among(node), &mut self.out) {
+                continue;
+            }
+            // A negative integer is no word: its 64 bits are a large number.
+            if matches!(field.kind, Kind::Unsigned | Kind::Signed)
+                && let Some((digits, length)) = word(node.value)
+            {
+                name.write_word(field, digits, length, &mut self.out);
+                continue;
+            }
+            name.write(field, &mut self.out);
+            self.inside(here, node);
+            self.out.push(b',');
         }
+        if has_pairs {
+            self.pairs(object);
+        }
+        self.close(b'}');
     }
 
-    /// The object or list at this node; `fields` for none.
-    #[inline]
-    fn open(&self, at: Option<(usize, &Node)>, is_list: bool) -> Open {
-        let (at, end, shown) = match at {
-            None => (None, self.view.tree.nodes().len() as u32, Shown::FIELDS),
-            Some((at, node)) => {
-                let at = at as u32;
-                (Some(at), at.saturating_add(1 + node.kids), Shown::UNLESS_FRAMING)
+    /// A list: the values of the fields directly below its node.
+    fn list(&mut self, at: usize, node: &Node) {
+        let nodes = self.view.tree.nodes();
+        let list = Object::at(at, node);
+        let nodes = nodes.get(..list.end).unwrap_or_default();
+        let mut next = list.start;
+        self.out.push(b'[');
+        while let Some(node) = nodes.get(next) {
+            let here = next;
+            next = here + 1 + node.kids as usize;
+            if !list.shown.has(node.field) {
+                continue;
             }
-        };
-        Open { at, end, start: self.out.len(), is_list, shown, seen: 0, has_pairs: false }
+            match node.field.kind {
+                Kind::Group => self.object(Object::at(here, node)),
+                _ => self.value(here, node),
+            }
+            self.out.push(b',');
+        }
+        self.close(b']');
     }
 
+    /// A bracket in place of the comma behind the last member, if there is one.
     #[inline]
-    fn enclose(&mut self, open: &Open) {
-        let brackets = if open.is_list { [b'[', b']'] } else { [b'{', b'}'] };
-        match self.out.get_mut(open.start) {
-            Some(comma) => *comma = brackets[0],
-            None => self.out.push(brackets[0]),
+    fn close(&mut self, bracket: u8) {
+        match self.out.last_mut() {
+            Some(comma) if *comma == b',' => *comma = bracket,
+            _ => self.out.push(bracket),
         }
-        self.out.push(brackets[1]);
     }
 
     /// The members whose keys come from the wire.
     #[inline(never)]
-    fn pairs(&mut self, open: Open) {
+    fn pairs(&mut self, object: Object) {
         let view = self.view;
         let mut keys = std::mem::take(&mut self.scratch.keys);
-        let (base, all) = (self.scratch.taken.len(), view.children(open.node()));
-        let shown = all.map(|(_, node)| node.field).filter(|field| open.shown.has(field));
+        let (base, all) = (self.scratch.taken.len(), view.children(object.node()));
+        let shown = all.map(|(_, node)| node.field).filter(|field| object.shown.has(field));
         let names = shown.filter(|field| field.kind != Kind::Pair).map(|field| field.name);
         self.scratch.taken.extend(names);
-        for (at, node) in view.children(open.node()) {
+        for (at, node) in view.children(object.node()) {
             if node.field.kind == Kind::Pair
-                && open.shown.has(node.field)
+                && object.shown.has(node.field)
                 && let Some((key, value)) = view.pair(at)
             {
                 let underscores = self.underscores(base, view.text_at(key));
@@ -228,11 +213,12 @@ impl Projection<'_> {
         }
         self.scratch.taken.truncate(base);
         for member in keys.members() {
-            self.out.extend_from_slice(b",\"");
+            self.out.push(b'"');
             string(&mut self.out, view.text_at(member.key));
             self.out.resize(self.out.len() + member.underscores, b'_');
             self.out.extend_from_slice(b"\":");
             self.pair_value(member.value);
+            self.out.push(b',');
         }
         keys.clear();
         self.scratch.keys = keys;
@@ -278,8 +264,8 @@ impl Projection<'_> {
             Kind::Float => return float(out, f32::from_bits(node.value as u32)),
             Kind::Flag if node.value == 0 => return out.extend_from_slice(b"false"),
             Kind::Flag => return out.extend_from_slice(b"true"),
-            Kind::List => return self.all_below(Some((at, node)), true),
-            Kind::Group | Kind::Map => return self.all_below(Some((at, node)), false),
+            Kind::List => return self.list(at, node),
+            Kind::Group | Kind::Map => return self.object(Object::at(at, node)),
             Kind::Pair => return self.pair(at),
             Kind::Endpoint6 => return endpoint6(view.endpoint6(node), out),
             Kind::Id => unsigned(out, node.value),
@@ -322,10 +308,10 @@ fn text(view: View<'_>, node: &Node, out: &mut Vec<u8>) {
 
 /// Whether a field in front of node `here` has its name. The first one that has ends the search.
 #[inline(never)]
-fn is_repeated(view: View<'_>, open: &Open, here: usize, field: &Field) -> bool {
+fn is_repeated(view: View<'_>, object: Object, here: usize, field: &Field) -> bool {
     let before =
-        view.children(open.node()).take_while(|&(at, _)| at < here).map(|(_, node)| node.field);
-    let mut shown = before.filter(|field| open.shown.has(field) && field.kind != Kind::Pair);
+        view.children(object.node()).take_while(|&(at, _)| at < here).map(|(_, node)| node.field);
+    let mut shown = before.filter(|field| object.shown.has(field) && field.kind != Kind::Pair);
     let is_repeated = shown.any(|before| before.name == field.name);
     debug_assert!(!is_repeated, "two fields of one object are named {}", field.name);
     is_repeated

@@ -9,11 +9,14 @@ use dissectors::kit::{Field, Kind};
 use super::write::{CHUNK, is_plain};
 use crate::report::view::Among;
 
-/// What a name takes with its comma, quotes and colon; a longer one is put together each time.
+/// What a name takes with its quotes and colon; a longer one is put together each time.
 const ROOM: usize = 31;
 
-/// A name, a short text and the quote behind it.
-const WINDOW: usize = ROOM + 2 * CHUNK + 1;
+/// A short text: one or two chunks.
+const SHORT: usize = 2 * CHUNK;
+
+/// A name, a short text, and the quote and the comma behind it.
+const WINDOW: usize = ROOM + SHORT + 2;
 
 /// A cache of one name per place; a field's place is told by its address.
 pub(super) struct Names {
@@ -24,7 +27,7 @@ pub(super) struct Names {
 #[derive(Clone, Copy)]
 pub(super) struct Name {
     field: Option<&'static Field>,
-    /// `,"name":`, and the quote that opens the value where the field's kind has one.
+    /// `"name":`, and the quote that opens the value where the field's kind has one.
     text: [u8; WINDOW],
     /// The length of the text; 0 if it has no room.
     length: usize,
@@ -68,48 +71,46 @@ impl Name {
         out.truncate(end);
     }
 
-    /// Appends the name and, between quotes, a text, if that is done at once: if the text is short
-    /// and has nothing to escape, as most are. Says whether it is.
-    #[inline]
-    pub(super) fn write_short(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
-        if text.length <= CHUNK {
-            self.write_chunk::<CHUNK>(text, out)
-        } else {
-            self.write_chunk::<{ 2 * CHUNK }>(text, out)
-        }
-    }
-
-    /// Appends a whole window, of which the last bytes are too much, if the text allows.
+    /// Appends the name, a text between quotes and a comma, if that is done at once: if the text is
+    /// short and has nothing to escape, as most are. Says whether it is.
+    ///
+    /// A whole window is appended, of which the last bytes are too much.
     #[inline(always)]
-    fn write_chunk<const N: usize>(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
-        let Some(chunk) = text.chunk::<N>() else { return false };
+    pub(super) fn write_short(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
+        let Some(chunk) = text.chunk::<SHORT>() else { return false };
         let length = self.length % (ROOM + 1);
-        if text.length > N || !is_plain(chunk, text.length) || length == 0 {
+        if text.length > SHORT || !is_plain(chunk, text.length) || length == 0 {
             return false;
         }
-        let end = out.len() + length + text.length + 1;
+        let end = out.len() + length + text.length + 2;
         let Some(value) = self.window(length, out) else { return false };
-        if let Some(place) = value.first_chunk_mut::<N>() {
+        if let Some(place) = value.first_chunk_mut::<SHORT>() {
             *place = *chunk;
         }
-        if let Some(quote) = value.get_mut(text.length) {
-            *quote = b'"';
+        if let Some(place) = value.get_mut(text.length..).and_then(|v| v.first_chunk_mut()) {
+            *place = *b"\",";
         }
         out.truncate(end);
         true
     }
 
-    /// Appends the name and the first `count` of eight bytes.
+    /// Appends the name, the first `count` of eight bytes and a comma.
     #[inline]
     pub(super) fn write_word(&self, field: &Field, word: [u8; 8], count: usize, out: &mut Vec<u8>) {
         let length = self.length % (ROOM + 1);
         if length == 0 {
             long(field, out);
-            return out.extend_from_slice(word.get(..count).unwrap_or(&word));
+            out.extend_from_slice(word.get(..count).unwrap_or(&word));
+            return out.push(b',');
         }
-        let end = out.len() + length + count;
-        if let Some(place) = self.window(length, out).and_then(|value| value.first_chunk_mut()) {
-            *place = word;
+        let end = out.len() + length + count + 1;
+        if let Some(value) = self.window(length, out) {
+            if let Some(place) = value.first_chunk_mut() {
+                *place = word;
+            }
+            if let Some(comma) = value.get_mut(count) {
+                *comma = b',';
+            }
         }
         out.truncate(end);
     }
@@ -138,7 +139,7 @@ impl Name {
 
 #[cold]
 fn long(field: &Field, out: &mut Vec<u8>) {
-    out.extend_from_slice(b",\"");
+    out.push(b'"');
     out.extend_from_slice(field.name.as_bytes());
     out.extend_from_slice(b"\":");
     if is_quoted(field.kind) {
