@@ -7,6 +7,8 @@ mod fields;
 mod keys;
 mod names;
 mod nodes;
+mod rows;
+mod short;
 mod write;
 
 use std::net::SocketAddr;

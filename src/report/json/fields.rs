@@ -6,8 +6,10 @@ use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::keys::{Keys, Member};
 use super::names::{Names, is_quoted};
+use super::rows::Row;
+use super::short::{WINDOW, member};
 use super::write::{character, float, hex, ip4, signed, string, string_among};
-use crate::report::digits::{unsigned, word};
+use crate::report::digits::unsigned;
 use crate::report::put;
 use crate::report::view::{View, endpoint};
 
@@ -43,6 +45,7 @@ pub(super) struct Scratch {
 /// One message on its way into a line.
 pub(super) struct Projection<'a> {
     pub(super) view: View<'a>,
+    /// What is reused.
     pub(super) scratch: &'a mut Scratch,
     /// The line: owned, so that its length is at hand and not behind another reference.
     pub(super) out: Vec<u8>,
@@ -142,14 +145,12 @@ impl Projection<'_> {
                 continue;
             }
             seen |= name.mask;
-            if field.kind == Kind::Text && name.write_short(view.text_among(node), &mut self.out) {
-                continue;
-            }
-            // A negative integer is no word: its 64 bits are a large number.
-            if matches!(field.kind, Kind::Unsigned | Kind::Signed)
-                && let Some((digits, length)) = word(node.value)
-            {
-                name.write_word(field, digits, length, &mut self.out);
+            let end = self.out.len();
+            self.out.extend_from_slice(&[0; WINDOW]);
+            let window = self.out.last_chunk_mut();
+            let length = window.and_then(|window| member(name, view, node, window));
+            self.out.truncate(end + length.unwrap_or(0));
+            if length.is_some() {
                 continue;
             }
             name.write(field, &mut self.out);
@@ -169,7 +170,13 @@ impl Projection<'_> {
         let nodes = nodes.get(..list.end).unwrap_or_default();
         let mut next = list.start;
         self.out.push(b'[');
-        while let Some(node) = nodes.get(next) {
+        let row = Row::first(nodes.get(next..).unwrap_or_default(), &mut self.scratch.names);
+        loop {
+            if let Some(row) = &row {
+                let rows = nodes.get(next..).unwrap_or_default();
+                next += row.write_all(rows, self.view, &mut self.out);
+            }
+            let Some(node) = nodes.get(next) else { break };
             let here = next;
             next = here + 1 + node.kids as usize;
             if !list.shown.has(node.field) {

@@ -6,17 +6,8 @@ use std::ptr;
 
 use dissectors::kit::{Field, Kind};
 
-use super::write::{CHUNK, is_plain};
-use crate::report::view::Among;
-
 /// What a name takes with its quotes and colon; a longer one is put together each time.
-const ROOM: usize = 31;
-
-/// A short text: one or two chunks.
-const SHORT: usize = 2 * CHUNK;
-
-/// A name, a short text, and the quote and the comma behind it.
-const WINDOW: usize = ROOM + SHORT + 2;
+pub(super) const ROOM: usize = 31;
 
 /// A cache of one name per place; a field's place is told by its address.
 pub(super) struct Names {
@@ -28,7 +19,7 @@ pub(super) struct Names {
 pub(super) struct Name {
     field: Option<&'static Field>,
     /// `"name":`, and the quote that opens the value where the field's kind has one.
-    text: [u8; WINDOW],
+    text: [u8; ROOM + 1],
     /// The length of the text; 0 if it has no room.
     length: usize,
     /// See [`mask`].
@@ -58,7 +49,7 @@ impl Names {
 }
 
 impl Name {
-    const NONE: Name = Name { field: None, text: [0; WINDOW], length: 0, mask: 0 };
+    const NONE: Name = Name { field: None, text: [0; ROOM + 1], length: 0, mask: 0 };
 
     /// Appends the name, up to where the inside of the value begins.
     #[inline]
@@ -71,63 +62,20 @@ impl Name {
         out.truncate(end);
     }
 
-    /// Appends the name, a text between quotes and a comma, if that is done at once: if the text is
-    /// short and has nothing to escape, as most are. Says whether it is.
-    ///
-    /// A whole window is appended, of which the last bytes are too much.
+    /// The name as [`Name::write`] writes it, with bytes behind it that are too much, and how long
+    /// it is; `None` if it has no room.
     #[inline(always)]
-    pub(super) fn write_short(&self, text: Among<'_>, out: &mut Vec<u8>) -> bool {
-        let Some(chunk) = text.chunk::<SHORT>() else { return false };
+    pub(super) fn text(&self) -> Option<([u8; ROOM + 1], usize)> {
         let length = self.length % (ROOM + 1);
-        if text.length > SHORT || !is_plain(chunk, text.length) || length == 0 {
-            return false;
-        }
-        let end = out.len() + length + text.length + 2;
-        let Some(value) = self.window(length, out) else { return false };
-        if let Some(place) = value.first_chunk_mut::<SHORT>() {
-            *place = *chunk;
-        }
-        if let Some(place) = value.get_mut(text.length..).and_then(|v| v.first_chunk_mut()) {
-            *place = *b"\",";
-        }
-        out.truncate(end);
-        true
-    }
-
-    /// Appends the name, the first `count` of eight bytes and a comma.
-    #[inline]
-    pub(super) fn write_word(&self, field: &Field, word: [u8; 8], count: usize, out: &mut Vec<u8>) {
-        let length = self.length % (ROOM + 1);
-        if length == 0 {
-            long(field, out);
-            out.extend_from_slice(word.get(..count).unwrap_or(&word));
-            return out.push(b',');
-        }
-        let end = out.len() + length + count + 1;
-        if let Some(value) = self.window(length, out) {
-            if let Some(place) = value.first_chunk_mut() {
-                *place = word;
-            }
-            if let Some(comma) = value.get_mut(count) {
-                *comma = b',';
-            }
-        }
-        out.truncate(end);
-    }
-
-    /// Appends the name with its whole window, and gives the bytes behind the name.
-    #[inline(always)]
-    fn window<'o>(&self, length: usize, out: &'o mut Vec<u8>) -> Option<&'o mut [u8]> {
-        out.extend_from_slice(&self.text);
-        out.last_chunk_mut::<WINDOW>()?.get_mut(length..)
+        (length > 0).then_some((self.text, length))
     }
 
     #[cold]
     fn become_of(&mut self, field: &'static Field) {
-        let mut text = Vec::with_capacity(WINDOW);
+        let mut text = Vec::with_capacity(ROOM + 1);
         long(field, &mut text);
         let length = text.len();
-        text.resize(WINDOW.max(length), 0);
+        text.resize(length.max(ROOM + 1), 0);
         *self = Name { field: Some(field), mask: mask(field.name.as_bytes()), ..Name::NONE };
         if length <= ROOM
             && let Some(text) = text.first_chunk()
@@ -182,54 +130,20 @@ mod tests {
         static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
         let names = &mut Names::default();
         for _ in 0..2 {
-            assert_eq!(written(names, &TEXT), ",\"text\":\"");
-            assert_eq!(written(names, &NUMBER), ",\"number\":");
-            assert_eq!(written(names, &LONG), ",\"a_name_that_takes_much_more_room\":\"");
+            assert_eq!(written(names, &TEXT), "\"text\":\"");
+            assert_eq!(written(names, &NUMBER), "\"number\":");
+            assert_eq!(written(names, &LONG), "\"a_name_that_takes_much_more_room\":\"");
         }
     }
 
     #[test]
-    fn a_word_behind_a_name() {
-        static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
-        static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Unsigned);
+    fn the_text_of_a_name_is_what_is_written() {
+        static FULL: Field = Field::new("a_name_that_fills_it_all____", "", Kind::Flag);
+        static LONG: Field = Field::new("a_name_that_does_not_fit_____", "", Kind::Flag);
         let names = &mut Names::default();
-        for field in [&NUMBER, &LONG] {
-            let mut out = Vec::new();
-            names.of(field).write_word(field, *b"12345678", 3, &mut out);
-            assert_eq!(out, format!(",\"{}\":123", field.name).into_bytes());
-        }
-    }
-
-    #[test]
-    fn a_short_text_behind_its_name() {
-        static TEXT: Field = Field::new("text", "Text", Kind::Text);
-        static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
-        let (names, bytes) = (&mut Names::default(), [b'a'; 60]);
-        for (field, length) in [&TEXT, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
-        {
-            let mut out = b"{".to_vec();
-            let is_written =
-                names.of(field).write_short(Among { bytes: &bytes, start: 1, length }, &mut out);
-            let expected = format!("{{,\"{}\":\"{}\"", field.name, "a".repeat(length));
-            assert_eq!(is_written, length <= 2 * CHUNK);
-            assert_eq!(out, if is_written { expected.into_bytes() } else { b"{".to_vec() });
-        }
-    }
-
-    #[test]
-    fn what_is_not_written_at_once_leaves_nothing() {
-        static TEXT: Field = Field::new("text", "Text", Kind::Text);
-        static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
-        let (names, mut out) = (&mut Names::default(), Vec::new());
-        for (field, bytes) in [(&TEXT, [b'"'; 40]), (&TEXT, [0xC3; 40]), (&LONG, [b'a'; 40])] {
-            for length in 1..40 {
-                let text = Among { bytes: &bytes, start: 0, length };
-                assert!(!names.of(field).write_short(text, &mut out));
-            }
-        }
-        let at_the_end = Among { bytes: b"abc", start: 0, length: 3 };
-        assert!(!names.of(&TEXT).write_short(at_the_end, &mut out));
-        assert!(out.is_empty());
+        let text = names.of(&FULL).text().map(|(text, length)| text[..length].to_vec());
+        assert_eq!(text, Some(written(names, &FULL).into_bytes()));
+        assert_eq!(names.of(&LONG).text(), None);
     }
 
     #[test]
@@ -238,7 +152,7 @@ mod tests {
         let fields: &'static [Field] = (0..2 * Names::PLACES).map(field).collect::<Vec<_>>().leak();
         let names = &mut Names::default();
         for field in fields.iter().chain(fields) {
-            assert_eq!(written(names, field), format!(",\"{}\":", field.name));
+            assert_eq!(written(names, field), format!("\"{}\":", field.name));
         }
     }
 }

@@ -308,4 +308,31 @@ proptest! {
         let info: Value = Value::Object(entries.iter().map(|(k, v)| plain(k, v)).collect());
         prop_assert_eq!(&line["fields"], &json!({"servers": texts, "info": info}));
     }
+
+    #[test]
+    fn a_list_of_objects_reads_back_whatever_they_have_in_common(
+        players in prop::collection::vec(("[ -~]{0,40}|.{0,4}", any::<i32>(), 0..9_u8), 0..99),
+    ) {
+        let mut tree = Tree::default();
+        let at = Span::new(0, 0);
+        tree.open(&PLAYERS, 0, 0);
+        for (text, score, form) in &players {
+            tree.open(&PLAYER, 0, 0);
+            tree.leaf(&SEPARATOR, at, 0);
+            tree.leaf_text(if *form == 1 { &KEY } else { &TEXT }, at, text.as_bytes());
+            if *form != 2 {
+                tree.leaf(&SCORE, at, i64::from(*score) as u64);
+            }
+            tree.close(0);
+        }
+        tree.close(0);
+        let value = |(text, score, form): &(String, i32, u8)| match form {
+            1 => json!({KEY.name: text, "score": score}),
+            2 => json!({"text": text}),
+            _ => json!({"text": text, "score": score}),
+        };
+        let expected: Vec<_> = players.iter().map(value).collect();
+        let line = read(&Sample::of(b"", &OTHER, tree));
+        prop_assert_eq!(&line["fields"], &json!({"players": expected}));
+    }
 }

@@ -14,8 +14,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Whether a byte is anything but printable ASCII that stands for itself in a string.
 #[inline]
 const fn is_special(byte: u8) -> bool {
-    // No branches: 16 bytes are told at once.
-    (byte < 0x20) | (byte > 0x7E) | (byte == b'"') | (byte == b'\\')
+    // No branches: 16 bytes are told at once. With one more, 7F to FE are negative and FF is zero.
+    ((byte.wrapping_add(1) as i8) < 0x21) | (byte == b'"') | (byte == b'\\')
 }
 
 /// Whether a byte has to be looked at in UTF-8: all others stand for themselves, within and at the
@@ -48,6 +48,16 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
     } else {
         out.extend_from_slice(b"null");
     }
+}
+
+/// The same, at the beginning of bytes that have room for any; how many digits these are.
+#[inline]
+pub(super) fn short_float(mut out: &mut [u8], value: f32) -> Option<usize> {
+    let room = out.len();
+    if !value.is_finite() || CompactFormatter.write_f32(&mut out, value).is_err() {
+        return None;
+    }
+    Some(room - out.len())
 }
 
 /// Bytes that are looked at and copied at once.

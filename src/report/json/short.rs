@@ -1,0 +1,123 @@
+//! Members that are written at once: a name and a short value, as most are.
+//!
+//! They are put into a window of bytes that have room for any, so that nothing is asked on the way.
+
+use dissectors::kit::{Kind, Node};
+
+use super::names::{Name, ROOM};
+use super::write::{CHUNK, is_plain, short_float};
+use crate::report::digits::word;
+use crate::report::view::View;
+
+/// What a short text has at most.
+const SHORT: usize = 2 * CHUNK;
+
+/// A short value, and what stands behind it.
+const VALUE: usize = SHORT + 2;
+
+/// A member and its comma.
+pub(super) const WINDOW: usize = ROOM + VALUE;
+
+/// Writes a member and the comma behind it at the beginning of a window, if its value is short and
+/// has nothing to escape. Says how long they are.
+#[inline(always)]
+pub(super) fn member(
+    name: &Name,
+    view: View<'_>,
+    node: &Node,
+    window: &mut [u8; WINDOW],
+) -> Option<usize> {
+    let (text, start) = name.text()?;
+    *window.first_chunk_mut()? = text;
+    let value = window.get_mut(start..)?.first_chunk_mut::<VALUE>()?;
+    Some(start + short(view, node, value)?)
+}
+
+/// Whole chunks are copied, and what is too much is written over by what comes next.
+#[inline(always)]
+fn short(view: View<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<usize> {
+    let length = match node.field.kind {
+        Kind::Text => {
+            let text = view.text_among(node);
+            let chunk = text.chunk::<SHORT>()?;
+            if text.length > SHORT || !is_plain(chunk, text.length) {
+                return None;
+            }
+            *value.first_chunk_mut()? = *chunk;
+            *value.get_mut(text.length)? = b'"';
+            text.length + 1
+        }
+        // A negative integer is no word: its 64 bits are a large number.
+        Kind::Unsigned | Kind::Signed => {
+            let (digits, length) = word(node.value)?;
+            *value.first_chunk_mut()? = digits;
+            length
+        }
+        Kind::Float => short_float(value, f32::from_bits(node.value as u32))?,
+        _ => return None,
+    };
+    *value.get_mut(length)? = b',';
+    Some(length + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use dissectors::kit::{Field, Sink, Span, Text, Tree};
+
+    use super::super::names::Names;
+    use super::*;
+
+    static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
+    static FLOAT: Field = Field::new("float", "Float", Kind::Float);
+    static TEXT: Field = Field::new("text", "Text", Kind::Text);
+    static FULL: Field = Field::new("a_name_that_leaves_no_room", "", Kind::Text);
+    static LONG: Field = Field::new("a_name_that_takes_much_more_room", "", Kind::Text);
+
+    fn written(field: &'static Field, value: u64, payload: &[u8]) -> Option<String> {
+        let (mut tree, mut window) = (Tree::default(), [b'!'; WINDOW]);
+        tree.leaf(field, Span::default(), value);
+        let view = View { tree: &tree, payload };
+        let length = member(Names::default().of(field), view, &tree.nodes()[0], &mut window)?;
+        Some(String::from_utf8_lossy(&window[..length]).into_owned())
+    }
+
+    fn text(field: &'static Field, payload: &[u8], length: usize) -> Option<String> {
+        written(field, Text::at(Span::new(1, 1 + length)).value(), payload)
+    }
+
+    #[test]
+    fn a_short_text_behind_its_name() {
+        for (field, length) in [&TEXT, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
+        {
+            let expected = format!("\"{}\":\"{}\",", field.name, "a".repeat(length));
+            let expected = (length <= SHORT).then_some(expected);
+            assert_eq!(text(field, &[b'a'; 60], length), expected);
+        }
+    }
+
+    #[test]
+    fn a_text_that_takes_a_closer_look_is_not_written_at_once() {
+        for special in [b'"', b'\\', 0, 0x1F, 0x7F, 0x80, 0xC3, 0xFE, 0xFF] {
+            for (length, at) in
+                (1..=SHORT).flat_map(|length| (0..SHORT).map(move |at| (length, at)))
+            {
+                let mut bytes = [b'a'; 40];
+                bytes[1 + at] = special;
+                assert_eq!(text(&TEXT, &bytes, length).is_none(), at < length);
+            }
+        }
+        assert_eq!(text(&LONG, &[b'a'; 60], 3), None);
+        assert_eq!(text(&TEXT, b"abcd", 3), None, "nothing to read behind it");
+    }
+
+    #[test]
+    fn numbers_behind_their_names() {
+        assert_eq!(written(&NUMBER, 123, b"").as_deref(), Some("\"number\":123,"));
+        assert_eq!(written(&NUMBER, 99_999_999, b"").as_deref(), Some("\"number\":99999999,"));
+        assert_eq!(written(&NUMBER, 100_000_000, b""), None);
+        let float = |value: f32| written(&FLOAT, value.to_bits().into(), b"");
+        assert_eq!(float(12.5).as_deref(), Some("\"float\":12.5,"));
+        assert_eq!(float(-f32::MIN_POSITIVE).as_deref(), Some("\"float\":-1.1754944e-38,"));
+        assert_eq!((float(f32::NAN), float(f32::INFINITY)), (None, None));
+    }
+}
