@@ -6,7 +6,7 @@ use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::keys::{Keys, Member};
 use super::names::{Names, is_quoted};
-use super::rows::Row;
+use super::rows::{Page, Row};
 use super::short::{WINDOW, member};
 use super::write::{character, float, hex, ip4, signed, string, string_among};
 use crate::report::digits::unsigned;
@@ -36,6 +36,8 @@ const ENVELOPE: [&str; 14] = [
 pub(super) struct Scratch {
     /// Names as they are written.
     names: Names,
+    /// Rows of lists.
+    page: Page,
     /// The names of the fields beside the pairs at hand.
     taken: Vec<&'static str>,
     /// The pairs of the object at hand.
@@ -174,7 +176,7 @@ impl Projection<'_> {
         loop {
             if let Some(row) = &row {
                 let rows = nodes.get(next..).unwrap_or_default();
-                next += row.write_all(rows, self.view, &mut self.out);
+                next += row.write_all(rows, self.view, &mut self.scratch.page, &mut self.out);
             }
             let Some(node) = nodes.get(next) else { break };
             let here = next;

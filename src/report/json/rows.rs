@@ -14,8 +14,18 @@ use crate::report::view::View;
 /// Members that an object of a table has at most.
 const MOST: usize = 8;
 
-/// How many bytes are made room for at once; a row has fewer.
-const PAGE: usize = 2048;
+/// Where rows are put together, over those that were there before. One row has room in it.
+pub(super) struct Page(Box<[u8; Page::SIZE]>);
+
+impl Page {
+    const SIZE: usize = 2048;
+}
+
+impl Default for Page {
+    fn default() -> Page {
+        Page(Box::new([0; Page::SIZE]))
+    }
+}
 
 /// What the objects of a list have in common.
 pub(super) struct Row {
@@ -65,51 +75,46 @@ impl Row {
 
     /// Writes objects, each with a comma behind it, up to one that is not short or has other members.
     /// Says how many nodes were written.
-    pub(super) fn write_all(&self, nodes: &[Node], view: View<'_>, out: &mut Vec<u8>) -> usize {
-        let mut objects = nodes.chunks_exact(1 + self.count);
-        let mut written = 0;
-        loop {
-            let start = out.len();
-            out.resize(start + PAGE, 0);
-            let mut page = out.get_mut(start..).unwrap_or_default();
-            let mut end = start;
-            let is_full = loop {
-                if page.len() < 2 + MOST * WINDOW {
-                    break true;
-                }
-                let Some(length) = objects.next().and_then(|object| self.write(object, view, page))
-                else {
-                    break false;
-                };
-                page = page.get_mut(length..).unwrap_or_default();
-                end += length;
-                written += 1 + self.count;
-            };
-            out.truncate(end);
-            if !is_full {
-                return written;
+    pub(super) fn write_all(
+        &self,
+        nodes: &[Node],
+        view: View<'_>,
+        page: &mut Page,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let (mut written, mut end) = (0, 0);
+        for object in nodes.chunks_exact(1 + self.count) {
+            let place = page.0.get_mut(end..).unwrap_or_default();
+            let Some(length) = self.write(object, view, place) else { break };
+            end += length;
+            written += object.len();
+            if end > Page::SIZE - (2 + MOST * WINDOW) {
+                out.extend_from_slice(page.0.get(..end).unwrap_or_default());
+                end = 0;
             }
         }
+        out.extend_from_slice(page.0.get(..end).unwrap_or_default());
+        written
     }
 
     #[inline(always)]
-    fn write(&self, object: &[Node], view: View<'_>, page: &mut [u8]) -> Option<usize> {
+    fn write(&self, object: &[Node], view: View<'_>, place: &mut [u8]) -> Option<usize> {
         let (group, members) = object.split_first()?;
         if !ptr::eq(group.field, self.field) || group.kids as usize != self.count {
             return None;
         }
-        *page.first_mut()? = b'{';
+        *place.first_mut()? = b'{';
         let mut end = 1;
         for (column, node) in self.columns.iter().zip(members) {
             if !ptr::eq(node.field, column.field) {
                 return None;
             }
             if let Some(name) = &column.name {
-                let window = page.get_mut(end..)?.first_chunk_mut()?;
+                let window = place.get_mut(end..)?.first_chunk_mut()?;
                 end += member(name, view, node, window)?;
             }
         }
-        *page.get_mut(end - 1..)?.first_chunk_mut()? = *b"},";
+        *place.get_mut(end - 1..)?.first_chunk_mut()? = *b"},";
         Some(end + 1)
     }
 }

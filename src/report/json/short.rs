@@ -5,7 +5,7 @@
 use dissectors::kit::{Kind, Node};
 
 use super::names::{Name, ROOM};
-use super::write::{CHUNK, is_plain, short_float};
+use super::write::{CHUNK, is_plain, is_usual, short_float};
 use crate::report::digits::word;
 use crate::report::view::View;
 
@@ -40,7 +40,10 @@ fn short(view: View<'_>, node: &Node, value: &mut [u8; VALUE]) -> Option<usize> 
         Kind::Text => {
             let text = view.text_among(node);
             let chunk = text.chunk::<SHORT>()?;
-            if text.length > SHORT || !is_plain(chunk, text.length) {
+            if text.length > SHORT {
+                return None;
+            }
+            if !is_plain(chunk, text.length) && !is_usual(chunk, text.length) {
                 return None;
             }
             *value.first_chunk_mut()? = *chunk;
@@ -107,6 +110,10 @@ mod tests {
             }
         }
         assert_eq!(text(&LONG, &[b'a'; 60], 3), None);
+        let usual = text(&TEXT, "-日本-a text behind it that is longer".as_bytes(), 7);
+        assert_eq!(usual.as_deref(), Some("\"text\":\"日本-\","));
+        assert_eq!(text(&TEXT, "-日本-a text behind it that is longer".as_bytes(), 5), None);
+        assert_eq!(text(&TEXT, "-\u{202E}-a text behind it that is longer".as_bytes(), 4), None);
         assert_eq!(text(&TEXT, b"abcd", 3), None, "nothing to read behind it");
     }
 

@@ -51,7 +51,8 @@ pub(super) fn float(out: &mut Vec<u8>, value: f32) {
 }
 
 /// The same, at the beginning of bytes that have room for any; how many digits these are.
-#[inline]
+/// Called, so that what is more common need not make room for it.
+#[inline(never)]
 pub(super) fn short_float(mut out: &mut [u8], value: f32) -> Option<usize> {
     let room = out.len();
     if !value.is_finite() || CompactFormatter.write_f32(&mut out, value).is_err() {
@@ -78,6 +79,13 @@ static COUNTING: [bool; 4 * CHUNK] = {
 #[inline(always)]
 pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
     has_none(bytes, counts, is_special)
+}
+
+/// Whether the first `counts` bytes are UTF-8 of which none has to be looked at.
+#[inline(never)]
+pub(super) fn is_usual<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
+    let text = bytes.get(..counts).unwrap_or_default();
+    has_none(bytes, counts, is_unusual) && std::str::from_utf8(text).is_ok()
 }
 
 #[inline(always)]
@@ -119,26 +127,7 @@ pub(super) fn string_among(out: &mut Vec<u8>, text: Among<'_>) {
         text = text.without(CHUNK);
     }
     // Plain bytes came before, so no character is cut in two.
-    if is_usual(text) && std::str::from_utf8(text.text()).is_ok() {
-        out.extend_from_slice(text.text());
-    } else {
-        string(out, text.text());
-    }
-}
-
-/// Whether no byte has to be looked at, if there are enough bytes to tell it by chunks.
-fn is_usual(text: Among<'_>) -> bool {
-    let mut text = text;
-    while let Some(chunk) = text.chunk::<CHUNK>() {
-        if !has_none(chunk, text.length.min(CHUNK), is_unusual) {
-            return false;
-        }
-        if text.length <= CHUNK {
-            return true;
-        }
-        text = text.without(CHUNK);
-    }
-    false
+    string(out, text.text());
 }
 
 #[inline(never)]
