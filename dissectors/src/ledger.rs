@@ -82,7 +82,9 @@ pub struct Ledger {
     wide: Vec<IpAddr>,
     seed: Seed,
     accepted: Vec<(u32, Witness)>,
-    challengers: Map<Socket, Challenger>,
+    challengers: Vec<Challenger>,
+    /// Their places, by the hashes of the servers: every challenge looks one up.
+    places: HashedMap<u32>,
     /// Addresses in all of them.
     unused: usize,
     unasked: BTreeMap<IpAddr, Flood>,
@@ -146,7 +148,8 @@ impl Ledger {
             wide: Vec::new(),
             seed: Seed::default(),
             accepted: Vec::new(),
-            challengers: Map::default(),
+            challengers: Vec::new(),
+            places: HashedMap::default(),
             unused: 0,
             unasked: BTreeMap::new(),
             layouts: Map::default(),
@@ -171,8 +174,9 @@ impl Ledger {
                 }
             }
             Fact::Unused => {
+                let place = self.places.get(&self.seed.hash_one(Socket(seen.from))).copied();
                 if self.has_room(self.unused)
-                    && let Some(server) = self.challengers.get_mut(&Socket(seen.from))
+                    && let Some(server) = place.and_then(|at| self.challengers.get_mut(at as usize))
                     && server.unused.len() < UNUSED
                 {
                     self.unused += usize::from(server.unused.insert(seen.to.ip()));
@@ -237,9 +241,15 @@ impl Ledger {
             });
         }
         if self.has_room(self.challengers.len()) {
-            let first = || Challenger { latest: witness, unused: BTreeSet::new() };
-            let server = self.challengers.entry(Socket(from));
-            server.and_modify(|server| server.latest = witness).or_insert_with(first);
+            let servers = &mut self.challengers;
+            let place = self.places.entry(self.seed.hash_one(Socket(from)));
+            let at = *place.or_insert_with(|| {
+                servers.push(Challenger { latest: witness, unused: BTreeSet::new() });
+                (servers.len() - 1) as u32
+            });
+            if let Some(server) = servers.get_mut(at as usize) {
+                server.latest = witness;
+            }
         }
     }
 
@@ -333,9 +343,9 @@ impl Ledger {
                 self.rule(&SEC005, false, flood.latest, Who::Server, detail);
             }
         }
-        let mut challengers: Vec<_> = std::mem::take(&mut self.challengers).into_iter().collect();
-        challengers.sort_unstable_by_key(|(Socket(server), _)| *server);
-        for (_, server) in challengers {
+        let mut challengers = std::mem::take(&mut self.challengers);
+        challengers.sort_unstable_by_key(|server| server.latest.seen.from);
+        for server in challengers {
             if server.unused.len() >= UNUSED {
                 let detail = || {
                     format!(
