@@ -1,12 +1,14 @@
-//! Ordinary packets, told and decoded at a glance: UDP and TCP over IPv4 without options and Ethernet
-//! without tags, which nearly all packets are. What a glance tells is what
+//! Ordinary packets, told and decoded at a glance: UDP, TCP and fragments over IPv4 without options
+//! and Ethernet without tags, which nearly all packets are. What a glance tells is what
 //! [`decode`](super::decode()) comes to, in a quarter of the time.
 
 use std::net::Ipv4Addr;
 
 use super::ip_defrag::Joined;
 use super::link::LinkType;
-use super::packet::{Datagram, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels};
+use super::packet::{
+    Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
+};
 use super::tunnel;
 
 const UDP: u8 = 17;
@@ -29,7 +31,7 @@ pub struct Glance<'a> {
 }
 
 /// A packet that is an ordinary one. `None` wherever [`decode`](super::decode()) might come to
-/// anything else than a whole UDP datagram or TCP segment.
+/// anything else than a whole UDP datagram, TCP segment or fragment.
 #[inline]
 pub fn glance(link: LinkType, data: &[u8]) -> Option<Glance<'_>> {
     let head: &[u8; HEADERS] = data.first_chunk()?;
@@ -38,14 +40,13 @@ pub fn glance(link: LinkType, data: &[u8]) -> Option<Glance<'_>> {
     let is_ordinary = link == LinkType::ETHERNET
         && word(12) == 0x0800
         && head[14] == 0x45
-        && total >= HEADERS - ETHERNET
-        // Neither an offset nor more fragments.
-        && word(20) & 0x3FFF == 0;
+        && total >= HEADERS - ETHERNET;
     if !is_ordinary {
         return None;
     }
     let (data, carried) = (data.get(..ETHERNET + total)?, total - 20);
     let payload = match head[23] {
+        _ if is_fragment(head) => TRANSPORT,
         UDP if usize::from(word(38)) == carried && !tunnel::is_port(word(36)) => HEADERS,
         TCP => {
             let length = usize::from(data.get(46)? >> 4) * 4;
@@ -59,6 +60,12 @@ pub fn glance(link: LinkType, data: &[u8]) -> Option<Glance<'_>> {
     Some(Glance { head, data, payload })
 }
 
+/// Whether the IPv4 header has an offset, or says that more fragments follow.
+#[inline]
+fn is_fragment(head: &[u8; HEADERS]) -> bool {
+    u16::from_be_bytes([head[20], head[21]]) & 0x3FFF != 0
+}
+
 impl<'a> Glance<'a> {
     /// The source and the destination.
     #[inline]
@@ -66,22 +73,40 @@ impl<'a> Glance<'a> {
         [26, 30].map(|at| Ipv4Addr::from(self.double(at)))
     }
 
-    /// The datagram or the segment.
+    /// Whether this is a part of a datagram only.
+    #[inline]
+    pub fn is_fragment(&self) -> bool {
+        is_fragment(self.head)
+    }
+
+    /// The datagram, the segment or the fragment.
     #[inline]
     pub fn outcome(&self) -> Outcome<'a> {
         let [source, destination] = self.hosts().map(Into::into);
         let (hop_limit, vlan, tunnels) = (self.head[22], None, Tunnels::default());
         let ip = Ip { source, destination, hop_limit, vlan, tunnels };
+        let note = None;
         let [source_port, destination_port] = [34, 36].map(|at| self.word(at));
         let bytes = self.data.get(self.payload..).unwrap_or_default();
         let (offset, announced) = (self.payload as u32, bytes.len() as u32);
         let payload = Payload { bytes, offset, announced, snapped: false };
-        let headers = Headers {
-            ipv4: self.data.get(ETHERNET..TRANSPORT).unwrap_or_default(),
-            transport: self.data.get(TRANSPORT..).unwrap_or_default(),
-        };
+        let ipv4 = self.data.get(ETHERNET..TRANSPORT).unwrap_or_default();
+        if self.is_fragment() {
+            let (flags, headers) = (self.word(20), Headers { ipv4, transport: &[] });
+            return Outcome::Fragment(Fragment {
+                ip,
+                identification: self.word(18).into(),
+                protocol: self.head[23],
+                at: u32::from(flags & 0x1FFF) * 8,
+                more: flags & 0x2000 != 0,
+                payload,
+                note,
+                headers,
+            });
+        }
+        let transport = self.data.get(TRANSPORT..).unwrap_or_default();
+        let headers = Headers { ipv4, transport };
         if self.head[23] == UDP {
-            let note = None;
             return Outcome::Udp(Datagram {
                 ip,
                 source_port,
@@ -101,7 +126,7 @@ impl<'a> Glance<'a> {
             flags: TcpFlags(tcp[13]),
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
             payload,
-            note: None,
+            note,
             headers,
         })
     }
@@ -150,6 +175,7 @@ mod tests {
             let ip = match decoded {
                 Outcome::Udp(datagram) => datagram.ip,
                 Outcome::Tcp(segment) => segment.ip,
+                Outcome::Fragment(fragment) => fragment.ip,
                 other => panic!("told at a glance, but decoded as {other:?}"),
             };
             assert_eq!([ip.source, ip.destination], glance.hosts().map(IpAddr::V4));
@@ -157,9 +183,11 @@ mod tests {
         true
     }
 
-    fn ordinary() -> [Vec<u8>; 2] {
+    fn ordinary() -> [Vec<u8>; 4] {
         let segment = ipv4(6, &tcp(80, 50_000, 0x18, b"HTTP/1.1"));
-        [ethernet(0x0800, &ipv4(17, &query())), ethernet(0x0800, &segment)]
+        let [first, last] = [(17, 0x2000), (4, 185)]
+            .map(|(protocol, at)| ipv4_with(protocol, &[], 7, at, &query()));
+        [ipv4(17, &query()), segment, first, last].map(|packet| ethernet(0x0800, &packet))
     }
 
     #[test]
@@ -177,15 +205,13 @@ mod tests {
         for packet in [
             ethernet(0x8100, &vlan(7, 0x0800, &inner)),
             ethernet(0x86DD, &ipv6(17, &query())),
-            ethernet(0x0800, &ipv4_with(17, &[], 1, 0x2000, &query())),
-            ethernet(0x0800, &ipv4_with(17, &[], 1, 3, &query())),
             ethernet(0x0800, &ipv4_with(17, &[1; 4], 1, 0, &query())),
             ethernet(0x0800, &ipv4(17, &udp(9, 4789, &inner))),
             ethernet(0x0800, &ipv4(4, &inner)),
         ] {
             assert!(glance(LinkType::ETHERNET, &packet).is_none());
         }
-        let [datagram, _] = ordinary();
+        let [datagram, ..] = ordinary();
         assert!(glance(LinkType::RAW, &datagram).is_none());
         for length in 0..datagram.len() {
             let cut = &datagram[..length];
@@ -236,12 +262,12 @@ mod tests {
 
         #[test]
         fn a_glance_never_tells_what_decoding_does_not(
-            tcp in any::<bool>(),
+            which in 0usize..4,
             changes in prop::collection::vec((0usize..60, any::<u8>()), 0..4),
             length in 0usize..120,
             tail in prop::collection::vec(any::<u8>(), 0..40),
         ) {
-            let mut packet = ordinary()[usize::from(tcp)].clone();
+            let mut packet = ordinary()[which].clone();
             packet.extend(tail);
             for (at, byte) in changes {
                 if let Some(place) = packet.get_mut(at) {

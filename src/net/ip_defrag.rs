@@ -402,7 +402,8 @@ fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Event {
     Event { ip: fragment.ip, identification: fragment.identification, at, kind }
 }
 
-/// Which datagrams were whole a moment ago: a small table in which newer ones displace older.
+/// Which datagrams were whole a moment ago: a table in which newer ones displace older, small so
+/// that it stays in the processor's cache.
 #[derive(Debug)]
 struct Recent {
     slots: Vec<(u64, i64)>,
@@ -415,7 +416,7 @@ impl Default for Recent {
 }
 
 impl Recent {
-    const SLOTS: u64 = 4096;
+    const SLOTS: u64 = 1024;
 
     fn insert(&mut self, hash: u64, now: i64) {
         if let Some(slot) = self.slots.get_mut((hash % Self::SLOTS) as usize) {

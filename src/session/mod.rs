@@ -245,14 +245,16 @@ impl Session {
             None => decode(packet.link, packet.data, packet.original_length),
         };
         let time = Time(packet.time);
-        self.outcome(outcome, time, Recorded::Here, 0, view);
+        self.outcome(&outcome, time, Recorded::Here, 0, view);
     }
 
-    /// Whether a packet is of another session's share.
+    /// Whether a packet is of another session's share. A fragment may be anybody's: it may be a part
+    /// of a tunnel.
     #[inline]
     fn is_of_others(&self, glance: &Glance<'_>) -> bool {
         let [source, destination] = glance.hosts();
         self.share.lanes < self.share.all
+            && !glance.is_fragment()
             && self.share.place_of(source.into(), destination.into()).is_none()
     }
 
@@ -328,13 +330,13 @@ impl Session {
 
     fn outcome<V: View>(
         &mut self,
-        outcome: Outcome<'_>,
+        outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
         view: &mut V,
     ) {
-        let ip = match &outcome {
+        let ip = match outcome {
             Outcome::Udp(datagram) => &datagram.ip,
             Outcome::Tcp(segment) => &segment.ip,
             _ => return self.no_message(outcome, time, recorded, depth, view),
@@ -347,9 +349,9 @@ impl Session {
         let around = &mut self.around;
         lane.ask_due(around, view);
         if around.options.verify_checksums {
-            around.checksums(&outcome);
+            around.checksums(outcome);
         }
-        match &outcome {
+        match outcome {
             Outcome::Udp(datagram) => {
                 around.note(datagram.note);
                 lane.datagram(around, datagram, time, recorded, view);
@@ -367,18 +369,18 @@ impl Session {
     /// What carries no message, or is not known yet to carry one.
     fn no_message<V: View>(
         &mut self,
-        outcome: Outcome<'_>,
+        outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
         view: &mut V,
     ) {
         if self.around.options.verify_checksums {
-            self.around.checksums(&outcome);
+            self.around.checksums(outcome);
         }
         match outcome {
-            Outcome::Fragment(fragment) => self.fragment(&fragment, time, recorded, depth, view),
-            Outcome::Malformed(malformed) => self.around.note(Some(malformed)),
+            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, view),
+            Outcome::Malformed(malformed) => self.around.note(Some(*malformed)),
             Outcome::UnknownLink => self.unknown_links += 1,
             // It may have been anybody's.
             Outcome::Snapped => self.around.lossy = true,
@@ -431,7 +433,7 @@ impl Session {
         }
         if depth < NESTED_DATAGRAMS {
             let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-            self.outcome(outcome, time, Recorded::Joined(&whole), depth + 1, view);
+            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, view);
         }
         self.around.defragmenter.recycle(whole);
     }
