@@ -54,6 +54,8 @@ pub struct Defragmenter {
     sources: Table<IpAddr, Source>,
     /// How many datagrams are under way between two hosts, in either direction.
     pairs: Table<Pair, u32>,
+    /// The one that the fragment before belonged to, if it is still there.
+    latest: Option<u32>,
     /// All datagrams, by the time of their first fragment.
     age: Queue,
     used: usize,
@@ -91,6 +93,7 @@ impl Defragmenter {
             entries: Table::default(),
             sources: Table::default(),
             pairs: Table::default(),
+            latest: None,
             age: Queue::default(),
             used: 0,
             recent: Recent::default(),
@@ -219,18 +222,21 @@ impl Defragmenter {
         let pieces = extent.bytes.len() / 16 + 1 + origin.pieces.map_or(0, <[Piece]>::len);
         let worst = ENTRY_COST + Touched::most(extent.bytes.len()) + pieces * PIECE_COST;
         let key = Key::of(fragment);
-        let hash = self.entries.hash(&key);
-        let mut found = self.entries.find_hashed(hash, &key);
+        // Mostly a datagram's fragments come one behind the other.
+        let is_latest = |&number: &u32| *self.entries.key(number) == key;
+        let mut found = self.latest.filter(is_latest).or_else(|| self.entries.find(&key));
         let mut source = match found {
             Some(number) => Some(self.entries.at(number).source),
             None => self.sources.find(&key.source),
         };
         if !self.fits(source, worst) {
             self.make_room(key.source, worst, events);
-            found = self.entries.find_hashed(hash, &key);
+            found = self.entries.find(&key);
             source = self.sources.find(&key.source);
         }
-        found.unwrap_or_else(|| self.open(hash, key, source, fragment, origin.at))
+        let number = found.unwrap_or_else(|| self.open(key, source, fragment, origin.at));
+        self.latest = Some(number);
+        number
     }
 
     fn fits(&self, source: Option<u32>, more: usize) -> bool {
@@ -255,7 +261,6 @@ impl Defragmenter {
 
     fn open(
         &mut self,
-        hash: u64,
         key: Key,
         source: Option<u32>,
         fragment: &Fragment<'_>,
@@ -264,6 +269,7 @@ impl Defragmenter {
         let source = source.unwrap_or_else(|| self.sources.insert(key.source, Source::default()));
         let pair = Pair::of(key.source, key.destination);
         let pair = self.pairs.find(&pair).unwrap_or_else(|| self.pairs.insert(pair, 0));
+        let hash = self.entries.hash(&key);
         let entry = Entry {
             ip: fragment.ip,
             identification: fragment.identification,
@@ -371,6 +377,7 @@ impl Defragmenter {
             self.pairs.remove(pair);
         }
         self.used -= cost;
+        self.latest = self.latest.filter(|&latest| latest != number);
         let entry = self.entries.remove(number);
         self.plan();
         entry

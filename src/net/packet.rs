@@ -3,6 +3,7 @@
 //! Knows the shape of the result, not how it is come by.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 use super::limits;
@@ -260,10 +261,30 @@ impl Tunnel {
 }
 
 /// The tunnels that a packet was found in, outermost first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Tunnels {
     kinds: [Option<Tunnel>; limits::TUNNELS],
     identifier: Option<u32>,
+}
+
+impl PartialEq for Tunnels {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        // Mostly there is none.
+        self.kinds[0] == other.kinds[0]
+            && (self.is_empty() || (self.kinds, self.identifier) == (other.kinds, other.identifier))
+    }
+}
+
+impl Eq for Tunnels {}
+
+impl Hash for Tunnels {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        if !self.is_empty() {
+            (self.kinds, self.identifier).hash(state);
+        }
+    }
 }
 
 impl Tunnels {
@@ -273,8 +294,9 @@ impl Tunnels {
     }
 
     /// The packet was in no tunnel.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        self.kinds[0].is_none()
     }
 
     /// The number of the innermost tunnel that has one: network, endpoint, key, session or label.

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::Time;
+use foldhash::quality::RandomState;
 
 use crate::flows::Flow;
 use crate::flows::table::Slot;
@@ -15,7 +16,7 @@ use crate::flows::table::Slot;
 #[derive(Default)]
 pub(super) struct Incomplete {
     /// Between these hosts: fragmented datagrams that never became whole, packets cut short.
-    pairs: HashSet<(IpAddr, IpAddr)>,
+    pairs: HashSet<(IpAddr, IpAddr), RandomState>,
     /// There are too many pairs, and every one counts as one of them.
     all: bool,
 }

@@ -52,7 +52,7 @@ impl Hash for Pair {
 }
 
 /// Two addresses in as few words as they take.
-#[inline]
+#[inline(always)]
 fn hash_hosts<H: Hasher>(a: &IpAddr, b: &IpAddr, state: &mut H) {
     match (a, b) {
         (IpAddr::V4(a), IpAddr::V4(b)) => {
@@ -97,9 +97,7 @@ impl Hash for Key {
         let vlan = vlan.map_or(0, |vlan| 1 << 16 | u64::from(vlan));
         let number = u64::from(*identification);
         state.write_u64(number << 32 | vlan << 8 | u64::from(*protocol));
-        if !tunnels.is_empty() {
-            tunnels.hash(state);
-        }
+        tunnels.hash(state);
     }
 }
 

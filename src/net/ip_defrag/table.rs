@@ -106,6 +106,11 @@ impl<K: Eq + Hash, V> Table<K, V> {
         &mut self.slots[number as usize].as_mut().expect(OUTLIVED).value
     }
 
+    #[inline]
+    pub(super) fn key(&self, number: u32) -> &K {
+        &self.slot(number).key
+    }
+
     /// The hash of a number's key.
     pub(super) fn hash_at(&self, number: u32) -> u64 {
         self.slot(number).hash
