@@ -94,7 +94,7 @@ impl Lane {
         let found = found.filter(|&(slot, _)| !self.has_ended(around, slot, time));
         if let Some((slot, side)) = found
             && let Some(flow) = self.table.flow(slot)
-            && is_passed_over(flow, segment)
+            && is_passed_over(flow, side, segment)
         {
             count(flow, side, segment, time);
             return;
@@ -183,11 +183,20 @@ impl Lane {
     }
 }
 
-/// Whether a segment does nothing to a connection that is none of ours: it only counts.
-fn is_passed_over(flow: &Flow, segment: &Segment<'_>) -> bool {
+/// Whether a segment does nothing to a connection: it only counts.
+fn is_passed_over(flow: &Flow, side: Side, segment: &Segment<'_>) -> bool {
     let TcpFlags(flags) = segment.flags;
     let State::Stream(stream) = &flow.state else { return false };
-    flags & TcpFlags::CHANGING == 0 && stream.connection.is_ignored()
+    if flags & TcpFlags::CHANGING != 0 {
+        return false;
+    }
+    let acknowledges = || {
+        let (sequence, acknowledgment) = (segment.sequence, segment.acknowledgment);
+        segment.payload.announced == 0
+            && segment.flags.ack()
+            && stream.connection.is_settled(way(side), sequence, acknowledgment)
+    };
+    stream.connection.is_ignored() || acknowledges()
 }
 
 fn count(flow: &mut Flow, side: Side, segment: &Segment<'_>, time: Time) {

@@ -60,7 +60,7 @@ struct Usual {
 
 impl Usual {
     /// The line that `bytes` begin with. `None`: it may be written otherwise.
-    #[inline]
+    #[inline(always)]
     fn of(bytes: &[u8]) -> Option<Usual> {
         if !bytes.starts_with(OPENING) {
             return None;

@@ -174,7 +174,7 @@ fn usual_servers<'a, S: Sink>(
 
 /// The server that `bytes` begin with, up to the next backslash or the end: a port is from 1 to
 /// 65535. And how long that is, [`OPENING`] included. `None`: it may be written otherwise.
-#[inline]
+#[inline(always)]
 fn usual_server(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
     if !bytes.starts_with(OPENING) {
         return None;

@@ -5,8 +5,12 @@
 
 use crate::kit::Settings;
 
-/// Keys that are known without the user's help: game name, key.
-const KEYS: [(&[u8], &[u8]); 1] = [(b"ut", b"Z5Nfb0")];
+/// The key that is known without the user's help.
+const KEY: &[u8] = b"Z5Nfb0";
+/// Its game's name, the key.
+const KEYS: [(&[u8], &[u8]); 1] = [(b"ut", KEY)];
+/// What it makes of the cipher's state: it is asked for more often than all others.
+static STATE: [u8; 256] = schedule(KEY);
 
 /// Characters of a challenge.
 pub(super) const CHALLENGE: usize = 6;
@@ -33,14 +37,26 @@ pub(super) fn expected(
     Some(base64(answer))
 }
 
+/// How a key, which is not empty, shuffles the state of RC4.
+const fn schedule(key: &[u8]) -> [u8; 256] {
+    let mut state = [0; 256];
+    let mut i = 0;
+    while i < state.len() {
+        state[i] = i as u8;
+        i += 1;
+    }
+    let (mut i, mut j) = (0, 0_u8);
+    while i < state.len() {
+        j = j.wrapping_add(state[i]).wrapping_add(key[i % key.len()]);
+        state.swap(i, j as usize);
+        i += 1;
+    }
+    state
+}
+
 /// RC4, but for its generator: the first index advances by the plain byte plus one, not by one.
 fn encipher(mut text: [u8; CHALLENGE], key: &[u8]) -> [u8; CHALLENGE] {
-    let mut state: [u8; 256] = std::array::from_fn(|i| i as u8);
-    let mut j = 0_u8;
-    for (i, &byte) in (0..=255_u8).zip(key.iter().cycle()) {
-        j = j.wrapping_add(state[usize::from(i)]).wrapping_add(byte);
-        state.swap(usize::from(i), usize::from(j));
-    }
+    let mut state = if key == KEY { STATE } else { schedule(key) };
     let (mut i, mut j) = (0_u8, 0_u8);
     for byte in &mut text {
         i = i.wrapping_add(*byte).wrapping_add(1);

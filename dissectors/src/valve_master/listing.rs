@@ -1,7 +1,7 @@
 //! What one socket has asked a master for, and got. It makes facts and knows no rules.
 
 use std::collections::hash_map::Entry;
-use std::hash::{Hash, Hasher};
+use std::hash::BuildHasher;
 
 use crate::kit::{Budget, Limit, Map, Mark, ShortMark, Side, Time, room};
 
@@ -210,24 +210,11 @@ impl Listing {
 /// The addresses of one listing so far.
 #[derive(Default)]
 struct Handed {
-    blocks: Map<Block, ()>,
+    blocks: Map<u64, ()>,
     /// Some did not fit.
     forgot: bool,
     /// They are an earlier listing's.
     stale: bool,
-}
-
-/// An address and its port, with zeros behind those that are shorter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Block([u8; 18]);
-
-impl Hash for Block {
-    /// As two numbers: a reply has hundreds of blocks, and byte by byte takes five times as long.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let [address @ .., high, low] = self.0;
-        state.write_u128(u128::from_ne_bytes(address));
-        state.write_u16(u16::from_ne_bytes([high, low]));
-    }
 }
 
 /// Whether an address was handed out before cannot be told: it may have been forgotten, or the
@@ -236,8 +223,8 @@ impl Hash for Block {
 pub(super) struct Forgotten;
 
 impl Handed {
-    /// What an address costs.
-    const COST: usize = 2 * size_of::<Block>();
+    /// What an address costs: a map is half empty at worst.
+    const COST: usize = 3 * size_of::<u64>();
 
     /// Addresses remembered of one listing.
     const MOST: usize = 1 << 16;
@@ -248,11 +235,12 @@ impl Handed {
             self.release(budget);
         }
         let mut repeated = None;
-        for (at, block) in reply.blocks.chunks_exact(reply.block.max(1)).enumerate() {
-            let mut key = [0; 18];
-            key.iter_mut().zip(block).for_each(|(key, &byte)| *key = byte);
+        let blocks = reply.blocks.chunks_exact(reply.block.max(1));
+        self.blocks.reserve(blocks.len().min(Handed::MOST.saturating_sub(self.blocks.len())));
+        for (at, block) in blocks.enumerate() {
+            let key = self.key(block);
             let is_room = self.blocks.len() < Handed::MOST;
-            match self.blocks.entry(Block(key)) {
+            match self.blocks.entry(key) {
                 Entry::Occupied(_) => repeated = repeated.or(Some(at)),
                 Entry::Vacant(place) if is_room && budget.take(Handed::COST) => {
                     place.insert(());
@@ -264,6 +252,15 @@ impl Handed {
             }
         }
         if repeated.is_none() && self.forgot { Err(Forgotten) } else { Ok(repeated) }
+    }
+
+    /// An address and its port: itself, or a hash of those that are longer.
+    #[inline]
+    fn key(&self, block: &[u8]) -> u64 {
+        match *block {
+            [a, b, c, d, high, low] => u64::from_ne_bytes([a, b, c, d, high, low, 0, 0]),
+            _ => self.blocks.hasher().hash_one(block),
+        }
     }
 
     fn release(&mut self, budget: &mut Budget) {

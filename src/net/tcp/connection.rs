@@ -95,6 +95,14 @@ impl Connection {
         self.streams.iter().any(Stream::is_ignored)
     }
 
+    /// Whether nothing is missing in either direction, and a segment without payload that bears
+    /// these numbers and no flag but ACK tells of nothing that is: it has no effect.
+    #[must_use]
+    pub fn is_settled(&self, way: Way, sequence: u32, acknowledgment: u32) -> bool {
+        let (own, other) = (self.stream(way), self.stream(way.other()));
+        own.beyond(sequence) == Some(0) && other.beyond(acknowledgment).is_some()
+    }
+
     /// Whether the SYN of a direction is in the capture.
     #[must_use]
     pub fn began(&self, way: Way) -> bool {

@@ -154,17 +154,22 @@ impl Kept {
     }
 }
 
-/// Grows by a quarter at least, so that appending moves each byte a bounded number of times.
+/// Grows by a quarter at least, so that appending moves each byte a bounded number of times; by
+/// more where there is plenty of room.
 fn make_room<T>(list: &mut Vec<T>, more: usize, room: &mut usize) -> bool {
+    /// Which part of the room is not missed.
+    const PLENTY: usize = 64;
     let (len, capacity) = (list.len(), list.capacity());
     let needed = len.saturating_add(more);
     if needed <= capacity {
         return true;
     }
-    for target in [capacity.saturating_mul(2), capacity.saturating_add(capacity / 4)] {
+    let much = capacity.saturating_mul(4);
+    let (some, least) = (capacity.saturating_mul(2), capacity.saturating_add(capacity / 4));
+    for (target, room_for) in [(much, *room / PLENTY), (some, *room), (least, *room)] {
         let target = target.max(needed);
         let cost = target.saturating_sub(capacity).saturating_mul(size_of::<T>());
-        if cost <= *room {
+        if cost <= room_for {
             list.reserve_exact(target - len);
             *room -= cost;
             return true;

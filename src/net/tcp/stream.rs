@@ -84,6 +84,13 @@ impl Stream {
             })
     }
 
+    /// Whether nothing is missing before this sequence number; how far beyond it the expected one
+    /// is.
+    pub(super) fn beyond(&self, sequence: u32) -> Option<u64> {
+        let is_whole = self.phase == Phase::Open && !self.has_hole();
+        self.position(sequence).and_then(|p| self.next.checked_sub(p)).filter(|_| is_whole)
+    }
+
     /// Whether a sequence number could belong to what is going on.
     pub(super) fn is_near(&self, sequence: u32) -> bool {
         !self.is_known() || self.position(sequence).is_some_and(|p| p.abs_diff(self.next) <= NEAR)

@@ -153,8 +153,17 @@ impl Bench {
             time: self.time,
             offset: 54,
         };
+        let before = self.settles(way, &segment).then(|| format!("{self:?}"));
         self.connection.segment(way, &segment, &mut self.budget, &mut self.listener);
         assert!(self.budget.used() <= self.budget.limits().total);
+        assert!(before.is_none_or(|before| before == format!("{self:?}")), "{segment:?}");
+    }
+
+    /// Whether a segment is said to have no effect.
+    fn settles(&self, way: Way, segment: &Segment<'_>) -> bool {
+        segment.announced == 0
+            && segment.flags == ACK
+            && self.connection.is_settled(way, segment.sequence, segment.acknowledgment)
     }
 
     fn data(&mut self, sequence: u32, bytes: &[u8]) {

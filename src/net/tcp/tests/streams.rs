@@ -221,6 +221,24 @@ fn answer_to_a_new_syn_keeps_it() {
 }
 
 #[test]
+fn an_acknowledgment_of_what_is_there_has_no_effect() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 100);
+    bench.send(B, SYN_ACK, 8999, 100, b"");
+    let settled = |bench: &Bench, sequence, ack| bench.connection.is_settled(B, sequence, ack);
+    assert!(settled(&bench, 9000, 100));
+    bench.data(100, b"abcdef");
+    assert!(settled(&bench, 9000, 106) && settled(&bench, 9000, 103));
+    bench.ack(106);
+    bench.ack(103);
+    assert!(!settled(&bench, 9001, 106), "bytes of its own are missing");
+    assert!(!settled(&bench, 9000, 107), "acknowledged bytes are missing");
+    bench.data(110, b"k");
+    assert!(!settled(&bench, 9000, 106), "bytes before the last ones are missing");
+    bench.data(106, b"ghij");
+    assert!(settled(&bench, 9000, 111));
+}
+
+#[test]
 fn fin_in_and_out_of_order() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.send(A, FIN, 1004, 0, b"ef");
