@@ -1,7 +1,8 @@
 //! Reads a payload once, from front to back. Every read names its field, so that offset, label and
 //! value cannot drift apart.
 
-use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text, scan};
+use crate::kit::scan::{self, Terminated, Texts};
+use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
 
 /// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +215,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// A text up to and with its zero. Without one it is all that is left, which a rule judges.
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
-        let (text, is_ascii) = self.raw_text(field)?;
+        let (text, is_ascii) = self.found_text(field, scan::terminated(self.rest))?;
         if is_ascii {
             self.utf8 += 1;
         } else {
@@ -223,11 +224,25 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(text)
     }
 
-    /// The same for a text that need not be UTF-8; and whether it is ASCII.
+    /// The same for the next of many texts that follow each other, all of which `texts` reads, and which
+    /// need not be UTF-8; and whether it is ASCII.
     #[inline(always)]
-    pub fn raw_text(&mut self, field: &'static Field) -> Result<(Read<&'a [u8]>, bool), Cut> {
+    pub(crate) fn next_text(
+        &mut self,
+        field: &'static Field,
+        texts: &mut Texts<'a>,
+    ) -> Result<(Read<&'a [u8]>, bool), Cut> {
+        self.found_text(field, texts.next())
+    }
+
+    #[inline(always)]
+    fn found_text(
+        &mut self,
+        field: &'static Field,
+        found: Option<Terminated<'a>>,
+    ) -> Result<(Read<&'a [u8]>, bool), Cut> {
         let start = self.at();
-        let Some(found) = scan::terminated(self.rest) else { return Err(self.endless(field)) };
+        let Some(found) = found else { return Err(self.endless(field)) };
         let value = found.text;
         self.rest = found.behind;
         self.terminated += 1;

@@ -44,6 +44,82 @@ fn cut(bytes: &[u8], at: usize, zeros: u64, highs: u64, word: u64) -> Option<Ter
     Some(Terminated { text, behind, is_ascii })
 }
 
+/// The texts that bytes consist of, one behind the other. Zeros are looked for in 64 bytes at once,
+/// so that how long a text is need not be guessed anew for each.
+pub(crate) struct Texts<'a> {
+    rest: &'a [u8],
+    /// A bit for each of the next bytes that is a zero, the first one lowest.
+    zeros: u64,
+    /// The same for those that are not ASCII.
+    highs: u64,
+    /// How many bytes these tell of.
+    seen: usize,
+}
+
+impl<'a> Texts<'a> {
+    /// The texts of these bytes.
+    #[inline]
+    pub(crate) fn new(bytes: &'a [u8]) -> Texts<'a> {
+        Texts { rest: bytes, zeros: 0, highs: 0, seen: 0 }
+    }
+
+    /// The next text. `None` where no zero ends it.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Terminated<'a>> {
+        // Where the bytes begin that are told of: behind those of this text that were.
+        let mut from = 0;
+        let mut is_ascii = true;
+        while self.zeros == 0 {
+            is_ascii &= self.highs == 0;
+            from += self.seen;
+            self.look(from)?;
+        }
+        let before = (self.zeros & self.zeros.wrapping_neg()).wrapping_sub(1);
+        is_ascii &= self.highs & before == 0;
+        let length = self.zeros.trailing_zeros();
+        let (text, rest) = self.rest.split_at_checked(from + length as usize)?;
+        let (_, behind) = rest.split_first()?;
+        self.rest = behind;
+        self.seen -= length as usize + 1;
+        (self.zeros, self.highs) = (self.zeros >> length >> 1, self.highs >> length >> 1);
+        Some(Terminated { text, behind, is_ascii })
+    }
+
+    /// Looks at the bytes from there on. `None`: there are none.
+    #[inline]
+    fn look(&mut self, from: usize) -> Option<()> {
+        let bytes = self.rest.get(from..).filter(|bytes| !bytes.is_empty())?;
+        if let Some(block) = bytes.first_chunk() {
+            (self.zeros, self.highs) = marks(block);
+            self.seen = 64;
+        } else {
+            let mut block = [1; 64];
+            block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            (self.zeros, self.highs) = marks(&block);
+            self.seen = bytes.len();
+        }
+        Some(())
+    }
+}
+
+/// A bit for each byte that is a zero, and for each that is not ASCII.
+#[inline]
+fn marks(block: &[u8; 64]) -> (u64, u64) {
+    let zeros = gathered(block.map(|byte| u8::from(byte == 0)));
+    let highs = if block.is_ascii() { 0 } else { gathered(block.map(|byte| byte >> 7)) };
+    (zeros, highs)
+}
+
+/// A bit for each byte, which are 0 or 1.
+#[inline]
+fn gathered(bytes: [u8; 64]) -> u64 {
+    // Brings the lowest bit of byte n to bit 56 + n; no two bits meet.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let eights = bytes.as_chunks().0.iter().map(|eight| u64::from_le_bytes(*eight));
+    let marks = eights.zip(0..).map(|(eight, nth)| eight.wrapping_mul(GATHER) >> 56 << (8 * nth));
+    marks.fold(0, |all, marks| all | marks)
+}
+
 /// A bit for each zero in a word, its highest. The lowest bit is right, those above it may be not.
 #[inline(always)]
 fn zeros(word: u64) -> u64 {
@@ -130,6 +206,20 @@ mod tests {
             bytes in vec(prop_oneof![0_u8..3, 0x7E_u8..0x83, any::<u8>()], 0..40),
         ) {
             prop_assert_eq!(terminated(&bytes), byte_by_byte(&bytes));
+        }
+
+        #[test]
+        fn texts_are_those_that_are_found_one_by_one(
+            bytes in vec(prop_oneof![4 => Just(b'a'), 1 => Just(0_u8), 1 => any::<u8>()], 0..400),
+        ) {
+            let (mut texts, mut rest) = (Texts::new(&bytes), &bytes[..]);
+            loop {
+                let found = byte_by_byte(rest);
+                prop_assert_eq!(texts.next(), found);
+                let Some(found) = found else { break };
+                rest = found.behind;
+            }
+            prop_assert_eq!(texts.next(), None);
         }
 
         #[test]

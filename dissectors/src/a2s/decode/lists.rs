@@ -3,6 +3,7 @@
 use super::{Known, THE_SHIP};
 use crate::a2s::fields as f;
 use crate::a2s::{rules, walk};
+use crate::kit::scan::Texts;
 use crate::kit::{Cut, Reader, Sink, Span};
 
 /// A2S_PLAYER, response format.
@@ -110,13 +111,14 @@ fn rule_pairs<'a, S: Sink>(
     list: &mut rules::List,
     names: &mut walk::Names<'a>,
 ) -> Result<(), Cut> {
+    let mut texts = Texts::new(r.peek());
     while !r.is_empty() {
         if list.found >= list.said && !walk::is_pair(r.peek()) {
             break;
         }
         r.open(&f::RULE);
-        let (name, ascii_name) = r.raw_text(&f::RULE_NAME)?;
-        let (value, ascii_value) = r.raw_text(&f::RULE_VALUE)?;
+        let (name, ascii_name) = r.next_text(&f::RULE_NAME, &mut texts)?;
+        let (value, ascii_value) = r.next_text(&f::RULE_VALUE, &mut texts)?;
         r.close();
         if ascii_name && ascii_value {
             list.ascii += 1;
