@@ -21,6 +21,9 @@ use crate::net::{Segment, TcpFlags, Tunnels};
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
 
+/// Room for so many pieces of a message is kept for the next one.
+const PIECES: usize = 1 << 10;
+
 /// One connection.
 #[derive(Default)]
 pub struct Stream {
@@ -70,11 +73,13 @@ impl Stream {
 /// What all connections share.
 pub(super) struct Streams {
     budget: Budget,
+    /// Room for the pieces of a message, to be used again.
+    pieces: Vec<Piece>,
 }
 
 impl Streams {
     pub(super) fn new(limits: Limits) -> Streams {
-        Streams { budget: Budget::new(limits) }
+        Streams { budget: Budget::new(limits), pieces: Vec::new() }
     }
 }
 
@@ -160,7 +165,7 @@ impl Lane {
             around: &mut *around,
             books: &mut self.books,
             unfinished: &mut self.budget,
-            pieces: Vec::new(),
+            pieces: std::mem::take(&mut self.streams.pieces),
             lossy,
             tunnels,
             view: &mut *view,
@@ -172,6 +177,9 @@ impl Lane {
             connection.read_again(way(held.other()), budget, &mut reading);
         }
         stream.speech = reading.speech;
+        if reading.pieces.capacity() <= PIECES {
+            self.streams.pieces = reading.pieces;
+        }
         let deadline = stream.speech.talk.as_ref().and_then(|talk| talk.deadline());
         if let Some(flow) = self.table.flow(slot) {
             flow.set_held(size_of::<Stream>() + stream.speech.held());

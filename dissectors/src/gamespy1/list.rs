@@ -153,20 +153,21 @@ fn usual_servers<'a, S: Sink>(
     words: &mut Words<'a>,
     told: bool,
 ) {
-    let start = pairs.at();
-    let mut servers = 0;
-    while let Some((server, length)) = usual_server(pairs.rest()) {
-        let at = Span::new(pairs.at(), pairs.at() + length);
+    let (text, start) = (pairs.rest(), pairs.at());
+    let (mut servers, mut read) = (0, 0);
+    while let Some((server, length)) = text.get(read..).and_then(usual_server) {
+        let at = Span::new(start + read, start + read + length);
         framing(r, &f::ADDRESS, at, Span { start: at.start + OPENING.len() as u32, ..at });
         if told {
             r.sink.listed(server.into());
         }
-        pairs.skip_to(length);
+        read += length;
         servers += 1;
     }
     if servers == 0 {
         return;
     }
+    pairs.skip_to(read);
     words.hear_properties(KEY, servers, Span::new(start, pairs.at()));
     let is_cut = pairs.rest().is_empty() && words.closed.is_none();
     rules::list_addresses(servers - u32::from(is_cut), r.sink);
