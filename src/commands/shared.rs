@@ -25,7 +25,7 @@ const WAITING: usize = 2;
 const PACKETS: u64 = 1 << 9;
 
 /// What a slice holds at most, but for its last message.
-const FULL: usize = 1 << 20;
+const FULL: usize = 1 << 17;
 
 /// A slice, and what else a thread tells.
 struct Batch<E> {
