@@ -148,7 +148,9 @@ impl Input {
         if let Kind::Mapped { mapping, at, .. } = &self.kind
             && let Some(ahead) = mapping.bytes().get(*at..)
         {
-            for place in [record, record + LINE, AHEAD] {
+            // Behind a long record there often are others of its length.
+            let far = if record < AHEAD / 4 { AHEAD } else { 2 * record };
+            for place in [record, record + LINE, far, far + LINE] {
                 if let Some(byte) = ahead.get(place) {
                     mapping::prefetch(byte);
                 }
