@@ -47,8 +47,17 @@ impl Incomplete {
 }
 
 /// When flows want to be asked again. The earliest comes first.
-#[derive(Default)]
-pub(super) struct Deadlines(BinaryHeap<Reverse<(Time, u32, Slot)>>);
+pub(super) struct Deadlines {
+    plans: BinaryHeap<Reverse<(Time, u32, Slot)>>,
+    /// When the first is due: asked with every packet, so it stands where it is at hand.
+    first: Time,
+}
+
+impl Default for Deadlines {
+    fn default() -> Deadlines {
+        Deadlines { plans: BinaryHeap::new(), first: Time(i64::MAX) }
+    }
+}
 
 impl Deadlines {
     /// Plans to ask a flow, unless it will be asked by then anyway: one plan a flow.
@@ -57,7 +66,8 @@ impl Deadlines {
             && !flow.is_planned()
         {
             flow.set_planned(true);
-            self.0.push(Reverse((deadline, flow.number, slot)));
+            self.plans.push(Reverse((deadline, flow.number, slot)));
+            self.first = self.first.min(deadline);
         }
     }
 
@@ -65,20 +75,28 @@ impl Deadlines {
     pub(super) fn tidy(&mut self, flows: usize, lives: impl Fn(Slot, u32) -> bool) {
         /// So many are no burden.
         const FEW: usize = 1 << 12;
-        if self.0.len() > FEW + 2 * flows {
-            self.0.retain(|&Reverse((_, number, slot))| lives(slot, number));
-            self.0.shrink_to_fit();
+        if self.plans.len() > FEW + 2 * flows {
+            self.plans.retain(|&Reverse((_, number, slot))| lives(slot, number));
+            self.plans.shrink_to_fit();
+            self.see_first();
         }
     }
 
     /// The next flow whose time has come: its number, and where it was.
+    #[inline]
     pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
-        let &Reverse((deadline, number, slot)) = self.0.peek()?;
-        if deadline > now {
-            return None;
-        }
-        self.0.pop();
+        if self.first > now { None } else { self.take_first() }
+    }
+
+    #[inline(never)]
+    fn take_first(&mut self) -> Option<(u32, Slot)> {
+        let Reverse((_, number, slot)) = self.plans.pop()?;
+        self.see_first();
         Some((number, slot))
+    }
+
+    fn see_first(&mut self) {
+        self.first = self.plans.peek().map_or(Time(i64::MAX), |&Reverse((first, ..))| first);
     }
 }
 

@@ -47,7 +47,7 @@ impl Answers {
         };
         let short_rules = rules(256, 300, 1100);
         let split = rules(512, 1500, 6000);
-        let compressed = rules(32, 6000, 14_000);
+        let compressed = rules(128, 6000, 14_000);
         let long_rules = rules(256, 1600, 9000);
         // Large blocks would hold no more of an answer, and cost the reader their memory.
         let compress =
