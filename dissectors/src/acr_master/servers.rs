@@ -70,6 +70,8 @@ impl Usual {
         let (port, port_end) = (endpoint.number, OPENING.len() + endpoint.end);
         let (weight, end) = match bytes.get(port_end..)? {
             [b'\n', ..] => (None, port_end),
+            // Most weights have one digit.
+            [b' ', digit @ b'0'..=b'9', b'\n', ..] => (Some((digit - b'0').into()), port_end + 2),
             [b' ', weight @ ..] => {
                 let (weight, digits) = dotted::number(weight)?;
                 (Some(weight), port_end + 1 + digits)

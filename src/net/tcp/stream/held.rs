@@ -71,11 +71,14 @@ impl Held {
             self.read = 0;
             return;
         }
+        let by_bytes = self.read > HISTORY + self.unread().max(HISTORY);
+        if !by_bytes && self.buffer.pieces() <= 2 * HISTORY_PIECES {
+            return;
+        }
         let chunk = self.buffer.chunk(start);
         let unread_from = start.saturating_add(self.read as u64);
         let old = chunk.until(unread_from).own_origins();
         let unread_pieces = chunk.origins.len().saturating_sub(old.len());
-        let by_bytes = self.read > HISTORY + self.unread().max(HISTORY);
         let by_pieces = old.len() > HISTORY_PIECES + unread_pieces.max(HISTORY_PIECES);
         if !by_bytes && !by_pieces {
             return;
