@@ -29,14 +29,15 @@ mod table;
 mod tests;
 
 use std::mem;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, PIECE_COST, Pair};
+use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, PIECE_COST};
 use self::lanes::{Lane, Queue};
 use self::pages::{Pages, Touched};
 pub use self::result::{Cause, Event, EventKind, FrameRef, Joined, Piece, Whole};
 use self::table::Table;
+use super::hosts::Hosts;
 use super::limits::{self, FragmentLimits};
 use super::packet::{Fragment, Layer, Malformed};
 
@@ -53,7 +54,7 @@ pub struct Defragmenter {
     entries: Table<Key, Entry>,
     sources: Table<IpAddr, Source>,
     /// How many datagrams are under way between two hosts, in either direction.
-    pairs: Table<Pair, u32>,
+    hosts: Table<Hosts, u32>,
     /// The one that the fragment before belonged to, if it is still there.
     latest: Option<u32>,
     /// All datagrams, by the time of their first fragment.
@@ -92,7 +93,7 @@ impl Defragmenter {
             pages: Pages::default(),
             entries: Table::default(),
             sources: Table::default(),
-            pairs: Table::default(),
+            hosts: Table::default(),
             latest: None,
             age: Queue::default(),
             used: 0,
@@ -180,10 +181,9 @@ impl Defragmenter {
         !self.entries.is_empty()
     }
 
-    /// Whether one is, between the hosts of these ends.
-    pub fn waits_between(&self, ends: [SocketAddr; 2]) -> bool {
-        let pair = Pair::of(ends[0].ip(), ends[1].ip());
-        self.pairs.find(&pair).is_some()
+    /// Whether one is, between these hosts.
+    pub fn waits_between(&self, hosts: &Hosts) -> bool {
+        self.hosts.find(hosts).is_some()
     }
 
     fn insert(
@@ -267,8 +267,8 @@ impl Defragmenter {
         at: FrameRef,
     ) -> u32 {
         let source = source.unwrap_or_else(|| self.sources.insert(key.source, Source::default()));
-        let pair = Pair::of(key.source, key.destination);
-        let pair = self.pairs.find(&pair).unwrap_or_else(|| self.pairs.insert(pair, 0));
+        let hosts = Hosts::of(key.source, key.destination);
+        let hosts = self.hosts.find(&hosts).unwrap_or_else(|| self.hosts.insert(hosts, 0));
         let hash = self.entries.hash(&key);
         let entry = Entry {
             ip: fragment.ip,
@@ -287,11 +287,11 @@ impl Defragmenter {
             echo: self.recent.contains(hash, self.now),
             cost: 0,
             source,
-            pair,
+            hosts,
             links: Default::default(),
         };
         let number = self.entries.insert_hashed(hash, key, entry);
-        *self.pairs.at_mut(pair) += 1;
+        *self.hosts.at_mut(hosts) += 1;
         self.sources.at_mut(source).age.push(Lane::Source, &mut self.entries, number);
         self.age.push(Lane::All, &mut self.entries, number);
         self.plan();
@@ -363,7 +363,7 @@ impl Defragmenter {
     }
 
     fn remove(&mut self, number: u32) -> Entry {
-        let &Entry { source, pair, cost, .. } = self.entries.at(number);
+        let &Entry { source, hosts, cost, .. } = self.entries.at(number);
         self.age.remove(Lane::All, &mut self.entries, number);
         let of_source = self.sources.at_mut(source);
         of_source.age.remove(Lane::Source, &mut self.entries, number);
@@ -371,10 +371,10 @@ impl Defragmenter {
         if of_source.age.oldest().is_none() {
             self.sources.remove(source);
         }
-        let count = self.pairs.at_mut(pair);
+        let count = self.hosts.at_mut(hosts);
         *count -= 1;
         if *count == 0 {
-            self.pairs.remove(pair);
+            self.hosts.remove(hosts);
         }
         self.used -= cost;
         self.latest = self.latest.filter(|&latest| latest != number);

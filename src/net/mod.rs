@@ -24,6 +24,7 @@ pub mod packet;
 pub mod tcp;
 
 mod decode;
+mod hosts;
 mod ip;
 mod transport;
 mod tunnel;
@@ -33,6 +34,7 @@ mod test_packets;
 
 pub use decode::{decode, decode_ip_payload};
 pub use glance::{Glance, glance};
+pub use hosts::Hosts;
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use link::LinkType;
 pub use packet::{

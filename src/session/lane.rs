@@ -19,7 +19,7 @@ use super::stream::Streams;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::table::Slot;
 use crate::flows::{Flow, Key, State, Table};
-use crate::net::{Datagram, Ip, Tunnels};
+use crate::net::{Datagram, Hosts, Ip, Tunnels};
 
 /// Lanes of a session.
 pub(super) const LANES: usize = 8;
@@ -131,7 +131,7 @@ impl Lane {
         let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
             // What was cut may have been a message of ours.
             if lost && ports.iter().any(|&port| self.ports.may_be_ours(port)) {
-                self.incomplete.insert(key.source, key.destination);
+                self.incomplete.insert(Hosts::of(key.source, key.destination));
             }
             return;
         };
@@ -360,10 +360,11 @@ impl Around {
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
         let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;
-        facts.lossy |= self.lossy
-            || is_midway
-            || !incomplete.is_empty() && incomplete.contains(facts.ends)
-            || self.defragmenter.waits() && self.defragmenter.waits_between(facts.ends);
+        facts.lossy |= self.lossy || is_midway;
+        if !facts.lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
+            let hosts = Hosts::at(facts.ends);
+            facts.lossy = incomplete.contains(&hosts) || self.defragmenter.waits_between(&hosts);
+        }
         facts
     }
 }

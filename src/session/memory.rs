@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
-use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::kit::Time;
@@ -11,12 +10,13 @@ use foldhash::quality::RandomState;
 
 use crate::flows::Flow;
 use crate::flows::table::Slot;
+use crate::net::Hosts;
 
 /// Where the recording lost something: what seems to be missing there may have been in that.
 #[derive(Default)]
 pub(super) struct Incomplete {
     /// Between these hosts: fragmented datagrams that never became whole, packets cut short.
-    pairs: HashSet<(IpAddr, IpAddr), RandomState>,
+    hosts: HashSet<Hosts, RandomState>,
     /// There are too many pairs, and every one counts as one of them.
     all: bool,
 }
@@ -25,24 +25,23 @@ impl Incomplete {
     /// With more pairs than this, every pair of the lane counts as one of them.
     const MOST: usize = 1 << 13;
 
-    pub(super) fn insert(&mut self, source: IpAddr, destination: IpAddr) {
-        if self.pairs.len() >= Incomplete::MOST {
+    pub(super) fn insert(&mut self, hosts: Hosts) {
+        if self.hosts.len() >= Incomplete::MOST {
             self.all = true;
         } else {
-            self.pairs.insert((source.min(destination), source.max(destination)));
+            self.hosts.insert(hosts);
         }
     }
 
     /// Whether nothing was lost between any hosts.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        !self.all && self.pairs.is_empty()
+        !self.all && self.hosts.is_empty()
     }
 
-    /// Whether something was lost between the hosts of these ends.
-    pub(super) fn contains(&self, ends: [SocketAddr; 2]) -> bool {
-        let [a, b] = ends.map(|end| end.ip());
-        self.all || self.pairs.contains(&(a.min(b), a.max(b)))
+    /// Whether something was lost between these hosts.
+    pub(super) fn contains(&self, hosts: &Hosts) -> bool {
+        self.all || self.hosts.contains(hosts)
     }
 }
 

@@ -7,7 +7,7 @@ use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET0
 use super::{Around, Moment, NOWHERE, Scene, Session, Told, View};
 use crate::capture::Notice;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
-use crate::net::{Outcome, checksum};
+use crate::net::{Hosts, Outcome, checksum};
 
 impl Session {
     /// Something was said about the recording itself.
@@ -40,7 +40,7 @@ impl Session {
                 EventKind::Missing { cause, .. } => {
                     let at = self.share.place_of(source, destination);
                     if let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) {
-                        lane.incomplete.insert(source, destination);
+                        lane.incomplete.insert(Hosts::of(source, destination));
                     }
                     if *cause == Cause::Limit { &NET011 } else { &NET005 }
                 }

@@ -12,6 +12,7 @@ use super::lanes::{Lane, Links};
 use super::pages::{Coverage, Pages, Placement, Touched};
 use super::result::{Cause, Event, EventKind, FrameRef, Joined, Piece};
 use super::table::Table;
+use crate::net::hosts::{Hosts, hash_addresses};
 use crate::net::limits;
 use crate::net::packet::{Fragment, Ip, Tunnels};
 
@@ -22,7 +23,7 @@ const _: () = assert!(
     ENTRY_COST
         >= Table::<Key, Entry>::COST
             + Table::<IpAddr, Source>::COST
-            + Table::<Pair, u32>::COST
+            + Table::<Hosts, u32>::COST
             + size_of::<Coverage>()
 );
 
@@ -33,34 +34,6 @@ const _: () = assert!(PIECE_COST * 2 >= size_of::<Piece>() * 3);
 /// With more pieces than this, bytes are copied as they come: pieces are kept in order by moving
 /// those behind.
 const LENT_PIECES: usize = 64;
-
-/// Two hosts, whichever of them sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pair([IpAddr; 2]);
-
-impl Pair {
-    pub(super) fn of(a: IpAddr, b: IpAddr) -> Self {
-        Self([a.min(b), a.max(b)])
-    }
-}
-
-impl Hash for Pair {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        hash_hosts(&self.0[0], &self.0[1], state);
-    }
-}
-
-/// Two addresses in as few words as they take.
-#[inline(always)]
-fn hash_hosts<H: Hasher>(a: &IpAddr, b: &IpAddr, state: &mut H) {
-    match (a, b) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => {
-            state.write_u64(u64::from(a.to_bits()) << 32 | u64::from(b.to_bits()));
-        }
-        _ => (a, b).hash(state),
-    }
-}
 
 /// Fragments of one datagram have all of this in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +66,7 @@ impl Hash for Key {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { source, destination, identification, protocol, vlan, tunnels } = self;
-        hash_hosts(source, destination, state);
+        hash_addresses(source, destination, state);
         let vlan = vlan.map_or(0, |vlan| 1 << 16 | u64::from(vlan));
         let number = u64::from(*identification);
         state.write_u64(number << 32 | vlan << 8 | u64::from(*protocol));
@@ -126,9 +99,9 @@ pub(super) struct Entry {
     pub(super) echo: bool,
     /// What it counts for in `used` and in its source.
     pub(super) cost: usize,
-    /// The numbers of its source, and of its hosts.
+    /// The numbers of its source, and of its two hosts.
     pub(super) source: u32,
-    pub(super) pair: u32,
+    pub(super) hosts: u32,
     pub(super) links: [Links; Lane::COUNT],
 }
 
