@@ -9,8 +9,13 @@ pub struct Hosts([IpAddr; 2]);
 
 impl Hosts {
     /// These two.
+    #[inline]
     pub fn of(a: IpAddr, b: IpAddr) -> Self {
-        Self([a.min(b), a.max(b)])
+        let in_order = match (a, b) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => a.to_bits() <= b.to_bits(),
+            _ => a <= b,
+        };
+        Self(if in_order { [a, b] } else { [b, a] })
     }
 
     /// Those of two sockets.
@@ -35,5 +40,26 @@ pub(super) fn hash_addresses<H: Hasher>(a: &IpAddr, b: &IpAddr, state: &mut H) {
             state.write_u64(u64::from(a.to_bits()) << 32 | u64::from(b.to_bits()));
         }
         _ => (a, b).hash(state),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_order_of_hosts_does_not_count() {
+        let addresses = ["10.0.0.2", "9.0.0.255", "::ffff:10.0.0.2", "2001:db8::1", "::"];
+        let addresses = addresses.map(|address| address.parse::<IpAddr>().unwrap());
+        let mut all = HashSet::new();
+        for a in addresses {
+            for b in addresses {
+                assert_eq!(Hosts::of(a, b), Hosts::of(b, a));
+                all.insert(Hosts::of(a, b));
+            }
+        }
+        assert_eq!(all.len(), 15);
     }
 }
