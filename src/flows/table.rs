@@ -19,6 +19,8 @@ pub struct Table {
     slots: Places,
     /// The seed differs in every run: whoever made the capture cannot choose what collides.
     hasher: RandomState,
+    /// The flow that was found last: many packets belong to that of the packet before.
+    latest: u32,
     /// Flows in the table, also when there is no index any more.
     count: usize,
     /// Where the next flow is looked for that may go for want of room.
@@ -39,6 +41,7 @@ impl Table {
             index: HashTable::new(),
             slots: Places::default(),
             hasher,
+            latest: 0,
             count: 0,
             hand: 0,
             idle: Idle::default(),
@@ -81,14 +84,19 @@ impl Table {
     }
 
     /// The flow that a packet belongs to, and which end sent the packet.
-    pub fn find(&self, key: &Key) -> Option<(Slot, Side)> {
-        let hash = key.hash(&self.hasher);
-        let mut side = None;
-        let slot = self.index.find(hash, |&slot| {
-            side = self.slots.get(slot).and_then(|flow| flow.side(key));
-            side.is_some()
+    pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
+        let side = |slot| self.slots.get(slot).and_then(|flow| flow.side(key));
+        let latest = self.latest;
+        if let Some(side) = side(latest) {
+            return Some((Slot(latest), side));
+        }
+        let mut found = None;
+        let slot = *self.index.find(key.hash(&self.hasher), |&slot| {
+            found = side(slot);
+            found.is_some()
         })?;
-        Some((Slot(*slot), side?))
+        self.latest = slot;
+        Some((Slot(slot), found?))
     }
 
     /// A flow that begins with a packet of this key, which no flow in the table has.

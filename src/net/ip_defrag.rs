@@ -32,6 +32,8 @@ use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use hashbrown::HashTable;
+
 use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, PIECE_COST};
 use self::lanes::{Lane, Queue};
 use self::pages::{Pages, Touched};
@@ -409,31 +411,36 @@ fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Event {
     Event { ip: fragment.ip, identification: fragment.identification, at, kind }
 }
 
-/// Which datagrams were whole a moment ago: a table in which newer ones displace older, small so
-/// that it stays in the processor's cache.
-#[derive(Debug)]
+/// Which datagrams were whole a moment ago, by their hashes: at least the latest [`Recent::MOST`]. What
+/// is forgotten depends on the order of datagrams only, never on their hashes, which differ from run
+/// to run.
+#[derive(Debug, Default)]
 struct Recent {
-    slots: Vec<(u64, i64)>,
-}
-
-impl Default for Recent {
-    fn default() -> Self {
-        Self { slots: vec![(0, i64::MIN); Self::SLOTS as usize] }
-    }
+    /// Hash, and when it was whole.
+    young: HashTable<(u64, i64)>,
+    old: HashTable<(u64, i64)>,
 }
 
 impl Recent {
-    const SLOTS: u64 = 1024;
+    const MOST: usize = 2048;
 
     fn insert(&mut self, hash: u64, now: i64) {
-        if let Some(slot) = self.slots.get_mut((hash % Self::SLOTS) as usize) {
-            *slot = (hash, now);
+        if self.young.len() >= Self::MOST {
+            mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+        }
+        match self.young.find_mut(hash, |known| known.0 == hash) {
+            Some(known) => known.1 = now,
+            None => {
+                self.young.insert_unique(hash, (hash, now), |known| known.0);
+            }
         }
     }
 
     fn contains(&self, hash: u64, now: i64) -> bool {
-        self.slots.get((hash % Self::SLOTS) as usize).is_some_and(|(known, then)| {
-            *known == hash && now.saturating_sub(*then) <= limits::ECHO
+        [&self.young, &self.old].into_iter().any(|known| {
+            let known = known.find(hash, |known| known.0 == hash);
+            known.is_some_and(|(_, then)| now.saturating_sub(*then) <= limits::ECHO)
         })
     }
 }

@@ -555,3 +555,19 @@ fn fragments_inside_a_tunnel_are_traced_to_packets() {
     assert_eq!(whole.locate(12), Some((2, 34)));
     assert_eq!(whole.locate(32), Some((3, 34)));
 }
+
+#[test]
+fn copies_behind_as_many_datagrams_as_are_remembered_are_no_news() {
+    let mut bench = Bench::new();
+    let datagrams = 0..Recent::MOST as u32;
+    let part = |identification, at| Fragment { identification, ..fragment(at, at == 0, &[1; 8]) };
+    for number in datagrams.clone() {
+        assert!(bench.add(&part(number, 0)).is_none());
+        assert!(bench.add(&part(number, 8)).is_some());
+    }
+    for number in datagrams {
+        assert!(bench.add(&part(number, 0)).is_none());
+    }
+    bench.defragmenter.finish(&mut bench.events);
+    assert_eq!(bench.events, []);
+}
