@@ -149,11 +149,20 @@ impl Lane {
             }
         };
         payload.side = side;
-        let mut pieces = std::mem::take(&mut around.pieces);
-        around.locate(datagram.payload.offset, bytes.len(), recorded, &mut pieces);
-        payload.pieces = &pieces;
+        // What is in one packet needs no list.
+        let (here, mut joined) = (around.piece(datagram.payload.offset, bytes.len()), Vec::new());
+        payload.pieces = match recorded {
+            Recorded::Here => std::slice::from_ref(&here),
+            Recorded::Joined(_) => {
+                joined = std::mem::take(&mut around.pieces);
+                around.locate(datagram.payload.offset, bytes.len(), recorded, &mut joined);
+                &joined
+            }
+        };
         self.message(around, slot, payload, datagram.payload.snapped, datagram.ip.tunnels, view);
-        around.pieces = pieces;
+        if let Recorded::Joined(_) = recorded {
+            around.pieces = joined;
+        }
     }
 
     pub(super) fn has_ended(&mut self, around: &Around, slot: Slot, time: Time) -> bool {
@@ -330,11 +339,10 @@ impl Around {
         pieces: &mut Vec<Piece>,
     ) {
         pieces.clear();
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
         match from {
-            Recorded::Here => pieces.push(Piece { at: 0, length, frame: self.frame, offset }),
+            Recorded::Here => pieces.push(self.piece(offset, length)),
             Recorded::Joined(whole) => {
-                let end = offset.saturating_add(length);
+                let end = offset.saturating_add(u32::try_from(length).unwrap_or(u32::MAX));
                 for piece in &whole.pieces {
                     let start = piece.at.max(offset);
                     let stop = piece.at.saturating_add(piece.length).min(end);
@@ -352,6 +360,12 @@ impl Around {
                 }
             }
         }
+    }
+
+    /// The same of bytes in the packet at hand.
+    fn piece(&self, offset: u32, length: usize) -> Piece {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        Piece { at: 0, length, frame: self.frame, offset }
     }
 
     /// What a protocol may know of a flow.
