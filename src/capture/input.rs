@@ -25,13 +25,38 @@ pub(super) struct Input {
 }
 
 enum Kind {
-    Mapped {
-        mapping: Arc<Mapping>,
-        at: usize,
-        /// Windows of the mapping that lie before.
-        passed: usize,
-    },
+    Mapped(Mapped),
     Stream(Stream),
+}
+
+struct Mapped {
+    mapping: Arc<Mapping>,
+    at: usize,
+    /// Windows of the mapping that lie before.
+    passed: usize,
+}
+
+impl Mapped {
+    /// Unread bytes.
+    #[inline]
+    fn left(&self) -> usize {
+        self.mapping.bytes().len() - self.at
+    }
+
+    #[inline]
+    fn unread(&self) -> &[u8] {
+        self.mapping.bytes().get(self.at..).unwrap_or_default()
+    }
+
+    /// Goes on behind `count` unread bytes.
+    #[inline]
+    fn advance(&mut self, count: usize) {
+        self.at += count;
+        while self.passed < self.at / WINDOW {
+            self.mapping.pass(self.passed);
+            self.passed += 1;
+        }
+    }
 }
 
 struct Stream {
@@ -45,8 +70,8 @@ struct Stream {
 
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
-        let kind = Kind::Mapped { mapping: Arc::new(mapping), at: 0, passed: 0 };
-        Input { kind, position: 0 }
+        let mapped = Mapped { mapping: Arc::new(mapping), at: 0, passed: 0 };
+        Input { kind: Kind::Mapped(mapped), position: 0 }
     }
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
@@ -57,16 +82,16 @@ impl Input {
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
     pub(super) fn fork(&self) -> Option<Input> {
-        let Kind::Mapped { mapping, at, passed } = &self.kind else { return None };
-        mapping.share();
-        let kind = Kind::Mapped { mapping: Arc::clone(mapping), at: *at, passed: *passed };
-        Some(Input { kind, position: self.position })
+        let Kind::Mapped(mapped) = &self.kind else { return None };
+        mapped.mapping.share();
+        let mapped = Mapped { mapping: Arc::clone(&mapped.mapping), ..*mapped };
+        Some(Input { kind: Kind::Mapped(mapped), position: self.position })
     }
 
     /// All bytes, if they are in memory.
     pub(super) fn in_memory(&self) -> Option<Memory> {
         match &self.kind {
-            Kind::Mapped { mapping, .. } => Some(Arc::clone(mapping) as Memory),
+            Kind::Mapped(mapped) => Some(Arc::clone(&mapped.mapping) as Memory),
             Kind::Stream(_) => None,
         }
     }
@@ -75,7 +100,7 @@ impl Input {
     #[inline]
     pub(super) fn fill(&mut self, count: usize) -> usize {
         match &mut self.kind {
-            Kind::Mapped { mapping, at, .. } => mapping.bytes().len() - *at,
+            Kind::Mapped(mapped) => mapped.left(),
             Kind::Stream(stream) => {
                 if stream.end - stream.start < count {
                     stream.fill(count);
@@ -89,7 +114,7 @@ impl Input {
     #[inline]
     pub(super) fn unread(&self) -> &[u8] {
         match &self.kind {
-            Kind::Mapped { mapping, at, .. } => mapping.bytes().get(*at..).unwrap_or_default(),
+            Kind::Mapped(mapped) => mapped.unread(),
             Kind::Stream(stream) => stream.buffer.get(stream.start..stream.end).unwrap_or_default(),
         }
     }
@@ -100,18 +125,13 @@ impl Input {
     pub(super) fn step(&mut self, count: u64, wanted: usize) -> Option<&[u8]> {
         let count = usize::try_from(count).ok()?;
         match &mut self.kind {
-            Kind::Mapped { mapping, at, passed } => {
-                let unread = mapping.bytes().get(*at..)?.get(count..)?;
-                if unread.len() < wanted {
+            Kind::Mapped(mapped) => {
+                if mapped.left().checked_sub(count)? < wanted {
                     return None;
                 }
-                *at += count;
-                while *passed < *at / WINDOW {
-                    mapping.pass(*passed);
-                    *passed += 1;
-                }
+                mapped.advance(count);
                 self.position += count as u64;
-                Some(unread)
+                Some(mapped.unread())
             }
             Kind::Stream(stream) => {
                 let unread = stream.buffer.get(stream.start..stream.end)?.get(count..)?;
@@ -130,9 +150,9 @@ impl Input {
     #[inline]
     pub(super) fn consume(&mut self, count: u64) -> bool {
         let consumed = match &mut self.kind {
-            Kind::Mapped { mapping, at, .. } => {
-                let consumed = count.min((mapping.bytes().len() - *at) as u64);
-                *at += consumed as usize;
+            Kind::Mapped(mapped) => {
+                let consumed = count.min(mapped.left() as u64);
+                mapped.advance(consumed as usize);
                 consumed
             }
             Kind::Stream(stream) => stream.skip(count),
@@ -145,9 +165,8 @@ impl Input {
     /// and for what lies further ahead.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
-        if let Kind::Mapped { mapping, at, .. } = &self.kind
-            && let Some(ahead) = mapping.bytes().get(*at..)
-        {
+        if let Kind::Mapped(mapped) = &self.kind {
+            let ahead = mapped.unread();
             // Behind a long record there often are others of its length.
             let far = if record < AHEAD / 4 { AHEAD } else { 2 * record };
             for place in [record, record + LINE, far, far + LINE] {
@@ -167,7 +186,7 @@ impl Input {
     /// How many bytes there are in all, where that is known.
     pub(super) fn length(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Mapped { mapping, .. } => Some(mapping.bytes().len() as u64),
+            Kind::Mapped(Mapped { mapping, .. }) => Some(mapping.bytes().len() as u64),
             Kind::Stream(_) => None,
         }
     }
@@ -176,7 +195,7 @@ impl Input {
     #[inline]
     pub(super) fn shrank(&self) -> bool {
         match &self.kind {
-            Kind::Mapped { mapping, .. } => mapping.shrank(),
+            Kind::Mapped(Mapped { mapping, .. }) => mapping.shrank(),
             Kind::Stream(_) => false,
         }
     }
@@ -186,7 +205,7 @@ impl Input {
     #[cold]
     pub(super) fn is_shorter(&self) -> bool {
         match &self.kind {
-            Kind::Mapped { mapping, .. } => mapping.is_shorter(),
+            Kind::Mapped(Mapped { mapping, .. }) => mapping.is_shorter(),
             Kind::Stream(_) => false,
         }
     }
@@ -211,7 +230,7 @@ impl Input {
     #[cfg(test)]
     pub(super) fn buffered(&self) -> usize {
         match &self.kind {
-            Kind::Mapped { .. } => 0,
+            Kind::Mapped(_) => 0,
             Kind::Stream(stream) => stream.buffer.len(),
         }
     }
@@ -219,7 +238,7 @@ impl Input {
     /// Why a stream ended early.
     pub(super) fn error(&mut self) -> Option<io::Error> {
         match &mut self.kind {
-            Kind::Mapped { .. } => None,
+            Kind::Mapped(_) => None,
             Kind::Stream(stream) => stream.error.take(),
         }
     }

@@ -64,8 +64,9 @@ impl<V> Shares<V> {
         if threads < 2 {
             return None;
         }
-        let readers = (0..threads).map(|_| packets.fork()).collect::<Option<_>>()?;
+        // A capture waits for all readers that it was forked for: none is made in vain.
         let views = (0..threads).map(|_| command.part()).collect::<Option<_>>()?;
+        let readers = (0..threads).map(|_| packets.fork()).collect::<Option<_>>()?;
         Some(Shares { readers, views })
     }
 

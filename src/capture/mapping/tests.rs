@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use memmap2::Mmap;
 
+use super::super::input::Input;
 use super::{Mapping, WINDOW};
 
 /// Two pages.
@@ -153,4 +154,19 @@ fn a_window_that_all_have_passed_is_given_back_and_can_be_read_again() {
     assert!(mapping.bytes() == bytes);
     // Of what is not there nothing is given back.
     mapping.pass(2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_goes_on_gives_back_what_lies_behind_however_it_goes_on() {
+    let shrinking = Shrinking::new("gone-on");
+    fs::write(&shrinking.path, vec![0xAA; 3 * WINDOW]).expect("a larger file");
+    let mut input = Input::mapped(Mapping::new(shrinking.handle()).expect("a mapping"));
+    let address = input.unread().as_ptr() as usize;
+    assert!(input.unread().iter().all(|&byte| byte == 0xAA));
+    let all = resident(address);
+    assert!(input.step(WINDOW as u64, 1).is_some());
+    assert_eq!(resident(address), all - WINDOW / 1024);
+    assert!(input.consume(WINDOW as u64));
+    assert_eq!(resident(address), all - 2 * WINDOW / 1024);
 }
