@@ -4,15 +4,13 @@
 
 use std::net::Ipv4Addr;
 
+use super::ip::protocol::{TCP, UDP};
 use super::ip_defrag::Joined;
 use super::link::LinkType;
 use super::packet::{
     Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
 };
 use super::tunnel;
-
-const UDP: u8 = 17;
-const TCP: u8 = 6;
 
 const ETHERNET: usize = 14;
 /// Where the transport's header begins.

@@ -5,7 +5,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::kit::scan::{HIGHS, ONES, word_at};
+use crate::kit::scan::{HIGHS, ONES, side_by_side, word_at};
 
 /// An address, a byte behind it, and a number. Places count from the address's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +84,7 @@ fn pad(bytes: &[u8]) -> Window {
 fn marks(window: &Window) -> Option<u32> {
     let (_, text) = window.split_first_chunk::<BEFORE>()?;
     let ([a, b, c, ..], _) = text.as_chunks() else { return None };
-    // The highest bit of each byte, side by side.
-    let marks = |word: &[u8; 8]| {
-        let (_, others) = digits(u64::from_le_bytes(*word));
-        (others.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u32
-    };
+    let marks = |word: &[u8; 8]| side_by_side(digits(u64::from_le_bytes(*word)).1) as u32;
     Some(marks(a) | marks(b) << 8 | marks(c) << 16 | 0xFF00_0000)
 }
 

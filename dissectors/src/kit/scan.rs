@@ -105,19 +105,24 @@ impl<'a> Texts<'a> {
 /// A bit for each byte that is a zero, and for each that is not ASCII.
 #[inline]
 fn marks(block: &[u8; 64]) -> (u64, u64) {
-    let zeros = gathered(block.map(|byte| u8::from(byte == 0)));
-    let highs = if block.is_ascii() { 0 } else { gathered(block.map(|byte| byte >> 7)) };
+    let zeros = all_marks(block.map(|byte| if byte == 0 { 0x80 } else { 0 }));
+    let highs = if block.is_ascii() { 0 } else { all_marks(block.map(|byte| byte & 0x80)) };
     (zeros, highs)
 }
 
-/// A bit for each byte, which are 0 or 1.
+/// The highest bits of bytes that have no other.
 #[inline]
-fn gathered(bytes: [u8; 64]) -> u64 {
-    // Brings the lowest bit of byte n to bit 56 + n; no two bits meet.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let eights = bytes.as_chunks().0.iter().map(|eight| u64::from_le_bytes(*eight));
-    let marks = eights.zip(0..).map(|(eight, nth)| eight.wrapping_mul(GATHER) >> 56 << (8 * nth));
+fn all_marks(bytes: [u8; 64]) -> u64 {
+    let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+    let marks = words.zip(0..).map(|(word, nth)| side_by_side(word) << (8 * nth));
     marks.fold(0, |all, marks| all | marks)
+}
+
+/// The highest bits of a word's bytes, which have no other, the first byte's lowest.
+#[inline(always)]
+pub(crate) fn side_by_side(highs: u64) -> u64 {
+    // Brings that of byte n to bit 56 + n; no two bits meet.
+    highs.wrapping_mul(0x0002_0408_1020_4081) >> 56
 }
 
 /// A bit for each zero in a word, its highest. The lowest bit is right, those above it may be not.
