@@ -11,7 +11,7 @@ use super::{Memory, Notice};
 const CHUNK: usize = 64 << 10;
 
 /// How far ahead of a mapped packet memory is asked for what comes next: a walk over a large file
-/// waits for memory more than it computes. Worth 2 % of a walk over a file in the page cache.
+/// waits for memory more than it computes. Worth 7 % of reading large packets from the page cache.
 const AHEAD: usize = 4 << 10;
 
 /// Bytes that memory yields at a time.
@@ -162,14 +162,13 @@ impl Input {
     }
 
     /// Asks memory for the beginning of the record that follows the one at hand of so many bytes,
-    /// and for what lies further ahead.
+    /// and for as many bytes further ahead: one behind the other, all are asked for in time.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
         if let Kind::Mapped(mapped) = &self.kind {
             let ahead = mapped.unread();
-            // Behind a long record there often are others of its length.
-            let far = if record < AHEAD / 4 { AHEAD } else { 2 * record };
-            for place in [record, record + LINE, far, far + LINE] {
+            let far = (AHEAD..AHEAD + record.min(AHEAD)).step_by(LINE);
+            for place in [record, record + LINE].into_iter().chain(far) {
                 if let Some(byte) = ahead.get(place) {
                     mapping::prefetch(byte);
                 }
