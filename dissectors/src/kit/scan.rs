@@ -105,17 +105,19 @@ impl<'a> Texts<'a> {
 /// A bit for each byte that is a zero, and for each that is not ASCII.
 #[inline]
 fn marks(block: &[u8; 64]) -> (u64, u64) {
-    let zeros = all_marks(block.map(|byte| if byte == 0 { 0x80 } else { 0 }));
-    let highs = if block.is_ascii() { 0 } else { all_marks(block.map(|byte| byte & 0x80)) };
-    (zeros, highs)
+    let parts = block.as_chunks().0.iter().zip((0..).step_by(16));
+    parts.fold((0, 0), |(zeros, highs), (part, shift)| {
+        let (zero, high) = marks_of_16(part);
+        (zeros | u64::from(zero) << shift, highs | u64::from(high) << shift)
+    })
 }
 
-/// The highest bits of bytes that have no other.
-#[inline]
-fn all_marks(bytes: [u8; 64]) -> u64 {
-    let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-    let marks = words.zip(0..).map(|(word, nth)| side_by_side(word) << (8 * nth));
-    marks.fold(0, |all, marks| all | marks)
+/// The same of 16 bytes.
+#[inline(always)]
+fn marks_of_16(part: &[u8; 16]) -> (u16, u16) {
+    use wide::{CmpEq, i8x16};
+    let part = i8x16::from(part.map(|byte| byte as i8));
+    (part.cmp_eq(i8x16::ZERO).move_mask() as u16, part.move_mask() as u16)
 }
 
 /// The highest bits of a word's bytes, which have no other, the first byte's lowest.
