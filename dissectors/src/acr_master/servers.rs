@@ -43,8 +43,8 @@ fn is_server(line: &Line<'_>) -> bool {
 /// How long a server line is, with its end, if it begins as usual and is no longer than most.
 #[inline]
 fn server_length(bytes: &[u8]) -> Option<usize> {
-    let words = bytes.strip_prefix(OPENING)?.as_chunks().0.first_chunk::<3>()?;
-    Some(OPENING.len() + scan::find(b'\n', words)? + 1)
+    let behind = bytes.strip_prefix(OPENING)?.first_chunk()?;
+    Some(OPENING.len() + scan::find(b'\n', behind)? + 1)
 }
 
 /// A server line as masters write it, single spaces between its words. Each word's end is told from

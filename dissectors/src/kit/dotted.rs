@@ -5,7 +5,9 @@
 
 use std::net::Ipv4Addr;
 
-use crate::kit::scan::{HIGHS, ONES, side_by_side, word_at};
+use wide::{CmpGt, i8x16};
+
+use crate::kit::scan::{HIGHS, ONES, sixteen, word_at};
 
 /// An address, a byte behind it, and a number. Places count from the address's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +85,16 @@ fn pad(bytes: &[u8]) -> Window {
 #[inline(always)]
 fn marks(window: &Window) -> Option<u32> {
     let (_, text) = window.split_first_chunk::<BEFORE>()?;
-    let ([a, b, c, ..], _) = text.as_chunks() else { return None };
-    let marks = |word: &[u8; 8]| side_by_side(digits(u64::from_le_bytes(*word)).1) as u32;
-    Some(marks(a) | marks(b) << 8 | marks(c) << 16 | 0xFF00_0000)
+    let ([a, b, ..], _) = text.as_chunks() else { return None };
+    Some(u32::from(no_digits(a)) | u32::from(no_digits(b)) << 16 | 0xFF00_0000)
+}
+
+/// A bit for each byte that is no digit, the first one lowest.
+#[inline(always)]
+fn no_digits(bytes: &[u8; 16]) -> u16 {
+    // What is less than ten above '0', counted from the least that a signed byte can be.
+    let above = sixteen(bytes) - i8x16::splat(0x30_i8.wrapping_add(-128));
+    above.cmp_gt(i8x16::splat(-128 + 9)).move_mask() as u16
 }
 
 /// The octet that the first three of four bytes spell: one to three digits behind what is none, or

@@ -1,5 +1,7 @@
-//! Looks through bytes eight at a time. Most texts of these protocols are a dozen bytes long: what a
+//! Looks through bytes eight or sixteen at a time. Most texts of these protocols are a dozen bytes long: what a
 //! search through long memory sets up before it begins would cost more than the search.
+
+use wide::{CmpEq, i8x16};
 
 /// A text that ends in a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,16 +117,14 @@ fn marks(block: &[u8; 64]) -> (u64, u64) {
 /// The same of 16 bytes.
 #[inline(always)]
 fn marks_of_16(part: &[u8; 16]) -> (u16, u16) {
-    use wide::{CmpEq, i8x16};
-    let part = i8x16::from(part.map(|byte| byte as i8));
+    let part = sixteen(part);
     (part.cmp_eq(i8x16::ZERO).move_mask() as u16, part.move_mask() as u16)
 }
 
-/// The highest bits of a word's bytes, which have no other, the first byte's lowest.
+/// Bytes that are looked at together.
 #[inline(always)]
-pub(crate) fn side_by_side(highs: u64) -> u64 {
-    // Brings that of byte n to bit 56 + n; no two bits meet.
-    highs.wrapping_mul(0x0002_0408_1020_4081) >> 56
+pub(crate) fn sixteen(bytes: &[u8; 16]) -> i8x16 {
+    i8x16::from(bytes.map(|byte| byte as i8))
 }
 
 /// A bit for each zero in a word, its highest. The lowest bit is right, those above it may be not.
@@ -133,17 +133,14 @@ fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
-/// Where a byte first stands among so many words.
+/// Where a byte first stands among 32.
 #[inline(always)]
-pub(crate) fn find<const WORDS: usize>(byte: u8, words: &[[u8; 8]; WORDS]) -> Option<usize> {
-    let mut first = None;
-    for (at, word) in words.iter().enumerate().rev() {
-        let zeros = zeros(u64::from_le_bytes(*word) ^ (ONES * u64::from(byte)));
-        if zeros != 0 {
-            first = Some(8 * at + zeros.trailing_zeros() as usize / 8);
-        }
-    }
-    first
+pub(crate) fn find(byte: u8, bytes: &[u8; 32]) -> Option<usize> {
+    let wanted = i8x16::splat(byte as i8);
+    let marks = |part: &[u8; 16]| sixteen(part).cmp_eq(wanted).move_mask() as u32;
+    let ([a, b], _) = bytes.as_chunks() else { return None };
+    let marks = marks(a) & 0xFFFF | marks(b) << 16;
+    (marks != 0).then(|| marks.trailing_zeros() as usize)
 }
 
 /// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
@@ -195,12 +192,11 @@ mod tests {
     #[test]
     fn a_byte_is_found_at_every_place() {
         for other in 0..=0xFF_u8 {
-            for at in 0..=16 {
-                let mut bytes = [other; 16];
+            for at in 0..=32 {
+                let mut bytes = [other; 32];
                 bytes.iter_mut().skip(at).step_by(3).for_each(|byte| *byte = b'\n');
                 let first = bytes.iter().position(|&byte| byte == b'\n');
-                let words: &[_; 2] = bytes.as_chunks().0.try_into().unwrap();
-                assert_eq!(find(b'\n', words), first, "{bytes:?}");
+                assert_eq!(find(b'\n', &bytes), first, "{bytes:?}");
             }
         }
     }
