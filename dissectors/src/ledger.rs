@@ -5,9 +5,11 @@
 //! a bounded number of entries of each kind: once one does not fit, what is missing proves nothing
 //! any more.
 
+mod challenges;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
@@ -16,6 +18,7 @@ use crate::kit::{
     Code, Evidence, Fact, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
 };
 use crate::valve_master::rules::VM046;
+use challenges::Challenges;
 
 /// Servers of one list that are remembered.
 const LISTED: usize = 1 << 14;
@@ -76,10 +79,7 @@ pub struct Ruling {
 pub struct Ledger {
     /// Entries of a kind.
     most: usize,
-    /// To whom a server first gave a challenge, by the hash of both.
-    challenged: HashedMap<Given>,
-    /// The hosts in it that are not IPv4.
-    wide: Vec<IpAddr>,
+    challenges: Challenges,
     seed: Seed,
     accepted: Vec<(u32, Witness)>,
     challengers: Vec<Challenger>,
@@ -98,14 +98,6 @@ pub struct Ledger {
     /// How often each rule was kept.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
     full: bool,
-}
-
-/// Whom a challenge was given to, in the least room: a flood makes one after the other.
-#[derive(Clone, Copy)]
-enum Given {
-    V4(Ipv4Addr),
-    /// Its place in a list.
-    Wide(u32),
 }
 
 /// What all flows together come to.
@@ -144,8 +136,7 @@ impl Ledger {
     pub fn new(most: usize) -> Ledger {
         Ledger {
             most,
-            challenged: HashedMap::default(),
-            wide: Vec::new(),
+            challenges: Challenges::default(),
             seed: Seed::default(),
             accepted: Vec::new(),
             challengers: Vec::new(),
@@ -230,16 +221,8 @@ impl Ledger {
 
     fn challenge(&mut self, challenge: u32, witness: Witness) {
         let Seen { from, to, .. } = witness.seen;
-        if self.has_room(self.challenged.len()) {
-            let (wide, key) = (&mut self.wide, self.seed.hash_one((Socket(from), challenge)));
-            self.challenged.entry(key).or_insert_with(|| match to.ip() {
-                IpAddr::V4(address) => Given::V4(address),
-                address => {
-                    wide.push(address);
-                    Given::Wide((wide.len() - 1) as u32)
-                }
-            });
-        }
+        let key = self.key(from, challenge);
+        self.full |= !self.challenges.push(key, to.ip(), self.most);
         if self.has_room(self.challengers.len()) {
             let servers = &mut self.challengers;
             let place = self.places.entry(self.seed.hash_one(Socket(from)));
@@ -253,12 +236,9 @@ impl Ledger {
         }
     }
 
-    /// To whom a server first gave a challenge.
-    fn given(&self, server: SocketAddr, challenge: u32) -> Option<IpAddr> {
-        match self.challenged.get(&self.seed.hash_one((Socket(server), challenge)))? {
-            Given::V4(address) => Some(IpAddr::V4(*address)),
-            Given::Wide(at) => self.wide.get(*at as usize).copied(),
-        }
+    /// What stands for a server's challenge.
+    fn key(&self, server: SocketAddr, challenge: u32) -> u64 {
+        self.seed.hash_one((Socket(server), challenge))
     }
 
     fn unasked(&mut self, witness: Witness) {
@@ -325,8 +305,12 @@ impl Ledger {
 
     /// What it all comes to.
     pub fn review(mut self) -> Review {
-        for (challenge, witness) in std::mem::take(&mut self.accepted) {
-            let given = self.given(witness.seen.from, challenge);
+        self.full |= !self.challenges.tidy(self.most);
+        let accepted = std::mem::take(&mut self.accepted);
+        let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
+        let challenges = self.challenges.of(accepted.iter().map(key));
+        for (challenge, witness) in accepted {
+            let given = challenges.get(&self.key(witness.seen.from, challenge)).copied().flatten();
             if let Some(given) = given.filter(|given| *given != witness.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
                 self.rule(&SEC004, false, witness, Who::Server, detail);
