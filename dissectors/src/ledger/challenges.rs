@@ -54,6 +54,13 @@ impl Challenges {
             first.len() < most && first.insert(key)
         });
         self.closed |= !had_room;
+        let wide = std::mem::take(&mut self.wide);
+        for (_, given) in &mut self.given {
+            if let Given::Wide(at) = given {
+                self.wide.extend(wide.get(*at as usize));
+                *at = (self.wide.len() - 1) as u32;
+            }
+        }
         had_room
     }
 
@@ -102,6 +109,7 @@ mod tests {
                     all.entry(key).or_insert(to);
                 }
                 prop_assert!(challenges.given.len() <= (2 * most).max(1));
+                prop_assert!(challenges.wide.len() <= challenges.given.len());
             }
             had_room &= challenges.tidy(most);
             prop_assert_eq!(had_room, all_had_room);

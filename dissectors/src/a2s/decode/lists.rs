@@ -98,7 +98,7 @@ pub(super) fn rules_response<S: Sink>(
     r.open(&f::RULES);
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
-    rules::ascii_rules(&list, r.sink);
+    rules::utf8_rules(&list, r.sink);
     rules::rule_names(names.twice(), said.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::rules_count(&list, r.sink);
@@ -112,6 +112,8 @@ fn rule_pairs<'a, S: Sink>(
     names: &mut walk::Names<'a>,
 ) -> Result<(), Cut> {
     let mut texts = Texts::new(r.peek());
+    // Whether all the texts are UTF-8, looked at where one is not ASCII: they are if the whole is.
+    let (bytes, mut all_utf8) = (r.peek(), None);
     while !r.is_empty() {
         if list.found >= list.said && !walk::is_pair(r.peek()) {
             break;
@@ -120,8 +122,9 @@ fn rule_pairs<'a, S: Sink>(
         let (name, ascii_name) = r.next_text(&f::RULE_NAME, &mut texts)?;
         let (value, ascii_value) = r.next_text(&f::RULE_VALUE, &mut texts)?;
         r.close();
-        if ascii_name && ascii_value {
-            list.ascii += 1;
+        let is_utf8 = || simdutf8::basic::from_utf8(bytes).is_ok();
+        if ascii_name && ascii_value || *all_utf8.get_or_insert_with(is_utf8) {
+            list.utf8 += 1;
         } else {
             let at = Span { start: name.at.start, end: value.at.end };
             rules::rule_text(name.value, value.value, at, r.sink);

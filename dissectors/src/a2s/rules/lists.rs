@@ -13,8 +13,8 @@ pub(in crate::a2s) struct List {
     at: Span,
     /// The whole entries that were read.
     pub(in crate::a2s) found: u32,
-    /// How many of them, in a list of rules, are ASCII throughout.
-    pub(in crate::a2s) ascii: u32,
+    /// How many of them, in a list of rules, are UTF-8 without a closer look.
+    pub(in crate::a2s) utf8: u32,
     /// The first index that is not its entry's place.
     wrong_index: Option<(Read<u8>, u32)>,
     /// Some index is not 0.
@@ -23,7 +23,7 @@ pub(in crate::a2s) struct List {
 
 impl List {
     pub(in crate::a2s) fn new(said: u32, at: Span) -> List {
-        List { said, at, found: 0, ascii: 0, wrong_index: None, indexed: false }
+        List { said, at, found: 0, utf8: 0, wrong_index: None, indexed: false }
     }
 
     /// A whole player entry with this index was read. Indices are bytes: behind 255 they wrap.
@@ -124,9 +124,9 @@ pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
     });
 }
 
-/// Rules that are ASCII throughout are UTF-8, which needs no closer look.
-pub(in crate::a2s) fn ascii_rules<S: Sink>(list: &List, sink: &mut S) {
-    sink.kept(&A2S005, list.ascii);
+/// Rules that are known to be UTF-8 need no closer look.
+pub(in crate::a2s) fn utf8_rules<S: Sink>(list: &List, sink: &mut S) {
+    sink.kept(&A2S005, list.utf8);
 }
 
 /// Rules that hold binary data in chunks, each named by its number and how many there are (Arma 3,
