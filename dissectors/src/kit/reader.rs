@@ -1,7 +1,7 @@
 //! Reads a payload once, from front to back. Every read names its field, so that offset, label and
 //! value cannot drift apart.
 
-use crate::kit::scan::{self, Terminated, Texts};
+use crate::kit::scan::{self, Texts};
 use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
 
 /// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
@@ -215,8 +215,9 @@ impl<'a, S: Sink> Reader<'a, S> {
     /// A text up to and with its zero. Without one it is all that is left, which a rule judges.
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
-        let (text, is_ascii) = self.found_text(field, scan::terminated(self.rest))?;
-        if is_ascii {
+        let found = scan::terminated(self.rest);
+        let text = self.found_text(field, found.map(|found| (found.text, found.behind)))?;
+        if found.is_some_and(|found| found.is_ascii) {
             self.utf8 += 1;
         } else {
             self.judge_utf8(field, text.value, text.at.start);
@@ -225,31 +226,31 @@ impl<'a, S: Sink> Reader<'a, S> {
     }
 
     /// The same for the next of many texts that follow each other, all of which `texts` reads, and which
-    /// need not be UTF-8; and whether it is ASCII.
+    /// need not be UTF-8.
     #[inline(always)]
     pub(crate) fn next_text(
         &mut self,
         field: &'static Field,
         texts: &mut Texts<'a>,
-    ) -> Result<(Read<&'a [u8]>, bool), Cut> {
+    ) -> Result<Read<&'a [u8]>, Cut> {
         self.found_text(field, texts.next())
     }
 
+    /// A text, and what stands behind its zero.
     #[inline(always)]
     fn found_text(
         &mut self,
         field: &'static Field,
-        found: Option<Terminated<'a>>,
-    ) -> Result<(Read<&'a [u8]>, bool), Cut> {
+        found: Option<(&'a [u8], &'a [u8])>,
+    ) -> Result<Read<&'a [u8]>, Cut> {
         let start = self.at();
-        let Some(found) = found else { return Err(self.endless(field)) };
-        let value = found.text;
-        self.rest = found.behind;
+        let Some((value, behind)) = found else { return Err(self.endless(field)) };
+        self.rest = behind;
         self.terminated += 1;
         let at = Span::known(start, self.at());
         let place = Span::known(start, start + value.len());
         self.sink.leaf(field, at, Text::at(place).value());
-        Ok((Read { value, at }, found.is_ascii))
+        Ok(Read { value, at })
     }
 
     /// All that is left, a text without its zero.

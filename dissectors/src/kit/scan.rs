@@ -52,8 +52,6 @@ pub(crate) struct Texts<'a> {
     rest: &'a [u8],
     /// A bit for each of the next bytes that is a zero, the first one lowest.
     zeros: u64,
-    /// The same for those that are not ASCII.
-    highs: u64,
     /// How many bytes these tell of.
     seen: usize,
 }
@@ -62,29 +60,25 @@ impl<'a> Texts<'a> {
     /// The texts of these bytes.
     #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Texts<'a> {
-        Texts { rest: bytes, zeros: 0, highs: 0, seen: 0 }
+        Texts { rest: bytes, zeros: 0, seen: 0 }
     }
 
-    /// The next text. `None` where no zero ends it.
+    /// The next text, and what stands behind its zero. `None` where no zero ends it.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<Terminated<'a>> {
+    pub(crate) fn next(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         // Where the bytes begin that are told of: behind those of this text that were.
         let mut from = 0;
-        let mut is_ascii = true;
         while self.zeros == 0 {
-            is_ascii &= self.highs == 0;
             from += self.seen;
             self.look(from)?;
         }
-        let before = (self.zeros & self.zeros.wrapping_neg()).wrapping_sub(1);
-        is_ascii &= self.highs & before == 0;
         let length = self.zeros.trailing_zeros();
         let (text, rest) = self.rest.split_at_checked(from + length as usize)?;
         let (_, behind) = rest.split_first()?;
         self.rest = behind;
         self.seen -= length as usize + 1;
-        (self.zeros, self.highs) = (self.zeros >> length >> 1, self.highs >> length >> 1);
-        Some(Terminated { text, behind, is_ascii })
+        self.zeros = self.zeros >> length >> 1;
+        Some((text, behind))
     }
 
     /// Looks at the bytes from there on. `None`: there are none.
@@ -92,33 +86,32 @@ impl<'a> Texts<'a> {
     fn look(&mut self, from: usize) -> Option<()> {
         let bytes = self.rest.get(from..).filter(|bytes| !bytes.is_empty())?;
         if let Some(block) = bytes.first_chunk() {
-            (self.zeros, self.highs) = marks(block);
+            self.zeros = zero_marks(block);
             self.seen = 64;
         } else {
             let mut block = [1; 64];
             block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-            (self.zeros, self.highs) = marks(&block);
+            self.zeros = zero_marks(&block);
             self.seen = bytes.len();
         }
         Some(())
     }
 }
 
-/// A bit for each byte that is a zero, and for each that is not ASCII.
+/// A bit for each byte that is a zero.
 #[inline]
-fn marks(block: &[u8; 64]) -> (u64, u64) {
+fn zero_marks(block: &[u8; 64]) -> u64 {
     let parts = block.as_chunks().0.iter().zip((0..).step_by(16));
-    parts.fold((0, 0), |(zeros, highs), (part, shift)| {
-        let (zero, high) = marks_of_16(part);
-        (zeros | u64::from(zero) << shift, highs | u64::from(high) << shift)
-    })
+    let marks = |part| sixteen(part).cmp_eq(i8x16::ZERO).move_mask() as u16;
+    parts.fold(0, |all, (part, shift)| all | u64::from(marks(part)) << shift)
 }
 
-/// The same of 16 bytes.
-#[inline(always)]
-fn marks_of_16(part: &[u8; 16]) -> (u16, u16) {
-    let part = sixteen(part);
-    (part.cmp_eq(i8x16::ZERO).move_mask() as u16, part.move_mask() as u16)
+/// How many of the bytes, from the first on, are UTF-8: whole characters.
+pub(crate) fn utf8_up_to(bytes: &[u8]) -> usize {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return bytes.len();
+    }
+    std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
 }
 
 /// Bytes that are looked at together.
@@ -218,7 +211,7 @@ mod tests {
             let (mut texts, mut rest) = (Texts::new(&bytes), &bytes[..]);
             loop {
                 let found = byte_by_byte(rest);
-                prop_assert_eq!(texts.next(), found);
+                prop_assert_eq!(texts.next(), found.map(|found| (found.text, found.behind)));
                 let Some(found) = found else { break };
                 rest = found.behind;
             }

@@ -3,7 +3,7 @@
 use super::{Known, THE_SHIP};
 use crate::a2s::fields as f;
 use crate::a2s::{rules, walk};
-use crate::kit::scan::Texts;
+use crate::kit::scan::{self, Texts};
 use crate::kit::{Cut, Reader, Sink, Span};
 
 /// A2S_PLAYER, response format.
@@ -112,18 +112,16 @@ fn rule_pairs<'a, S: Sink>(
     names: &mut walk::Names<'a>,
 ) -> Result<(), Cut> {
     let mut texts = Texts::new(r.peek());
-    // Whether all the texts are UTF-8, looked at where one is not ASCII: they are if the whole is.
-    let (bytes, mut all_utf8) = (r.peek(), None);
+    let utf8_end = r.at() + scan::utf8_up_to(r.peek());
     while !r.is_empty() {
         if list.found >= list.said && !walk::is_pair(r.peek()) {
             break;
         }
         r.open(&f::RULE);
-        let (name, ascii_name) = r.next_text(&f::RULE_NAME, &mut texts)?;
-        let (value, ascii_value) = r.next_text(&f::RULE_VALUE, &mut texts)?;
+        let name = r.next_text(&f::RULE_NAME, &mut texts)?;
+        let value = r.next_text(&f::RULE_VALUE, &mut texts)?;
         r.close();
-        let is_utf8 = || simdutf8::basic::from_utf8(bytes).is_ok();
-        if ascii_name && ascii_value || *all_utf8.get_or_insert_with(is_utf8) {
+        if r.at() <= utf8_end {
             list.utf8 += 1;
         } else {
             let at = Span { start: name.at.start, end: value.at.end };
