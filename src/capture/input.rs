@@ -12,7 +12,7 @@ const CHUNK: usize = 64 << 10;
 
 /// How far ahead of a mapped packet memory is asked for what comes next: a walk over a large file
 /// waits for memory more than it computes. Worth 7 % of reading large packets from the page cache.
-const AHEAD: usize = 4 << 10;
+const AHEAD: usize = 2 << 10;
 
 /// Bytes that memory yields at a time.
 const LINE: usize = 64;
