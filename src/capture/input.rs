@@ -167,12 +167,11 @@ impl Input {
     pub(super) fn prefetch(&self, record: usize) {
         if let Kind::Mapped(mapped) = &self.kind {
             let ahead = mapped.unread();
-            let far = (AHEAD..AHEAD + record.min(AHEAD)).step_by(LINE);
-            for place in [record, record + LINE].into_iter().chain(far) {
-                if let Some(byte) = ahead.get(place) {
-                    mapping::prefetch(byte);
-                }
-            }
+            let near = ahead.get(record..).unwrap_or_default().iter().step_by(LINE).take(2);
+            let far = ahead.get(AHEAD..).unwrap_or_default();
+            let far = far.get(..record.min(AHEAD)).unwrap_or(far).iter().step_by(LINE);
+            near.for_each(mapping::prefetch);
+            far.for_each(mapping::prefetch);
         }
     }
 
