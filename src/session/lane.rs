@@ -24,6 +24,9 @@ use crate::net::{Datagram, Hosts, Ip, Tunnels};
 /// Lanes of a session.
 pub(super) const LANES: usize = 8;
 
+// Whose turn it is, is told by the lowest bits of a packet's number.
+const _: () = assert!(LANES.is_power_of_two());
+
 /// With less than this for each lane, one lane has all.
 const FEWEST_FLOWS: usize = 1 << 13;
 const FEWEST_BYTES: usize = 1 << 20;

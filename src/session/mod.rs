@@ -314,7 +314,7 @@ impl Session {
     fn elapse<V: View>(&mut self, view: &mut V) {
         self.expire(view);
         // One lane after the other has its turn; the packet's own looks after itself.
-        let turn = (self.around.frame % self.share.all as u64) as usize;
+        let turn = self.around.frame as usize & (self.share.all - 1);
         if let Some(lane) = turn.checked_sub(self.share.first).and_then(|at| self.lanes.get_mut(at))
         {
             lane.elapse(&mut self.around, view);

@@ -1,5 +1,5 @@
-//! Looks through bytes eight or sixteen at a time. Most texts of these protocols are a dozen bytes long: what a
-//! search through long memory sets up before it begins would cost more than the search.
+//! Looks through bytes eight or sixteen at a time. Most texts of these protocols are a dozen bytes
+//! long: what a search through long memory sets up before it begins would cost more than the search.
 
 use wide::{CmpEq, i8x16};
 
@@ -114,7 +114,7 @@ pub(crate) fn utf8_up_to(bytes: &[u8]) -> usize {
     std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
 }
 
-/// Bytes that are looked at together.
+/// Sixteen bytes, to be looked at together.
 #[inline(always)]
 pub(crate) fn sixteen(bytes: &[u8; 16]) -> i8x16 {
     i8x16::from(bytes.map(|byte| byte as i8))
