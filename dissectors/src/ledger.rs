@@ -222,7 +222,7 @@ impl Ledger {
     fn challenge(&mut self, challenge: u32, witness: Witness) {
         let Seen { from, to, .. } = witness.seen;
         let key = self.key(from, challenge);
-        self.full |= !self.challenges.push(key, to.ip(), self.most);
+        self.challenges.push(key, to.ip(), self.most);
         if self.has_room(self.challengers.len()) {
             let servers = &mut self.challengers;
             let place = self.places.entry(self.seed.hash_one(Socket(from)));
@@ -305,13 +305,14 @@ impl Ledger {
 
     /// What it all comes to.
     pub fn review(mut self) -> Review {
-        self.full |= !self.challenges.tidy(self.most);
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
-        let challenges = self.challenges.of(accepted.iter().map(key));
-        for (challenge, witness) in accepted {
-            let given = challenges.get(&self.key(witness.seen.from, challenge)).copied().flatten();
-            if let Some(given) = given.filter(|given| *given != witness.seen.to.ip()) {
+        let keys: Vec<_> = accepted.iter().map(key).collect();
+        let first = self.challenges.first_given(&keys, self.most);
+        self.full |= self.challenges.full;
+        for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
+            let given = first.get(&key);
+            if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
                 self.rule(&SEC004, false, witness, Who::Server, detail);
             }

@@ -150,14 +150,15 @@ impl Lane {
         work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
     ) {
         let Some(flow) = self.table.flow(slot) else { return };
-        if !matches!(flow.state, State::Stream(_)) {
-            return;
-        }
+        let mut stream = match std::mem::replace(&mut flow.state, State::New) {
+            State::Stream(stream) => stream,
+            other => {
+                flow.state = other;
+                return;
+            }
+        };
         let lossy = around.facts(flow, &self.incomplete).lossy;
         let before = flow.memory();
-        let State::Stream(mut stream) = std::mem::replace(&mut flow.state, State::New) else {
-            return;
-        };
         let mut reading = Reading {
             speech: std::mem::take(&mut stream.speech),
             flow,

@@ -102,16 +102,18 @@ impl<'a> Texts<'a> {
 #[inline]
 fn zero_marks(block: &[u8; 64]) -> u64 {
     let parts = block.as_chunks().0.iter().zip((0..).step_by(16));
-    let marks = |part| sixteen(part).cmp_eq(i8x16::ZERO).move_mask() as u16;
-    parts.fold(0, |all, (part, shift)| all | u64::from(marks(part)) << shift)
+    parts.fold(0, |all, (part, shift)| all | u64::from(marks(0, part)) << shift)
+}
+
+/// A bit for each byte that is this one, the first one lowest.
+#[inline(always)]
+fn marks(byte: u8, bytes: &[u8; 16]) -> u16 {
+    sixteen(bytes).cmp_eq(i8x16::splat(byte as i8)).move_mask() as u16
 }
 
 /// How many of the bytes, from the first on, are UTF-8: whole characters.
 pub(crate) fn utf8_up_to(bytes: &[u8]) -> usize {
-    if simdutf8::basic::from_utf8(bytes).is_ok() {
-        return bytes.len();
-    }
-    std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
+    simdutf8::compat::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
 }
 
 /// Sixteen bytes, to be looked at together.
@@ -129,10 +131,8 @@ fn zeros(word: u64) -> u64 {
 /// Where a byte first stands among 32.
 #[inline(always)]
 pub(crate) fn find(byte: u8, bytes: &[u8; 32]) -> Option<usize> {
-    let wanted = i8x16::splat(byte as i8);
-    let marks = |part: &[u8; 16]| sixteen(part).cmp_eq(wanted).move_mask() as u32;
     let ([a, b], _) = bytes.as_chunks() else { return None };
-    let marks = marks(a) & 0xFFFF | marks(b) << 16;
+    let marks = u32::from(marks(byte, a)) | u32::from(marks(byte, b)) << 16;
     (marks != 0).then(|| marks.trailing_zeros() as usize)
 }
 

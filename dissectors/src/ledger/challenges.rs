@@ -12,8 +12,8 @@ pub(super) struct Challenges {
     given: Vec<(u64, Given)>,
     /// The hosts in it that are not IPv4.
     wide: Vec<IpAddr>,
-    /// There are as many different ones as may be: no more are taken.
-    closed: bool,
+    /// One came behind as many different ones as may be: no more are taken.
+    pub(super) full: bool,
 }
 
 /// Whom a challenge was given to, in the least room: a flood makes one after the other.
@@ -25,14 +25,13 @@ enum Given {
 }
 
 impl Challenges {
-    /// One more was given. Returns whether there was room for it, as far as that is known.
-    pub(super) fn push(&mut self, key: u64, to: IpAddr, most: usize) -> bool {
-        let mut had_room = true;
+    /// One more was given, of at most so many different ones.
+    pub(super) fn push(&mut self, key: u64, to: IpAddr, most: usize) {
         if self.given.len() >= 2 * most {
-            had_room = self.tidy(most);
+            self.tidy(most);
         }
-        if self.closed {
-            return false;
+        if self.full {
+            return;
         }
         let given = match to {
             IpAddr::V4(address) => Given::V4(address),
@@ -42,18 +41,19 @@ impl Challenges {
             }
         };
         self.given.push((key, given));
-        had_room
     }
 
-    /// Keeps of each challenge to whom it was first given, of at most so many. Returns whether none
-    /// came behind these.
-    pub(super) fn tidy(&mut self, most: usize) -> bool {
-        let (mut first, mut had_room) = (HashedSet::default(), true);
+    /// Keeps of each challenge to whom it was first given, of at most so many.
+    fn tidy(&mut self, most: usize) {
+        if self.given.len() <= most {
+            return;
+        }
+        let mut first = HashedSet::default();
         self.given.retain(|&(key, _)| {
-            had_room &= first.len() < most;
-            first.len() < most && first.insert(key)
+            let has_room = first.len() < most;
+            self.full |= !has_room;
+            has_room && first.insert(key)
         });
-        self.closed |= !had_room;
         let wide = std::mem::take(&mut self.wide);
         for (_, given) in &mut self.given {
             if let Given::Wide(at) = given {
@@ -61,23 +61,23 @@ impl Challenges {
                 *at = (self.wide.len() - 1) as u32;
             }
         }
-        had_room
     }
 
-    /// Those of these keys, with to whom they were first given.
-    pub(super) fn of(&self, keys: impl Iterator<Item = u64>) -> HashedMap<Option<IpAddr>> {
-        let mut found: HashedMap<_> = keys.map(|key| (key, None)).collect();
-        if !found.is_empty() {
-            for (key, given) in &self.given {
-                if let Some(to @ None) = found.get_mut(key) {
-                    *to = match given {
-                        Given::V4(address) => Some(IpAddr::V4(*address)),
-                        Given::Wide(at) => self.wide.get(*at as usize).copied(),
-                    };
-                }
+    /// To whom each of these was first given, as far as there was room for it.
+    pub(super) fn first_given(&mut self, keys: &[u64], most: usize) -> HashedMap<IpAddr> {
+        self.tidy(most);
+        let wanted: HashedSet = keys.iter().copied().collect();
+        let mut first = HashedMap::default();
+        for (key, given) in self.given.iter().filter(|(key, _)| wanted.contains(key)) {
+            let to = match given {
+                Given::V4(address) => Some(IpAddr::V4(*address)),
+                Given::Wide(at) => self.wide.get(*at as usize).copied(),
+            };
+            if let Some(to) = to {
+                first.entry(*key).or_insert(to);
             }
         }
-        found
+        first
     }
 }
 
@@ -96,14 +96,14 @@ mod tests {
             given in prop::collection::vec((0u64..12, any::<u16>(), any::<bool>()), 0..60),
             most in 0usize..14,
         ) {
-            let (mut challenges, mut had_room) = (Challenges::default(), true);
+            let mut challenges = Challenges::default();
             let (mut all, mut all_had_room) = (HashMap::new(), true);
             for &(key, to, wide) in &given {
                 let to = match wide {
                     false => IpAddr::from(u32::from(to).to_be_bytes()),
                     true => IpAddr::from(u128::from(to).to_be_bytes()),
                 };
-                had_room &= challenges.push(key, to, most);
+                challenges.push(key, to, most);
                 all_had_room &= all.len() < most;
                 if all.len() < most {
                     all.entry(key).or_insert(to);
@@ -111,11 +111,11 @@ mod tests {
                 prop_assert!(challenges.given.len() <= (2 * most).max(1));
                 prop_assert!(challenges.wide.len() <= challenges.given.len());
             }
-            had_room &= challenges.tidy(most);
-            prop_assert_eq!(had_room, all_had_room);
-            let found = challenges.of(0..12);
-            for key in 0..12 {
-                prop_assert_eq!(found.get(&key).copied().flatten(), all.get(&key).copied());
+            let keys = Vec::from_iter(0..12);
+            let first = challenges.first_given(&keys, most);
+            prop_assert_eq!(!challenges.full, all_had_room);
+            for key in keys {
+                prop_assert_eq!(first.get(&key), all.get(&key));
             }
         }
     }
