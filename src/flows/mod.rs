@@ -7,6 +7,7 @@
 
 pub mod flow;
 pub mod identify;
+mod index;
 pub mod key;
 pub mod table;
 

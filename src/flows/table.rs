@@ -2,8 +2,8 @@
 
 use dissectors::kit::{Side, Time};
 use foldhash::quality::RandomState;
-use hashbrown::HashTable;
 
+use super::index::Index;
 use crate::flows::{Flow, Key};
 
 /// A flow's place in the table, valid until it is removed.
@@ -15,7 +15,7 @@ const SAMPLE: usize = 8;
 
 /// The flows, by their ends.
 pub struct Table {
-    index: HashTable<u32>,
+    index: Index,
     slots: Places,
     /// The seed differs in every run: whoever made the capture cannot choose what collides.
     hasher: RandomState,
@@ -38,7 +38,7 @@ impl Table {
         let most = most.clamp(1, u32::MAX as usize);
         let hasher = RandomState::default();
         Table {
-            index: HashTable::new(),
+            index: Index::default(),
             slots: Places::default(),
             hasher,
             latest: 0,
@@ -91,7 +91,7 @@ impl Table {
             return Some((Slot(latest), side));
         }
         let mut found = None;
-        let slot = *self.index.find(key.hash(&self.hasher), |&slot| {
+        let slot = self.index.find(key.hash(&self.hasher), |slot| {
             found = side(slot);
             found.is_some()
         })?;
@@ -105,25 +105,20 @@ impl Table {
         self.memory += flow.memory();
         self.count += 1;
         self.idle.is_there(now);
-        if self.index.len() == self.index.capacity() {
-            self.grow();
+        if !self.index.has_room() {
+            self.index_again();
         }
         let slot = self.slots.insert(flow);
-        let (slots, hasher) = (&self.slots, &self.hasher);
-        self.index.insert_unique(key.hash(hasher), slot, |&slot| hash(slots, slot, hasher));
+        self.index.insert(key.hash(&self.hasher), slot);
         Slot(slot)
     }
 
-    /// Makes a larger index. In the order of their places the flows are quickly gone through; the
-    /// index itself would look at each in the order of its hash, and wait for memory each time.
+    /// Makes an index with room. In the order of their places the flows are quickly gone through.
     #[cold]
-    fn grow(&mut self) {
-        let (slots, hasher) = (&self.slots, &self.hasher);
-        let mut index = HashTable::with_capacity(2 * self.index.len().max(2));
-        for (Slot(slot), flow) in slots.iter() {
-            index.insert_unique(flow.key().hash(hasher), slot, |&slot| hash(slots, slot, hasher));
-        }
-        self.index = index;
+    fn index_again(&mut self) {
+        let hasher = &self.hasher;
+        let each = self.slots.iter().map(|(Slot(slot), flow)| (flow.key().hash(hasher), slot));
+        self.index = Index::of(self.count, self.slots.places() as usize, each);
     }
 
     /// A flow.
@@ -139,7 +134,7 @@ impl Table {
 
     /// No flow will be looked for any more, and none inserted: they are only taken out.
     pub fn give_up_index(&mut self) {
-        self.index = HashTable::new();
+        self.index = Index::default();
     }
 
     /// Takes a flow out.
@@ -147,12 +142,8 @@ impl Table {
         let flow = self.slots.remove(slot.0)?;
         self.memory = self.memory.saturating_sub(flow.memory());
         self.count -= 1;
-        if self.index.is_empty() {
-            return Some(flow);
-        }
-        let hash = flow.key().hash(&self.hasher);
-        if let Ok(entry) = self.index.find_entry(hash, |&other| other == slot.0) {
-            entry.remove();
+        if !self.index.is_nothing() {
+            self.index.remove(flow.key().hash(&self.hasher), slot.0);
         }
         Some(flow)
     }
@@ -203,10 +194,6 @@ impl Table {
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
         self.slots.iter()
     }
-}
-
-fn hash(slots: &Places, slot: u32, hasher: &RandomState) -> u64 {
-    slots.get(slot).map_or(0, |flow| flow.key().hash(hasher))
 }
 
 /// Where the next flow is looked for that may have been silent for long.

@@ -71,6 +71,18 @@ impl<'a> Glance<'a> {
         [26, 30].map(|at| Ipv4Addr::from(self.double(at)))
     }
 
+    /// The source and the destination port, of what is no fragment.
+    #[inline]
+    pub fn ports(&self) -> [u16; 2] {
+        [34, 36].map(|at| self.word(at))
+    }
+
+    /// Whether a datagram of UDP is in it, not a segment of TCP.
+    #[inline]
+    pub fn is_udp(&self) -> bool {
+        self.head[23] == UDP
+    }
+
     /// Whether this is a part of a datagram only.
     #[inline]
     pub fn is_fragment(&self) -> bool {
@@ -84,7 +96,7 @@ impl<'a> Glance<'a> {
         let (hop_limit, vlan, tunnels) = (self.head[22], None, Tunnels::default());
         let ip = Ip { source, destination, hop_limit, vlan, tunnels };
         let note = None;
-        let [source_port, destination_port] = [34, 36].map(|at| self.word(at));
+        let [source_port, destination_port] = self.ports();
         let bytes = self.data.get(self.payload..).unwrap_or_default();
         let (offset, announced) = (self.payload as u32, bytes.len() as u32);
         let payload = Payload { bytes, offset, announced, snapped: false };
@@ -104,7 +116,7 @@ impl<'a> Glance<'a> {
         }
         let transport = self.data.get(TRANSPORT..).unwrap_or_default();
         let headers = Headers { ipv4, transport };
-        if self.head[23] == UDP {
+        if self.is_udp() {
             return Outcome::Udp(Datagram {
                 ip,
                 source_port,

@@ -19,7 +19,7 @@ use super::stream::Streams;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::table::Slot;
 use crate::flows::{Flow, Key, State, Table};
-use crate::net::{Datagram, Hosts, Ip, Tunnels};
+use crate::net::{Datagram, Hosts, Outcome, Tunnels};
 
 /// Lanes of a session.
 pub(super) const LANES: usize = 8;
@@ -96,6 +96,7 @@ impl Lane {
     pub(super) fn datagram<V: View>(
         &mut self,
         around: &mut Around,
+        key: &Key,
         datagram: &Datagram<'_>,
         time: Time,
         recorded: Recorded<'_>,
@@ -103,9 +104,8 @@ impl Lane {
     ) {
         let bytes = datagram.payload.bytes;
         let ports = [datagram.source_port, datagram.destination_port];
-        let key = key(&datagram.ip, ports, Transport::Udp);
         let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
-        let mut found = if followed { self.table.find(&key) } else { None };
+        let mut found = if followed { self.table.find(key) } else { None };
         if let Some((slot, _)) = found
             && self.has_ended(around, slot, time)
         {
@@ -148,7 +148,7 @@ impl Lane {
             Some(found) => found,
             None => {
                 let began = id.opens(bytes);
-                (self.begin_flow(around, &key, time, id, began, view), Side::First)
+                (self.begin_flow(around, key, time, id, began, view), Side::First)
             }
         };
         payload.side = side;
@@ -386,8 +386,15 @@ impl Around {
     }
 }
 
-pub(super) fn key(ip: &Ip, ports: [u16; 2], transport: Transport) -> Key {
-    Key { source: ip.source, destination: ip.destination, ports, transport }
+/// The key of a datagram or a segment.
+pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
+    let (ip, source, destination, transport) = match outcome {
+        Outcome::Udp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Udp),
+        Outcome::Tcp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Tcp),
+        _ => return None,
+    };
+    let ports = [source, destination];
+    Some(Key { source: ip.source, destination: ip.destination, ports, transport })
 }
 
 fn count_packet(flow: &mut Flow, payload: &Payload<'_>) {

@@ -28,13 +28,13 @@ use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
 use dissectors::net_rules::{NET004, NET005, NET008};
 
 use crate::capture::{Memory, Packet};
-use crate::flows::Identifier;
 use crate::flows::table::Slot;
+use crate::flows::{Identifier, Key};
 use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Glance, Ip, Malformed, Outcome, Tunnels, Whole, decode,
+    Defragmenter, Fragment, FrameRef, Ip, Malformed, Outcome, Tunnels, Whole, decode,
     decode_ip_payload, glance,
 };
 
@@ -236,26 +236,22 @@ impl Session {
         around.moment = Moment::before(around.frame);
         self.elapse(view);
         self.around.moment = Moment::at(self.around.frame);
-        let glance = glance(packet.link, packet.data);
-        if glance.is_some_and(|glance| self.is_of_others(&glance)) {
-            return;
-        }
-        let outcome = match glance {
-            Some(glance) => glance.outcome(),
-            None => decode(packet.link, packet.data, packet.original_length),
-        };
         let time = Time(packet.time);
-        self.outcome(&outcome, time, Recorded::Here, 0, view);
-    }
-
-    /// Whether a packet is of another session's share. A fragment may be anybody's: it may be a part
-    /// of a tunnel.
-    #[inline]
-    fn is_of_others(&self, glance: &Glance<'_>) -> bool {
-        let [source, destination] = glance.hosts();
-        self.share.lanes < self.share.all
-            && !glance.is_fragment()
-            && self.share.place_of(source.into(), destination.into()).is_none()
+        let Some(glance) = glance(packet.link, packet.data) else {
+            let outcome = decode(packet.link, packet.data, packet.original_length);
+            return self.outcome(&outcome, time, Recorded::Here, 0, view);
+        };
+        if glance.is_fragment() {
+            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, view);
+        }
+        let [source, destination] = glance.hosts().map(IpAddr::from);
+        if let Some(lane) = self.share.place_of(source, destination) {
+            let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
+            // Made of what was read, not of what was written for the outcome: a processor that reads in
+            // other pieces than were just written waits for all that was written before.
+            let key = Key { source, destination, ports: glance.ports(), transport };
+            self.carried(lane, key, &glance.outcome(), time, Recorded::Here, view);
+        }
     }
 
     /// The next packet is not wanted: it only counts.
@@ -336,16 +332,27 @@ impl Session {
         depth: usize,
         view: &mut V,
     ) {
-        let ip = match outcome {
-            Outcome::Udp(datagram) => &datagram.ip,
-            Outcome::Tcp(segment) => &segment.ip,
-            _ => return self.no_message(outcome, time, recorded, depth, view),
+        let Some(key) = lane::key_of(outcome) else {
+            return self.no_message(outcome, time, recorded, depth, view);
         };
-        let at = self.share.place_of(ip.source, ip.destination);
-        let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) else {
-            self.around.headers.clear();
-            return;
-        };
+        match self.share.place_of(key.source, key.destination) {
+            Some(lane) => self.carried(lane, key, outcome, time, recorded, view),
+            None => self.around.headers.clear(),
+        }
+    }
+
+    /// A datagram or a segment, for this lane.
+    #[inline]
+    fn carried<V: View>(
+        &mut self,
+        lane: usize,
+        key: Key,
+        outcome: &Outcome<'_>,
+        time: Time,
+        recorded: Recorded<'_>,
+        view: &mut V,
+    ) {
+        let Some(lane) = self.lanes.get_mut(lane) else { return };
         let around = &mut self.around;
         lane.ask_due(around, view);
         if around.options.verify_checksums {
@@ -353,12 +360,12 @@ impl Session {
         }
         match outcome {
             Outcome::Udp(datagram) => {
-                around.note(datagram.note);
-                lane.datagram(around, datagram, time, recorded, view);
+                around.note(datagram.note.as_ref());
+                lane.datagram(around, &key, datagram, time, recorded, view);
             }
             Outcome::Tcp(segment) => {
-                around.note(segment.note);
-                lane.segment(around, segment, time, recorded, view);
+                around.note(segment.note.as_ref());
+                lane.segment(around, &key, segment, time, recorded, view);
             }
             _ => {}
         }
@@ -380,7 +387,7 @@ impl Session {
         }
         match outcome {
             Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, view),
-            Outcome::Malformed(malformed) => self.around.note(Some(*malformed)),
+            Outcome::Malformed(malformed) => self.around.note(Some(malformed)),
             Outcome::UnknownLink => self.unknown_links += 1,
             // It may have been anybody's.
             Outcome::Snapped => self.around.lossy = true,
@@ -401,7 +408,7 @@ impl Session {
         depth: usize,
         view: &mut V,
     ) {
-        self.around.note(fragment.note);
+        self.around.note(fragment.note.as_ref());
         let at = FrameRef { frame: self.around.frame, time: time.0 };
         let (share, mut is_of_others) = (self.share, false);
         let wanted = |joined: Joined<'_>| {
@@ -471,9 +478,14 @@ impl Share {
 
 impl Around {
     /// What a packet's headers have that is no good.
-    fn note(&mut self, note: Option<Malformed>) {
+    #[inline]
+    fn note(&mut self, note: Option<&Malformed>) {
+        #[cold]
+        fn told(note: &Malformed) -> (&'static Rule, bool, String) {
+            (&NET008, false, note.to_string())
+        }
         if let Some(note) = note {
-            self.headers.push((&NET008, false, note.to_string()));
+            self.headers.push(told(note));
         }
     }
 

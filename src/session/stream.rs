@@ -7,12 +7,12 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
-use super::lane::{Lane, key};
+use super::lane::Lane;
 use super::recording::tell;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
-use crate::flows::{Flow, FlowRow, State};
+use crate::flows::{Flow, FlowRow, Key, State};
 use crate::net::tcp::{
     Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
@@ -88,14 +88,13 @@ impl Lane {
     pub(super) fn segment<V: View>(
         &mut self,
         around: &mut Around,
+        key: &Key,
         segment: &Segment<'_>,
         time: Time,
         recorded: Recorded<'_>,
         view: &mut V,
     ) {
-        let ports = [segment.source_port, segment.destination_port];
-        let key = key(&segment.ip, ports, Transport::Tcp);
-        let found = self.table.find(&key);
+        let found = self.table.find(key);
         let found = found.filter(|&(slot, _)| !self.has_ended(around, slot, time));
         if let Some((slot, side)) = found
             && let Some(flow) = self.table.flow(slot)
@@ -107,11 +106,11 @@ impl Lane {
         let (slot, side) = match found {
             Some(found) => found,
             None if segment.flags.syn() || segment.payload.announced > 0 => {
-                if let Some((slot, _)) = self.table.find(&key) {
+                if let Some((slot, _)) = self.table.find(key) {
                     self.end_flow(around, slot, view);
                 }
                 self.make_room(around, view);
-                let slot = self.table.insert(&key, time);
+                let slot = self.table.insert(key, time);
                 if let Some(flow) = self.table.flow(slot) {
                     flow.set_began(segment.flags.syn() && !segment.flags.ack());
                     flow.state = State::Stream(Box::default());
