@@ -29,6 +29,9 @@ const UNASKED: u32 = 30;
 /// Nanoseconds of the window in which they are counted.
 const WINDOW: i64 = 1_000_000_000;
 
+/// So many challenges are noted at once: one after the other would each wait for memory.
+const AT_ONCE: usize = 64;
+
 /// Addresses that leave a server's challenge unused from which on they are no accident.
 const UNUSED: usize = 100;
 
@@ -82,6 +85,8 @@ pub struct Ledger {
     challenges: Challenges,
     seed: Seed,
     accepted: Vec<(u32, Witness)>,
+    /// Who gave challenges lately, by the hash of the server.
+    challenged: Vec<(u64, Witness)>,
     challengers: Vec<Challenger>,
     /// Their places, by the hashes of the servers: every challenge looks one up.
     places: HashedMap<u32>,
@@ -139,6 +144,7 @@ impl Ledger {
             challenges: Challenges::default(),
             seed: Seed::default(),
             accepted: Vec::new(),
+            challenged: Vec::new(),
             challengers: Vec::new(),
             places: HashedMap::default(),
             unused: 0,
@@ -165,6 +171,7 @@ impl Ledger {
                 }
             }
             Fact::Unused => {
+                self.settle();
                 let place = self.places.get(&self.seed.hash_one(Socket(seen.from))).copied();
                 if self.has_room(self.unused)
                     && let Some(server) = place.and_then(|at| self.challengers.get_mut(at as usize))
@@ -223,10 +230,21 @@ impl Ledger {
         let Seen { from, to, .. } = witness.seen;
         let key = self.key(from, challenge);
         self.challenges.push(key, to.ip(), self.most);
-        if self.has_room(self.challengers.len()) {
+        self.challenged.push((self.seed.hash_one(Socket(from)), witness));
+        if self.challenged.len() >= AT_ONCE {
+            self.settle();
+        }
+    }
+
+    /// Notes who gave challenges lately.
+    fn settle(&mut self) {
+        let mut challenged = std::mem::take(&mut self.challenged);
+        for (key, witness) in challenged.drain(..) {
+            if !self.has_room(self.challengers.len()) {
+                continue;
+            }
             let servers = &mut self.challengers;
-            let place = self.places.entry(self.seed.hash_one(Socket(from)));
-            let at = *place.or_insert_with(|| {
+            let at = *self.places.entry(key).or_insert_with(|| {
                 servers.push(Challenger { latest: witness, unused: BTreeSet::new() });
                 (servers.len() - 1) as u32
             });
@@ -234,6 +252,7 @@ impl Ledger {
                 server.latest = witness;
             }
         }
+        self.challenged = challenged;
     }
 
     /// What stands for a server's challenge.
@@ -305,6 +324,7 @@ impl Ledger {
 
     /// What it all comes to.
     pub fn review(mut self) -> Review {
+        self.settle();
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
         let keys: Vec<_> = accepted.iter().map(key).collect();

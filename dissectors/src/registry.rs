@@ -167,8 +167,8 @@ macro_rules! protocols {
 
             impl Books {
                 /// The protocol that waits for this datagram. See [`Protocol::expects`].
-                pub fn expects(&self, payload: &Payload<'_>) -> Option<Id> {
-                    $(if $protocol::expects(&self.$name, payload) { return Some(Id::$name) })+
+                pub fn expects(&mut self, payload: &Payload<'_>) -> Option<Id> {
+                    $(if $protocol::expects(&mut self.$name, payload) { return Some(Id::$name) })+
                     None
                 }
             }

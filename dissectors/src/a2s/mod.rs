@@ -58,7 +58,7 @@ impl Protocol for A2s {
         claim::opens(bytes)
     }
 
-    fn expects(book: &Book, payload: &Payload<'_>) -> bool {
+    fn expects(book: &mut Book, payload: &Payload<'_>) -> bool {
         let header = payload.bytes.first_chunk();
         header.is_some_and(|header| matches!(*header, layout::SINGLE | layout::SPLIT))
             && book.waiting.expects(payload)

@@ -20,6 +20,17 @@ struct Asked {
     request: Request,
 }
 
+/// What changes who waits.
+#[derive(Clone, Copy)]
+enum Said {
+    Asked(Key, Asked),
+    /// From this port.
+    Answered(Key, u16),
+}
+
+/// So much is put into the maps at once: one after the other would each wait for memory.
+const AT_ONCE: usize = 64;
+
 /// The latest request of each endpoint to each host, while its answer may come.
 #[derive(Default)]
 pub(super) struct Waiting {
@@ -29,6 +40,11 @@ pub(super) struct Waiting {
     old: HashedMap<Asked>,
     since: Time,
     seed: Seed,
+    /// What was said lately and is not in the maps yet.
+    lately: Vec<Said>,
+    /// How many a map holds at most, and for how long an answer may take.
+    most: usize,
+    timeout: i64,
     /// Requests that another port answered.
     elsewhere: Recent,
 }
@@ -40,23 +56,52 @@ impl Waiting {
 
     /// A request was sent.
     pub(super) fn insert(&mut self, payload: &Payload<'_>, request: Request, settings: &Settings) {
-        let full = self.young.len() >= settings.limits.remembered;
-        if full || payload.time.since(self.since) >= settings.answer_timeout {
-            std::mem::swap(&mut self.young, &mut self.old);
-            self.young.clear();
-            self.since = payload.time;
-        }
+        (self.most, self.timeout) = (settings.limits.remembered, settings.answer_timeout);
         let (port, frame, time) = (payload.to.port(), payload.frame, payload.time);
         let asked = Asked { port, frame, time, request };
-        self.young.insert(self.key(payload.from, payload.to.ip()), asked);
+        self.said(Said::Asked(self.key(payload.from, payload.to.ip()), asked));
     }
 
     /// The request was answered, by whom it asked.
     pub(super) fn remove(&mut self, payload: &Payload<'_>) {
         let key = self.key(payload.to, payload.from.ip());
+        self.said(Said::Answered(key, payload.from.port()));
+    }
+
+    #[inline]
+    fn said(&mut self, said: Said) {
+        self.lately.push(said);
+        if self.lately.len() >= AT_ONCE {
+            self.settle();
+        }
+    }
+
+    /// Puts into the maps what was said lately.
+    fn settle(&mut self) {
+        let mut lately = std::mem::take(&mut self.lately);
+        for said in lately.drain(..) {
+            match said {
+                Said::Asked(key, asked) => self.asked(key, asked),
+                Said::Answered(key, port) => self.answered(key, port),
+            }
+        }
+        self.lately = lately;
+    }
+
+    fn asked(&mut self, key: Key, asked: Asked) {
+        let full = self.young.len() >= self.most;
+        if full || asked.time.since(self.since) >= self.timeout {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+            self.since = asked.time;
+        }
+        self.young.insert(key, asked);
+    }
+
+    fn answered(&mut self, key: Key, port: u16) {
         for map in [&mut self.young, &mut self.old] {
             match map.remove(&key) {
-                Some(other) if other.port != payload.from.port() => {
+                Some(other) if other.port != port => {
                     map.insert(key, other);
                 }
                 Some(_) => return,
@@ -65,7 +110,8 @@ impl Waiting {
         }
     }
 
-    fn find(&self, payload: &Payload<'_>) -> Option<&Asked> {
+    fn find(&mut self, payload: &Payload<'_>) -> Option<&Asked> {
+        self.settle();
         if self.young.is_empty() && self.old.is_empty() {
             return None;
         }
@@ -75,7 +121,7 @@ impl Waiting {
     }
 
     /// Whether somebody waits for an answer from this host, at another port of it.
-    pub(super) fn expects(&self, payload: &Payload<'_>) -> bool {
+    pub(super) fn expects(&mut self, payload: &Payload<'_>) -> bool {
         self.find(payload).is_some()
     }
 

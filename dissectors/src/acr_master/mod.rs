@@ -58,7 +58,7 @@ impl Protocol for AcrMaster {
         claim::claim(view)
     }
 
-    fn expects(book: &Book, payload: &Payload<'_>) -> bool {
+    fn expects(book: &mut Book, payload: &Payload<'_>) -> bool {
         book.expects(payload)
     }
 

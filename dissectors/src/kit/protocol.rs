@@ -453,7 +453,7 @@ pub trait Protocol: Sized {
     }
 
     /// Whether a datagram that no content tells is one that was announced: `book` says so.
-    fn expects(_: &Self::Book, _: &Payload<'_>) -> bool {
+    fn expects(_: &mut Self::Book, _: &Payload<'_>) -> bool {
         false
     }
 

@@ -4,9 +4,14 @@ use std::hash::{BuildHasher, Hash};
 
 use crate::kit::{HashedSet, Map, Seed};
 
+/// Facts that are put in their place at once: one after the other would each wait for memory.
+const AT_ONCE: usize = 64;
+
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
 #[derive(Default)]
 pub struct Recent {
+    /// The latest of all, which have no place yet.
+    fresh: Vec<u64>,
     young: HashedSet,
     old: HashedSet,
     seed: Seed,
@@ -16,20 +21,30 @@ pub struct Recent {
 impl Recent {
     /// Remembers a fact; with more than `most` new ones the oldest are forgotten.
     pub fn insert(&mut self, fact: &impl Hash, most: usize) {
-        if self.young.len() >= most.max(1) {
-            self.forgot |= !self.old.is_empty();
-            self.old = std::mem::take(&mut self.young);
+        self.fresh.push(self.seed.hash_one(fact));
+        if self.fresh.len() >= AT_ONCE || self.young.len() + self.fresh.len() > most {
+            self.settle(most.max(1));
         }
-        self.young.insert(self.seed.hash_one(fact));
+    }
+
+    /// Puts the fresh facts in their places.
+    fn settle(&mut self, most: usize) {
+        for hash in self.fresh.drain(..) {
+            if self.young.len() >= most {
+                self.forgot |= !self.old.is_empty();
+                self.old = std::mem::take(&mut self.young);
+            }
+            self.young.insert(hash);
+        }
     }
 
     /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
-        if self.young.is_empty() {
+        if self.young.is_empty() && self.fresh.is_empty() {
             return Some(false);
         }
         let hash = self.seed.hash_one(fact);
-        if self.young.contains(&hash) || self.old.contains(&hash) {
+        if self.fresh.contains(&hash) || self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);
         }
         if self.forgot { None } else { Some(false) }
@@ -77,7 +92,36 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// What has no place yet is remembered and forgotten as if it had one.
+        #[test]
+        fn facts_are_remembered_at_once(
+            facts in prop::collection::vec(0u8..200, 0..400),
+            most in 0usize..150,
+        ) {
+            let mut recent = Recent::default();
+            let (mut young, mut old, mut forgot) = (HashSet::new(), HashSet::new(), false);
+            for fact in facts {
+                recent.insert(&fact, most);
+                if young.len() >= most.max(1) {
+                    forgot |= !old.is_empty();
+                    old = std::mem::take(&mut young);
+                }
+                young.insert(fact);
+                for asked in [fact, fact.wrapping_sub(1), 7, 250] {
+                    let there = young.contains(&asked) || old.contains(&asked);
+                    let known = if there { Some(true) } else { (!forgot).then_some(false) };
+                    prop_assert_eq!(recent.contains(&asked), known);
+                }
+            }
+        }
+    }
 
     #[test]
     fn says_no_only_while_nothing_was_forgotten() {

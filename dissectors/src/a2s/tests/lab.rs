@@ -229,8 +229,8 @@ impl<S: Sink> Lab<S> {
         };
         let ours = match claim::claim(bytes, hint) {
             Claim::Sure => true,
-            Claim::Weak => hint.any() || A2s::expects(&self.book, &payload),
-            _ => A2s::expects(&self.book, &payload),
+            Claim::Weak => hint.any() || A2s::expects(&mut self.book, &payload),
+            _ => A2s::expects(&mut self.book, &payload),
         };
         if !ours {
             return self;
