@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::mapping::{self, Mapping, WINDOW};
+use super::mapping::{self, Mapping, STRETCH, WINDOW};
 use super::{Memory, Notice};
 
 /// How much is read from a stream at a time.
@@ -34,6 +34,9 @@ struct Mapped {
     at: usize,
     /// Windows of the mapping that lie before.
     passed: usize,
+    /// Which of the mapping's readers this is, from 0, and how many stretches it has come to.
+    reader: u8,
+    entered: usize,
 }
 
 impl Mapped {
@@ -52,6 +55,10 @@ impl Mapped {
     #[inline]
     fn advance(&mut self, count: usize) {
         self.at += count;
+        while self.entered <= self.at / STRETCH {
+            self.mapping.enter(self.entered, self.reader);
+            self.entered += 1;
+        }
         while self.passed < self.at / WINDOW {
             self.mapping.pass(self.passed);
             self.passed += 1;
@@ -70,7 +77,8 @@ struct Stream {
 
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
-        let mapped = Mapped { mapping: Arc::new(mapping), at: 0, passed: 0 };
+        let mapping = Arc::new(mapping);
+        let mapped = Mapped { mapping, at: 0, passed: 0, reader: 0, entered: 0 };
         Input { kind: Kind::Mapped(mapped), position: 0 }
     }
 
@@ -83,8 +91,8 @@ impl Input {
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
     pub(super) fn fork(&self) -> Option<Input> {
         let Kind::Mapped(mapped) = &self.kind else { return None };
-        mapped.mapping.share();
-        let mapped = Mapped { mapping: Arc::clone(&mapped.mapping), ..*mapped };
+        let reader = mapped.mapping.share();
+        let mapped = Mapped { mapping: Arc::clone(&mapped.mapping), reader, ..*mapped };
         Some(Input { kind: Kind::Mapped(mapped), position: self.position })
     }
 

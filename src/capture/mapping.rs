@@ -20,6 +20,13 @@ const GUARDED: usize = 64;
 /// Pages are given back in windows of this many bytes.
 pub(super) const WINDOW: usize = 4 << 20;
 
+/// Pages are mapped ahead in stretches of this many bytes: of as many, the system keeps the pages in
+/// one table.
+pub(super) const STRETCH: usize = 2 << 20;
+
+/// So many bytes the system maps at once, round one that is read.
+const AROUND: usize = 64 << 10;
+
 /// A mapped range that the handler may mend.
 struct Guard {
     start: AtomicUsize,
@@ -79,9 +86,27 @@ impl Mapping {
         &self.map
     }
 
-    /// One more reads it from here on, and whoever lent it does not.
-    pub(super) fn share(&self) {
-        self.readers.fetch_add(1, Ordering::Relaxed);
+    /// One more reads it from here on, and whoever lent it does not. Tells how many did before.
+    pub(super) fn share(&self) -> u8 {
+        self.readers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A reader, the `nth` from 0, comes to a stretch. Where several read, each lets the system map
+    /// every so many of the stretches ahead: all at the same place would wait for each other there.
+    /// Worth 10 % of reading bulk traffic with two threads. (To ask the system for the pages instead
+    /// was measured, and makes a walk slower by a third.)
+    #[cold]
+    pub(super) fn enter(&self, stretch: usize, nth: u8) {
+        let next = stretch + 1;
+        let readers = usize::from(self.readers.load(Ordering::Relaxed).max(1));
+        // What is gone from the file is told when it is read, and not before.
+        if readers == 1 || next % readers != usize::from(nth) || self.is_shorter() {
+            return;
+        }
+        let bytes = self.bytes().get(next * STRETCH..).unwrap_or_default();
+        for byte in bytes.iter().take(STRETCH).step_by(AROUND) {
+            std::hint::black_box(*byte);
+        }
     }
 
     /// A reader has passed a window and will not come back. When all have, its pages are given back:

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use memmap2::Mmap;
 
 use super::super::input::Input;
-use super::{Mapping, WINDOW};
+use super::{Mapping, STRETCH, WINDOW};
 
 /// Two pages.
 const SIZE: usize = 8 << 10;
@@ -154,6 +154,27 @@ fn a_window_that_all_have_passed_is_given_back_and_can_be_read_again() {
     assert!(mapping.bytes() == bytes);
     // Of what is not there nothing is given back.
     mapping.pass(2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn of_several_readers_each_maps_some_stretches_ahead() {
+    let shrinking = Shrinking::new("ahead");
+    fs::write(&shrinking.path, vec![0xAA; 4 * STRETCH]).expect("a larger file");
+    let mapping = Mapping::new(shrinking.handle()).expect("a mapping");
+    let address = mapping.bytes().as_ptr() as usize;
+    mapping.enter(0, 0);
+    assert_eq!(resident(address), 0, "one alone maps none");
+    assert_eq!([mapping.share(), mapping.share()], [0, 1]);
+    mapping.enter(0, 0);
+    assert_eq!(resident(address), 0, "the other's");
+    mapping.enter(0, 1);
+    let mapped = resident(address);
+    assert!(mapped > 0);
+    mapping.enter(3, 0);
+    shrinking.file.set_len(0).expect("a shorter file");
+    mapping.enter(1, 0);
+    assert!(!mapping.shrank(), "what is gone is not touched");
 }
 
 #[cfg(target_os = "linux")]
