@@ -4,12 +4,15 @@
 //! the index. What only longer ones have is kept apart.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::ops::{Deref, DerefMut};
 
 use dissectors::Talk;
 use dissectors::kit::{FlowFacts, Side, Time, Transport, Who};
 
 use super::Key;
 use super::key::word;
+use super::places::Places;
 use crate::session::{Stream, Told};
 
 /// What a flow is up to.
@@ -36,7 +39,7 @@ pub struct Flow {
     /// What it is up to.
     pub state: State,
     /// What a flow of one packet does not have.
-    rest: Option<Box<Rest>>,
+    rest: Option<RestAt>,
     /// What carries it.
     pub transport: Transport,
     marks: u8,
@@ -49,8 +52,31 @@ pub struct Flow {
     findings: u8,
 }
 
+/// A flow in its table, with what it has beside its place there.
+pub struct Followed<'t> {
+    pub(super) flow: &'t mut Flow,
+    pub(super) rests: &'t mut Rests,
+}
+
+impl Deref for Followed<'_> {
+    type Target = Flow;
+
+    #[inline]
+    fn deref(&self) -> &Flow {
+        self.flow
+    }
+}
+
+impl DerefMut for Followed<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Flow {
+        self.flow
+    }
+}
+
 /// What a flow has that is more than one IPv4 packet.
-struct Rest {
+#[derive(Default)]
+pub(super) struct Rest {
     /// Its addresses, if they are not IPv4 both.
     wide: Option<Box<[IpAddr; 2]>>,
     last: Time,
@@ -58,6 +84,37 @@ struct Rest {
     bytes: u64,
     messages: u32,
     findings: u32,
+}
+
+/// Where a flow's rest is: its place and one.
+#[derive(Clone, Copy)]
+pub(super) struct RestAt(NonZeroU32);
+
+/// The rests of all flows.
+#[derive(Default)]
+pub(super) struct Rests(Places<Rest>);
+
+impl Rests {
+    fn put(&mut self, rest: Rest) -> RestAt {
+        RestAt(NonZeroU32::MIN.saturating_add(self.0.put(rest)))
+    }
+
+    #[inline]
+    fn get(&self, RestAt(at): RestAt) -> Option<&Rest> {
+        self.0.get(at.get() - 1)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, RestAt(at): RestAt) -> Option<&mut Rest> {
+        self.0.get_mut(at.get() - 1)
+    }
+
+    /// A flow is over: what it had is nobody's any more.
+    pub(super) fn forget(&mut self, flow: &Flow) {
+        if let Some(RestAt(at)) = flow.rest {
+            self.0.take(at.get() - 1);
+        }
+    }
 }
 
 // The bits of `Flow::marks`. The next one behind SEEN says so of the other side.
@@ -70,13 +127,13 @@ const WIDE: u8 = 32;
 
 impl Flow {
     /// A flow that begins with a packet of this key, which is not counted yet.
-    pub fn new(key: &Key, now: Time) -> Flow {
+    pub(super) fn new(key: &Key, now: Time, rests: &mut Rests) -> Flow {
         let (addresses, marks, rest) = match (key.source, key.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], 0, None),
             (source, destination) => {
                 let wide = Some(Box::new([source, destination]));
-                let rest = Rest { wide, last: now, packets: 0, bytes: 0, messages: 0, findings: 0 };
-                ([Ipv4Addr::UNSPECIFIED; 2], WIDE, Some(Box::new(rest)))
+                let rest = rests.put(Rest { wide, last: now, ..Rest::default() });
+                ([Ipv4Addr::UNSPECIFIED; 2], WIDE, Some(rest))
             }
         };
         Flow {
@@ -96,13 +153,13 @@ impl Flow {
     }
 
     /// The key of a packet from its first end to the other.
-    pub fn key(&self) -> Key {
-        let [source, destination] = self.addresses();
+    pub(super) fn key(&self, rests: &Rests) -> Key {
+        let [source, destination] = self.addresses(rests);
         Key { source, destination, ports: self.ports, transport: self.transport }
     }
 
-    fn addresses(&self) -> [IpAddr; 2] {
-        let rest = self.rest.as_ref().filter(|_| self.is(WIDE));
+    fn addresses(&self, rests: &Rests) -> [IpAddr; 2] {
+        let rest = self.rest.filter(|_| self.is(WIDE)).and_then(|at| rests.get(at));
         match rest.and_then(|rest| rest.wide.as_ref()) {
             Some(wide) => **wide,
             None => self.addresses.map(IpAddr::V4),
@@ -110,18 +167,18 @@ impl Flow {
     }
 
     /// Both ends, the sender of the first packet first.
-    pub fn ends(&self) -> [SocketAddr; 2] {
-        let ([a, b], [p, q]) = (self.addresses(), self.ports);
+    fn ends(&self, rests: &Rests) -> [SocketAddr; 2] {
+        let ([a, b], [p, q]) = (self.addresses(rests), self.ports);
         [SocketAddr::new(a, p), SocketAddr::new(b, q)]
     }
 
     /// Which end sent a packet of this key, if it belongs to this flow.
     #[inline]
-    pub fn side(&self, key: &Key) -> Option<Side> {
+    pub(super) fn side(&self, key: &Key, rests: &Rests) -> Option<Side> {
         if key.transport != self.transport {
             return None;
         }
-        let Some([from, to]) = key.words() else { return self.side_of_any(key) };
+        let Some([from, to]) = key.words() else { return self.side_of_any(key, rests) };
         let ([a, b], [p, q]) = (self.addresses, self.ports);
         let ends = [word(a, p), word(b, q)];
         let side = if ends == [from, to] {
@@ -136,8 +193,8 @@ impl Flow {
     }
 
     #[inline(never)]
-    fn side_of_any(&self, key: &Key) -> Option<Side> {
-        let (ends, key) = (self.ends(), [key.from(), key.to()]);
+    fn side_of_any(&self, key: &Key, rests: &Rests) -> Option<Side> {
+        let (ends, key) = (self.ends(rests), [key.from(), key.to()]);
         if ends == key {
             return Some(Side::First);
         }
@@ -182,8 +239,88 @@ impl Flow {
 
     /// When it was last recorded.
     #[inline]
+    pub(super) fn last(&self, rests: &Rests) -> Time {
+        self.rest.and_then(|at| rests.get(at)).map_or(self.first, |rest| rest.last)
+    }
+
+    /// The unit that held memory is counted in, in bytes.
+    const UNIT: usize = 64;
+
+    /// A place, and its share of an index that is as full as may be, or half as full.
+    const PLACE: usize = size_of::<Option<Flow>>() + 8;
+
+    /// What the memory of a block costs beside its bytes.
+    const BLOCK: usize = 8;
+
+    /// Bytes of memory that the flow takes, its place and the index included.
+    pub(super) fn memory(&self, rests: &Rests) -> usize {
+        let Some(rest) = self.rest.and_then(|at| rests.get(at)) else { return Flow::PLACE };
+        let wide = rest.wide.as_ref().map_or(0, |wide| size_of_val(&**wide) + Flow::BLOCK);
+        let held = usize::from(self.bytes) * Flow::UNIT;
+        Flow::PLACE + size_of::<Rest>() + wide + held
+    }
+
+    /// What a protocol may know of it.
+    pub(super) fn facts(&self, rests: &Rests) -> FlowFacts {
+        FlowFacts {
+            ends: self.ends(rests),
+            began: self.is(BEGAN),
+            seen: [self.is(SEEN), self.is(SEEN << 1)],
+            lossy: self.is(LOSSY),
+            number: self.number,
+            transport: self.transport,
+        }
+    }
+
+    /// What a listing of flows shows of it.
+    pub(super) fn row(&self, rests: &Rests, digits: u8) -> FlowRow {
+        let protocol = match &self.state {
+            State::Talk(talk) => Some(talk.id()),
+            State::Stream(stream) => stream.protocol(),
+            State::New | State::Ignored => None,
+        };
+        let counted = self.is_seen();
+        let first =
+            (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
+        let (packets, bytes, messages, findings) =
+            self.rest.and_then(|at| rests.get(at)).map_or(first, |rest| {
+                (rest.packets, rest.bytes, rest.messages.into(), rest.findings.into())
+            });
+        FlowRow {
+            flow: self.number,
+            transport: self.transport,
+            ends: self.ends(rests),
+            protocol: protocol.map_or("", |id| id.info().id),
+            first: self.first,
+            last: self.last(rests),
+            packets,
+            bytes,
+            messages,
+            findings,
+            digits,
+        }
+    }
+}
+
+impl Followed<'_> {
+    /// When it was last recorded.
     pub fn last(&self) -> Time {
-        self.rest.as_ref().map_or(self.first, |rest| rest.last)
+        self.flow.last(self.rests)
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.flow.memory(self.rests)
+    }
+
+    /// What a protocol may know of it.
+    pub fn facts(&self) -> FlowFacts {
+        self.flow.facts(self.rests)
+    }
+
+    /// What a listing of flows shows of it.
+    pub fn row(&self, digits: u8) -> FlowRow {
+        self.flow.row(self.rests, digits)
     }
 
     /// Counts so many packets of one side, with so many bytes of payload in all.
@@ -199,29 +336,12 @@ impl Flow {
             self.bytes = bytes;
             return;
         }
-        let rest = self.rest();
+        let Some(rest) = self.rest() else { return };
         rest.packets += packets;
         rest.bytes = rest.bytes.saturating_add(bytes as u64);
         rest.last = rest.last.max(time);
         self.set(SEEN << side.index(), true);
     }
-
-    /// The unit that held memory is counted in, in bytes.
-    const UNIT: usize = 64;
-
-    /// Bytes of memory that the flow takes, its place and the index included.
-    pub fn memory(&self) -> usize {
-        let Some(rest) = &self.rest else { return Flow::PLACE };
-        let wide = rest.wide.as_ref().map_or(0, |wide| size_of_val(&**wide) + Flow::BLOCK);
-        let held = usize::from(self.bytes) * Flow::UNIT;
-        Flow::PLACE + size_of::<Rest>() + Flow::BLOCK + wide + held
-    }
-
-    /// A place, and its share of an index that is as full as may be, or half as full.
-    const PLACE: usize = size_of::<Option<Flow>>() + 8;
-
-    /// What the memory of a block costs beside its bytes.
-    const BLOCK: usize = 8;
 
     /// The flow's state holds so many bytes beside itself.
     #[inline]
@@ -233,18 +353,20 @@ impl Flow {
     }
 
     /// What the first packet left no room for; from now on all is counted there.
-    fn rest(&mut self) -> &mut Rest {
-        let counted = self.is_seen();
-        self.rest.get_or_insert_with(|| {
-            Box::new(Rest {
+    fn rest(&mut self) -> Option<&mut Rest> {
+        let Followed { flow, rests } = self;
+        let at = match flow.rest {
+            Some(at) => at,
+            None => *flow.rest.insert(rests.put(Rest {
                 wide: None,
-                last: self.first,
-                packets: counted.into(),
-                bytes: std::mem::take(&mut self.bytes).into(),
-                messages: self.messages.into(),
-                findings: self.findings.into(),
-            })
-        })
+                last: flow.first,
+                packets: flow.is_seen().into(),
+                bytes: std::mem::take(&mut flow.bytes).into(),
+                messages: flow.messages.into(),
+                findings: flow.findings.into(),
+            })),
+        };
+        rests.get_mut(at)
     }
 
     /// Counts what a view was told.
@@ -260,7 +382,7 @@ impl Flow {
             (self.messages, self.findings) = (messages, findings);
             return;
         }
-        let rest = self.rest();
+        let Some(rest) = self.rest() else { return };
         rest.messages = rest.messages.saturating_add(told.messages);
         rest.findings = rest.findings.saturating_add(told.findings);
     }
@@ -272,49 +394,9 @@ impl Flow {
         self.first = now;
         self.marks = self.marks & (SEEN | SEEN << 1 | WIDE) | BEGAN;
         self.roles = [None; 2];
-        let rest = self.rest();
+        let Some(rest) = self.rest() else { return };
         let wide = rest.wide.take();
-        *rest = Rest { wide, last: now, packets: 0, bytes: 0, messages: 0, findings: 0 };
-    }
-
-    /// What a protocol may know of it.
-    pub fn facts(&self) -> FlowFacts {
-        FlowFacts {
-            ends: self.ends(),
-            began: self.is(BEGAN),
-            seen: [self.is(SEEN), self.is(SEEN << 1)],
-            lossy: self.is(LOSSY),
-            number: self.number,
-            transport: self.transport,
-        }
-    }
-
-    /// What a listing of flows shows of it.
-    pub fn row(&self, digits: u8) -> FlowRow {
-        let protocol = match &self.state {
-            State::Talk(talk) => Some(talk.id()),
-            State::Stream(stream) => stream.protocol(),
-            State::New | State::Ignored => None,
-        };
-        let counted = self.is_seen();
-        let first =
-            (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
-        let (packets, bytes, messages, findings) = self.rest.as_ref().map_or(first, |rest| {
-            (rest.packets, rest.bytes, rest.messages.into(), rest.findings.into())
-        });
-        FlowRow {
-            flow: self.number,
-            transport: self.transport,
-            ends: self.ends(),
-            protocol: protocol.map_or("", |id| id.info().id),
-            first: self.first,
-            last: self.last(),
-            packets,
-            bytes,
-            messages,
-            findings,
-            digits,
-        }
+        *rest = Rest { wide, last: now, ..Rest::default() };
     }
 }
 
@@ -366,7 +448,9 @@ mod tests {
     #[test]
     fn a_flow_of_one_packet_is_small() {
         assert_eq!(size_of::<Option<Flow>>(), 88);
-        let mut flow = Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
+        let rests = &mut Rests::default();
+        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), rests);
+        let mut flow = Followed { flow, rests };
         flow.count(Side::First, Time(5), 1, 65_507);
         flow.count_told(told(1, 3));
         flow.set_planned(true);
@@ -381,7 +465,9 @@ mod tests {
         for ends in
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
-            let mut flow = Flow::new(&key(ends.0, ends.1), Time(5));
+            let rests = &mut Rests::default();
+            let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5), rests);
+            let mut flow = Followed { flow, rests };
             flow.count(Side::First, Time(5), 1, 100);
             flow.count_told(told(1, 0));
             flow.count(Side::Second, Time(4), 3, 70_000);
@@ -404,7 +490,9 @@ mod tests {
 
     #[test]
     fn many_packets_of_one_message_are_many() {
-        let mut flow = Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5));
+        let rests = &mut Rests::default();
+        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), rests);
+        let mut flow = Followed { flow, rests };
         flow.count(Side::First, Time(5), 3, 4000);
         assert_eq!((flow.row(6).packets, flow.row(6).bytes), (3, 4000));
     }

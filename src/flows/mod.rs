@@ -9,9 +9,10 @@ pub mod flow;
 pub mod identify;
 mod index;
 pub mod key;
+mod places;
 pub mod table;
 
-pub use flow::{Flow, FlowRow, State};
+pub use flow::{Flow, FlowRow, Followed, State};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;
 pub use table::Table;

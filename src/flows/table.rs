@@ -3,8 +3,10 @@
 use dissectors::kit::{Side, Time};
 use foldhash::quality::RandomState;
 
+use super::flow::Rests;
 use super::index::Index;
-use crate::flows::{Flow, Key};
+use super::places::Places;
+use crate::flows::{Flow, Followed, Key};
 
 /// A flow's place in the table, valid until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +18,8 @@ const SAMPLE: usize = 8;
 /// The flows, by their ends.
 pub struct Table {
     index: Index,
-    slots: Places,
+    slots: Places<Option<Flow>>,
+    rests: Rests,
     /// The seed differs in every run: whoever made the capture cannot choose what collides.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to that of the packet before.
@@ -40,6 +43,7 @@ impl Table {
         Table {
             index: Index::default(),
             slots: Places::default(),
+            rests: Rests::default(),
             hasher,
             latest: 0,
             count: 0,
@@ -85,7 +89,7 @@ impl Table {
 
     /// The flow that a packet belongs to, and which end sent the packet.
     pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
-        let side = |slot| self.slots.get(slot).and_then(|flow| flow.side(key));
+        let side = |slot| self.get(Slot(slot))?.side(key, &self.rests);
         let latest = self.latest;
         if let Some(side) = side(latest) {
             return Some((Slot(latest), side));
@@ -101,14 +105,14 @@ impl Table {
 
     /// A flow that begins with a packet of this key, which no flow in the table has.
     pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
-        let flow = Flow::new(key, now);
-        self.memory += flow.memory();
+        let flow = Flow::new(key, now, &mut self.rests);
+        self.memory += flow.memory(&self.rests);
         self.count += 1;
         self.idle.is_there(now);
         if !self.index.has_room() {
             self.index_again();
         }
-        let slot = self.slots.insert(flow);
+        let slot = self.slots.put(Some(flow));
         self.index.insert(key.hash(&self.hasher), slot);
         Slot(slot)
     }
@@ -116,20 +120,22 @@ impl Table {
     /// Makes an index with room. In the order of their places the flows are quickly gone through.
     #[cold]
     fn index_again(&mut self) {
-        let hasher = &self.hasher;
-        let each = self.slots.iter().map(|(Slot(slot), flow)| (flow.key().hash(hasher), slot));
-        self.index = Index::of(self.count, self.slots.places() as usize, each);
+        let (rests, hasher) = (&self.rests, &self.hasher);
+        let each = self.iter().map(|(Slot(slot), flow)| (flow.key(rests).hash(hasher), slot));
+        self.index = Index::of(self.count, self.slots.count() as usize, each);
     }
 
     /// A flow.
     #[inline]
-    pub fn flow(&mut self, slot: Slot) -> Option<&mut Flow> {
-        self.slots.get_mut(slot.0)
+    pub fn flow(&mut self, slot: Slot) -> Option<Followed<'_>> {
+        let flow = self.slots.get_mut(slot.0)?.as_mut()?;
+        Some(Followed { flow, rests: &mut self.rests })
     }
 
     /// A flow, to look at.
+    #[inline]
     pub fn get(&self, slot: Slot) -> Option<&Flow> {
-        self.slots.get(slot.0)
+        self.slots.get(slot.0)?.as_ref()
     }
 
     /// No flow will be looked for any more, and none inserted: they are only taken out.
@@ -137,27 +143,31 @@ impl Table {
         self.index = Index::default();
     }
 
-    /// Takes a flow out.
-    pub fn remove(&mut self, slot: Slot) -> Option<Flow> {
-        let flow = self.slots.remove(slot.0)?;
-        self.memory = self.memory.saturating_sub(flow.memory());
+    /// Takes a flow out. Says whether it was there.
+    pub fn remove(&mut self, slot: Slot) -> bool {
+        if self.get(slot).is_none() {
+            return false;
+        }
+        let Some(flow) = self.slots.take(slot.0).flatten() else { return false };
+        self.memory = self.memory.saturating_sub(flow.memory(&self.rests));
         self.count -= 1;
         if !self.index.is_nothing() {
-            self.index.remove(flow.key().hash(&self.hasher), slot.0);
+            self.index.remove(flow.key(&self.rests).hash(&self.hasher), slot.0);
         }
-        Some(flow)
+        self.rests.forget(&flow);
+        true
     }
 
     /// The flow that has been silent longest among the next few: the one to go when there is no room.
     pub fn stalest(&mut self) -> Option<Slot> {
         let mut stalest: Option<(Time, u32)> = None;
         let mut seen = 0;
-        for _ in 0..self.slots.places() {
-            self.hand = if self.hand + 1 < self.slots.places() { self.hand + 1 } else { 0 };
+        for _ in 0..self.slots.count() {
+            self.hand = if self.hand + 1 < self.slots.count() { self.hand + 1 } else { 0 };
             let at = self.hand;
-            let Some(flow) = self.slots.get(at) else { continue };
-            if stalest.is_none_or(|(last, _)| flow.last() < last) {
-                stalest = Some((flow.last(), at));
+            let Some(last) = self.last(at) else { continue };
+            if stalest.is_none_or(|(stalest, _)| last < stalest) {
+                stalest = Some((last, at));
             }
             seen += 1;
             if seen == SAMPLE {
@@ -176,13 +186,13 @@ impl Table {
 
     #[inline(never)]
     fn next_idle(&mut self, then: Time) -> Option<Slot> {
-        if self.idle.hand >= self.slots.places() {
+        if self.idle.hand >= self.slots.count() {
             self.idle.begin_again();
             return None;
         }
         let at = self.idle.hand;
         self.idle.hand += 1;
-        let last = self.slots.get(at)?.last();
+        let last = self.last(at)?;
         if last < then {
             return Some(Slot(at));
         }
@@ -190,9 +200,14 @@ impl Table {
         None
     }
 
+    /// When the flow in a place was last recorded.
+    fn last(&self, at: u32) -> Option<Time> {
+        Some(self.get(Slot(at))?.last(&self.rests))
+    }
+
     /// All flows, by place.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
-        self.slots.iter()
+        self.slots.iter().filter_map(|(at, flow)| Some((Slot(at), flow.as_ref()?)))
     }
 }
 
@@ -225,72 +240,6 @@ impl Idle {
     }
 }
 
-/// Flows in places that stay theirs, in pieces of memory that are never moved: a list that doubles
-/// would hold three times what it needs while it grows.
-#[derive(Default)]
-struct Places {
-    pieces: Vec<Vec<Option<Flow>>>,
-    free: Vec<u32>,
-}
-
-impl Places {
-    /// Places of one piece.
-    const PIECE: usize = 1 << 10;
-
-    /// Places there are, taken or free.
-    fn places(&self) -> u32 {
-        let last = self.pieces.last().map_or(0, Vec::len);
-        (self.pieces.len().saturating_sub(1) * Places::PIECE + last) as u32
-    }
-
-    #[inline]
-    fn get(&self, at: u32) -> Option<&Flow> {
-        let at = at as usize;
-        self.pieces.get(at / Places::PIECE)?.get(at % Places::PIECE)?.as_ref()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
-        let places = self.pieces.iter().flatten().zip(0..);
-        places.filter_map(|(flow, at)| Some((Slot(at), flow.as_ref()?)))
-    }
-
-    #[inline]
-    fn place(&mut self, at: u32) -> Option<&mut Option<Flow>> {
-        let at = at as usize;
-        self.pieces.get_mut(at / Places::PIECE)?.get_mut(at % Places::PIECE)
-    }
-
-    #[inline]
-    fn get_mut(&mut self, at: u32) -> Option<&mut Flow> {
-        self.place(at)?.as_mut()
-    }
-
-    fn insert(&mut self, flow: Flow) -> u32 {
-        if let Some(at) = self.free.pop() {
-            if let Some(place) = self.place(at) {
-                *place = Some(flow);
-            }
-            return at;
-        }
-        let at = self.places();
-        match self.pieces.last_mut().filter(|piece| piece.len() < Places::PIECE) {
-            Some(piece) => piece.push(Some(flow)),
-            None => {
-                let mut piece = Vec::with_capacity(Places::PIECE);
-                piece.push(Some(flow));
-                self.pieces.push(piece);
-            }
-        }
-        at
-    }
-
-    fn remove(&mut self, at: u32) -> Option<Flow> {
-        let flow = self.place(at)?.take()?;
-        self.free.push(at);
-        Some(flow)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dissectors::kit::Transport;
@@ -316,7 +265,7 @@ mod tests {
             assert_eq!(table.find(&key(a, b)), Some((slot, Side::First)));
             assert_eq!(table.find(&key(b, a)), Some((slot, Side::Second)));
             assert_eq!(table.find(&Key { transport: Transport::Tcp, ..key(a, b) }), None);
-            assert!(table.remove(slot).is_some());
+            assert!(table.remove(slot));
             assert_eq!(table.find(&key(a, b)), None);
         }
     }
@@ -355,7 +304,7 @@ mod tests {
             slots.push(table.insert(&key(&from, to), Time(0)));
         }
         for (held, &slot) in slots.iter().enumerate().filter(|(held, _)| held % 2 == 0) {
-            let flow = table.flow(slot).unwrap();
+            let mut flow = table.flow(slot).unwrap();
             let before = flow.memory();
             flow.count(Side::Second, Time(1), 2, 9);
             flow.set_held(held * 10);
@@ -365,10 +314,10 @@ mod tests {
         for &slot in slots.iter().step_by(7) {
             table.remove(slot);
         }
-        let sum: usize = table.iter().map(|(_, flow)| flow.memory()).sum();
+        let sum: usize = table.iter().map(|(_, flow)| flow.memory(&table.rests)).sum();
         assert_eq!(table.memory(), sum);
         assert!(sum > table.len() * 96);
-        slots.iter().for_each(|&slot| drop(table.remove(slot)));
+        slots.iter().for_each(|&slot| _ = table.remove(slot));
         assert_eq!(table.memory(), 0);
     }
 

@@ -18,7 +18,7 @@ use super::memory::{Deadlines, Incomplete, Ports};
 use super::stream::Streams;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::table::Slot;
-use crate::flows::{Flow, Key, State, Table};
+use crate::flows::{Followed, Key, State, Table};
 use crate::net::{Datagram, Hosts, Outcome, Tunnels};
 
 /// Lanes of a session.
@@ -187,7 +187,7 @@ impl Lane {
         for port in key.ports {
             self.ports.insert(port);
         }
-        if let Some(flow) = self.table.flow(slot) {
+        if let Some(mut flow) = self.table.flow(slot) {
             flow.number = around.numbers.next(around.moment);
             flow.set_began(began);
             flow.state = State::Talk(id.talk());
@@ -222,15 +222,15 @@ impl Lane {
         tunnels: Tunnels,
         view: &mut V,
     ) {
-        let Some(flow) = self.table.flow(slot) else { return };
+        let Some(mut flow) = self.table.flow(slot) else { return };
         let before = flow.memory();
-        count_packet(flow, &payload);
+        count_packet(&mut flow, &payload);
         if payload.lost {
             flow.set_lossy();
         }
-        let facts = around.facts(flow, &self.incomplete);
-        let State::Talk(talk) = &mut flow.state else { return };
+        let facts = around.facts(&flow, &self.incomplete);
         let roles = flow.roles;
+        let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });
         let whole = Span::new(0, payload.bytes.len());
         let vouched = around.options.complete;
@@ -252,7 +252,7 @@ impl Lane {
         flow.count_told(told);
         flow.set_held(held);
         let now = flow.memory();
-        self.deadlines.plan(flow, slot, deadline);
+        self.deadlines.plan(&mut flow, slot, deadline);
         self.table.weigh(before, now);
         self.keep_within(around, view);
     }
@@ -278,7 +278,7 @@ impl Lane {
     /// What is due by now.
     pub(super) fn ask_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
         while let Some((number, slot)) = self.deadlines.due(around.now) {
-            if let Some(flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
+            if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
                 flow.set_planned(false);
                 self.ask(around, slot, false, view);
             }
@@ -287,8 +287,8 @@ impl Lane {
 
     /// Lets a flow's talk judge what time has decided.
     fn ask<V: View>(&mut self, around: &mut Around, slot: Slot, end: bool, view: &mut V) {
-        let Some(flow) = self.table.flow(slot) else { return };
-        let facts = around.facts(flow, &self.incomplete);
+        let Some(mut flow) = self.table.flow(slot) else { return };
+        let facts = around.facts(&flow, &self.incomplete);
         let roles = flow.roles;
         let talk = match &mut flow.state {
             State::Talk(talk) => talk,
@@ -308,7 +308,7 @@ impl Lane {
         flow.count_told(told);
         // A deadline that has passed and still stands would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
-        self.deadlines.plan(flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
+        self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }
 
     /// A flow is over: what is open in it is judged.
@@ -318,11 +318,12 @@ impl Lane {
         let table = &self.table;
         let lives = |slot, number| table.get(slot).is_some_and(|flow| flow.number == number);
         self.deadlines.tidy(table.len(), lives);
-        if let Some(flow) = self.table.remove(slot)
+        if let Some(flow) = self.table.flow(slot)
             && flow.number > 0
         {
             view.flow_ended(|| flow.row(around.digits));
         }
+        self.table.remove(slot);
     }
 }
 
@@ -372,7 +373,7 @@ impl Around {
     }
 
     /// What a protocol may know of a flow.
-    pub(super) fn facts(&self, flow: &Flow, incomplete: &Incomplete) -> FlowFacts {
+    pub(super) fn facts(&self, flow: &Followed<'_>, incomplete: &Incomplete) -> FlowFacts {
         let mut facts = flow.facts();
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
@@ -397,7 +398,7 @@ pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
     Some(Key { source: ip.source, destination: ip.destination, ports, transport })
 }
 
-fn count_packet(flow: &mut Flow, payload: &Payload<'_>) {
+fn count_packet(flow: &mut Followed<'_>, payload: &Payload<'_>) {
     let packets = payload.pieces.len().max(1) as u64;
     flow.count(payload.side, payload.time, packets, payload.bytes.len());
 }

@@ -12,7 +12,7 @@ use super::recording::tell;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
-use crate::flows::{Flow, FlowRow, Key, State};
+use crate::flows::{Flow, FlowRow, Followed, Key, State};
 use crate::net::tcp::{
     Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
@@ -97,10 +97,10 @@ impl Lane {
         let found = self.table.find(key);
         let found = found.filter(|&(slot, _)| !self.has_ended(around, slot, time));
         if let Some((slot, side)) = found
-            && let Some(flow) = self.table.flow(slot)
-            && is_passed_over(flow, side, segment)
+            && let Some(mut flow) = self.table.flow(slot)
+            && is_passed_over(&flow, side, segment)
         {
-            count(flow, side, segment, time);
+            count(&mut flow, side, segment, time);
             return;
         }
         let (slot, side) = match found {
@@ -111,7 +111,7 @@ impl Lane {
                 }
                 self.make_room(around, view);
                 let slot = self.table.insert(key, time);
-                if let Some(flow) = self.table.flow(slot) {
+                if let Some(mut flow) = self.table.flow(slot) {
                     flow.set_began(segment.flags.syn() && !segment.flags.ack());
                     flow.state = State::Stream(Box::default());
                 }
@@ -123,7 +123,7 @@ impl Lane {
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         around.locate(offset, length, recorded, &mut pieces);
         self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
-            count(reading.flow, side, segment, time);
+            count(&mut reading.flow, side, segment, time);
             for part in parts(segment, &pieces, time) {
                 connection.segment(way(side), &part, budget, reading);
             }
@@ -148,7 +148,7 @@ impl Lane {
         view: &mut V,
         work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
     ) {
-        let Some(flow) = self.table.flow(slot) else { return };
+        let Some(mut flow) = self.table.flow(slot) else { return };
         let mut stream = match std::mem::replace(&mut flow.state, State::New) {
             State::Stream(stream) => stream,
             other => {
@@ -156,7 +156,7 @@ impl Lane {
                 return;
             }
         };
-        let lossy = around.facts(flow, &self.incomplete).lossy;
+        let lossy = around.facts(&flow, &self.incomplete).lossy;
         let before = flow.memory();
         let mut reading = Reading {
             speech: std::mem::take(&mut stream.speech),
@@ -180,11 +180,11 @@ impl Lane {
             self.streams.pieces = reading.pieces;
         }
         let deadline = stream.speech.talk.as_ref().and_then(|talk| talk.deadline());
-        if let Some(flow) = self.table.flow(slot) {
+        if let Some(mut flow) = self.table.flow(slot) {
             flow.set_held(size_of::<Stream>() + stream.speech.held());
             flow.state = State::Stream(stream);
             let now = flow.memory();
-            self.deadlines.plan(flow, slot, deadline);
+            self.deadlines.plan(&mut flow, slot, deadline);
             self.table.weigh(before, now);
         }
     }
@@ -206,7 +206,7 @@ fn is_passed_over(flow: &Flow, side: Side, segment: &Segment<'_>) -> bool {
     stream.connection.is_ignored() || acknowledges()
 }
 
-fn count(flow: &mut Flow, side: Side, segment: &Segment<'_>, time: Time) {
+fn count(flow: &mut Followed<'_>, side: Side, segment: &Segment<'_>, time: Time) {
     flow.count(side, time, 1, segment.payload.bytes.len());
 }
 
@@ -245,7 +245,7 @@ fn parts<'s>(
 /// Reads a connection's bytes, finds its messages and hands them to its talk.
 struct Reading<'s, V> {
     speech: Speech,
-    flow: &'s mut Flow,
+    flow: Followed<'s>,
     around: &'s mut Around,
     books: &'s mut Books,
     unfinished: &'s mut dissectors::kit::Budget,
