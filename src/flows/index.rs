@@ -4,9 +4,9 @@
 //! for, so that hardly ever a flow is looked at that is another. Those that may stand for a hash are
 //! side by side: to find a flow is to wait for memory once here.
 
-/// Nothing was ever here.
+/// Nothing is here, and what is sought is not behind it.
 const FREE: u32 = u32::MAX;
-/// What was here is gone; what was behind it is still there.
+/// What was here is gone; what is sought may be behind it.
 const GONE: u32 = u32::MAX - 1;
 
 /// Places by hashes.
