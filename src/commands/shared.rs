@@ -18,8 +18,9 @@ use crate::session::{Moment, Options, Session, Totals};
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
 
-/// Slices of a thread that wait at most.
-const WAITING: usize = 2;
+/// Slices of a thread that wait at most: with fewer, a thread that is ahead for a moment waits, with
+/// more, what waits is in nobody's cache.
+const WAITING: usize = 4;
 
 /// Packets after which a slice is sent, whatever is in it: so many that to wake the one who puts
 /// slices in order costs little of what reading them does.
