@@ -15,7 +15,7 @@ use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    Code, Evidence, Fact, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
+    AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
 };
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
@@ -28,9 +28,6 @@ const UNASKED: u32 = 30;
 
 /// Nanoseconds of the window in which they are counted.
 const WINDOW: i64 = 1_000_000_000;
-
-/// So many challenges are noted at once: one after the other would each wait for memory.
-const AT_ONCE: usize = 64;
 
 /// Addresses that leave a server's challenge unused from which on they are no accident.
 const UNUSED: usize = 100;

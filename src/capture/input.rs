@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::mapping::{self, Mapping, STRETCH, WINDOW};
+use super::mapping::{self, Mapping, STRETCH};
 use super::{Memory, Notice};
 
 /// How much is read from a stream at a time.
@@ -32,10 +32,9 @@ enum Kind {
 struct Mapped {
     mapping: Arc<Mapping>,
     at: usize,
-    /// Windows of the mapping that lie before.
-    passed: usize,
-    /// Which of the mapping's readers this is, from 0, and how many stretches it has come to.
+    /// Which of the mapping's readers this is, from 0.
     reader: u8,
+    /// How many stretches of the mapping it has come to.
     entered: usize,
 }
 
@@ -59,10 +58,6 @@ impl Mapped {
             self.mapping.enter(self.entered, self.reader);
             self.entered += 1;
         }
-        while self.passed < self.at / WINDOW {
-            self.mapping.pass(self.passed);
-            self.passed += 1;
-        }
     }
 }
 
@@ -78,7 +73,7 @@ struct Stream {
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
         let mapping = Arc::new(mapping);
-        let mapped = Mapped { mapping, at: 0, passed: 0, reader: 0, entered: 0 };
+        let mapped = Mapped { mapping, at: 0, reader: 0, entered: 0 };
         Input { kind: Kind::Mapped(mapped), position: 0 }
     }
 

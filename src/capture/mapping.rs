@@ -18,11 +18,17 @@ use memmap2::{Mmap, MmapOptions};
 const GUARDED: usize = 64;
 
 /// Pages are given back in windows of this many bytes.
-pub(super) const WINDOW: usize = 4 << 20;
+const WINDOW: usize = 4 << 20;
 
 /// Pages are mapped ahead in stretches of this many bytes: of as many, the system keeps the pages in
 /// one table.
 pub(super) const STRETCH: usize = 2 << 20;
+
+/// Stretches of a window.
+const STRETCHES: usize = WINDOW / STRETCH;
+
+// A window ends where a stretch does.
+const _: () = assert!(WINDOW.is_multiple_of(STRETCH));
 
 /// So many bytes the system maps at once, round one that is read.
 const AROUND: usize = 64 << 10;
@@ -91,16 +97,21 @@ impl Mapping {
         self.readers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A reader, the `nth` from 0, comes to a stretch. Where several read, each lets the system map
-    /// every so many of the stretches ahead: all at the same place would wait for each other there.
-    /// Worth 10 % of reading bulk traffic with two threads. (To ask the system for the pages instead
-    /// was measured, and makes a walk slower by a third.)
+    /// A reader, the `nth` from 0, comes to a stretch; to one after the other, from the first on.
     #[cold]
     pub(super) fn enter(&self, stretch: usize, nth: u8) {
-        let next = stretch + 1;
-        let readers = usize::from(self.readers.load(Ordering::Relaxed).max(1));
+        if stretch > 0 && stretch.is_multiple_of(STRETCHES) {
+            self.pass(stretch / STRETCHES - 1);
+        }
+        self.map_ahead(stretch + 1, nth);
+    }
+
+    /// Where several read, each lets the system map every so many of the stretches ahead: all at the
+    /// same place would wait for each other there. Worth 10 % of reading bulk traffic with two threads.
+    fn map_ahead(&self, next: usize, nth: u8) {
+        let readers = usize::from(self.readers.load(Ordering::Relaxed));
         // What is gone from the file is told when it is read, and not before.
-        if readers == 1 || next % readers != usize::from(nth) || self.is_shorter() {
+        if readers < 2 || next % readers != usize::from(nth) || self.is_shorter() {
             return;
         }
         let bytes = self.bytes().get(next * STRETCH..).unwrap_or_default();
@@ -112,8 +123,7 @@ impl Mapping {
     /// A reader has passed a window and will not come back. When all have, its pages are given back:
     /// each thread does some of what would else be done at the end by one, and a large file does not
     /// stay in the memory of the process.
-    #[cold]
-    pub(super) fn pass(&self, window: usize) {
+    fn pass(&self, window: usize) {
         let Some(passed) = self.passed.get(window) else { return };
         let count = passed.fetch_add(1, Ordering::AcqRel).saturating_add(1);
         if count != self.readers.load(Ordering::Relaxed).max(1) {

@@ -99,8 +99,10 @@ impl Rests {
         RestAt(NonZeroU32::MIN.saturating_add(self.0.put(rest)))
     }
 
+    /// What a flow has here, if it has anything.
     #[inline]
-    fn get(&self, RestAt(at): RestAt) -> Option<&Rest> {
+    fn of(&self, flow: &Flow) -> Option<&Rest> {
+        let RestAt(at) = flow.rest?;
         self.0.get(at.get() - 1)
     }
 
@@ -112,7 +114,7 @@ impl Rests {
     /// A flow is over: what it had is nobody's any more.
     pub(super) fn forget(&mut self, flow: &Flow) {
         if let Some(RestAt(at)) = flow.rest {
-            self.0.take(at.get() - 1);
+            self.0.free(at.get() - 1);
         }
     }
 }
@@ -159,7 +161,7 @@ impl Flow {
     }
 
     fn addresses(&self, rests: &Rests) -> [IpAddr; 2] {
-        let rest = self.rest.filter(|_| self.is(WIDE)).and_then(|at| rests.get(at));
+        let rest = if self.is(WIDE) { rests.of(self) } else { None };
         match rest.and_then(|rest| rest.wide.as_ref()) {
             Some(wide) => **wide,
             None => self.addresses.map(IpAddr::V4),
@@ -240,7 +242,7 @@ impl Flow {
     /// When it was last recorded.
     #[inline]
     pub(super) fn last(&self, rests: &Rests) -> Time {
-        self.rest.and_then(|at| rests.get(at)).map_or(self.first, |rest| rest.last)
+        rests.of(self).map_or(self.first, |rest| rest.last)
     }
 
     /// The unit that held memory is counted in, in bytes.
@@ -254,51 +256,10 @@ impl Flow {
 
     /// Bytes of memory that the flow takes, its place and the index included.
     pub(super) fn memory(&self, rests: &Rests) -> usize {
-        let Some(rest) = self.rest.and_then(|at| rests.get(at)) else { return Flow::PLACE };
+        let Some(rest) = rests.of(self) else { return Flow::PLACE };
         let wide = rest.wide.as_ref().map_or(0, |wide| size_of_val(&**wide) + Flow::BLOCK);
         let held = usize::from(self.bytes) * Flow::UNIT;
         Flow::PLACE + size_of::<Rest>() + wide + held
-    }
-
-    /// What a protocol may know of it.
-    pub(super) fn facts(&self, rests: &Rests) -> FlowFacts {
-        FlowFacts {
-            ends: self.ends(rests),
-            began: self.is(BEGAN),
-            seen: [self.is(SEEN), self.is(SEEN << 1)],
-            lossy: self.is(LOSSY),
-            number: self.number,
-            transport: self.transport,
-        }
-    }
-
-    /// What a listing of flows shows of it.
-    pub(super) fn row(&self, rests: &Rests, digits: u8) -> FlowRow {
-        let protocol = match &self.state {
-            State::Talk(talk) => Some(talk.id()),
-            State::Stream(stream) => stream.protocol(),
-            State::New | State::Ignored => None,
-        };
-        let counted = self.is_seen();
-        let first =
-            (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
-        let (packets, bytes, messages, findings) =
-            self.rest.and_then(|at| rests.get(at)).map_or(first, |rest| {
-                (rest.packets, rest.bytes, rest.messages.into(), rest.findings.into())
-            });
-        FlowRow {
-            flow: self.number,
-            transport: self.transport,
-            ends: self.ends(rests),
-            protocol: protocol.map_or("", |id| id.info().id),
-            first: self.first,
-            last: self.last(rests),
-            packets,
-            bytes,
-            messages,
-            findings,
-            digits,
-        }
     }
 }
 
@@ -315,12 +276,42 @@ impl Followed<'_> {
 
     /// What a protocol may know of it.
     pub fn facts(&self) -> FlowFacts {
-        self.flow.facts(self.rests)
+        FlowFacts {
+            ends: self.ends(self.rests),
+            began: self.is(BEGAN),
+            seen: [self.is(SEEN), self.is(SEEN << 1)],
+            lossy: self.is(LOSSY),
+            number: self.number,
+            transport: self.transport,
+        }
     }
 
     /// What a listing of flows shows of it.
     pub fn row(&self, digits: u8) -> FlowRow {
-        self.flow.row(self.rests, digits)
+        let protocol = match &self.state {
+            State::Talk(talk) => Some(talk.id()),
+            State::Stream(stream) => stream.protocol(),
+            State::New | State::Ignored => None,
+        };
+        let counted = self.is_seen();
+        let first =
+            (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
+        let (packets, bytes, messages, findings) = self.rests.of(self).map_or(first, |rest| {
+            (rest.packets, rest.bytes, rest.messages.into(), rest.findings.into())
+        });
+        FlowRow {
+            flow: self.number,
+            transport: self.transport,
+            ends: self.ends(self.rests),
+            protocol: protocol.map_or("", |id| id.info().id),
+            first: self.first,
+            last: self.last(),
+            packets,
+            bytes,
+            messages,
+            findings,
+            digits,
+        }
     }
 
     /// Counts so many packets of one side, with so many bytes of payload in all.

@@ -59,11 +59,12 @@ impl<T: Default> Places<T> {
         at
     }
 
-    /// Takes a thing out of its place, which is free then.
+    /// What is in a taken place is not needed any more.
     #[inline]
-    pub(super) fn take(&mut self, at: u32) -> Option<T> {
-        let thing = std::mem::take(self.get_mut(at)?);
-        self.free.push(at);
-        Some(thing)
+    pub(super) fn free(&mut self, at: u32) {
+        if let Some(place) = self.get_mut(at) {
+            *place = T::default();
+            self.free.push(at);
+        }
     }
 }

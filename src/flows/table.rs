@@ -145,16 +145,14 @@ impl Table {
 
     /// Takes a flow out. Says whether it was there.
     pub fn remove(&mut self, slot: Slot) -> bool {
-        if self.get(slot).is_none() {
-            return false;
-        }
-        let Some(flow) = self.slots.take(slot.0).flatten() else { return false };
+        let Some(Some(flow)) = self.slots.get(slot.0) else { return false };
         self.memory = self.memory.saturating_sub(flow.memory(&self.rests));
         self.count -= 1;
         if !self.index.is_nothing() {
             self.index.remove(flow.key(&self.rests).hash(&self.hasher), slot.0);
         }
-        self.rests.forget(&flow);
+        self.rests.forget(flow);
+        self.slots.free(slot.0);
         true
     }
 

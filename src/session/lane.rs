@@ -103,7 +103,7 @@ impl Lane {
         view: &mut V,
     ) {
         let bytes = datagram.payload.bytes;
-        let ports = [datagram.source_port, datagram.destination_port];
+        let ports = key.ports;
         let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
         let mut found = if followed { self.table.find(key) } else { None };
         if let Some((slot, _)) = found

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use super::facts::{Answer, Request};
-use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
+use crate::kit::{AT_ONCE, HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
 /// Stands for the endpoint that asked, and the host it asked: under a flood there are as many as
 /// packets.
@@ -27,9 +27,6 @@ enum Said {
     /// From this port.
     Answered(Key, u16),
 }
-
-/// So much is put into the maps at once: one after the other would each wait for memory.
-const AT_ONCE: usize = 64;
 
 /// The latest request of each endpoint to each host, while its answer may come.
 #[derive(Default)]

@@ -20,6 +20,10 @@ pub(crate) type HashedMap<V> = HashMap<u64, V, BuildHasherDefault<Itself>>;
 /// A set of hashes by a [`Seed`].
 pub(crate) type HashedSet = HashSet<u64, BuildHasherDefault<Itself>>;
 
+/// Entries that are held back and put into a map or a set at once: one after the other, among other
+/// work, would each wait for memory.
+pub(crate) const AT_ONCE: usize = 64;
+
 /// Hashes a hash: it is its own.
 #[derive(Default)]
 pub(crate) struct Itself(u64);

@@ -25,7 +25,7 @@ mod tree;
 pub use fact::{Fact, Seen};
 pub(crate) use field::LONGEST;
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
-pub(crate) use hash::{HashedMap, HashedSet, Host, Socket};
+pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Socket};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use mark::{Mark, ShortMark};

@@ -2,10 +2,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use crate::kit::{HashedSet, Map, Seed};
-
-/// Facts that are put in their place at once: one after the other would each wait for memory.
-const AT_ONCE: usize = 64;
+use crate::kit::{AT_ONCE, HashedSet, Map, Seed};
 
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
 #[derive(Default)]
