@@ -4,6 +4,7 @@ mod support;
 
 use std::path::Path;
 
+use dissectors::kit::Info;
 use gamewire::config::Config;
 use gamewire::session::Options;
 use support::gamewire;
@@ -41,7 +42,7 @@ fn the_example_of_a_configuration_is_one_and_has_every_key() {
     assert_eq!(shown.valve_heartbeat, default.settings.valve_heartbeat);
     assert_eq!(shown.valve_heartbeat_tolerance, default.settings.valve_heartbeat_tolerance);
     assert_eq!(shown.gamespy_heartbeat, default.settings.gamespy_heartbeat);
-    assert_eq!(config.flow_idle, Some(default.idle));
+    assert_eq!((config.flow_idle, default.idle), (Some(Info::HEARTBEATS), None));
     // An unknown key is answered with those there are.
     for table in ["", "[tolerances]", "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"", "[keys]"] {
         let error = Config::read(file, &format!("{table}\n\"???\" = 1")).expect_err("unknown");

@@ -103,7 +103,7 @@ fn headers() -> Prepared {
 fn flows() -> Prepared {
     let keys: Vec<Key> = inputs::keys(Input::ManyFlows, PACKETS);
     Prepared::new(keys.len() as u64, move || {
-        let mut table = Table::new(1 << 20, usize::MAX);
+        let mut table = Table::new(1 << 20, usize::MAX, None);
         for (number, key) in (0..).zip(&keys) {
             if table.find(key).is_none() {
                 table.insert(key, dissectors::kit::Time(number));

@@ -16,6 +16,7 @@ use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
     AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
+    append,
 };
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
@@ -90,7 +91,8 @@ pub struct Ledger {
     /// Addresses in all of them.
     unused: usize,
     unasked: BTreeMap<IpAddr, Flood>,
-    layouts: Map<SocketAddr, (&'static str, u32)>,
+    /// By the hashes of the servers.
+    layouts: HashedMap<(&'static str, u32)>,
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
     lists: Map<Host, List>,
     /// Servers in all lists.
@@ -146,7 +148,7 @@ impl Ledger {
             places: HashedMap::default(),
             unused: 0,
             unasked: BTreeMap::new(),
-            layouts: Map::default(),
+            layouts: HashedMap::default(),
             masters: BTreeMap::new(),
             lists: Map::default(),
             listed: 0,
@@ -242,7 +244,7 @@ impl Ledger {
             }
             let servers = &mut self.challengers;
             let at = *self.places.entry(key).or_insert_with(|| {
-                servers.push(Challenger { latest: witness, unused: BTreeSet::new() });
+                append(servers, Challenger { latest: witness, unused: BTreeSet::new() });
                 (servers.len() - 1) as u32
             });
             if let Some(server) = servers.get_mut(at as usize) {
@@ -279,7 +281,8 @@ impl Ledger {
             return;
         }
         let first = (layout, witness.flow);
-        let (before, flow) = *self.layouts.entry(witness.seen.from).or_insert(first);
+        let server = self.seed.hash_one(Socket(witness.seen.from));
+        let (before, flow) = *self.layouts.entry(server).or_insert(first);
         if flow != witness.flow {
             let detail =
                 || format!("the {layout} layout here, the {before} layout to another client");

@@ -194,13 +194,12 @@ fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
         acr_keys: keys(&input.acr_key, &config.settings.acr_keys)?,
         ..config.settings.clone()
     };
-    let defaults = Options::default();
     Ok(input.limits().options(Options {
         identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
         settings,
         verify_checksums: input.verify_checksums,
-        idle: config.flow_idle.unwrap_or(defaults.idle),
-        ..defaults
+        idle: config.flow_idle,
+        ..Options::default()
     }))
 }
 

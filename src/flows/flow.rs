@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
 
 use dissectors::Talk;
-use dissectors::kit::{FlowFacts, Side, Time, Transport, Who};
+use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
 use super::Key;
 use super::key::word;
@@ -29,7 +29,8 @@ pub enum State {
 
 /// One flow.
 pub struct Flow {
-    /// Its ends, the sender of the first packet first; of others than IPv4 only the ports.
+    /// Its ends, the sender of the first packet first. Where they are not IPv4 both, the first address
+    /// is the number of the place where they are.
     addresses: [Ipv4Addr; 2],
     ports: [u16; 2],
     /// Its number in this run, from 1, given when its protocol is told; 0 before.
@@ -74,11 +75,9 @@ impl DerefMut for Followed<'_> {
     }
 }
 
-/// What a flow has that is more than one IPv4 packet.
+/// What a flow has that is more than one packet.
 #[derive(Default)]
-pub(super) struct Rest {
-    /// Its addresses, if they are not IPv4 both.
-    wide: Option<Box<[IpAddr; 2]>>,
+struct Rest {
     last: Time,
     packets: u64,
     bytes: u64,
@@ -90,31 +89,40 @@ pub(super) struct Rest {
 #[derive(Clone, Copy)]
 pub(super) struct RestAt(NonZeroU32);
 
-/// The rests of all flows.
+/// The addresses of a flow that are not IPv4 both.
+type Wide = Option<[IpAddr; 2]>;
+
+/// What flows have beside their own places.
 #[derive(Default)]
-pub(super) struct Rests(Places<Rest>);
+pub(super) struct Rests {
+    rests: Places<Rest>,
+    wide: Places<Wide>,
+}
 
 impl Rests {
     fn put(&mut self, rest: Rest) -> RestAt {
-        RestAt(NonZeroU32::MIN.saturating_add(self.0.put(rest)))
+        RestAt(NonZeroU32::MIN.saturating_add(self.rests.put(rest)))
     }
 
     /// What a flow has here, if it has anything.
     #[inline]
     fn of(&self, flow: &Flow) -> Option<&Rest> {
         let RestAt(at) = flow.rest?;
-        self.0.get(at.get() - 1)
+        self.rests.get(at.get() - 1)
     }
 
     #[inline]
     fn get_mut(&mut self, RestAt(at): RestAt) -> Option<&mut Rest> {
-        self.0.get_mut(at.get() - 1)
+        self.rests.get_mut(at.get() - 1)
     }
 
     /// A flow is over: what it had is nobody's any more.
     pub(super) fn forget(&mut self, flow: &Flow) {
         if let Some(RestAt(at)) = flow.rest {
-            self.0.free(at.get() - 1);
+            self.rests.free(at.get() - 1);
+        }
+        if flow.is(WIDE) {
+            self.wide.free(flow.wide_at());
         }
     }
 }
@@ -124,18 +132,17 @@ const SEEN: u8 = 1;
 const BEGAN: u8 = 4;
 const LOSSY: u8 = 8;
 const PLANNED: u8 = 16;
-/// The addresses are not IPv4 both: they are in the rest, which is not looked at for others.
+/// The addresses are not IPv4 both.
 const WIDE: u8 = 32;
 
 impl Flow {
     /// A flow that begins with a packet of this key, which is not counted yet.
     pub(super) fn new(key: &Key, now: Time, rests: &mut Rests) -> Flow {
-        let (addresses, marks, rest) = match (key.source, key.destination) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], 0, None),
+        let (addresses, marks) = match (key.source, key.destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], 0),
             (source, destination) => {
-                let wide = Some(Box::new([source, destination]));
-                let rest = rests.put(Rest { wide, last: now, ..Rest::default() });
-                ([Ipv4Addr::UNSPECIFIED; 2], WIDE, Some(rest))
+                let at = rests.wide.put(Some([source, destination]));
+                ([Ipv4Addr::from_bits(at), Ipv4Addr::UNSPECIFIED], WIDE)
             }
         };
         Flow {
@@ -144,7 +151,7 @@ impl Flow {
             number: 0,
             first: now,
             state: State::New,
-            rest,
+            rest: None,
             transport: key.transport,
             marks,
             roles: [None; 2],
@@ -161,11 +168,16 @@ impl Flow {
     }
 
     fn addresses(&self, rests: &Rests) -> [IpAddr; 2] {
-        let rest = if self.is(WIDE) { rests.of(self) } else { None };
-        match rest.and_then(|rest| rest.wide.as_ref()) {
-            Some(wide) => **wide,
-            None => self.addresses.map(IpAddr::V4),
+        let wide = if self.is(WIDE) { rests.wide.get(self.wide_at()) } else { None };
+        match wide {
+            Some(Some(wide)) => *wide,
+            _ => self.addresses.map(IpAddr::V4),
         }
+    }
+
+    /// Where its addresses are that are not IPv4 both.
+    fn wide_at(&self) -> u32 {
+        self.addresses[0].to_bits()
     }
 
     /// Both ends, the sender of the first packet first.
@@ -190,7 +202,7 @@ impl Flow {
         } else {
             return None;
         };
-        // Wide addresses have unspecified ones in their place.
+        // What stands in the place of wide addresses may look like others.
         (!self.is(WIDE)).then_some(side)
     }
 
@@ -245,21 +257,36 @@ impl Flow {
         rests.of(self).map_or(self.first, |rest| rest.last)
     }
 
+    /// For how long it may be silent and go on after it, in nanoseconds.
+    #[inline]
+    fn idle(&self) -> i64 {
+        match &self.state {
+            State::Talk(talk) => talk.id().info().idle,
+            State::New | State::Stream(_) | State::Ignored => Info::HEARTBEATS,
+        }
+    }
+
+    /// Behind which time it has ended: with `idle` for the longest silence, or else its own.
+    #[inline]
+    pub(super) fn lasts(&self, rests: &Rests, idle: Option<i64>) -> Time {
+        let idle = idle.unwrap_or_else(|| self.idle());
+        Time(self.last(rests).0.saturating_add(idle))
+    }
+
     /// The unit that held memory is counted in, in bytes.
     const UNIT: usize = 64;
 
     /// A place, and its share of an index that is as full as may be, or half as full.
     const PLACE: usize = size_of::<Option<Flow>>() + 8;
 
-    /// What the memory of a block costs beside its bytes.
-    const BLOCK: usize = 8;
-
     /// Bytes of memory that the flow takes, its place and the index included.
     pub(super) fn memory(&self, rests: &Rests) -> usize {
-        let Some(rest) = rests.of(self) else { return Flow::PLACE };
-        let wide = rest.wide.as_ref().map_or(0, |wide| size_of_val(&**wide) + Flow::BLOCK);
+        let wide = if self.is(WIDE) { size_of::<Wide>() } else { 0 };
+        if rests.of(self).is_none() {
+            return Flow::PLACE + wide;
+        }
         let held = usize::from(self.bytes) * Flow::UNIT;
-        Flow::PLACE + size_of::<Rest>() + wide + held
+        Flow::PLACE + wide + size_of::<Rest>() + held
     }
 }
 
@@ -349,7 +376,6 @@ impl Followed<'_> {
         let at = match flow.rest {
             Some(at) => at,
             None => *flow.rest.insert(rests.put(Rest {
-                wide: None,
                 last: flow.first,
                 packets: flow.is_seen().into(),
                 bytes: std::mem::take(&mut flow.bytes).into(),
@@ -386,8 +412,7 @@ impl Followed<'_> {
         self.marks = self.marks & (SEEN | SEEN << 1 | WIDE) | BEGAN;
         self.roles = [None; 2];
         let Some(rest) = self.rest() else { return };
-        let wide = rest.wide.take();
-        *rest = Rest { wide, last: now, ..Rest::default() };
+        *rest = Rest { last: now, ..Rest::default() };
     }
 }
 

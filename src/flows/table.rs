@@ -1,6 +1,6 @@
 //! All flows that are being followed: found in constant time, bounded in number.
 
-use dissectors::kit::{Side, Time};
+use dissectors::kit::{Info, Side, Time};
 use foldhash::quality::RandomState;
 
 use super::flow::Rests;
@@ -29,6 +29,8 @@ pub struct Table {
     /// Where the next flow is looked for that may go for want of room.
     hand: u32,
     idle: Idle,
+    /// For how long a flow may be silent, in nanoseconds, if its protocol is not to say it.
+    longest: Option<i64>,
     most: usize,
     /// Bytes of memory that the flows take, and may take.
     memory: usize,
@@ -36,8 +38,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of at most `most` flows, which take at most so many bytes.
-    pub fn new(most: usize, most_memory: usize) -> Table {
+    /// A table of at most `most` flows, which take at most so many bytes. A flow has ended that is
+    /// silent for longer than `longest` nanoseconds, or than its protocol says.
+    pub fn new(most: usize, most_memory: usize, longest: Option<i64>) -> Table {
         let most = most.clamp(1, u32::MAX as usize);
         let hasher = RandomState::default();
         Table {
@@ -49,6 +52,7 @@ impl Table {
             count: 0,
             hand: 0,
             idle: Idle::default(),
+            longest,
             most,
             memory: 0,
             most_memory,
@@ -108,7 +112,7 @@ impl Table {
         let flow = Flow::new(key, now, &mut self.rests);
         self.memory += flow.memory(&self.rests);
         self.count += 1;
-        self.idle.is_there(now);
+        self.idle.is_there(Time(now.0.saturating_add(self.longest.unwrap_or(Info::QUERIES))));
         if !self.index.has_room() {
             self.index_again();
         }
@@ -175,26 +179,32 @@ impl Table {
         stalest.map(|(_, at)| Slot(at))
     }
 
-    /// A flow that has been silent since before `then`: the next one in turn, if it is one. Asked
-    /// often enough, this finds them all; while there can be none, it looks at none.
+    /// Whether a flow has been silent for too long to go on.
     #[inline]
-    pub fn idle(&mut self, then: Time) -> Option<Slot> {
-        if then <= self.idle.earliest { None } else { self.next_idle(then) }
+    pub fn has_ended(&self, slot: Slot, now: Time) -> bool {
+        self.get(slot).is_some_and(|flow| flow.lasts(&self.rests, self.longest) < now)
+    }
+
+    /// A flow that has been silent for too long: the next one in turn, if it is one. Asked often
+    /// enough, this finds them all; while there can be none, it looks at none.
+    #[inline]
+    pub fn idle(&mut self, now: Time) -> Option<Slot> {
+        if now <= self.idle.earliest { None } else { self.next_idle(now) }
     }
 
     #[inline(never)]
-    fn next_idle(&mut self, then: Time) -> Option<Slot> {
+    fn next_idle(&mut self, now: Time) -> Option<Slot> {
         if self.idle.hand >= self.slots.count() {
             self.idle.begin_again();
             return None;
         }
         let at = self.idle.hand;
         self.idle.hand += 1;
-        let last = self.last(at)?;
-        if last < then {
+        let lasts = self.get(Slot(at))?.lasts(&self.rests, self.longest);
+        if lasts < now {
             return Some(Slot(at));
         }
-        self.idle.seen = self.idle.seen.min(last);
+        self.idle.seen = self.idle.seen.min(lasts);
         None
     }
 
@@ -212,10 +222,9 @@ impl Table {
 /// Where the next flow is looked for that may have been silent for long.
 struct Idle {
     hand: u32,
-    /// No flow was last recorded before this.
+    /// No flow has ended by then.
     earliest: Time,
-    /// None of those that the hand has passed in this turn, nor of those that came since, was last
-    /// recorded before this.
+    /// None of those that the hand has passed in this turn, nor of those that came since, has.
     seen: Time,
 }
 
@@ -226,10 +235,10 @@ impl Default for Idle {
 }
 
 impl Idle {
-    /// There is a flow that was last recorded now.
-    fn is_there(&mut self, now: Time) {
-        self.earliest = self.earliest.min(now);
-        self.seen = self.seen.min(now);
+    /// There is a flow that lasts until then.
+    fn is_there(&mut self, until: Time) {
+        self.earliest = self.earliest.min(until);
+        self.seen = self.seen.min(until);
     }
 
     /// The hand has passed all flows.
@@ -240,9 +249,11 @@ impl Idle {
 
 #[cfg(test)]
 mod tests {
+    use dissectors::Id;
     use dissectors::kit::Transport;
 
     use super::*;
+    use crate::flows::State;
 
     fn key(from: &str, to: &str) -> Key {
         let (from, to): (std::net::SocketAddr, std::net::SocketAddr) =
@@ -258,7 +269,7 @@ mod tests {
     #[test]
     fn both_directions_are_one_flow() {
         for (a, b) in [("10.0.0.1:50000", "10.0.0.2:27015"), ("[::1]:5", "[::1]:6")] {
-            let mut table = Table::new(10, usize::MAX);
+            let mut table = Table::new(10, usize::MAX, None);
             let slot = table.insert(&key(a, b), Time(0));
             assert_eq!(table.find(&key(a, b)), Some((slot, Side::First)));
             assert_eq!(table.find(&key(b, a)), Some((slot, Side::Second)));
@@ -270,14 +281,14 @@ mod tests {
 
     #[test]
     fn a_socket_that_talks_to_itself_is_found() {
-        let mut table = Table::new(10, usize::MAX);
+        let mut table = Table::new(10, usize::MAX, None);
         let slot = table.insert(&key("[::1]:5", "[::1]:5"), Time(0));
         assert_eq!(table.find(&key("[::1]:5", "[::1]:5")), Some((slot, Side::First)));
     }
 
     #[test]
     fn many_flows_come_and_go() {
-        let mut table = Table::new(100, usize::MAX);
+        let mut table = Table::new(100, usize::MAX, None);
         for port in 1..=5000u16 {
             if table.is_full() {
                 let slot = table.stalest().unwrap();
@@ -293,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_memory_of_all_is_that_of_each() {
-        let mut table = Table::new(1000, usize::MAX);
+        let mut table = Table::new(1000, usize::MAX, None);
         let mut slots = Vec::new();
         for port in 1..=300u16 {
             let from =
@@ -320,8 +331,39 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_lasts_as_long_as_its_protocol_says() {
+        let second = |second: i64| Time(second * 1_000_000_000);
+        for (longest, lasts) in [(None, [120, 900]), (Some(second(3).0), [3, 3])] {
+            let mut table = Table::new(10, usize::MAX, longest);
+            let flows = [Id::A2s, Id::ValveMaster].map(|id| {
+                let ends = key(&format!("10.0.0.1:{}", id as u16), "10.0.0.2:9");
+                let slot = table.insert(&ends, second(0));
+                table.flow(slot).unwrap().state = State::Talk(id.talk());
+                slot
+            });
+            for (slot, lasts) in flows.into_iter().zip(lasts) {
+                assert!(!table.has_ended(slot, second(lasts)));
+                assert!(table.has_ended(slot, second(lasts + 1)));
+            }
+            let mut ended = Vec::new();
+            for now in 0..1000 {
+                for _ in 0..4 {
+                    ended.extend(table.idle(second(now)).map(|slot| (slot, now)));
+                    ended.iter().for_each(|(slot, _)| _ = table.remove(*slot));
+                }
+            }
+            assert_eq!(ended, [(flows[0], lasts[0] + 1), (flows[1], lasts[1] + 1)]);
+        }
+    }
+
+    #[test]
+    fn no_protocol_is_in_more_of_a_hurry_than_queries() {
+        assert!(Id::ALL.iter().all(|id| id.info().idle >= Info::QUERIES));
+    }
+
+    #[test]
     fn silent_flows_are_found_and_no_others() {
-        let mut table = Table::new(1000, usize::MAX);
+        let mut table = Table::new(1000, usize::MAX, Some(0));
         let slots: Vec<_> = (0..50u16)
             .map(|n| table.insert(&key(&format!("10.0.0.1:{n}"), "10.0.0.2:9"), Time(i64::from(n))))
             .collect();

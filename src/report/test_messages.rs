@@ -76,7 +76,7 @@ rule! {
 }
 
 pub(super) static PROTOCOL: Info =
-    Info { id: "a2s", title: "A2S", ports: &[27015], messages: &[], rules: &[] };
+    Info { id: "a2s", title: "A2S", ports: &[27015], messages: &[], rules: &[], idle: 0 };
 
 pub(super) static PLAYER_RESPONSE: Message = message(
     "player_response",

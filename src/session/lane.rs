@@ -74,7 +74,11 @@ impl Lane {
         let mut streams = options.streams;
         streams.total /= lanes;
         Lane {
-            table: Table::new(options.flows.div_ceil(lanes), options.flow_bytes / lanes),
+            table: Table::new(
+                options.flows.div_ceil(lanes),
+                options.flow_bytes / lanes,
+                options.idle,
+            ),
             streams: Streams::new(streams),
             books: Books::default(),
             budget: Budget::new(options.unfinished_bytes / lanes),
@@ -107,7 +111,7 @@ impl Lane {
         let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
         let mut found = if followed { self.table.find(key) } else { None };
         if let Some((slot, _)) = found
-            && self.has_ended(around, slot, time)
+            && self.table.has_ended(slot, time)
         {
             self.end_flow(around, slot, view);
             found = None;
@@ -166,11 +170,6 @@ impl Lane {
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
-    }
-
-    pub(super) fn has_ended(&mut self, around: &Around, slot: Slot, time: Time) -> bool {
-        let idle = around.options.idle;
-        self.table.flow(slot).is_some_and(|flow| time.since(flow.last()) > idle)
     }
 
     fn begin_flow<V: View>(
@@ -268,8 +267,7 @@ impl Lane {
     /// What time has decided: of what is due all, of what may be idle one.
     pub(super) fn elapse<V: View>(&mut self, around: &mut Around, view: &mut V) {
         self.ask_due(around, view);
-        let then = Time(around.now.0.saturating_sub(around.options.idle));
-        if let Some(slot) = self.table.idle(then) {
+        if let Some(slot) = self.table.idle(around.now) {
             self.end_flow(around, slot, view);
         }
         self.limits_met(around, around.now, view);

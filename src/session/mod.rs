@@ -65,8 +65,8 @@ pub struct Options {
     pub fragments: FragmentLimits,
     /// What TCP connections may hold.
     pub streams: tcp::Limits,
-    /// A flow that is silent for so long, in nanoseconds, has ended.
-    pub idle: i64,
+    /// A flow that is silent for so long, in nanoseconds, has ended; `None`: its protocol says it.
+    pub idle: Option<i64>,
 }
 
 impl Default for Options {
@@ -81,8 +81,7 @@ impl Default for Options {
             unfinished_bytes: 16 << 20,
             fragments: FragmentLimits::default(),
             streams: tcp::Limits::default(),
-            // Three heartbeats of a game server: one that is overdue still finds its flow.
-            idle: 900_000_000_000,
+            idle: None,
         }
     }
 }

@@ -95,7 +95,7 @@ impl Lane {
         view: &mut V,
     ) {
         let found = self.table.find(key);
-        let found = found.filter(|&(slot, _)| !self.has_ended(around, slot, time));
+        let found = found.filter(|&(slot, _)| !self.table.has_ended(slot, time));
         if let Some((slot, side)) = found
             && let Some(mut flow) = self.table.flow(slot)
             && is_passed_over(&flow, side, segment)

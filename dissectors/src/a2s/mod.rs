@@ -45,6 +45,7 @@ impl Protocol for A2s {
         ports: PORTS,
         messages: messages::ALL,
         rules: rules::ALL,
+        idle: Info::QUERIES,
     };
     type Talk = Talk;
     type Book = Book;

@@ -14,77 +14,133 @@ use crate::kit::{
 /// Whole answers of a flow that late copies are told by.
 const MOST_DONE: usize = 8;
 
-/// What split answers a flow has. Few have any at a time, many have had some: an empty list holds
-/// no memory, and a place in one little.
+/// What split answers a flow has. Few have any at a time; many have had one, and keep little of it.
 #[derive(Default)]
 pub(super) struct Parts {
+    open: Option<Box<Open>>,
+    /// The last that were whole, the latest behind.
+    done: Box<[Done]>,
+}
+
+/// What a flow has while answers are on their way.
+#[derive(Default)]
+struct Open {
     /// Those that are not whole yet.
     #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
     sets: Vec<Box<Set>>,
-    /// The last that were, the latest behind.
-    done: Vec<Done>,
     /// When one was last given up for want of room.
     spilled: Option<Time>,
 }
 
 /// An answer that became whole.
 struct Done {
-    side: Side,
     id: u32,
+    side: Side,
     layout: Layout,
-    /// The numbers of its packets, and the hashes of their bytes.
-    hashes: Box<[(u8, u64)]>,
+    packets: Box<[Known]>,
+}
+
+/// A packet of an answer that became whole: its number, and so much of the hash of its bytes as there
+/// is room for beside that.
+struct Known(u64);
+
+impl Known {
+    fn new(number: u8, bytes: &[u8]) -> Known {
+        Known(hash(bytes) | u64::from(number))
+    }
+
+    fn number(&self) -> u8 {
+        self.0 as u8
+    }
+
+    fn hash(&self) -> u64 {
+        self.0 & !0xFF
+    }
+}
+
+static SEED: OnceLock<Seed> = OnceLock::new();
+
+/// A hash that leaves room for a number.
+fn hash(bytes: &[u8]) -> u64 {
+    SEED.get_or_init(Seed::default).hash_one(bytes) & !0xFF
 }
 
 impl Parts {
+    /// Those that are not whole yet.
+    fn sets(&self) -> &[Box<Set>] {
+        self.open.as_ref().map_or(&[], |open| &open.sets)
+    }
+
+    /// When one was last given up for want of room.
+    fn spilled(&self) -> Option<Time> {
+        self.open.as_ref()?.spilled
+    }
+
+    fn open(&mut self) -> &mut Open {
+        self.open.get_or_insert_default()
+    }
+
     /// Whether an answer from this side is on its way.
     pub(super) fn is_coming(&self, from: Side) -> bool {
-        self.sets.iter().any(|set| set.side == from)
+        self.sets().iter().any(|set| set.side == from)
     }
 
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
-        let hashes: usize = self.done.iter().map(|done| size_of_val(&*done.hashes)).sum();
-        room(&self.sets) + self.sets.len() * size_of::<Set>() + room(&self.done) + hashes
+        let open =
+            |open: &Open| size_of::<Open>() + room(&open.sets) + open.sets.len() * size_of::<Set>();
+        let packets: usize = self.done.iter().map(|done| size_of_val(&*done.packets)).sum();
+        self.open.as_deref().map_or(0, open) + size_of_val(&*self.done) + packets
     }
 
     /// When the first of them is given up.
     pub(super) fn due(&self) -> Option<Time> {
-        self.sets.iter().map(|set| set.due).min()
+        self.sets().iter().map(|set| set.due).min()
     }
 
     fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
-        let at = self.sets.iter().position(|set| which(set))?;
-        Some(self.sets.remove(at))
+        let open = self.open.as_mut()?;
+        let at = open.sets.iter().position(|set| which(set))?;
+        Some(open.sets.remove(at))
     }
 
-    /// An answer is told: a list that is empty now gives its room back.
+    /// An answer is told: where it was the only one, the room is given back.
     fn tidy(&mut self) {
-        if self.sets.is_empty() {
-            self.sets = Vec::new();
+        if self.open.as_ref().is_some_and(|open| open.sets.is_empty() && open.spilled.is_none()) {
+            self.open = None;
         }
     }
 
     /// Whether all its packets are copies of one answer's that was whole before.
     fn repeats(&self, set: &Set) -> bool {
         self.done(set.side, set.id).is_some_and(|done| {
-            let known = |part| {
+            let is_known = |part| {
                 let hash = hash(set.bytes_of(part));
-                done.hashes.iter().any(|known| known.1 == hash)
+                done.packets.iter().any(|known| known.hash() == hash)
             };
-            set.parts().iter().all(known)
+            set.parts().iter().all(is_known)
         })
+    }
+
+    /// An answer is whole.
+    fn remember(&mut self, set: &Set, layout: Layout) {
+        let packets = set.parts().iter().filter_map(|part| {
+            let bytes = set.bytes_of(part);
+            Some(Known::new(Header::read(bytes, layout)?.number, bytes))
+        });
+        let packets = packets.collect();
+        let mut done = std::mem::take(&mut self.done).into_vec();
+        if done.len() >= MOST_DONE {
+            done.remove(0);
+        }
+        done.reserve_exact(1);
+        done.push(Done { id: set.id, side: set.side, layout, packets });
+        self.done = done.into_boxed_slice();
     }
 
     fn done(&self, side: Side, id: u32) -> Option<&Done> {
         self.done.iter().rev().find(|done| done.side == side && done.id == layout::plain(id))
     }
-}
-
-static SEED: OnceLock<Seed> = OnceLock::new();
-
-fn hash(bytes: &[u8]) -> u64 {
-    SEED.get_or_init(Seed::default).hash_one(bytes)
 }
 
 /// A split packet.
@@ -116,7 +172,7 @@ pub(super) fn message<S: Sink>(
                 fragment(payload, layout, sink);
                 return;
             }
-            if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
+            if cx.talk.parts().sets().len() >= cx.settings.limits.unfinished.max(1)
                 && let Some(oldest) = cx.talk.parts().take(|_| true)
             {
                 cx.budget.meet(Limit::Unfinished);
@@ -136,17 +192,17 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
             spill(cx, set, payload, sink);
             alone(cx, payload, sink);
         }
-        Added::Copy => cx.talk.parts().sets.push(set),
+        Added::Copy => cx.talk.parts().open().sets.push(set),
         Added::Kept => match set.whole(cx.talk.layout()) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
-            None => cx.talk.parts().sets.push(set),
+            None => cx.talk.parts().open().sets.push(set),
         },
     }
 }
 
 /// An answer is given up for want of room, before the packet at hand is told of.
 fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.parts().spilled = Some(payload.time);
+    cx.talk.parts().open().spilled = Some(payload.time);
     give_up(cx, set, payload.time, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
@@ -159,8 +215,8 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
     }
     let done = cx.talk.parts_so_far()?.done(payload.side, id)?;
     let number = Header::read(payload.bytes, done.layout)?.number;
-    let (_, known) = done.hashes.iter().find(|known| known.0 == number)?;
-    let same = *known == hash(payload.bytes);
+    let known = done.packets.iter().find(|known| known.number() == number)?;
+    let same = known.hash() == hash(payload.bytes);
     Some((done.layout, if same { Repeat::Same } else { Repeat::Differs(number) }))
 }
 
@@ -190,16 +246,7 @@ fn whole<S: Sink>(
     }
     let parts = cx.talk.parts();
     rules::split_id_unique(parts.done(set.side, set.id).is_none(), joined.id, sink);
-    let hashes = set.parts().iter().filter_map(|part| {
-        let bytes = set.bytes_of(part);
-        Some((Header::read(bytes, layout)?.number, hash(bytes)))
-    });
-    let done = Done { side: set.side, id: set.id, layout, hashes: hashes.collect() };
-    if parts.done.len() >= MOST_DONE {
-        parts.done.remove(0);
-    }
-    parts.done.reserve_exact(1);
-    parts.done.push(done);
+    parts.remember(&set, layout);
 
     let payload = Payload {
         bytes: &joined.buffer.bytes,
@@ -306,7 +353,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
     let layout = set.likeliest(cx.talk.layout());
     let (timeout, first) = (cx.settings.answer_timeout, set.parts().first());
     // Packets that there was no room for may have been this answer's.
-    let spilled = cx.talk.parts().spilled.is_some_and(|when| set.last.since(when) < timeout);
+    let spilled = cx.talk.parts_so_far().and_then(Parts::spilled);
+    let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
     sink.evidence(Evidence {
         lost: set.lost() || spilled,
         asked_party_seen: set.asked,
@@ -368,7 +416,7 @@ fn fragment<S: Sink>(payload: &Payload<'_>, layout: Layout, sink: &mut S) {
 
 /// Gives up those that wait too long, or with `end` all.
 pub(super) fn give_up_due<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
-    while cx.talk.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
+    while cx.talk.parts_so_far().is_some_and(|parts| !parts.sets().is_empty())
         && let Some(set) = cx.talk.parts().take(|set| end || set.due <= now)
     {
         give_up(cx, set, now, sink);

@@ -45,6 +45,7 @@ impl Protocol for AcrMaster {
         ports: &[80],
         messages: messages::ALL,
         rules: rules::ALL,
+        idle: Info::HEARTBEATS,
     };
     type Talk = Talk;
     type Book = Book;

@@ -58,6 +58,7 @@ impl Protocol for GameSpy1 {
         ports: PORTS,
         messages: messages::ALL,
         rules: rules::ALL,
+        idle: Info::HEARTBEATS,
     };
     type Talk = Talk;
     type Book = Book;

@@ -44,6 +44,7 @@ impl Protocol for GameSpy4 {
         ports: &[6500, 6600, 6700, 6800, 6900, 25565, 29900],
         messages: m::ALL,
         rules: rules::ALL,
+        idle: Info::QUERIES,
     };
     type Talk = Talk;
     type Book = ();

@@ -31,6 +31,7 @@ pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use mark::{Mark, ShortMark};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
+pub(crate) use protocol::append;
 pub use protocol::{
     Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message, Payload,
     Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,

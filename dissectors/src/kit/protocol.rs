@@ -193,6 +193,16 @@ pub struct Info {
     pub messages: &'static [&'static Message],
     /// Its rules, by code.
     pub rules: &'static [&'static Rule],
+    /// For how long, in nanoseconds, a conversation of datagrams may be silent and go on after it.
+    pub idle: i64,
+}
+
+impl Info {
+    /// Where a question is answered at once, and that is all: behind a translator of addresses the
+    /// same port may be another client's after two minutes (RFC 4787, section 4.3).
+    pub const QUERIES: i64 = 120_000_000_000;
+    /// Three heartbeats of a game server: one that is overdue still belongs to those before it.
+    pub const HEARTBEATS: i64 = 900_000_000_000;
 }
 
 /// Bounds on what one run keeps, whatever the capture says.
@@ -488,4 +498,12 @@ pub trait Protocol: Sized {
 /// Bytes that a list has room for.
 pub fn room<T>(list: &Vec<T>) -> usize {
     list.capacity() * size_of::<T>()
+}
+
+/// Appends to a list that may become long: it gets room for a quarter more, not for as much again.
+pub(crate) fn append<T>(list: &mut Vec<T>, thing: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 4 + 16);
+    }
+    list.push(thing);
 }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::kit::{HashedMap, HashedSet};
+use crate::kit::{HashedMap, HashedSet, append};
 
 /// Whom challenges were given to, as they were given: one behind the other, which takes less than to
 /// look each of them up. Most are never looked for.
@@ -40,7 +40,7 @@ impl Challenges {
                 Given::Wide((self.wide.len() - 1) as u32)
             }
         };
-        self.given.push((key, given));
+        append(&mut self.given, (key, given));
     }
 
     /// Keeps of each challenge to whom it was first given, of at most so many.

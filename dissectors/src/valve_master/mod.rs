@@ -39,6 +39,7 @@ impl Protocol for ValveMaster {
         ports: &[27010, 27011, 27012, 27013],
         messages: messages::ALL,
         rules: rules::ALL,
+        idle: Info::HEARTBEATS,
     };
     type Talk = Talk;
     type Book = Book;
