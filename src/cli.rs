@@ -1,8 +1,9 @@
 //! The command line, as it is typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use dissectors::kit::{Rule, Severity, Who};
 
@@ -23,6 +24,27 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// It is not one, or asks for help.
+    pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+        let cli = Cli::try_parse_from(args)?;
+        // clap takes no option for missing whose presence would be at odds with another: with files
+        // it would never ask for an interface.
+        let idle = cli.command.input().and_then(|input| input.live.idle_option());
+        match idle {
+            None => Ok(cli),
+            Some(option) => {
+                let kind = clap::error::ErrorKind::MissingRequiredArgument;
+                let why = format!("{option} is for live capture: it needs --interface IFACE");
+                Err(Cli::command().error(kind, why))
+            }
+        }
+    }
 }
 
 /// The version, and the commit it was built from where that is known.
@@ -255,8 +277,8 @@ pub struct Input {
     /// Force a protocol on a port: `udp.port==27999,a2s`
     #[arg(short = 'd', long, value_name = "PORT,PROTOCOL")]
     pub decode_as: Vec<DecodeAs>,
-    /// Stop behind this many packets
-    #[arg(short = 'c', long, value_name = "N")]
+    /// Stop behind this many packets; with -f, behind so many that it takes
+    #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Read with so many threads: one for each processor core, up to eight, if not said otherwise.
     /// The output is the same; what is compressed, or filtered by -f, is read by one
@@ -304,22 +326,22 @@ pub struct Sniffing {
     /// Only packets that this filter takes, in libpcap's language; on files, too
     #[arg(short = 'f', long, value_name = "BPF")]
     pub capture_filter: Option<String>,
-    /// Bytes kept of each packet
-    #[arg(short, long, value_name = "BYTES", default_value_t = 262_144, requires = "interface",
-        value_parser = clap::value_parser!(u32).range(1..=262_144))]
-    pub snaplen: u32,
+    /// Bytes kept of each packet [default: 262144]
+    #[arg(short, long, value_name = "BYTES",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
+    pub snaplen: Option<u32>,
     /// Not what is for other hosts
-    #[arg(short = 'p', long, requires = "interface")]
+    #[arg(short = 'p', long)]
     pub no_promiscuous: bool,
-    /// What the kernel buffers, in KiB
-    #[arg(short = 'B', long, value_name = "KIB", requires = "interface", default_value_t = 65_536,
+    /// What the kernel buffers, in KiB [default: 65536]
+    #[arg(short = 'B', long, value_name = "KIB",
         value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
-    pub buffer_size: u32,
+    pub buffer_size: Option<u32>,
     /// Stop after this time: 30s, 5min
-    #[arg(long, value_name = "TIME", requires = "interface", value_parser = nanoseconds)]
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
     /// Keep what is captured: as pcapng if the name ends so, else as pcap
-    #[arg(short, long, value_name = "FILE", requires = "interface")]
+    #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Begin a new file after so many seconds; files are numbered
     #[arg(short = 'G', long, value_name = "SECONDS", requires = "write",
@@ -334,11 +356,30 @@ pub struct Sniffing {
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_files: Option<u64>,
     /// Who goes on when root has opened the interface [default: who called sudo, else nobody]
-    #[arg(short = 'Z', long, value_name = "USER", requires = "interface")]
+    #[arg(short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
 }
 
+/// Bytes kept of each packet, and the most that may be.
+const SNAPLEN: u32 = 262_144;
+
+/// What the kernel buffers, in KiB.
+const BUFFER: u32 = 65_536;
+
 impl Sniffing {
+    /// The first option given that means nothing without an interface, where there is none.
+    pub fn idle_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--snaplen", self.snaplen.is_some()),
+            ("--no-promiscuous", self.no_promiscuous),
+            ("--buffer-size", self.buffer_size.is_some()),
+            ("--duration", self.duration.is_some()),
+            ("--write", self.write.is_some()),
+            ("--user", self.user.is_some()),
+        ];
+        given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
+    }
+
     /// What is to be captured, if something is.
     pub fn request(&self) -> Option<live::Request> {
         let write = self.write.as_ref().map(|path| live::Plan {
@@ -350,9 +391,9 @@ impl Sniffing {
         Some(live::Request {
             interface: self.interface.clone()?,
             filter: self.capture_filter.clone(),
-            snaplen: self.snaplen,
+            snaplen: self.snaplen.unwrap_or(SNAPLEN),
             promiscuous: !self.no_promiscuous,
-            buffer: Some(self.buffer_size * 1024),
+            buffer: Some(self.buffer_size.unwrap_or(BUFFER) * 1024),
             duration: self.duration,
             user: self.user.clone(),
             write,
@@ -386,8 +427,6 @@ impl ConfigFile {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -37,8 +37,6 @@ pub mod text;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
-
 use crate::cli::{Cli, Command};
 use crate::commands::Failure;
 
@@ -65,7 +63,7 @@ pub fn run(
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::read(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, out, err, terminal),
     };

@@ -2,8 +2,9 @@
 
 mod support;
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -153,6 +154,34 @@ fn a_count_ends_the_reading() {
     let path = sample("a2s-info-players-rules.pcap").to_string_lossy().into_owned();
     let run = gamewire(["dissect", "-c", "4", "--format", "json", &path]);
     assert_eq!(run.out.lines().count(), 4);
+}
+
+#[test]
+fn who_interrupts_a_pipe_is_told_what_came_by_then() {
+    let name = sample("a2s-info-players-rules.pcap");
+    let mut child = binary()
+        .args([OsStr::new("check"), name.as_os_str(), OsStr::new("-")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    // More than a pipe holds: when all is written, some has been read.
+    let capture = fs::read(&name).expect("a sample");
+    let (header, packets) = capture.split_at(24);
+    pipe.write_all(header).expect("it is read");
+    (0..200).for_each(|_| pipe.write_all(packets).expect("it is read"));
+    // What is done is told at once, while the pipe goes on.
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert!(first.starts_with("PASS ") && first.contains("a2s-info-players-rules.pcap"), "{first}");
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
+    assert!(rest.iter().any(|line| line.starts_with("PASS  -: ")), "{rest:?}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    drop(pipe);
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn two_for_a_wrong_command_line() {
         &["check", "--host", "example", "a.pcap"],
         &["check", "--config", "a.toml", "--no-config", "a.pcap"],
         &["dissect", "-d", "udp.port==1,nothing", "a.pcap"],
+        &["dissect", "-c", "0", "a.pcap"],
         &["explain", "A2S999"],
     ] {
         unusable(&gamewire(args.iter().copied()), "");
@@ -104,6 +105,29 @@ fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
     }
     let folder = project.path("");
     unusable_in_a_line(&gamewire(["check", &folder]), folder.trim_end_matches('/'));
+}
+
+#[test]
+fn two_for_what_is_for_live_capture_only() {
+    for option in [&["-w", "b"][..], &["-s", "96"], &["-p"], &["-B", "64"], &["-Z", "nobody"]] {
+        let args = [&["check"], option, &["a.pcap"]].concat();
+        unusable(&gamewire(args), "is for live capture: it needs --interface");
+    }
+    let rotated = ["dissect", "--write", "b", "-G", "5", "--duration", "1s", "a.pcap"];
+    unusable(&gamewire(rotated), "--duration is for live capture");
+}
+
+#[test]
+fn two_for_a_capture_of_a_link_that_is_not_read() {
+    let project = project("link");
+    let mut bytes = std::fs::read(project.path("good.pcap")).expect("a capture");
+    bytes[20..24].copy_from_slice(&200_u32.to_le_bytes());
+    project.write("link.pcap", bytes);
+    let run = project.run(&["check", "good.pcap", "link.pcap"]);
+    assert!(run.code == 2 && run.out.contains("PASS") && run.out.contains("good.pcap"));
+    assert_eq!(run.err.lines().count(), 1);
+    let said = "link.pcap: gamewire does not read the link type of 4 of 4 packets, 200 the first";
+    assert!(run.err.contains(said), "{}", run.err);
 }
 
 #[test]

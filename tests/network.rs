@@ -5,6 +5,7 @@ mod support;
 use serde_json::Value;
 use support::gamewire;
 use xtask::exchange::{Setting, capture};
+use xtask::wire::{ByteOrder, Interface, Link, PcapNg};
 
 /// Plays an exchange with an A2S server and returns the messages, and what went to the errors.
 fn dissect(script: &str, options: &[&str]) -> (Vec<Value>, String) {
@@ -64,10 +65,15 @@ fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
 #[test]
 fn an_unknown_link_type_is_one_warning() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522";
-    let mut bytes = capture(script, &Setting::udp(27015)).expect("a good script").pcap();
-    bytes[20..24].copy_from_slice(&200_u32.to_le_bytes());
+    let packets = capture(script, &Setting::udp(27015)).expect("a good script").packets;
+    let mut file = PcapNg::new(ByteOrder::Little);
+    let known = file.interface(Interface::new(Link::Ethernet));
+    let behind = file.clone().done().len();
+    let unknown = file.interface(Interface::new(Link::Ethernet));
+    packets.iter().zip([known, unknown]).for_each(|(packet, of)| file.enhanced(of, packet));
+    let mut bytes = file.done();
+    bytes[behind + 8] = 200;
     let (messages, err) = read(&bytes, &[]);
-    assert!(messages.is_empty());
-    assert_eq!(err.lines().count(), 1);
-    assert!(err.contains("2 of 2 packets have a link type"), "{err}");
+    assert_eq!((messages.len(), err.lines().count()), (1, 1));
+    assert!(err.contains("the link type of 1 of 2 packets, 200 the first; record on"), "{err}");
 }

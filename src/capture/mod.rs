@@ -8,6 +8,7 @@
 mod clock;
 mod error;
 mod input;
+mod interrupt;
 mod mapping;
 mod merge;
 mod open;

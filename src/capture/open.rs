@@ -11,6 +11,7 @@ use flate2::read::MultiGzDecoder;
 use super::Packets;
 use super::error::{CaptureError, seems};
 use super::input::Input;
+use super::interrupt::Interruptible;
 use super::mapping::Mapping;
 use super::merge::Merge;
 use super::pcap::{self, Pcap, Unreadable};
@@ -56,7 +57,9 @@ pub fn open_stream(
 
 fn open_as(path: &Path, file: u32) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
-        return recognized(path, file, Input::stream(Box::new(io::stdin())));
+        let failed = |error| CaptureError::Open { path: path.to_owned(), error };
+        let stdin = Interruptible::new(io::stdin()).map_err(failed)?;
+        return recognized(path, file, Input::stream(Box::new(stdin)));
     }
     recognized(path, file, plain(path)?)
 }

@@ -174,7 +174,7 @@ impl Baselined {
         self.occurred.extend(other.occurred);
         self.count += other.count;
         let findings = other.findings.into_iter();
-        self.findings.extend(findings.map(|found| Found { capture: nth, ..found }));
+        self.findings.extend(findings.map(|found| found.of_more(nth)));
     }
 }
 

@@ -14,7 +14,7 @@ use super::Found;
 pub struct Fingerprint {
     /// The rule's code.
     pub rule: String,
-    /// The kind of party at fault.
+    /// The kind of party that the rule is for.
     pub who: String,
     /// The protocol's name; empty for none.
     pub protocol: String,
@@ -29,14 +29,14 @@ impl Fingerprint {
     pub fn of(found: &Found) -> Fingerprint {
         Fingerprint {
             rule: found.rule.code.to_string(),
-            who: found.who().name().to_owned(),
+            who: found.rule.who.name().to_owned(),
             protocol: found.protocol.to_owned(),
             message: found.message.to_owned(),
             detail: lasting(&found.detail),
         }
     }
 
-    /// Whether this kind of party is at fault.
+    /// Whether the rule is for this kind of party.
     pub fn is_of(&self, who: Who) -> bool {
         self.who == who.name()
     }

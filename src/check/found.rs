@@ -24,6 +24,8 @@ pub struct Found {
     pub verdict: Verdict,
     /// How much it weighs.
     pub severity: Severity,
+    /// Which kind of party is at fault: where the rule is for anybody, what its sender plays.
+    pub who: Who,
     /// The party at fault; nobody for the recording's own faults.
     pub party: Option<SocketAddr>,
     /// The flow's number; 0 for none.
@@ -49,7 +51,7 @@ pub struct Found {
     pub file_offset: Option<u64>,
     /// When it was told.
     pub moment: Moment,
-    /// Which of the captures it was found in.
+    /// Which of the captures it was found in, or which of the merged files its packet is from.
     pub capture: u32,
     /// Some of the bytes round it.
     pub excerpt: Option<Excerpt>,
@@ -79,15 +81,13 @@ impl Found {
             (None, Some(mark)) => (named(mark.frame), mark.time, mark.side),
             (None, None) => (Vec::new(), Time(0), Side::First),
         };
-        let mut roles = scene.roles;
-        if let Some((message, payload)) = &message {
-            roles[payload.side.index()] = Some(message.speaker);
-        }
+        let (who, party) = at_fault(finding.rule, side, scene, message.map(|(it, _)| it));
         Found {
             rule: finding.rule,
             verdict: finding.verdict,
             severity: finding.severity,
-            party: party(finding.rule.who, side, roles).map(|side| scene.flow.ends[side.index()]),
+            who,
+            party,
             flow: scene.flow.number,
             frames,
             time,
@@ -108,6 +108,11 @@ impl Found {
         }
     }
 
+    /// The same, where so many captures stand before its own.
+    pub(super) fn of_more(self, captures: u32) -> Found {
+        Found { capture: self.capture.saturating_add(captures), ..self }
+    }
+
     /// The packet that it is about: the last of its frames; 0 for none.
     pub fn frame(&self) -> u64 {
         self.frames.last().copied().unwrap_or(0)
@@ -120,11 +125,23 @@ impl Found {
             frame => format!("frame {frame}"),
         }
     }
+}
 
-    /// Which kind of party is at fault.
-    pub fn who(&self) -> Who {
-        self.rule.who
+/// Which kind of party a rule holds to account for what one side of a flow says, and which party
+/// that is: with the message if it is the one at hand.
+pub(super) fn at_fault(
+    rule: &Rule,
+    sender: Side,
+    scene: &Scene,
+    message: Option<&Message>,
+) -> (Who, Option<SocketAddr>) {
+    let mut roles = scene.roles;
+    if let Some(message) = message.filter(|message| message.speaker != Who::Any) {
+        roles[sender.index()] = Some(message.speaker);
     }
+    let side = party(rule.who, sender, roles);
+    let plays = side.and_then(|side| roles[side.index()]).filter(|_| rule.who == Who::Any);
+    (plays.unwrap_or(rule.who), side.map(|side| scene.flow.ends[side.index()]))
 }
 
 /// Which end is the party at fault: the one in that role; of a message that anybody may speak, its

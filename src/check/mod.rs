@@ -31,8 +31,19 @@ use parts::Across;
 pub use parts::FlowFact;
 pub use selection::{Host, Ignore, Selection, rule, severity};
 
-/// Findings of one rule that are kept; further ones are counted.
+/// Findings of one rule and one verdict that are kept; further ones are counted.
 const KEPT: u64 = 1000;
+
+/// Findings of one rule, by verdict.
+type Kept = [u64; 3];
+
+/// What a rule was kept in, until it is known by whom.
+struct Held {
+    rule: &'static Rule,
+    /// By whose message of the past; `None`: by that at hand.
+    side: Option<Side>,
+    times: u64,
+}
 
 /// Judges a capture.
 pub struct Checker {
@@ -42,8 +53,10 @@ pub struct Checker {
     scene: Option<Scene>,
     told: Told,
     found: Vec<Found>,
-    kept: Box<[u64; CODES]>,
+    kept: Box<[Kept; CODES]>,
     left_out: u64,
+    /// Only what some party kept counts: what was kept since the last message.
+    held: Vec<Held>,
     baselined: Option<Baselined>,
     /// What was counted but does not count: findings that the selection leaves out.
     others: Box<[[u64; 2]; CODES]>,
@@ -63,8 +76,9 @@ impl Checker {
             scene: None,
             told: Told::default(),
             found: Vec::new(),
-            kept: Box::new([0; CODES]),
+            kept: Box::new([Kept::default(); CODES]),
             left_out: 0,
+            held: Vec::new(),
             others: Box::new([[0; 2]; CODES]),
             messages: 0,
             cut: false,
@@ -80,6 +94,10 @@ impl Checker {
     /// What came of it all.
     pub fn outcome(mut self, captures: Vec<String>, read: &Totals) -> Outcome {
         self.review(read.lossy);
+        let known = self.baselined.iter_mut().flat_map(|known| &mut known.findings);
+        for found in self.found.iter_mut().chain(known) {
+            found.capture = read.files.of(found.frame());
+        }
         self.found.sort_by(|a, b| {
             (a.frame(), a.rule.code, a.offset, a.flow).cmp(&(
                 b.frame(),
@@ -92,15 +110,21 @@ impl Checker {
         let rules = rules.map(|rule| {
             let [failed, inconclusive] = self.others[rule.code.index()];
             let counts = self.judge.counts(rule);
+            let notes = self.kept[rule.code.index()][Verdict::Note as usize];
             let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
-            RuleOutcome {
+            let mut fared = RuleOutcome {
                 rule,
                 severity: self.selection.severities.of(rule),
+                missing: 0,
                 passed: counts.passed + u64::from(self.is_kept_by_silence(rule, read)),
                 failed: counts.failed.saturating_sub(failed + known),
                 in_baseline: known,
+                notes,
                 inconclusive: counts.inconclusive.saturating_sub(inconclusive),
-            }
+            };
+            let is_missing = fared.fared() == Fared::NotExercised;
+            fared.missing = u64::from(is_missing && self.selection.requires(rule));
+            fared
         });
         Outcome {
             captures,
@@ -118,6 +142,7 @@ impl Checker {
     /// rules that ask for that.
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
         read.packets > 0
+            && self.selection.asks_for(rule.who, None)
             && match rule.slug {
                 "file-cut" => !self.cut,
                 "capture-drops" => !self.drops,
@@ -130,7 +155,10 @@ impl Checker {
     fn review(&mut self, lossy: bool) {
         let Some(review) = self.across.review() else { return };
         for (rule, count) in review.kept {
-            self.judge.kept(rule, u32::try_from(count).unwrap_or(u32::MAX));
+            // By several hosts together.
+            if self.selection.asks_for(rule.who, None) {
+                self.judge.kept(rule, u32::try_from(count).unwrap_or(u32::MAX));
+            }
         }
         for ruling in review.rulings {
             let Ruling { rule, witness, .. } = ruling;
@@ -154,6 +182,7 @@ impl Checker {
 
     /// Takes over what the judge found, as findings about this message or about a past one.
     fn take(&mut self, message: Option<(&'static Message, &Payload<'_>)>) {
+        self.count_held(message);
         let mut findings = std::mem::take(&mut self.judge.findings);
         for finding in findings.drain(..) {
             self.keep(finding, message);
@@ -169,9 +198,8 @@ impl Checker {
         }
         let Some(scene) = &self.scene else { return };
         let found = Found::of(finding, scene, message);
-        let wanted = self.selection.wants(&found);
         let at = found.rule.code.index();
-        if !wanted {
+        if !self.selection.wants(found.rule, found.who, found.party) {
             match found.verdict {
                 Verdict::Fail => self.others[at][0] += 1,
                 Verdict::Inconclusive => self.others[at][1] += 1,
@@ -188,42 +216,89 @@ impl Checker {
         if found.verdict != Verdict::Inconclusive {
             self.told.findings += 1;
         }
-        self.kept[at] += 1;
-        if self.kept[at] > KEPT {
+        let kept = &mut self.kept[at][found.verdict as usize];
+        *kept += 1;
+        if *kept > KEPT {
             self.left_out += 1;
         } else {
             self.found.push(found);
         }
     }
 
-    /// Whether one more finding of this rule is to be put into words: not if it is left out anyway.
-    #[inline]
-    fn reads(&self, rule: &Rule) -> bool {
-        self.kept[rule.code.index()] < KEPT || self.baselined.is_some() || self.selection.chooses()
+    /// Counts a breach that is left out anyway, as [`keep`](Checker::keep) would, without putting it
+    /// into words. Says whether it is.
+    fn leaves_out(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> bool {
+        let kept = &mut self.kept[rule.code.index()];
+        // A verdict takes a moment: mostly there is room for each.
+        if kept.iter().all(|&kept| kept < KEPT)
+            || self.baselined.is_some()
+            || self.selection.chooses()
+        {
+            return false;
+        }
+        let verdict = self.judge.verdict(rule, recalled);
+        let kept = &mut kept[verdict as usize];
+        if *kept < KEPT {
+            return false;
+        }
+        *kept += 1;
+        self.left_out += 1;
+        self.judge.count_broken(rule, verdict);
+        self.told.findings += u32::from(verdict != Verdict::Inconclusive);
+        true
     }
 
-    /// Counts a finding that is left out, as [`keep`](Checker::keep) would.
-    fn leave_out(&mut self, rule: &'static Rule, recalled: Option<Evidence>) {
-        if self.judge.count_broken(rule, recalled) != Verdict::Inconclusive {
-            self.told.findings += 1;
+    /// A rule was kept so many times: by who sent a past message, if it is about one.
+    #[inline]
+    fn pass(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
+        if self.selection.asks_who() {
+            self.hold(rule, side, times);
+        } else {
+            self.judge.kept(rule, times);
         }
-        self.kept[rule.code.index()] += 1;
-        self.left_out += 1;
+    }
+
+    #[cold]
+    fn hold(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
+        let same = |held: &&mut Held| held.rule.code == rule.code && held.side == side;
+        match self.held.iter_mut().find(same) {
+            Some(held) => held.times += u64::from(times),
+            None => self.held.push(Held { rule, side, times: times.into() }),
+        }
+    }
+
+    /// Counts what was kept by the party that is asked for.
+    fn count_held(&mut self, message: Option<(&'static Message, &Payload<'_>)>) {
+        let mut held = std::mem::take(&mut self.held);
+        for Held { rule, side, times } in held.drain(..) {
+            let at_hand = message.filter(|_| side.is_none());
+            let side = side.or(at_hand.map(|(_, payload)| payload.side));
+            let (who, party) = match (&self.scene, side) {
+                (Some(scene), Some(side)) => {
+                    found::at_fault(rule, side, scene, at_hand.map(|(message, _)| message))
+                }
+                _ => (rule.who, None),
+            };
+            if self.selection.asks_for(who, party) {
+                self.judge.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
+            }
+        }
+        self.held = held;
     }
 }
 
 impl Sink for Checker {
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        if ok || self.reads(rule) {
-            self.judge.judged(rule, ok, at, detail);
-        } else {
-            self.leave_out(rule, None);
+        if ok {
+            self.pass(rule, None, 1);
+        } else if !self.leaves_out(rule, None) {
+            self.judge.judged(rule, false, at, detail);
         }
     }
     #[inline]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
-        self.judge.kept(rule, times);
+        self.pass(rule, None, times);
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
         self.judge.noted(rule, at, detail);
@@ -236,10 +311,10 @@ impl Sink for Checker {
         mark: &Mark,
         detail: impl FnOnce() -> String,
     ) {
-        if ok || self.reads(rule) {
-            self.judge.recalled(rule, ok, evidence, mark, detail);
-        } else {
-            self.leave_out(rule, Some(evidence));
+        if ok {
+            self.pass(rule, Some(mark.side), 1);
+        } else if !self.leaves_out(rule, Some(evidence)) {
+            self.judge.recalled(rule, false, evidence, mark, detail);
         }
     }
     fn evidence(&mut self, evidence: Evidence) {
@@ -261,7 +336,7 @@ impl Sink for Checker {
         if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
             self.told.spoke = Some((payload.side, message.speaker));
         }
-        if !self.judge.findings.is_empty() {
+        if !self.judge.findings.is_empty() || !self.held.is_empty() {
             self.take(Some((message, payload)));
         }
     }
@@ -274,7 +349,7 @@ impl View for Checker {
     }
 
     fn settle(&mut self) -> Told {
-        if !self.judge.findings.is_empty() {
+        if !self.judge.findings.is_empty() || !self.held.is_empty() {
             self.take(None);
         }
         std::mem::take(&mut self.told)

@@ -1,6 +1,6 @@
 //! What came of judging one or several captures.
 
-use dissectors::kit::{Rule, Severity, Verdict};
+use dissectors::kit::{Rule, Severity};
 
 use super::{Baselined, Found};
 
@@ -36,6 +36,8 @@ pub struct RuleOutcome {
     pub rule: &'static Rule,
     /// How much a breach weighs, as the user has it.
     pub severity: Severity,
+    /// Captures in which it was required and not exercised.
+    pub missing: u64,
     /// Kept.
     pub passed: u64,
     /// Broken.
@@ -44,9 +46,18 @@ pub struct RuleOutcome {
     pub inconclusive: u64,
     /// Broken in ways that the baseline holds.
     pub in_baseline: u64,
+    /// Kept in a known form that deviates.
+    pub notes: u64,
 }
 
 impl RuleOutcome {
+    /// How many findings have this severity; what is inconclusive has none.
+    pub fn count(&self, severity: Severity) -> u64 {
+        let failed = if self.severity == severity { self.failed } else { 0 };
+        let notes = if severity == Severity::Note { self.notes } else { 0 };
+        failed + notes
+    }
+
     /// Its verdict. What the baseline holds does not fail, and shows that there was occasion.
     pub fn fared(&self) -> Fared {
         match (self.failed, self.passed + self.in_baseline, self.inconclusive) {
@@ -94,14 +105,21 @@ impl Outcome {
                 rule.failed += more.failed;
                 rule.inconclusive += more.inconclusive;
                 rule.in_baseline += more.in_baseline;
+                rule.notes += more.notes;
+                rule.missing += more.missing;
             }
             if let (Some(known), Some(more)) = (&mut sum.baselined, other.baselined) {
                 known.add(more, first);
             }
             let findings = other.findings.into_iter();
-            sum.findings.extend(findings.map(|found| Found { capture: first, ..found }));
+            sum.findings.extend(findings.map(|found| found.of_more(first)));
             sum
         })
+    }
+
+    /// The name of the file that a finding is in.
+    pub fn file(&self, found: &Found) -> &str {
+        self.captures.get(found.capture as usize).map_or("", String::as_str)
     }
 
     /// Whether a rule was broken that weighs at least so much.
@@ -109,10 +127,11 @@ impl Outcome {
         self.rules.iter().any(|rule| rule.failed > 0 && rule.severity >= least)
     }
 
-    /// The verdict over all rules: broken means broken at `least` or above.
+    /// The verdict over all rules: broken means broken at `least` or above. What was required and
+    /// not exercised fails, too.
     pub fn fared(&self, least: Severity) -> Fared {
         let any = |fared| self.rules.iter().any(|rule| rule.fared() == fared);
-        if self.is_broken(least) {
+        if self.is_broken(least) || self.rules.iter().any(|rule| rule.missing > 0) {
             Fared::Fail
         } else if self.messages > 0 && (any(Fared::Pass) || any(Fared::Fail)) {
             Fared::Pass
@@ -128,10 +147,8 @@ impl Outcome {
         self.baselined.as_ref().map_or(0, |known| known.count)
     }
 
-    /// Findings with this verdict and severity.
-    pub fn count(&self, severity: Severity) -> usize {
-        let counted =
-            |found: &&Found| found.severity == severity && found.verdict != Verdict::Inconclusive;
-        self.findings.iter().filter(counted).count()
+    /// How many findings have this severity, whether they were kept or only counted.
+    pub fn count(&self, severity: Severity) -> u64 {
+        self.rules.iter().map(|rule| rule.count(severity)).sum()
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Fact, Span};
 use dissectors::ledger::{Ledger, Listed, Review, Witness, listed};
 
-use super::{Checker, Found, KEPT};
+use super::{Checker, Found, KEPT, Kept};
 use crate::session::Moment;
 
 /// What a flow shows that other flows have to do with.
@@ -110,7 +110,7 @@ impl Checker {
                 all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             }
             for (all, more) in self.kept.iter_mut().zip(&*part.kept) {
-                *all += more;
+                all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             }
             found.extend(part.found.into_iter().map(|found| Found {
                 flow: if found.flow == 0 { 0 } else { number(nth, found.flow) },
@@ -120,13 +120,13 @@ impl Checker {
         }
         // What is told at the same moment by several was told in their order.
         found.sort_by_key(|found| found.moment);
-        let mut shown = [0; dissectors::kit::CODES];
+        let mut shown = [Kept::default(); dissectors::kit::CODES];
         found.retain(|found| {
-            let shown = &mut shown[found.rule.code.index()];
+            let shown = &mut shown[found.rule.code.index()][found.verdict as usize];
             *shown += 1;
             *shown <= KEPT
         });
-        self.left_out = self.kept.iter().map(|kept| kept.saturating_sub(KEPT)).sum();
+        self.left_out = self.kept.iter().flatten().map(|kept| kept.saturating_sub(KEPT)).sum();
         self.found = found;
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dissectors::catalogue;
 use dissectors::kit::{Rule, Severities, Severity, Who};
 
-use super::{Baseline, Found};
+use super::Baseline;
 
 /// Which findings count, and how much they weigh.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Selection {
     pub who: Option<Who>,
     /// Only what this host did.
     pub host: Option<Host>,
+    /// Rules that must be exercised.
+    pub require: Vec<&'static Rule>,
     /// What rules weigh.
     pub severities: Severities,
     /// Findings that are known; what a capture shows of them is told, if there are.
@@ -52,20 +54,34 @@ impl Selection {
             && !self.ignores.iter().any(ignored)
     }
 
+    /// Whether a rule must be exercised.
+    pub(super) fn requires(&self, rule: &Rule) -> bool {
+        self.require.iter().any(|other| other.code == rule.code)
+    }
+
     /// Whether some findings of a rule count and others do not.
     pub(super) fn chooses(&self) -> bool {
         let of_a_host = |ignore: &Ignore| ignore.host.is_some();
-        self.who.is_some() || self.host.is_some() || self.ignores.iter().any(of_a_host)
+        self.asks_who() || self.ignores.iter().any(of_a_host)
+    }
+
+    /// Whether it matters who kept or broke a rule.
+    pub(super) fn asks_who(&self) -> bool {
+        self.who.is_some() || self.host.is_some()
+    }
+
+    /// Whether it matters what this party did.
+    pub(super) fn asks_for(&self, who: Who, party: Option<SocketAddr>) -> bool {
+        self.who.is_none_or(|wanted| wanted == who)
+            && self.host.is_none_or(|host| party.is_some_and(|party| host.is(party)))
     }
 
     /// Whether a finding of a rule that counts does.
-    pub(super) fn wants(&self, found: &Found) -> bool {
-        let is = |host: Host| found.party.is_some_and(|party| host.is(party));
+    pub(super) fn wants(&self, rule: &Rule, who: Who, party: Option<SocketAddr>) -> bool {
+        let is = |host: Host| party.is_some_and(|party| host.is(party));
         let ignored =
-            |ignore: &Ignore| ignore.rule.code == found.rule.code && ignore.host.is_some_and(is);
-        self.who.is_none_or(|who| found.who() == who)
-            && self.host.is_none_or(is)
-            && !self.ignores.iter().any(ignored)
+            |ignore: &Ignore| ignore.rule.code == rule.code && ignore.host.is_some_and(is);
+        self.asks_for(who, party) && !self.ignores.iter().any(ignored)
     }
 }
 

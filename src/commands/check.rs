@@ -34,7 +34,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
-    let selection = selection(args, &config, baseline, err);
+    let selection = selection(args, &config, &demands.require, baseline, err);
     let facts = args.input.limits().protocols.remembered / 2;
     let checker = Checker::new(selection.clone(), facts);
     let mut checking = Checking {
@@ -105,6 +105,7 @@ fn gone(
 fn selection(
     args: &Check,
     config: &Config,
+    require: &[&'static Rule],
     baseline: Option<Arc<Baseline>>,
     err: &mut dyn Write,
 ) -> Selection {
@@ -119,6 +120,7 @@ fn selection(
         ignores,
         who: args.who,
         host: args.host,
+        require: require.to_vec(),
         severities: config.severities.clone(),
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
     }
@@ -255,7 +257,8 @@ impl Command for Checking<'_> {
         let paint = painted(self.args.color, self.terminal.out);
         let mut lines = String::new();
         text::write(&outcome, self.demands.least, paint, &mut lines);
-        self.out.write_all(lines.as_bytes())
+        self.out.write_all(lines.as_bytes())?;
+        self.out.flush()
     }
 }
 

@@ -13,9 +13,15 @@ use crate::report::flows;
 use crate::report::paint::Paint;
 use crate::session::{Moment, Scene, Told, Totals, View};
 
-/// Flows that have ended and are kept, to be written in the order of their numbers. When there are
-/// so many, they are written, and those that end later come behind them.
+/// Flows that have ended and are kept, to be written in the order of their numbers, if there is
+/// memory for it. When there are so many, they are written, and those that end later come behind them.
 const KEPT: usize = 1 << 18;
+
+/// Of what flows may take in memory, a row is kept for every so many bytes.
+const BYTES: usize = 2048;
+
+/// Rows that are put into words at a time.
+const WRITTEN: usize = 1 << 12;
 
 /// Runs the command.
 ///
@@ -33,7 +39,8 @@ pub fn run(
         format: args.format,
         paint: painted(args.color, terminal.out),
         heading: None,
-        begun: false,
+        kept: (args.input.limits().flow_bytes / BYTES).clamp(1, KEPT),
+        table: None,
         headed: false,
         out,
     };
@@ -45,8 +52,11 @@ struct Listing<'w> {
     format: FlowsFormat,
     paint: Paint,
     heading: Option<String>,
-    /// Rows of this capture were written, and of any.
-    begun: bool,
+    /// How many flows that have ended wait to be written.
+    kept: usize,
+    /// The table of this capture, where rows of it were written.
+    table: Option<flows::Table>,
+    /// Rows of any capture were.
     headed: bool,
     out: &'w mut dyn Write,
 }
@@ -65,7 +75,10 @@ impl Command for Listing<'_> {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        if self.view.rows.len() < KEPT { Ok(()) } else { self.write() }
+        while self.view.rows.len() >= self.kept {
+            self.write(self.kept)?;
+        }
+        Ok(())
     }
 
     fn part(&self) -> Option<Counting> {
@@ -85,34 +98,40 @@ impl Command for Listing<'_> {
     }
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
-        self.write()?;
-        self.begun = false;
-        Ok(())
+        self.check()?;
+        self.write(self.view.rows.len())?;
+        self.table = None;
+        self.out.flush()
     }
 }
 
 impl Listing<'_> {
-    /// Writes the flows that are kept, in the order of their numbers.
-    fn write(&mut self) -> io::Result<()> {
-        let mut rows: Vec<_> = self.view.rows.drain(..).map(|(_, row)| row).collect();
+    /// Writes the next so many of the flows that are kept, in the order of their numbers.
+    fn write(&mut self, count: usize) -> io::Result<()> {
+        let mut rows: Vec<_> = self.view.rows.drain(..count).map(|(_, row)| row).collect();
         rows.sort_by_key(|row| row.flow);
         let mut text = Vec::new();
-        match self.format {
-            FlowsFormat::Text => {
-                if let Some(heading) = self.heading.as_ref().filter(|_| !self.begun) {
-                    writeln!(text, "==> {heading} <==")?;
-                }
-                flows::text(&rows, self.paint, &mut text);
-            }
-            FlowsFormat::Json => rows.iter().for_each(|row| flows::json(row, &mut text)),
-            FlowsFormat::Csv => {
-                if !self.headed {
-                    flows::csv_header(&mut text);
-                }
-                rows.iter().for_each(|row| flows::csv(row, &mut text));
-            }
+        if self.format == FlowsFormat::Csv && !self.headed {
+            flows::csv_header(&mut text);
         }
-        (self.begun, self.headed) = (true, true);
+        self.headed = true;
+        if self.format == FlowsFormat::Text && self.table.is_none() {
+            if let Some(heading) = &self.heading {
+                writeln!(text, "==> {heading} <==")?;
+            }
+            self.table = Some(flows::Table::new(&rows, self.paint, &mut text));
+        }
+        for rows in rows.chunks(WRITTEN) {
+            match self.format {
+                FlowsFormat::Text => {
+                    self.table.iter().for_each(|table| table.rows(rows, &mut text));
+                }
+                FlowsFormat::Json => rows.iter().for_each(|row| flows::json(row, &mut text)),
+                FlowsFormat::Csv => rows.iter().for_each(|row| flows::csv(row, &mut text)),
+            }
+            self.out.write_all(&text)?;
+            text.clear();
+        }
         self.out.write_all(&text)
     }
 }
@@ -128,7 +147,7 @@ struct Counting {
 
 impl Counting {
     fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) {
-        if self.judge.count_broken(rule, recalled) != Verdict::Inconclusive {
+        if self.judge.verdict(rule, recalled) != Verdict::Inconclusive {
             self.told.findings += 1;
         }
     }

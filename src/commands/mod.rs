@@ -23,6 +23,9 @@ pub enum Failure {
     /// The input cannot be read.
     #[error("{0}")]
     Capture(#[from] CaptureError),
+    /// No packet of a capture can be read.
+    #[error("{0}")]
+    Unread(read::Unread),
     /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
     Config(#[from] ConfigError),

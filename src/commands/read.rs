@@ -88,15 +88,57 @@ pub(super) fn read<C: Command>(
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     if input.merge && input.files.len() > 1 {
         let packets = capture::open_merged(&input.files)?;
-        return one(input, options, None, packets, &mut filter, command, err, progress);
+        let read = one(input, options, None, packets, &mut filter, command, err, progress)?;
+        let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
+        return told(&names.join(", "), &read, err);
     }
     for file in &input.files {
         let packets = capture::open(file)?;
-        let name = (input.files.len() > 1).then(|| display(file));
-        let (name, options) = (name.as_deref(), options.clone());
-        one(input, options, name, packets, &mut filter, command, err, progress)?;
+        let name = display(file);
+        let shown = (input.files.len() > 1).then_some(name.as_str());
+        let options = options.clone();
+        let read = one(input, options, shown, packets, &mut filter, command, err, progress)?;
+        told(&name, &read, err)?;
     }
     Ok(())
+}
+
+/// Of packets that could not be read, says so; where there were no others, that is an error.
+fn told(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
+    let Some(unread) = Unread::of(name, read) else { return Ok(()) };
+    if unread.count == read.packets {
+        return Err(Failure::Unread(unread));
+    }
+    writeln!(err, "gamewire: warning: {unread}").ok();
+    Ok(())
+}
+
+/// Packets of a capture that could not be read.
+#[derive(Debug)]
+pub struct Unread {
+    name: String,
+    count: u64,
+    of: u64,
+    link: u16,
+}
+
+impl Unread {
+    pub(super) fn of(name: &str, read: &Totals) -> Option<Unread> {
+        let link = read.unknown_link?.0;
+        let (count, of) = (read.unknown_links, read.packets);
+        Some(Unread { name: name.to_owned(), count, of, link })
+    }
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Unread { name, count, of, link } = self;
+        write!(
+            f,
+            "{name}: gamewire does not read the link type of {count} of {of} packets, {link} the \
+             first; record on an interface that carries IP"
+        )
+    }
 }
 
 /// A file's name, safe to show.
@@ -114,7 +156,7 @@ fn one<C: Command>(
     command: &mut C,
     err: &mut dyn Write,
     progress: bool,
-) -> Result<(), Failure> {
+) -> Result<Totals, Failure> {
     let bar = bar(packets.as_ref(), progress);
     command.begin(name)?;
     if filter.is_none()
@@ -123,19 +165,21 @@ fn one<C: Command>(
         let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
         let read = shares.read(&options, input.count, command, err, &mut progress)?;
         bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
-        warn_of_unknown_links(&read, err);
         command.check()?;
-        return Ok(command.end(&read)?);
+        command.end(&read)?;
+        return Ok(read);
     }
     let mut session = Session::new(options);
     if let Some(capture) = packets.in_memory() {
         session.lend(capture);
     }
+    let mut taken = 0;
     while let Some(event) = packets.next() {
         match event {
             Event::Packet(packet) => {
                 let wanted = filter.as_mut().map_or(Ok(true), |filter| filter.takes(&packet))?;
                 if wanted {
+                    taken += 1;
                     session.packet(&packet, command.view());
                 } else {
                     session.pass_over();
@@ -152,7 +196,7 @@ fn one<C: Command>(
             bar.set_position(packets.progress().map_or(0, |(done, _)| done));
         }
         command.check()?;
-        if input.count.is_some_and(|count| session.packets() >= count) {
+        if input.count.is_some_and(|count| taken >= count) {
             break;
         }
     }
@@ -161,8 +205,8 @@ fn one<C: Command>(
         bar.finish_and_clear();
     }
     let read = session.totals();
-    warn_of_unknown_links(&read, err);
-    Ok(command.end(&read)?)
+    command.end(&read)?;
+    Ok(read)
 }
 
 /// What is open is judged, and told as it is.
@@ -172,19 +216,6 @@ pub(super) fn finish<C: Command>(session: &mut Session, command: &mut C) -> io::
         command.check()?;
     }
     command.check()
-}
-
-/// Says how many packets could not be read.
-pub(super) fn warn_of_unknown_links(read: &Totals, err: &mut dyn Write) {
-    if read.unknown_links > 0 {
-        let (count, all) = (read.unknown_links, read.packets);
-        let packets = if count == 1 { "packet has" } else { "packets have" };
-        writeln!(
-            err,
-            "gamewire: warning: {count} of {all} {packets} a link type that gamewire does not read"
-        )
-        .ok();
-    }
 }
 
 /// What the command line says, before what the configuration says.

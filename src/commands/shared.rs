@@ -114,7 +114,7 @@ impl<V> Shares<V> {
         let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
         command.join(views, &|nth, local| merge.number(nth, local));
-        Ok(Totals { flows, ..totals.first().copied().unwrap_or_default() })
+        Ok(Totals { flows, ..totals.first().cloned().unwrap_or_default() })
     }
 }
 

@@ -9,7 +9,7 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::read::{Command, finish, warn_of_unknown_links};
+use super::read::{Command, Unread, finish};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::session::{Options, Session, Totals};
@@ -66,7 +66,9 @@ pub(super) fn sniff<C: Command>(
     let judged = finish(&mut session, command);
     line.ends();
     let read = session.totals();
-    warn_of_unknown_links(&read, err);
+    if let Some(unread) = Unread::of(&interface, &read) {
+        writeln!(err, "gamewire: warning: {unread}").ok();
+    }
     judged?;
     command.live()?;
     command.end(&read)?;

@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
             LinkType::PPP_HDLC => self.serial(data),
             LinkType::CISCO_HDLC => self.cisco_hdlc(data),
             LinkType::PPP_ETHER => self.pppoe(data),
-            _ => Outcome::UnknownLink,
+            _ => Outcome::UnknownLink(link),
         }
     }
 
@@ -498,7 +498,8 @@ mod tests {
     #[test]
     fn unknown_link_types_are_said_to_be_unknown() {
         for number in [2, 105, 127, 147, 195, 277, 0xffff] {
-            assert_eq!(decode(LinkType(number), &ipv4_query(), 0), Outcome::UnknownLink);
+            let link = LinkType(number);
+            assert_eq!(decode(link, &ipv4_query(), 0), Outcome::UnknownLink(link));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
-use super::limits;
+use super::{LinkType, limits};
 
 /// What a packet turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Outcome<'a> {
     /// The snap length cut the packet before its ports.
     Snapped,
     /// The link type is none that this program reads.
-    UnknownLink,
+    UnknownLink(LinkType),
     /// A header does not parse.
     Malformed(Malformed),
 }

@@ -27,23 +27,36 @@ const COLUMNS: [&str; 11] = [
 /// How many cells from the end are numbers, and so stand to the right of their column.
 const NUMBERS_FROM: usize = 7;
 
-/// A table with a line of headings; its columns are as wide as their cells.
-pub fn text(rows: &[FlowRow], paint: Paint, out: &mut Vec<u8>) {
-    let mut clock = Clock::default();
-    let mut widths = COLUMNS.map(str::len);
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(cells(row, &mut clock)) {
-            *width = cell.len().max(*width);
+/// A table with a line of headings; its columns are as wide as the cells of its first rows.
+pub struct Table {
+    widths: [usize; COLUMNS.len()],
+}
+
+impl Table {
+    /// A table that begins with these rows: writes its headings.
+    pub fn new(rows: &[FlowRow], paint: Paint, out: &mut Vec<u8>) -> Table {
+        let mut clock = Clock::default();
+        let mut widths = COLUMNS.map(str::len);
+        for row in rows {
+            for (width, cell) in widths.iter_mut().zip(cells(row, &mut clock)) {
+                *width = cell.len().max(*width);
+            }
         }
+        let headings = COLUMNS.map(str::to_uppercase);
+        paint.paint(Tone::Faint, out, |out| line(&headings, &widths, out));
+        Table { widths }
     }
-    let headings = COLUMNS.map(str::to_uppercase);
-    paint.paint(Tone::Faint, out, |out| line(&headings, &widths, out));
-    for row in rows {
-        let mut cells = cells(row, &mut clock);
-        if row.protocol.is_empty() {
-            cells[4].push('-');
+
+    /// Writes the next rows.
+    pub fn rows(&self, rows: &[FlowRow], out: &mut Vec<u8>) {
+        let mut clock = Clock::default();
+        for row in rows {
+            let mut cells = cells(row, &mut clock);
+            if row.protocol.is_empty() {
+                cells[4].push('-');
+            }
+            line(&cells, &self.widths, out);
         }
-        line(&cells, &widths, out);
     }
 }
 
@@ -170,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_table() {
-        let table = written(|out| text(&rows(), Paint::new(false), out));
+        let table = written(|out| Table::new(&rows(), Paint::new(false), out).rows(&rows(), out));
         insta::assert_snapshot!(table, @r#"
     FLOW  TRANSPORT  A                    B               PROTOCOL  FIRST                           LAST                            PACKETS   BYTES  MESSAGES  FINDINGS
        1  udp        10.0.0.1:50000       10.0.0.2:27015  a2s       2026-11-20T10:00:00.123456Z     2026-11-20T10:00:01.000000Z           2     120         2         0

@@ -11,6 +11,7 @@
 //! knows no output and no file, and no threads; but several sessions can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod files;
 mod lane;
 mod memory;
 mod moment;
@@ -34,10 +35,11 @@ use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Ip, Malformed, Outcome, Tunnels, Whole, decode,
+    Defragmenter, Fragment, FrameRef, Ip, LinkType, Malformed, Outcome, Tunnels, Whole, decode,
     decode_ip_payload, glance,
 };
 
+pub use files::Files;
 use lane::Lane;
 pub use moment::{Moment, Numbers};
 use recording::told;
@@ -93,8 +95,10 @@ pub struct Session {
     lanes: Vec<Lane>,
     share: Share,
     fragment_events: Vec<Event>,
-    /// Packets of a link type that cannot be read.
+    /// Packets of a link type that cannot be read, and the first such link type.
     unknown_links: u64,
+    unknown_link: Option<LinkType>,
+    files: Files,
 }
 
 /// Which lanes a session has.
@@ -127,7 +131,7 @@ struct Around {
 }
 
 /// What a session has read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets.
     pub packets: u64,
@@ -137,6 +141,10 @@ pub struct Totals {
     pub lossy: bool,
     /// Packets whose link type cannot be read.
     pub unknown_links: u64,
+    /// The link type of the first of them.
+    pub unknown_link: Option<LinkType>,
+    /// Which file packets are from.
+    pub files: Files,
 }
 
 /// The flows that are open when a capture is over: of each lane, in the order of their numbers,
@@ -173,6 +181,8 @@ impl Session {
             share: Share { first, lanes: end - first, all },
             fragment_events: Vec::new(),
             unknown_links: 0,
+            unknown_link: None,
+            files: Files::default(),
             around: Around {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
@@ -206,6 +216,8 @@ impl Session {
             flows: self.around.numbers.given(),
             lossy: self.around.lossy,
             unknown_links: self.unknown_links,
+            unknown_link: self.unknown_link,
+            files: self.files.clone(),
         }
     }
 
@@ -229,6 +241,7 @@ impl Session {
     pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
         let around = &mut self.around;
         around.frame += 1;
+        self.files.go_on(around.frame, packet.file);
         around.digits = packet.digits;
         around.offset = packet.offset;
         around.now = around.now.max(Time(packet.time));
@@ -387,7 +400,10 @@ impl Session {
         match outcome {
             Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, view),
             Outcome::Malformed(malformed) => self.around.note(Some(malformed)),
-            Outcome::UnknownLink => self.unknown_links += 1,
+            Outcome::UnknownLink(link) => {
+                self.unknown_links += 1;
+                self.unknown_link.get_or_insert(*link);
+            }
             // It may have been anybody's.
             Outcome::Snapped => self.around.lossy = true,
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) => {}

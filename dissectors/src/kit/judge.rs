@@ -139,21 +139,23 @@ impl Judge {
         &mut self.counts[rule.code.index() % CODES]
     }
 
-    /// Counts a breach of which nobody wants to read more, by a message of the past if there is
-    /// evidence of its own. Says what came of it.
-    pub fn count_broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Verdict {
+    /// What a breach comes to, by a message of the past if there is evidence of its own.
+    pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
         let evidence = recalled.map_or(self.evidence, |evidence| Evidence {
             vouched: evidence.vouched || self.evidence.vouched,
             lossy: evidence.lossy || self.evidence.lossy,
             ..evidence
         });
+        if evidence.suffices(rule.needs) { Verdict::Fail } else { Verdict::Inconclusive }
+    }
+
+    /// Counts a breach that came to this.
+    pub fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) {
         let counts = self.count(rule);
-        if evidence.suffices(rule.needs) {
-            counts.failed += 1;
-            Verdict::Fail
-        } else {
-            counts.inconclusive += 1;
-            Verdict::Inconclusive
+        match verdict {
+            Verdict::Fail => counts.failed += 1,
+            Verdict::Inconclusive => counts.inconclusive += 1,
+            Verdict::Note => {}
         }
     }
 
@@ -166,7 +168,8 @@ impl Judge {
         mark: Option<Mark>,
         detail: String,
     ) {
-        let verdict = self.count_broken(rule, recalled);
+        let verdict = self.verdict(rule, recalled);
+        self.count_broken(rule, verdict);
         let severity = self.severities.of(rule);
         self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
     }

@@ -1,5 +1,6 @@
 //! The outcome as annotations of GitHub Actions: a line per finding.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use dissectors::kit::{Severity, Verdict};
@@ -12,19 +13,26 @@ const SHOWN: usize = 50;
 /// Writes the findings of the outcomes.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
     for outcome in outcomes {
-        let file = property(outcome.captures.first().map_or("", String::as_str));
         let told = outcome.findings.iter().filter(|found| found.verdict != Verdict::Inconclusive);
-        for found in told.take(SHOWN) {
+        let mut told = Vec::from_iter(told);
+        told.sort_by_key(|found| Reverse(found.severity));
+        for found in told.into_iter().take(SHOWN) {
             let kind = match found.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
                 Severity::Note => "notice",
             };
+            let file = property(outcome.file(found));
             let title = property(&format!("{} {}", found.rule.code, found.rule.slug));
             let party = found.party.map_or(String::new(), |party| format!(", {party}"));
             let detail = data(&format!("{}{party}: {}", found.place(), found.detail));
             // A `String` takes everything.
             let _ = writeln!(out, "::{kind} file={file},title={title}::{detail}");
+        }
+        let file = property(outcome.captures.first().map_or("", String::as_str));
+        for rule in outcome.rules.iter().filter(|it| it.missing > 0).map(|it| it.rule) {
+            let title = property(&format!("{} {}", rule.code, rule.slug));
+            let _ = writeln!(out, "::error file={file},title={title}::required, and not exercised");
         }
     }
 }

@@ -33,6 +33,9 @@ struct RuleObject {
     inconclusive: u64,
     #[serde(skip_serializing_if = "is_zero")]
     in_baseline: u64,
+    /// Captures in which it was required and not exercised.
+    #[serde(skip_serializing_if = "is_zero")]
+    missing: u64,
 }
 
 #[derive(Serialize)]
@@ -71,6 +74,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         failed: fared.failed,
         inconclusive: fared.inconclusive,
         in_baseline: fared.in_baseline,
+        missing: fared.missing,
     });
     let object = Object {
         captures: &outcome.captures,
@@ -96,7 +100,7 @@ fn finding<'a>(found: &'a Found, outcome: &'a Outcome, clock: &mut Clock) -> Fin
         slug: found.rule.slug,
         severity: found.severity.name(),
         verdict: found.verdict.name(),
-        who: found.who().name(),
+        who: found.who.name(),
         party: found.party.map(|party| party.to_string()),
         flow: found.flow,
         frames: &found.frames,
@@ -104,7 +108,7 @@ fn finding<'a>(found: &'a Found, outcome: &'a Outcome, clock: &mut Clock) -> Fin
         message: &found.detail,
         protocol: Some(found.protocol).filter(|name| !name.is_empty()),
         about: Some(found.message).filter(|name| !name.is_empty()),
-        capture: outcome.captures.get(found.capture as usize).map_or("", String::as_str),
+        capture: outcome.file(found),
         offset: found.offset,
         length: found.length,
     }

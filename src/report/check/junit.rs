@@ -5,6 +5,7 @@
 //! why. A rule broken below the severity that fails is a success with its findings as output.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use dissectors::kit::{Severity, Verdict};
@@ -116,6 +117,9 @@ fn came(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> Came {
             "inconclusive: what is missing from the capture could explain each of {} occasions",
             fared.inconclusive
         )),
+        Fared::NotExercised if fared.missing > 0 => {
+            Came::Failure("required, and not exercised".to_owned(), String::new())
+        }
         Fared::NotExercised => Came::Skipped("not exercised".to_owned()),
     }
 }
@@ -124,7 +128,9 @@ fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let mut text = String::new();
     let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
     let told = of_rule.filter(|found| found.verdict != Verdict::Inconclusive);
-    for found in told.take(SHOWN) {
+    let mut told = Vec::from_iter(told);
+    told.sort_by_key(|found| Reverse(found.severity));
+    for found in told.into_iter().take(SHOWN) {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
         put(&mut text, format_args!("{}{party}: {}\n", found.place(), found.detail));
     }

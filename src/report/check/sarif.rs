@@ -145,15 +145,22 @@ struct Fingerprints {
 /// None that a `Vec` can have.
 pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
-    let results = outcomes.iter().flat_map(|outcome| {
-        let file = outcome.captures.first().map_or("", String::as_str);
-        let known = outcome.baselined.as_ref();
-        let new = known.map(|_| Vec::new);
-        let findings = outcome.findings.iter();
-        let findings = findings.map(move |found| result(found, file, rules, new.map(|new| new())));
-        let known = known.map_or(&[][..], |known| &known.findings).iter();
-        findings.chain(known.map(move |found| result(found, file, rules, Some(vec![IN_BASELINE]))))
-    });
+    let results =
+        outcomes.iter().flat_map(|outcome| {
+            let file = outcome.captures.first().map_or("", String::as_str);
+            let known = outcome.baselined.as_ref();
+            let new = known.map(|_| Vec::new);
+            let findings = outcome.findings.iter();
+            let findings = findings
+                .map(move |found| result(found, outcome.file(found), rules, new.map(|new| new())));
+            let known = known.map_or(&[][..], |known| &known.findings).iter();
+            let missing = outcome.rules.iter().enumerate().filter(|(_, fared)| fared.missing > 0);
+            let missing = missing
+                .map(move |(at, fared)| not_exercised(fared.rule, at, file, new.map(|new| new())));
+            missing.chain(findings).chain(known.map(move |found| {
+                result(found, outcome.file(found), rules, Some(vec![IN_BASELINE]))
+            }))
+        });
     let log = Log {
         schema: SCHEMA,
         version: "2.1.0",
@@ -234,6 +241,30 @@ fn result<'a>(
             },
         }],
         partial_fingerprints: Fingerprints { gamewire },
+        suppressions,
+    }
+}
+
+/// A rule that was required, and had no occasion in the whole file.
+fn not_exercised<'a>(
+    rule: &Rule,
+    at: usize,
+    file: &'a str,
+    suppressions: Option<Vec<Suppression>>,
+) -> Result_<'a> {
+    Result_ {
+        rule_id: rule.code.to_string(),
+        rule_index: at,
+        kind: "fail",
+        level: "error",
+        message: Text { text: "required, and not exercised".to_owned() },
+        locations: [Location {
+            physical_location: Physical {
+                artifact_location: Artifact { uri: uri(file) },
+                region: None,
+            },
+        }],
+        partial_fingerprints: Fingerprints { gamewire: format!("{}/required", rule.code) },
         suppressions,
     }
 }

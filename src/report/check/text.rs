@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use dissectors::kit::{Rule, Severity, Verdict};
+use dissectors::kit::{Severity, Verdict};
 
-use crate::check::{Excerpt, Fared, Found, Outcome};
+use crate::check::{Excerpt, Fared, Found, Outcome, RuleOutcome};
 use crate::report::clock::Clock;
 use crate::report::paint::{Paint, Tone};
 use crate::text::escaped;
@@ -21,37 +21,36 @@ pub fn write(outcome: &Outcome, least: Severity, paint: Paint, out: &mut String)
     let verdict = paint.text(tone, fared.name().replace('_', " ").to_uppercase());
     let counts = [Severity::Error, Severity::Warning, Severity::Note]
         .map(|severity| many(outcome.count(severity), severity.name()));
-    let (messages, flows) = (outcome.messages, outcome.flows);
-    put(
-        out,
-        format_args!(
-            "{verdict}  {name}: {}, in {messages} messages of {flows} flows\n",
-            counts.join(", ")
-        ),
-    );
+    let (messages, flows) = (many(outcome.messages, "message"), many(outcome.flows, "flow"));
+    put(out, format_args!("{verdict}  {name}: {}, in {messages} of {flows}\n", counts.join(", ")));
     let mut clock = Clock::default();
     let mut by_rule: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
         by_rule.entry((found.severity, found.rule.code)).or_default().push(found);
     }
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        for rule in outcome.rules.iter().map(|rule| rule.rule) {
-            if let Some(of_rule) = by_rule.get(&(severity, rule.code)) {
-                findings(rule, severity, of_rule, &mut clock, paint, out);
+        for fared in &outcome.rules {
+            if let Some(of_rule) = by_rule.get(&(severity, fared.rule.code)) {
+                findings(fared, severity, of_rule, &mut clock, paint, out);
             }
         }
+    }
+    for rule in outcome.rules.iter().filter(|it| it.missing > 0).map(|it| it.rule) {
+        let head = paint.text(Tone::Finding(Severity::Error, Verdict::Fail), "required");
+        put(out, format_args!("\n{head} {} {}: it was not exercised\n", rule.code, rule.slug));
     }
     table(outcome, paint, out);
 }
 
 fn findings(
-    rule: &Rule,
+    fared: &RuleOutcome,
     severity: Severity,
     found: &[&Found],
     clock: &mut Clock,
     paint: Paint,
     out: &mut String,
 ) {
+    let rule = fared.rule;
     let head = paint.text(tone(severity), severity.name());
     put(out, format_args!("\n{head} {} {}: {}\n", rule.code, rule.slug, rule.asks));
     if let Some(cite) = rule.cite.first() {
@@ -62,7 +61,7 @@ fn findings(
         clock.rfc3339(found.time, found.digits, &mut time);
         let time = String::from_utf8_lossy(&time);
         let party =
-            found.party.map_or(String::new(), |party| format!(", {} {party}", found.who().name()));
+            found.party.map_or(String::new(), |party| format!(", {} {party}", found.who.name()));
         let message = if found.message.is_empty() { "" } else { " " };
         put(
             out,
@@ -77,8 +76,9 @@ fn findings(
             hex(excerpt, paint, out);
         }
     }
-    if found.len() > SHOWN {
-        put(out, format_args!("  and {} more\n", found.len() - SHOWN));
+    let more = fared.count(severity).saturating_sub(found.len().min(SHOWN) as u64);
+    if more > 0 {
+        put(out, format_args!("  and {more} more\n"));
     }
 }
 
@@ -88,7 +88,7 @@ pub fn line(found: &Found, paint: Paint, out: &mut String) {
     Clock::default().time_of_day(found.time, found.digits, &mut time);
     let time = String::from_utf8_lossy(&time);
     let party =
-        found.party.map_or(String::new(), |party| format!("{} {party}: ", found.who().name()));
+        found.party.map_or(String::new(), |party| format!("{} {party}: ", found.who.name()));
     let (rule, frame, detail) = (found.rule, found.frame(), escaped(&found.detail));
     let severity = paint.text(tone(found.severity), found.severity.name());
     put(
@@ -157,15 +157,16 @@ fn table(outcome: &Outcome, paint: Paint, out: &mut String) {
         ),
     );
     if outcome.in_baseline() > 0 {
-        let count = usize::try_from(outcome.in_baseline()).unwrap_or(usize::MAX);
-        put(out, format_args!("{} in the baseline\n", many(count, "finding")));
+        put(out, format_args!("{} in the baseline\n", many(outcome.in_baseline(), "finding")));
     }
     if outcome.left_out > 0 {
-        put(out, format_args!("{} findings were counted but not kept\n", outcome.left_out));
+        let were = if outcome.left_out == 1 { "was" } else { "were" };
+        let findings = many(outcome.left_out, "finding");
+        put(out, format_args!("{findings} {were} counted but not kept\n"));
     }
 }
 
-fn many(count: usize, what: &str) -> String {
+fn many(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

@@ -1,0 +1,84 @@
+//! Standard input, until somebody has enough of it: what came by then is read, judged and told.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// How long, in milliseconds, a wait takes at most: then it is looked whether a signal has come.
+const WAIT: u16 = 250;
+
+/// Bytes that are still read when a signal has come. Who writes them was often interrupted, too, and
+/// has something left.
+const REST: usize = 4 << 20;
+
+/// A pipe that ends when SIGINT or SIGTERM asks for it. A second one ends the process.
+pub(super) struct Interruptible<R> {
+    reader: R,
+    stop: Arc<AtomicBool>,
+    /// Bytes that may be read once it has been asked to stop.
+    rest: usize,
+}
+
+impl<R: Read + AsFd> Interruptible<R> {
+    pub(super) fn new(reader: R) -> io::Result<Interruptible<R>> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::flag;
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+            flag::register(signal, Arc::clone(&stop))?;
+        }
+        Ok(Interruptible { reader, stop, rest: REST })
+    }
+
+    /// Waits until there is something to read, or the end. `false`: nothing came for a while.
+    fn wait(&self) -> bool {
+        let mut fds = [PollFd::new(self.reader.as_fd(), PollFlags::POLLIN)];
+        // What cannot be waited for is read, which says what is wrong.
+        !matches!(poll(&mut fds, PollTimeout::from(WAIT)), Ok(0) | Err(nix::errno::Errno::EINTR))
+    }
+}
+
+impl<R: Read + AsFd> Read for Interruptible<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let stop = self.stop.load(Ordering::Relaxed);
+            if self.wait() {
+                let most = if stop { self.rest.min(out.len()) } else { out.len() };
+                let read = self.reader.read(out.get_mut(..most).unwrap_or_default())?;
+                self.rest -= if stop { read } else { 0 };
+                return Ok(read);
+            }
+            if stop {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_was_written_before_it_was_asked_to_stop_is_read() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut reader = Interruptible { reader, stop: Arc::clone(&stop), rest: 5 };
+        let mut out = [0; 8];
+        writer.write_all(b"abc").unwrap();
+        assert_eq!(reader.read(&mut out).unwrap(), 3);
+        stop.store(true, Ordering::Relaxed);
+        writer.write_all(b"defghi").unwrap();
+        assert_eq!(reader.read(&mut out).unwrap(), 5, "no more than the rest");
+        assert_eq!(reader.read(&mut out).unwrap(), 0);
+        reader.rest = 5;
+        assert_eq!((reader.read(&mut out).unwrap(), out[0]), (1, b'i'));
+        assert_eq!(reader.read(&mut out).unwrap(), 0, "nobody writes, and nobody waits for it");
+    }
+}
