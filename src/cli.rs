@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use dissectors::kit::{Rule, Severity, Who};
@@ -35,15 +36,16 @@ impl Cli {
         let cli = Cli::try_parse_from(args)?;
         // clap takes no option for missing whose presence would be at odds with another: with files
         // it would never ask for an interface.
-        let idle = cli.command.input().and_then(|input| input.live.idle_option());
-        match idle {
-            None => Ok(cli),
-            Some(option) => {
-                let kind = clap::error::ErrorKind::MissingRequiredArgument;
-                let why = format!("{option} is for live capture: it needs --interface IFACE");
-                Err(Cli::command().error(kind, why))
-            }
+        let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
+        if let Some(option) = live.idle_option() {
+            let why = format!("{option} is for live capture: it needs --interface IFACE");
+            return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
+        if live.write.as_deref().is_some_and(|file| file == "-") {
+            let why = "--write -: gamewire's own output goes there; name a file";
+            return Err(Cli::command().error(ErrorKind::InvalidValue, why));
+        }
+        Ok(cli)
     }
 }
 

@@ -197,6 +197,11 @@ impl Memory {
 
     /// With less than this, nothing can be followed.
     const LEAST: usize = 16 << 20;
+
+    /// How much of it unpacking may take, in bytes.
+    pub const fn unpacking(self) -> usize {
+        self.0 / 2
+    }
 }
 
 impl Default for Memory {

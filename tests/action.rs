@@ -17,6 +17,15 @@ const BROKEN: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 
 
 /// Runs the action's script with this gamewire installed; the exit code and what it prints.
 fn act(project: &Project, captures: &str, args: &str) -> Option<(Option<i32>, String)> {
+    act_with(project, captures, args, "")
+}
+
+fn act_with(
+    project: &Project,
+    captures: &str,
+    args: &str,
+    version: &str,
+) -> Option<(Option<i32>, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let installed = Path::new(env!("CARGO_BIN_EXE_gamewire")).parent()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -32,7 +41,7 @@ fn act(project: &Project, captures: &str, args: &str) -> Option<(Option<i32>, St
         .env("GITHUB_OUTPUT", project.path("outputs"))
         .env("CAPTURES", captures)
         .env("ARGS", args)
-        .env("VERSION", "")
+        .env("VERSION", version)
         .output();
     let Ok(run) = run else {
         eprintln!("skipped: there is no bash");
@@ -59,6 +68,9 @@ fn the_action_annotates_and_leaves_reports() {
 
     let passes = act(&project, "a good one.pcap", "");
     assert_eq!(passes.map(|(code, _)| code), Some(Some(0)));
+    let version = env!("CARGO_PKG_VERSION");
+    let (code, out) = act_with(&project, "a good one.pcap", "", version).expect("bash is there");
+    assert!(code == Some(0) && out.starts_with(&format!("using gamewire {version}")), "{out}");
     for (captures, args) in [("nothing*.pcap", ""), ("", ""), ("broken.pcap", "--bogus")] {
         let (code, _) = act(&project, captures, args).expect("bash is there");
         assert_eq!(code, Some(2), "{captures} {args}");

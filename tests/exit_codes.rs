@@ -113,6 +113,7 @@ fn two_for_what_is_for_live_capture_only() {
         let args = [&["check"], option, &["a.pcap"]].concat();
         unusable(&gamewire(args), "is for live capture: it needs --interface");
     }
+    unusable(&gamewire(["check", "-i", "lo", "-w", "-"]), "own output goes there; name a file");
     let rotated = ["dissect", "--write", "b", "-G", "5", "--duration", "1s", "a.pcap"];
     unusable(&gamewire(rotated), "--duration is for live capture");
 }

@@ -63,6 +63,28 @@ fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_ends_nothing() {
+    for ahead in [0, 1200, 900_000_000] {
+        let mut script =
+            format!("{ahead} d > t  FFFFFFFF 69\n+0 t > d  FFFFFFFF 6A '{:014}' 00\n", 0);
+        for client in 0..10 {
+            script += &format!("0.{client} c{client} > s  FFFFFFFF 69\n");
+        }
+        for client in 0..10 {
+            script += &format!("1.{client} s > c{client}  FFFFFFFF 6A '{:014}' 00\n", 0);
+        }
+        let (messages, _) = dissect(&(script + "end 20"), &[]);
+        assert_eq!(messages.len(), 22);
+        for message in &messages {
+            let rules = rules(message);
+            assert!(!rules.contains(&"A2S061") && !rules.contains(&"A2S062"), "{message}");
+        }
+        let flows = messages.iter().map(|message| message["flow"].as_u64()).max().flatten();
+        assert_eq!(flows, Some(11));
+    }
+}
+
+#[test]
 fn an_unknown_link_type_is_one_warning() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522";
     let packets = capture(script, &Setting::udp(27015)).expect("a good script").packets;

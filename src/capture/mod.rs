@@ -19,7 +19,7 @@ mod tests;
 mod zstd;
 
 pub use error::{CaptureError, Notice};
-pub use open::{open, open_merged, open_stream};
+pub use open::{open, open_merged, open_stream, open_within};
 
 use std::sync::Arc;
 

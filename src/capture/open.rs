@@ -29,18 +29,30 @@ const FIRST: usize = 512;
 /// # Errors
 /// The file cannot be opened, is no capture, or is one of a version that cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    open_as(path, 0)
+    open_within(path, usize::MAX)
 }
 
-/// Opens several captures as one, in the order of their packets' times.
+/// Opens a capture, to unpack which no more than so many bytes of memory are to be taken.
 ///
 /// # Errors
-/// As [`open`], for the first file that cannot be read.
-pub fn open_merged(paths: &[PathBuf]) -> Result<Box<dyn Packets + Send>, CaptureError> {
+/// As [`open`], and where it takes more.
+pub fn open_within(path: &Path, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    open_as(path, 0, memory)
+}
+
+/// Opens several captures as one, in the order of their packets' times, within so much memory.
+///
+/// # Errors
+/// As [`open_within`], for the first file that cannot be read.
+pub fn open_merged(
+    paths: &[PathBuf],
+    memory: usize,
+) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if let [path] = paths {
-        return open(path);
+        return open_within(path, memory);
     }
-    let files = paths.iter().zip(0..).map(|(path, file)| open_as(path, file));
+    let memory = memory / paths.len().max(1);
+    let files = paths.iter().zip(0..).map(|(path, file)| open_as(path, file, memory));
     Ok(Box::new(Merge::new(files.collect::<Result<_, _>>()?)))
 }
 
@@ -52,16 +64,16 @@ pub fn open_stream(
     name: &Path,
     reader: Box<dyn Read + Send>,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    recognized(name, 0, Input::stream(reader))
+    recognized(name, 0, Input::stream(reader), usize::MAX)
 }
 
-fn open_as(path: &Path, file: u32) -> Result<Box<dyn Packets + Send>, CaptureError> {
+fn open_as(path: &Path, file: u32, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
         let failed = |error| CaptureError::Open { path: path.to_owned(), error };
         let stdin = Interruptible::new(io::stdin()).map_err(failed)?;
-        return recognized(path, file, Input::stream(Box::new(stdin)));
+        return recognized(path, file, Input::stream(Box::new(stdin)), memory);
     }
-    recognized(path, file, plain(path)?)
+    recognized(path, file, plain(path)?, memory)
 }
 
 /// A regular file is mapped; anything else is read as a stream.
@@ -87,6 +99,7 @@ pub(super) fn recognized(
     path: &Path,
     file: u32,
     mut input: Input,
+    memory: usize,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     input.fill(MAGIC);
     if let Some(error) = input.error() {
@@ -95,7 +108,7 @@ pub(super) fn recognized(
     let input = match input.unread() {
         [0x1F, 0x8B, ..] => Input::stream(Box::new(MultiGzDecoder::new(input))),
         [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
-            Input::stream(Box::new(Zstd::new(input)))
+            Input::stream(Box::new(Zstd::new(input, memory as u64)))
         }
         _ => input,
     };

@@ -8,8 +8,9 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// How much is decoded at a time.
 const STEP: usize = 128 << 10;
 
-/// The largest window that a frame may ask for: what zstd itself accepts unless told otherwise.
-const WINDOW: u64 = 128 << 20;
+/// The largest window, in bytes, that a frame may ask for: what zstd itself accepts unless told
+/// otherwise.
+pub(super) const WINDOW: u64 = 128 << 20;
 
 /// A block that is the last of its frame and empty, and room for the frame's checksum.
 const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];
@@ -21,13 +22,15 @@ pub(super) struct Zstd<R> {
     decoder: Option<FrameDecoder>,
     /// Why nothing can be decoded any more; said once all that was decoded is read.
     failed: Option<io::Error>,
+    /// The largest window that there is memory for.
+    window: u64,
 }
 
 impl<R: Read> Zstd<R> {
-    pub(super) fn new(source: R) -> Zstd<R> {
+    pub(super) fn new(source: R, window: u64) -> Zstd<R> {
         let source = Watched { source, ended: false, error: None };
         let source = BufReader::with_capacity(64 << 10, source);
-        Zstd { source, decoder: None, failed: None }
+        Zstd { source, decoder: None, failed: None, window: window.min(WINDOW) }
     }
 
     /// Begins the next frame; `false` where there is none.
@@ -35,7 +38,7 @@ impl<R: Read> Zstd<R> {
         while !self.source.fill_buf()?.is_empty() {
             // A new decoder: an old one sets a whole window aside for a frame that only claims it.
             let mut decoder = FrameDecoder::new();
-            decoder.set_max_window_size(WINDOW);
+            decoder.set_max_window_size(self.window);
             match decoder.reset(&mut self.source) {
                 Ok(()) => {
                     self.decoder = Some(decoder);
@@ -50,6 +53,14 @@ impl<R: Read> Zstd<R> {
                     if io::copy(&mut skipped, &mut io::sink())? < length {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
+                }
+                Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
+                    return Err(invalid(&format_args!(
+                        "it takes {} MiB of memory to unpack, and {} are allowed; unpack it first, \
+                         or raise --memory",
+                        requested >> 20,
+                        max >> 20
+                    )));
                 }
                 Err(error) => return Err(self.why(&error)),
             }

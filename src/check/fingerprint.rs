@@ -74,11 +74,21 @@ fn lasting(text: &str) -> String {
         if is_repeated {
             out.truncate(out.trim_end_matches([' ', ',']).len());
         } else {
-            out.push_str(token);
+            out.push_str(of_many(&out, token));
         }
         rest = behind;
     }
     out
+}
+
+/// A word as it is of many, where a number was: of one it would be another finding.
+fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
+    match word {
+        "byte" if before.ends_with("# ") => "bytes",
+        "condition" if before.ends_with("# ") => "conditions",
+        "stands" if before.ends_with("# bytes ") => "stand",
+        _ => word,
+    }
 }
 
 /// What stands behind the quoted text that begins here. A backslash takes the next character with it.
@@ -132,6 +142,8 @@ mod tests {
             ("5 m-bytes - as it is", "# m-bytes - as it is"),
             ("not UTF-8, says Größe 9µ", "not UTF-#, says Größe #"),
             ("never \"closed", "never \"…\""),
+            ("1 byte stands behind the last field", "# bytes stand behind the last field"),
+            ("4 bytes stand behind the last field", "# bytes stand behind the last field"),
             ("", ""),
         ] {
             assert_eq!(lasting(text), left);

@@ -86,14 +86,15 @@ pub(super) fn read<C: Command>(
         return sniff::sniff(&request, input.count, options, command, err, progress);
     }
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
+    let unpacking = input.memory.unwrap_or_default().unpacking();
     if input.merge && input.files.len() > 1 {
-        let packets = capture::open_merged(&input.files)?;
+        let packets = capture::open_merged(&input.files, unpacking)?;
         let read = one(input, options, None, packets, &mut filter, command, err, progress)?;
         let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
         return told(&names.join(", "), &read, err);
     }
     for file in &input.files {
-        let packets = capture::open(file)?;
+        let packets = capture::open_within(file, unpacking)?;
         let name = display(file);
         let shown = (input.files.len() > 1).then_some(name.as_str());
         let options = options.clone();

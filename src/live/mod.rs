@@ -87,7 +87,7 @@ pub enum LiveError {
         why: String,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {error}", escaped(&path.to_string_lossy()))]
+    #[error("cannot write {}: {error}{}", escaped(&path.to_string_lossy()), who_may(error))]
     Write {
         /// The file.
         path: PathBuf,
@@ -100,6 +100,16 @@ pub enum LiveError {
     /// Signals cannot be waited for.
     #[error("cannot wait for signals: {0}")]
     Signals(io::Error),
+}
+
+/// Root's rights are given up before files are written.
+fn who_may(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; -Z USER says who captures, and so who must be allowed to"
+        }
+        _ => "",
+    }
 }
 
 /// What is to be captured.
@@ -165,17 +175,21 @@ struct Signals {
 }
 
 impl Signals {
-    fn register() -> io::Result<Signals> {
+    /// With a file that is written, SIGHUP begins it anew; without one it ends the capture.
+    fn register(writes: bool) -> io::Result<Signals> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
         use signal_hook::flag;
         let signals = Signals::default();
-        for signal in [SIGINT, SIGTERM] {
+        let stops = [SIGINT, SIGTERM].into_iter().chain((!writes).then_some(SIGHUP));
+        for signal in stops {
             // Who asks twice does not want to wait for the result.
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&signals.stop))?;
             flag::register(signal, Arc::clone(&signals.stop))?;
         }
         flag::register(SIGUSR1, Arc::clone(&signals.counts))?;
-        flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
+        if writes {
+            flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
+        }
         Ok(signals)
     }
 }
@@ -223,7 +237,7 @@ impl Live {
         if let (Some(writer), Some(user), Some(plan)) = (&writer, &user, &request.write) {
             may_rotate(writer, plan, user)?;
         }
-        let signals = Signals::register().map_err(LiveError::Signals)?;
+        let signals = Signals::register(writer.is_some()).map_err(LiveError::Signals)?;
         let queue = Arc::new(Queue::new(QUEUE));
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {

@@ -169,9 +169,11 @@ impl<'a> GreHeader<'a> {
 
 /// RFC 7348, section 5: the I flag set, all else zero.
 fn vxlan(payload: &[u8]) -> Option<Inner<'_>> {
-    let (&[0x08, 0, 0, 0, a, b, c, 0], frame) = payload.split_first_chunk()? else {
+    let (&[flags, policy, _, _, a, b, c, _], frame) = payload.split_first_chunk()?;
+    // Beside the I bit only those of the group policy extension (G; D and A) are set by anybody.
+    if flags & !0x80 != 0x08 || policy & !0x48 != 0 {
         return None;
-    };
+    }
     let identifier = u32::from_be_bytes([0, a, b, c]);
     Some(Inner { tunnel: Tunnel::Vxlan, identifier, packet: InnerPacket::Ethernet(frame) })
 }
@@ -376,6 +378,11 @@ mod tests {
             let packet = outer_udp(port, &cat(&[b"\x08\0\0\0\x01\x02\x03\0", &frame()]));
             through(&packet, &[Tunnel::Vxlan], Some(0x010203));
         }
+        // With a group policy, and with a reserved byte that is to be ignored.
+        for header in [b"\x88\x48\0\x07\x01\x02\x03\0", b"\x08\0\0\0\x01\x02\x03\x01"] {
+            let packet = outer_udp(4789, &cat(&[header, &frame()]));
+            through(&packet, &[Tunnel::Vxlan], Some(0x010203));
+        }
         let tagged = ethernet(0x8100, &vlan(9, 0x0800, &inner()));
         let packet = outer_udp(4789, &cat(&[b"\x08\0\0\0\0\0\x03\0", &tagged]));
         through(&packet, &[Tunnel::Vxlan], Some(3));
@@ -412,7 +419,7 @@ mod tests {
 
     #[test]
     fn other_traffic_on_tunnel_ports_stays_what_it_is() {
-        let payloads: [(u16, Vec<u8>); 14] = [
+        let payloads: [(u16, Vec<u8>); 15] = [
             (4789, QUERY.to_vec()),
             (8472, b"\\status\\".to_vec()),
             (6081, b"\xfe\xfd\x09\0\0\0\0".to_vec()),
@@ -420,7 +427,8 @@ mod tests {
             (4789, vec![]),
             // Each is a tunnel's packet but for one bit.
             (4789, cat(&[b"\x00\0\0\0\x01\x02\x03\0", &frame()])),
-            (4789, cat(&[b"\x08\0\0\0\x01\x02\x03\x01", &frame()])),
+            (4789, cat(&[b"\x0C\0\0\0\x01\x02\x03\0", &frame()])),
+            (4789, cat(&[b"\x08\x01\0\0\x01\x02\x03\0", &frame()])),
             (4789, cat(&[b"\x08\0\0\0\x01\x02\x03\0", &ethernet(0x0806, &inner())])),
             (4789, cat(&[b"\x08\0\0\0\x01\x02\x03\0", &frame()[..50]])),
             (6081, cat(&[b"\x40\0\x65\x58\0\0\x01\0", &frame()])),

@@ -244,7 +244,7 @@ impl Session {
         self.files.go_on(around.frame, packet.file);
         around.digits = packet.digits;
         around.offset = packet.offset;
-        around.now = around.now.max(Time(packet.time));
+        around.now = Time(packet.time);
         around.moment = Moment::before(around.frame);
         self.elapse(view);
         self.around.moment = Moment::at(self.around.frame);

@@ -21,7 +21,10 @@ fn merged(files: &[Vec<u8>]) -> Yield {
     let name = |number: usize| format!("{number}");
     let paths: Vec<PathBuf> =
         files.iter().enumerate().map(|(number, bytes)| folder.file(&name(number), bytes)).collect();
-    drain(open_merged(&paths).expect("captures"), files.iter().map(Vec::len).sum::<usize>() + 1)
+    drain(
+        open_merged(&paths, usize::MAX).expect("captures"),
+        files.iter().map(Vec::len).sum::<usize>() + 1,
+    )
 }
 
 fn order(all: &Yield) -> String {
@@ -88,7 +91,7 @@ fn progress_is_added_up() {
     let folder = Folder::new();
     let bytes = pcap(&[(1, b"a")]);
     let paths = [folder.file("a", &bytes), folder.file("b", &bytes)];
-    let mut packets = open_merged(&paths).expect("captures");
+    let mut packets = open_merged(&paths, usize::MAX).expect("captures");
     let all = 2 * bytes.len() as u64;
     assert_eq!(packets.progress(), Some((48, all)));
     while packets.next().is_some() {}

@@ -152,7 +152,7 @@ fn forget_path(notice: &mut Notice) {
 /// Reads the bytes from a stream that gives so many at a time.
 fn streamed(bytes: &[u8], sizes: &[usize]) -> Result<Yield, CaptureError> {
     let pieces = Pieces { bytes: bytes.to_vec(), at: 0, sizes: sizes.to_vec(), reads: 0 };
-    let packets = recognized(Path::new("-"), 0, Input::stream(Box::new(pieces)))?;
+    let packets = recognized(Path::new("-"), 0, Input::stream(Box::new(pieces)), usize::MAX)?;
     Ok(drain(packets, bytes.len()))
 }
 

@@ -11,7 +11,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::super::input::Input;
 use super::super::open::recognized;
-use super::super::{CaptureError, Event, Notice, open};
+use super::super::{CaptureError, Event, Notice, open, open_within};
 use super::pcap::{MICROSECONDS, header, record};
 use super::{Folder, Order, Yield, both, drain, mapped, streamed};
 
@@ -172,6 +172,18 @@ fn a_window_beyond_the_bound_is_refused() {
 }
 
 #[test]
+fn a_window_beyond_the_memory_is_refused_with_a_remedy() {
+    let folder = Folder::new();
+    let mut frame = stored(&capture(1));
+    // 8 MiB.
+    frame[5] = 0x68;
+    let file = folder.file("a.pcap.zst", &frame);
+    assert!(open_within(&file, 8 << 20).is_ok());
+    let error = open_within(&file, 4 << 20).err().expect("refused").to_string();
+    assert!(error.contains("8 MiB of memory to unpack, and 4 are allowed"), "{error}");
+}
+
+#[test]
 fn cut_before_the_capture_begins() {
     let plain = capture(3);
     let compressed = gzip(&plain);
@@ -225,7 +237,7 @@ fn a_packet_that_is_there_is_not_held_back_for_the_next() {
     let (send, receive) = mpsc::channel();
     send.send(bytes[..24].to_vec()).expect("a receiver");
     let input = Input::stream(Box::new(Awaited(receive)));
-    let mut packets = recognized(Path::new("-"), 0, input).expect("a capture");
+    let mut packets = recognized(Path::new("-"), 0, input, usize::MAX).expect("a capture");
     for packet in bytes[24..].chunks(416) {
         send.send(packet.to_vec()).expect("a receiver");
         assert!(matches!(packets.next(), Some(Event::Packet(packet)) if packet.data.len() == 400));
@@ -252,12 +264,13 @@ fn a_stream_that_fails_says_why() {
     for compress in [<[u8]>::to_vec, zstd, gzip] {
         let bytes = compress(&capture(2_000));
         let length = bytes.len() - 9;
-        let packets = recognized(Path::new("-"), 0, stream(bytes[..length].to_vec()));
+        let packets = recognized(Path::new("-"), 0, stream(bytes[..length].to_vec()), usize::MAX);
         let all = drain(packets.expect("a capture"), usize::MAX);
         assert_eq!(all.said().len(), 1);
         assert!(all.said()[0].ends_with(r"the disk is on \x1B[31mfire"), "{:?}", all.said());
     }
-    let error = recognized(Path::new("-"), 0, stream(Vec::new())).err().expect("no capture");
+    let error =
+        recognized(Path::new("-"), 0, stream(Vec::new()), usize::MAX).err().expect("no capture");
     assert!(matches!(error, CaptureError::Open { .. }));
 }
 

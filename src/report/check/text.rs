@@ -58,7 +58,11 @@ fn findings(
     }
     for found in found.iter().take(SHOWN) {
         let mut time = Vec::new();
-        clock.rfc3339(found.time, found.digits, &mut time);
+        // What is in no packet has no time.
+        if found.frame() > 0 {
+            time.extend_from_slice(b", ");
+            clock.rfc3339(found.time, found.digits, &mut time);
+        }
         let time = String::from_utf8_lossy(&time);
         let party =
             found.party.map_or(String::new(), |party| format!(", {} {party}", found.who.name()));
@@ -66,7 +70,7 @@ fn findings(
         put(
             out,
             format_args!(
-                "  {}, {time}{party}{message}{}: {}\n",
+                "  {}{time}{party}{message}{}: {}\n",
                 found.place(),
                 found.message,
                 escaped(&found.detail)
