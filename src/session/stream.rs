@@ -395,9 +395,12 @@ impl<V: View> Reading<'_, V> {
     fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool) {
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
-        let (mut frame, mut time) = (self.around.frame, self.around.now);
+        // The packet that completed it: where one came late, not the last of the bytes.
+        let (mut frame, mut time) = (0, self.around.now);
         for piece in run.pieces_of(0..length) {
-            (frame, time) = (piece.frame, Time(piece.time));
+            if piece.frame > frame {
+                (frame, time) = (piece.frame, Time(piece.time));
+            }
             pieces.push(Piece {
                 at: piece.bytes.start as u32,
                 length: piece.bytes.len() as u32,
