@@ -196,6 +196,10 @@ impl Checker {
         if !self.selection.has(finding.rule) {
             return;
         }
+        // A message may have as many findings as bytes: no more is made of each than is needed.
+        if self.is_full(finding.rule, finding.verdict) {
+            return self.leave_out(finding.rule, finding.verdict);
+        }
         let Some(scene) = &self.scene else { return };
         let found = Found::of(finding, scene, message);
         let at = found.rule.code.index();
@@ -225,27 +229,29 @@ impl Checker {
         }
     }
 
-    /// Counts a breach that is left out anyway, as [`keep`](Checker::keep) would, without putting it
-    /// into words. Says whether it is.
-    fn leaves_out(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> bool {
-        let kept = &mut self.kept[rule.code.index()];
-        // A verdict takes a moment: mostly there is room for each.
-        if kept.iter().all(|&kept| kept < KEPT)
-            || self.baselined.is_some()
-            || self.selection.chooses()
-        {
-            return false;
-        }
-        let verdict = self.judge.verdict(rule, recalled);
-        let kept = &mut kept[verdict as usize];
-        if *kept < KEPT {
-            return false;
-        }
-        *kept += 1;
+    /// Whether no more findings of this rule and verdict are kept.
+    fn is_full(&self, rule: &Rule, verdict: Verdict) -> bool {
+        self.kept[rule.code.index()][verdict as usize] >= KEPT
+            && self.baselined.is_none()
+            && !self.selection.chooses()
+    }
+
+    /// Counts a finding that is not kept.
+    fn leave_out(&mut self, rule: &Rule, verdict: Verdict) {
+        self.kept[rule.code.index()][verdict as usize] += 1;
         self.left_out += 1;
-        self.judge.count_broken(rule, verdict);
         self.told.findings += u32::from(verdict != Verdict::Inconclusive);
-        true
+    }
+
+    /// Counts a breach that is left out anyway, without putting it into words. Says whether it is.
+    fn leaves_out(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> bool {
+        let verdict = self.judge.verdict(rule, recalled);
+        let is_full = self.is_full(rule, verdict);
+        if is_full {
+            self.judge.count_broken(rule, verdict);
+            self.leave_out(rule, verdict);
+        }
+        is_full
     }
 
     /// A rule was kept so many times: by who sent a past message, if it is about one.
