@@ -93,7 +93,9 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
         Err(failure) => (RAN, Some(failure)),
     };
     let Some(failure) = failure.filter(|failure| !failure.reader_is_gone()) else { return code };
-    writeln!(err, "gamewire: {failure}").ok();
+    if !matches!(failure, Failure::Told) {
+        writeln!(err, "gamewire: {failure}").ok();
+    }
     UNUSABLE
 }
 

@@ -134,6 +134,14 @@ fn what_was_judged_before_an_unreadable_file_is_not_lost() {
     let run = gamewire(["check", "--format", "json", &name, "/no/such/file"]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("/no/such/file") && run.out.contains("A2S030"));
+    // Nor what stands behind it.
+    let other = File::of("behind", UNANSWERED);
+    let behind = other.0.to_string_lossy().into_owned();
+    let files = ["/no/such/file", &name, "/nor/this", &behind, "/nor/that"];
+    let run = gamewire(["check", "--format", "json"].iter().chain(&files).copied());
+    assert_eq!((run.code, run.err.lines().count()), (2, 3), "{}", run.err);
+    let outcome: Value = serde_json::from_str(&run.out).expect("one object");
+    assert_eq!(outcome["captures"], serde_json::json!([name, behind]));
 }
 
 #[test]

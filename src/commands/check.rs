@@ -155,8 +155,8 @@ struct Checking<'a> {
     /// Facts of a kind that are kept of what is known across flows.
     facts: usize,
     checker: Checker,
-    /// The captures' names; those that are left.
-    names: std::collections::VecDeque<String>,
+    /// The names of what is being judged: of one capture, or of those that are merged.
+    names: Vec<String>,
     terminal: Terminal,
     found: bool,
     /// What came of the captures so far, for formats that tell all in one.
@@ -175,7 +175,10 @@ impl Command for Checking<'_> {
     type View = Checker;
     type Entry = FlowFact;
 
-    fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        if let Some(name) = name {
+            self.names = vec![name.to_owned()];
+        }
         self.checker = Checker::new(self.selection.clone(), self.facts);
         Ok(())
     }
@@ -238,13 +241,7 @@ impl Command for Checking<'_> {
 
     fn end(&mut self, read: &Totals) -> io::Result<()> {
         let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default(), 0));
-        let merged = self.args.input.merge;
-        let names: Vec<_> = if merged {
-            self.names.drain(..).collect()
-        } else {
-            self.names.pop_front().into_iter().collect()
-        };
-        let outcome = checker.outcome(names, read);
+        let outcome = checker.outcome(self.names.clone(), read);
         self.found |= outcome.is_broken(self.demands.least);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {

@@ -26,6 +26,9 @@ pub enum Failure {
     /// No packet of a capture can be read.
     #[error("{0}")]
     Unread(read::Unread),
+    /// Some of the input cannot be read, and why has been said.
+    #[error("some of the input could not be read")]
+    Told,
     /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
     Config(#[from] ConfigError),

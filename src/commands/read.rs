@@ -93,15 +93,26 @@ pub(super) fn read<C: Command>(
         let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
         return told(&names.join(", "), &read, err);
     }
+    // A file that cannot be read does not keep the others from being read.
+    let mut ended = Ok(());
     for file in &input.files {
-        let packets = capture::open_within(file, unpacking)?;
         let name = display(file);
         let shown = (input.files.len() > 1).then_some(name.as_str());
-        let options = options.clone();
-        let read = one(input, options, shown, packets, &mut filter, command, err, progress)?;
-        told(&name, &read, err)?;
+        let opened = capture::open_within(file, unpacking).map_err(Failure::from);
+        let read = opened.and_then(|packets| {
+            let options = options.clone();
+            one(input, options, shown, packets, &mut filter, command, err, progress)
+        });
+        match read.and_then(|read| told(&name, &read, err)) {
+            Ok(()) => {}
+            Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
+                writeln!(err, "gamewire: {failure}").ok();
+                ended = Err(Failure::Told);
+            }
+            Err(failure) => return Err(failure),
+        }
     }
-    Ok(())
+    ended
 }
 
 /// Of packets that could not be read, says so; where there were no others, that is an error.
