@@ -140,6 +140,22 @@ fn halves_of_a_capture_are_merged() {
     assert_eq!(merged.out, gamewire(["dissect", &sample.to_string_lossy()]).out);
     let apart = gamewire(["dissect", &first, &second]);
     assert!(apart.out.starts_with("==> ") && apart.out.matches("==> ").count() == 2);
+    // In what machines read, each line says which capture it is of.
+    for command in ["dissect", "flows"] {
+        for threads in ["1", "2"] {
+            let args = [command, "--format", "json", "--threads", threads, &first, &second];
+            let of = gamewire(args).out;
+            let of: Vec<serde_json::Value> =
+                of.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+            let count = |name: &str| of.iter().filter(|line| line["capture"] == name).count();
+            assert!(count(&first) > 0 && count(&first) + count(&second) == of.len());
+        }
+        let alone = gamewire([command, "--format", "json", &first]).out;
+        assert!(!alone.contains("\"capture\""));
+    }
+    let table = gamewire(["flows", "--format", "csv", &first, &second]).out;
+    assert!(table.lines().next().is_some_and(|head| head.ends_with(",findings,capture")));
+    assert!(table.lines().last().is_some_and(|row| row.ends_with("second.pcap")), "{table}");
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub fn run(
         paint: painted(args.color, terminal.out),
         limits: args.input.limits(),
         severities: config.severities.clone(),
+        capture: None,
     };
     let mut dissecting = Dissecting {
         show: how.show(None),
@@ -59,13 +60,21 @@ struct How {
     paint: Paint,
     limits: Limits,
     severities: Severities,
+    /// Which capture it is, where there are several.
+    capture: Option<String>,
 }
 
 impl How {
     fn report(&self) -> Box<dyn Report + Send> {
         match self.format {
             DissectFormat::Text => Box::new(Text::new(self.detail, self.paint)),
-            DissectFormat::Json => Box::new(Json::new(self.tree)),
+            DissectFormat::Json => {
+                let json = Json::new(self.tree);
+                Box::new(match &self.capture {
+                    Some(capture) => json.of(capture),
+                    None => json,
+                })
+            }
         }
     }
 
@@ -101,10 +110,15 @@ impl Command for Dissecting<'_> {
     type Entry = Place;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
-        if let Some(name) = name.filter(|_| self.how.format == DissectFormat::Text) {
-            writeln!(self.show.audience.text, "==> {name} <==")?;
+        let Some(name) = name else { return Ok(()) };
+        match self.how.format {
+            DissectFormat::Text => writeln!(self.show.audience.text, "==> {name} <=="),
+            DissectFormat::Json => {
+                self.how.capture = Some(name.to_owned());
+                self.show = self.how.show(None);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn view(&mut self) -> &mut Self::View {

@@ -112,7 +112,7 @@ impl Listing<'_> {
         rows.sort_by_key(|row| row.flow);
         let mut text = Vec::new();
         if self.format == FlowsFormat::Csv && !self.headed {
-            flows::csv_header(&mut text);
+            flows::csv_header(self.heading.is_some(), &mut text);
         }
         self.headed = true;
         if self.format == FlowsFormat::Text && self.table.is_none() {
@@ -121,13 +121,18 @@ impl Listing<'_> {
             }
             self.table = Some(flows::Table::new(&rows, self.paint, &mut text));
         }
+        let capture = self.heading.as_deref();
         for rows in rows.chunks(WRITTEN) {
             match self.format {
                 FlowsFormat::Text => {
                     self.table.iter().for_each(|table| table.rows(rows, &mut text));
                 }
-                FlowsFormat::Json => rows.iter().for_each(|row| flows::json(row, &mut text)),
-                FlowsFormat::Csv => rows.iter().for_each(|row| flows::csv(row, &mut text)),
+                FlowsFormat::Json => {
+                    rows.iter().for_each(|row| flows::json(row, capture, &mut text));
+                }
+                FlowsFormat::Csv => {
+                    rows.iter().for_each(|row| flows::csv(row, capture, &mut text));
+                }
             }
             self.out.write_all(&text)?;
             text.clear();

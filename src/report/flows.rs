@@ -2,11 +2,12 @@
 //!
 //! The names of the columns are the same in JSON and CSV: `flow`, `transport`, `a` (who sent the
 //! first packet that was recorded), `b` (the other end), `protocol`, `first`, `last` (times of the
-//! first and the last packet), `packets`, `bytes` (of payload), `messages`, `findings`.
+//! first and the last packet), `packets`, `bytes` (of payload), `messages`, `findings`; of several
+//! captures also `capture`.
 
 use crate::flows::FlowRow;
 use crate::report::clock::Clock;
-use crate::report::json::{address, transport};
+use crate::report::json::{Escaped, address, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
 
@@ -72,8 +73,8 @@ fn line(cells: &[String; COLUMNS.len()], widths: &[usize], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// One object, and the end of its line.
-pub fn json(row: &FlowRow, out: &mut Vec<u8>) {
+/// One object, and the end of its line; with the capture where there are several.
+pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
     let cells = cells(row, &mut Clock::default());
     for (index, (name, cell)) in COLUMNS.iter().zip(&cells).enumerate() {
         put(out, format_args!("{}\"{name}\":", if index > 0 { "," } else { "{" }));
@@ -84,21 +85,28 @@ pub fn json(row: &FlowRow, out: &mut Vec<u8>) {
             _ => out.extend_from_slice(cell.as_bytes()),
         }
     }
+    if let Some(capture) = capture {
+        out.extend_from_slice(b",\"capture\":\"");
+        // A list of bytes takes everything.
+        let _ = std::fmt::Write::write_str(&mut Escaped(out), capture);
+        out.push(b'"');
+    }
     out.extend_from_slice(b"}\n");
 }
 
-/// The line of headings.
-pub fn csv_header(out: &mut Vec<u8>) {
-    csv_line(COLUMNS, out);
+/// The line of headings; with a column for the capture where there are several.
+pub fn csv_header(has_captures: bool, out: &mut Vec<u8>) {
+    csv_line(COLUMNS.into_iter().chain(has_captures.then_some("capture")), out);
 }
 
 /// One line as RFC 4180 has it.
-pub fn csv(row: &FlowRow, out: &mut Vec<u8>) {
-    csv_line(cells(row, &mut Clock::default()).each_ref().map(String::as_str), out);
+pub fn csv(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
+    let cells = cells(row, &mut Clock::default());
+    csv_line(cells.iter().map(String::as_str).chain(capture), out);
 }
 
-fn csv_line<const N: usize>(cells: [&str; N], out: &mut Vec<u8>) {
-    for (index, cell) in cells.into_iter().enumerate() {
+fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
+    for (index, cell) in cells.enumerate() {
         if index > 0 {
             out.push(b',');
         }
@@ -193,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_object_a_line() {
-        let lines = written(|out| rows().iter().for_each(|row| json(row, out)));
+        let lines = written(|out| rows().iter().for_each(|row| json(row, None, out)));
         let lines: Vec<serde_json::Value> =
             lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         let first = serde_json::json!({
@@ -210,8 +218,8 @@ mod tests {
     #[test]
     fn a_spreadsheet() {
         let table = written(|out| {
-            csv_header(out);
-            rows().iter().for_each(|row| csv(row, out));
+            csv_header(false, out);
+            rows().iter().for_each(|row| csv(row, None, out));
         });
         let lines: Vec<_> = table.split("\r\n").collect();
         assert_eq!(
@@ -229,8 +237,9 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula_or_breaks_its_line() {
-        let line =
-            written(|out| csv_line(["=1+1", "+1", "-1", "@a", "\tb", "a=b", "c,\"d\"\n"], out));
+        let line = written(|out| {
+            csv_line(["=1+1", "+1", "-1", "@a", "\tb", "a=b", "c,\"d\"\n"].into_iter(), out)
+        });
         assert_eq!(line, "'=1+1,'+1,'-1,'@a,'\tb,a=b,\"c,\"\"d\"\"\n\"\r\n");
     }
 }

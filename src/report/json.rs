@@ -29,6 +29,8 @@ pub(super) use self::write::Escaped;
 #[derive(Default)]
 pub struct Json {
     with_tree: bool,
+    /// What is said of the capture in each object.
+    capture: Vec<u8>,
     clock: Clock,
     frames: Vec<u64>,
     scratch: Scratch,
@@ -38,6 +40,15 @@ impl Json {
     /// With `tree` beside `fields`, or without.
     pub fn new(with_tree: bool) -> Json {
         Json { with_tree, ..Json::default() }
+    }
+
+    /// Where there are several captures: each object says which one it is of.
+    #[must_use]
+    pub fn of(self, capture: &str) -> Json {
+        let mut out = b",\"capture\":\"".to_vec();
+        string(&mut out, capture.as_bytes());
+        out.push(b'"');
+        Json { capture: out, ..self }
     }
 
     fn frames(&mut self, payload: &Payload<'_>, out: &mut Vec<u8>) {
@@ -112,7 +123,9 @@ impl Report for Json {
             }
             finding(found, out);
         }
-        out.extend_from_slice(b"]}\n");
+        out.push(b']');
+        out.extend_from_slice(&self.capture);
+        out.extend_from_slice(b"}\n");
         Some(flow)
     }
 }
