@@ -165,23 +165,15 @@ fn conditions<S: Sink>(
 ) -> Option<Fault> {
     let text = r.peek().get(..length).unwrap_or_default();
     let end = Span::new(r.at(), r.at() + text.len()).end;
-    let mut groups = Groups::default();
+    let mut groups = Groups::new(Counting::of(text));
     let mut fault = None;
     for pair in Pairs::new(text, r.at()) {
-        let taken = match pair.key {
-            b"nor" | b"nand" => Some(count(pair.text())),
-            _ => None,
-        };
-        let group = taken.flatten().filter(|_| groups.depth < DEEPEST);
-        if group.is_some() {
+        let taken = taken(&pair);
+        if groups.opens(taken).is_some() {
             r.open(if pair.key == b"nor" { &f::NOR } else { &f::NAND });
         }
         r.pair(&f::CONDITION_FIELDS, &pair);
-        match group {
-            Some(taken) => groups.open(taken, pair.at()),
-            None => groups.count(),
-        }
-        for _ in 0..groups.filled() {
+        for _ in 0..groups.take(taken, pair.at()) {
             r.close();
         }
 
@@ -212,6 +204,11 @@ fn conditions<S: Sink>(
     fault.or(groups.unfilled())
 }
 
+/// How many conditions a pair takes that opens a group, if it says so.
+fn taken(pair: &Pair<'_>) -> Option<Option<u32>> {
+    matches!(pair.key, b"nor" | b"nand").then(|| count(pair.text()))
+}
+
 /// What is wrong with a pair. `taken`: how many conditions a group takes, if it says so.
 fn wrong(pair: &Pair<'_>, taken: Option<Option<u32>>) -> Option<&'static str> {
     if !pair.opened {
@@ -239,37 +236,82 @@ fn hexadecimal(text: &[u8]) -> Option<u32> {
     u32::from_str_radix(text, 16).ok()
 }
 
-/// The groups that are open, each with the conditions it still takes.
-#[derive(Default)]
+/// What a group in a group counts for in the one around it. The document leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counting {
+    /// One condition.
+    One,
+    /// Itself and all that it takes, as Valve's own clients count: "the entire length".
+    Whole,
+}
+
+impl Counting {
+    /// By which the groups of a filter have what they take: the first, unless only the second does.
+    fn of(text: &[u8]) -> Counting {
+        let fits = |counting| {
+            let mut groups = Groups::new(counting);
+            for pair in Pairs::new(text, 0) {
+                groups.take(taken(&pair), pair.at());
+            }
+            groups.depth == 0 && !groups.crossed
+        };
+        if !fits(Counting::One) && fits(Counting::Whole) { Counting::Whole } else { Counting::One }
+    }
+}
+
+/// The groups that are open, each with the conditions it takes and those it still takes.
 struct Groups {
+    counting: Counting,
     open: [(u32, u32, Span); DEEPEST],
     depth: usize,
+    /// One was to end before another one in it.
+    crossed: bool,
 }
 
 impl Groups {
-    /// A group that takes `taken` conditions.
-    fn open(&mut self, taken: u32, at: Span) {
-        if let Some(group) = self.open.get_mut(self.depth) {
+    fn new(counting: Counting) -> Groups {
+        Groups { counting, open: Default::default(), depth: 0, crossed: false }
+    }
+
+    /// How many conditions the group takes that a pair opens, if it opens one.
+    fn opens(&self, taken: Option<Option<u32>>) -> Option<u32> {
+        taken.flatten().filter(|_| self.depth < DEEPEST)
+    }
+
+    /// Takes a pair. Says how many groups end with it.
+    fn take(&mut self, taken: Option<Option<u32>>, at: Span) -> usize {
+        let opens = self.opens(taken);
+        if opens.is_none() || self.counting == Counting::Whole {
+            self.count();
+        }
+        if let (Some(taken), Some(group)) = (opens, self.open.get_mut(self.depth)) {
             *group = (taken, taken, at);
             self.depth += 1;
         }
+        self.filled()
     }
 
-    /// One more condition stands in the innermost group.
+    /// One more condition stands in the innermost group, or in all.
     fn count(&mut self) {
-        if let Some((_, left, _)) = self.innermost() {
+        let innermost = self.depth.saturating_sub(1);
+        let first = if self.counting == Counting::Whole { 0 } else { innermost };
+        for (_, left, _) in self.open.get_mut(first..self.depth).unwrap_or_default() {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// How many groups that have all their conditions end here. Each is a condition of the group
+    /// How many groups that have all their conditions end here. Each may be a condition of the group
     /// around it.
     fn filled(&mut self) -> usize {
         let before = self.depth;
         while let Some((_, 0, _)) = self.innermost() {
             self.depth -= 1;
-            self.count();
+            if self.counting == Counting::One {
+                self.count();
+            }
         }
+        let open = self.open.get(..self.depth).unwrap_or_default();
+        self.crossed |= open.iter().any(|&(_, left, _)| left == 0);
         before - self.depth
     }
 

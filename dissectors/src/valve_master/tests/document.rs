@@ -115,20 +115,21 @@ fn the_query_without_left_4_dead() {
     assert_eq!(lines, expected);
 }
 
+/// The conditions and groups of a filter, each behind its depth.
+fn grouped(filter: &str) -> Vec<String> {
+    let (_, lines) = shown(&query("0.0.0.0:0", filter));
+    let node = |line: &String| {
+        let words = line.trim_start();
+        let name = words.split(' ').next()?;
+        let depth = (line.len() - words.len()) / 2;
+        matches!(name, "nor" | "nand" | "condition").then(|| format!("{depth} {name}"))
+    };
+    lines.iter().filter_map(node).collect()
+}
+
 #[test]
 fn conditions_that_a_group_takes_stand_in_it() {
     let filter = r"\map\a\nor\2\secure\1\nand\1\full\1\linux\1";
-    let (_, lines) = shown(&query("0.0.0.0:0", filter));
-    let names: Vec<_> =
-        lines.iter().skip(3).map(|line| line.split(' ').collect::<Vec<_>>()).collect();
-    let tree: Vec<_> = names
-        .iter()
-        .map(|words| (words.iter().take_while(|word| word.is_empty()).count() / 2, words))
-        .filter_map(|(depth, words)| {
-            let name = words.iter().find(|word| !word.is_empty())?;
-            matches!(*name, "nor" | "nand" | "condition").then(|| format!("{depth} {name}"))
-        })
-        .collect();
     let expected = [
         "1 condition",
         "1 nor",
@@ -139,9 +140,35 @@ fn conditions_that_a_group_takes_stand_in_it() {
         "3 condition",
         "1 condition",
     ];
-    assert_eq!(tree, expected);
+    assert_eq!(grouped(filter), expected);
+    let (_, lines) = shown(&query("0.0.0.0:0", filter));
     let nor = "(no servers that match any of the following 2 conditions)";
     assert!(lines.iter().any(|line| line.ends_with(nor)), "{lines:#?}");
+}
+
+#[test]
+fn a_group_in_a_group_may_count_with_all_it_takes() {
+    let broken = |filter: &str| {
+        let query = query("0.0.0.0:0", filter);
+        let outcome = converse(&[(0, CLIENT, MASTER, &query[..])], 0);
+        outcome.findings.into_iter().find(|finding| finding.0 == "VM004").map(|finding| finding.3)
+    };
+    let nested = r"\nor\4\map\cp_dustbowl\nand\2\gametype\payload\gametype\payloadrace";
+    assert_eq!(broken(nested), None);
+    let expected =
+        ["1 nor", "2 condition", "2 condition", "2 nand", "3 condition", "3 condition", "3 condition"];
+    assert_eq!(grouped(nested), expected);
+    let behind = format!(r"{nested}\linux\1");
+    assert_eq!(broken(&behind), None);
+    assert_eq!(grouped(&behind), [&expected[..], &["1 condition"]].concat());
+    // Where both ways fit, the document's "conditions" are taken: nand and two maps.
+    let both = r"\nor\3\nand\1\secure\1\map\a\map\b";
+    assert_eq!(grouped(both).last().unwrap(), "2 condition");
+    // Neither way fits: too few stand behind the group, or the inner one takes what the outer lacks.
+    let few = r"\nor\5\map\a\nand\2\map\b\map\c";
+    assert_eq!(broken(few).unwrap(), "a group takes 5 conditions, and has 2");
+    let crossed = r"\nor\3\nand\3\map\a\map\b\map\c";
+    assert_eq!(broken(crossed).unwrap(), "a group takes 3 conditions, and has 1");
 }
 
 #[test]
