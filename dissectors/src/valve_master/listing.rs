@@ -12,8 +12,8 @@ use super::endpoint::{Endpoint, ZERO};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) mark: ShortMark,
-    /// The key that Xash3D's master is to repeat.
-    pub(super) key: Option<u32>,
+    /// The key that Xash3D's master is to repeat, if the query is all there.
+    pub(super) key: Option<Option<u32>>,
     /// Tells apart what is asked for: region and filter.
     pub(super) question: u32,
     /// Where it asks from, if that can be read.

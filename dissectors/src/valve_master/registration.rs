@@ -9,8 +9,8 @@ use super::info::{Engine, Info};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Join {
     pub(super) mark: ShortMark,
-    /// What Xash3D's servers send along.
-    pub(super) server_challenge: Option<u32>,
+    /// What Xash3D's servers send along, if it is all there.
+    pub(super) server_challenge: Option<Option<u32>>,
     /// An answer is owed: the join is whole.
     pub(super) owed: bool,
 }
@@ -38,23 +38,39 @@ pub(super) enum Claimed {
     Given,
     /// It was given, and has served before.
     Spent { value: u32 },
-    /// It was not given; `given` is the latest that was.
-    Other { value: Option<u32>, given: u32 },
+    /// It was not given; `given` is the latest that was. `begun`: a join was seen, so that none was
+    /// given before the capture that may still serve.
+    Other { value: u32, given: u32, begun: bool },
+    /// It is no 32-bit int.
+    NoInt,
     /// None was given.
     Unchallenged,
-    /// Nothing can be said: the info string has none, or is sent again.
+    /// Nothing can be said: the info string has none, or is sent again, or one was given that could
+    /// not be read or is forgotten.
     Unclear,
+}
+
+impl Claimed {
+    /// Whether it is wrong whatever was said before the capture.
+    pub(super) fn is_certain(self) -> bool {
+        match self {
+            Claimed::Other { value, given, begun } => begun || value == given.swap_bytes(),
+            Claimed::NoInt => true,
+            _ => false,
+        }
+    }
 }
 
 /// A challenge that the master gave.
 #[derive(Clone, Copy, Debug)]
 struct Given {
-    value: u32,
+    /// `None`: it could not be read.
+    value: Option<u32>,
     spent: bool,
 }
 
 /// Challenges remembered.
-const MOST_GIVEN: usize = 4;
+const MOST_GIVEN: usize = 16;
 
 /// A game server and a master.
 #[derive(Default)]
@@ -71,8 +87,13 @@ pub(super) struct Registration {
     perhaps: bool,
     /// The latest challenges, the latest last.
     given: Vec<Given>,
+    /// One that had not served is not among them any more.
+    forgot: bool,
     /// When the latest round began: its first join.
     round: Option<Time>,
+    /// An info string followed the latest join, though no challenge was ever seen: the master's side
+    /// is not in the capture.
+    told: bool,
     /// The latest info string's challenge, and when it came.
     claim: Option<(u32, Time)>,
     /// The engine whose order the latest info string has.
@@ -119,7 +140,7 @@ impl Registration {
             self.claim = None;
         }
         match (self.round, self.join) {
-            (Some(round), None) => {
+            (Some(round), waiting) if waiting.is_none() || self.told => {
                 joined.interval = Some(now.since(round));
                 self.round = Some(now);
             }
@@ -128,7 +149,8 @@ impl Registration {
             _ => self.round = Some(now),
         }
         self.due = self.due.saturating_add(1);
-        self.server_challenge = Some(join.server_challenge);
+        self.told = false;
+        self.server_challenge = join.server_challenge;
         match self.join {
             Some(waiting) if now.since(waiting.time) < timeout => {}
             waiting => {
@@ -149,7 +171,8 @@ impl Registration {
     pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> Why {
         let of_other = |mark: &mut Mark| mark.side != side;
         let join = self.join.take_if(of_other).is_some();
-        let wrong = self.wrong.take_if(of_other).is_some();
+        // One challenge is one answer, and joins are what challenges are for.
+        let wrong = !join && self.wrong.take_if(of_other).is_some();
         let why = if join || wrong || self.due > 0 {
             Why::Asked { join, wrong }
         } else if self.perhaps {
@@ -157,49 +180,69 @@ impl Registration {
         } else {
             Why::Nothing
         };
-        self.due = self.due.saturating_sub(1);
-        self.perhaps = value.is_none();
-        if let Some(value) = value {
-            if self.given.len() >= MOST_GIVEN {
-                self.given.remove(0);
-            }
-            self.given.push(Given { value, spent: false });
+        if !wrong {
+            self.due = self.due.saturating_sub(1);
         }
+        self.perhaps = value.is_none();
+        if self.given.len() >= MOST_GIVEN {
+            let oldest = self.given.iter().position(|given| given.spent).unwrap_or_default();
+            self.forgot |= !self.given.remove(oldest).spent;
+        }
+        self.given.push(Given { value, spent: false });
         why
     }
 
-    /// Takes an info string, `whole` as it was sent.
-    pub(super) fn info(&mut self, info: &Info, whole: bool, mark: Mark, timeout: i64) -> Claimed {
+    /// Takes an info string, `whole` as it was sent. Says how its challenge stands, and which older
+    /// one with a wrong challenge is given up for its sake.
+    pub(super) fn info(
+        &mut self,
+        info: &Info,
+        whole: bool,
+        mark: Mark,
+        timeout: i64,
+    ) -> (Claimed, Option<Mark>) {
         self.engine = info.engine.or(self.engine);
+        self.told |= self.given.is_empty();
         let claimed = self.claimed(info, mark.time, timeout);
         self.claim = info.challenge.and_then(|echo| Some((echo.value?, mark.time)));
-        self.wrong = None;
+        let given_up = self.wrong.take().filter(|wrong| mark.time.since(wrong.time) >= timeout);
         match claimed {
             Claimed::Given => {}
-            Claimed::Other { .. } if whole && info.sound => self.wrong = Some(mark),
+            wrong if wrong.is_certain() && whole && info.sound => self.wrong = Some(mark),
             _ => self.perhaps = true,
         }
-        claimed
+        (claimed, given_up)
     }
 
     fn claimed(&mut self, info: &Info, now: Time, timeout: i64) -> Claimed {
         let Some(echo) = info.challenge else { return Claimed::Unclear };
-        let Some(latest) = self.given.last() else { return Claimed::Unchallenged };
-        let other = Claimed::Other { value: echo.value, given: latest.value };
-        let Some(value) = echo.value else { return other };
-        let fits = |given: &&mut Given| given.value == value;
-        match self.given.iter_mut().filter(fits).min_by_key(|given| given.spent) {
-            Some(given) if !given.spent => {
-                given.spent = true;
-                Claimed::Given
+        if self.given.is_empty() {
+            return Claimed::Unchallenged;
+        }
+        let Some(value) = echo.value else { return Claimed::NoInt };
+        let served = self.given.iter().any(|given| given.spent && given.value == Some(value));
+        let mut fresh = self.given.iter_mut().filter(|given| !given.spent);
+        if let Some(given) = fresh.find(|given| given.value == Some(value)) {
+            given.spent = true;
+            return Claimed::Given;
+        }
+        let again = |(last, time): (u32, Time)| last == value && now.since(time) < timeout;
+        if served && self.claim.is_some_and(again) {
+            return Claimed::Unclear;
+        }
+        let mut fresh = self.given.iter_mut().filter(|given| !given.spent);
+        if let Some(unread) = fresh.find(|given| given.value.is_none()) {
+            *unread = Given { value: Some(value), spent: true };
+            return Claimed::Unclear;
+        }
+        if served {
+            return Claimed::Spent { value };
+        }
+        match self.given.last().and_then(|latest| latest.value) {
+            Some(given) if !self.forgot => {
+                Claimed::Other { value, given, begun: self.round.is_some() }
             }
-            Some(_) => match self.claim {
-                Some((last, time)) if last == value && now.since(time) < timeout => {
-                    Claimed::Unclear
-                }
-                _ => Claimed::Spent { value },
-            },
-            None => other,
+            _ => Claimed::Unclear,
         }
     }
 

@@ -76,12 +76,15 @@ impl Talk {
 
     fn known(&self, payload: &Payload<'_>) -> Known {
         let (key, server_challenge) = match &self.0 {
-            State::Query(query) => (Some(query.key), None),
-            State::Join(join) => (None, Some(join.server_challenge)),
+            State::Query(query) => (query.key, None),
+            State::Join(join) => (None, join.server_challenge),
             State::Long(Long { listing, registration }) => {
                 let query = listing.as_ref().and_then(|listing| listing.query());
                 let joined = registration.as_ref();
-                (query.map(|query| query.key), joined.and_then(|joined| joined.server_challenge()))
+                (
+                    query.and_then(|query| query.key),
+                    joined.and_then(|joined| joined.server_challenge()),
+                )
             }
         };
         Known { key, server_challenge, ipv6: payload.from.is_ipv6() }
@@ -125,6 +128,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         Said::Reply(said) => reply(cx, payload, &said, sink),
         Said::Join { server_challenge, sound } => {
             let owed = sound && !payload.lost;
+            let server_challenge = (!payload.lost).then_some(server_challenge);
             join(cx, payload, Join { mark: payload.mark().into(), server_challenge, owed }, sink);
         }
         Said::Challenge { value } => challenge(cx, payload, value, sink),
@@ -138,7 +142,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'_>, sink: &mut S) {
     let query = Query {
         mark: payload.mark().into(),
-        key: said.key,
+        key: (!payload.lost).then_some(said.key),
         question: Query::question(said.region, said.filter),
         seed: said.seed,
         owed: said.sound && !payload.lost,
@@ -241,13 +245,16 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
         Some(registration.info(said, !payload.lost, payload.mark(), timeout))
     });
     let at = whole(payload);
-    match claimed {
-        Some(claimed) => {
-            let at = said.challenge.map_or(at, |echo| echo.at);
-            rules::claimed(claimed, at, sink);
-        }
-        None => rules::after_quit(false, at, sink),
+    let Some((claimed, given_up)) = claimed else {
+        rules::after_quit(false, at, sink);
+        return;
+    };
+    if claimed.is_certain() {
+        sink.evidence(Evidence { began: true, lost: payload.lost, ..cx.flow.evidence() });
     }
+    let at = said.challenge.map_or(at, |echo| echo.at);
+    rules::claimed(claimed, at, sink);
+    unanswered(cx, Owed::WrongChallenge, given_up, payload.time, sink);
 }
 
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {

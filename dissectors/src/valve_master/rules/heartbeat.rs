@@ -7,7 +7,7 @@ use crate::valve_master::registration::Claimed;
 
 rule! {
     /// The challenge proves that the server is where it says it is. With another number it is not listed.
-    pub VM040 "challenge-echo" { severity: Error, who: Server, needs: Interval,
+    pub VM040 "challenge-echo" { severity: Error, who: Server, needs: Beginning,
         asks: "the challenge in the info string is the master's 4 bytes read as a little-endian 32-bit int",
         cite: [(ValveMaster, "Challenge response, Goldsource", "The challenge number is simply the challenge sent by the master server converted to an int.")],
         right: joined!(goldsrc!("1339895702")),
@@ -64,20 +64,22 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
                 format!("the challenge {} has served an earlier round", value.cast_signed())
             });
         }
-        Claimed::Other { value, given } => {
+        Claimed::Other { value, given, .. } => {
             sink.judged(&VM042, true, at, String::new);
-            sink.judged(&VM040, false, at, || match value {
-                Some(value) if value == given.swap_bytes() => {
+            sink.judged(&VM040, false, at, || {
+                if value == given.swap_bytes() {
                     let [a, b, c, d] = given.to_le_bytes();
-                    format!("reads the master's {a:02X} {b:02X} {c:02X} {d:02X} as big-endian")
+                    return format!(
+                        "reads the master's {a:02X} {b:02X} {c:02X} {d:02X} as big-endian"
+                    );
                 }
-                Some(value) => format!(
-                    "the challenge is {}, the master gave {}",
-                    value.cast_signed(),
-                    given.cast_signed()
-                ),
-                None => "the challenge is no 32-bit int".to_owned(),
+                let [value, given] = [value, given].map(u32::cast_signed);
+                format!("the challenge is {value}, the master gave {given}")
             });
+        }
+        Claimed::NoInt => {
+            sink.judged(&VM042, true, at, String::new);
+            sink.judged(&VM040, false, at, || "the challenge is no 32-bit int".to_owned());
         }
     }
 }

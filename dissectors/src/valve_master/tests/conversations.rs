@@ -180,6 +180,149 @@ fn a_wrong_challenge_is_answered_by_another() {
     assert_eq!(converse(&steps[..3], 9000).failed(), ["VM040", "VM043"]);
 }
 
+/// A challenge.
+fn given(value: u32) -> Vec<u8> {
+    [b"\xFF\xFF\xFF\xFFs\n", &value.to_le_bytes()[..]].concat()
+}
+
+#[test]
+fn one_challenge_is_no_answer_to_a_join_and_to_a_wrong_challenge() {
+    let (wrong, right, first, second) = (info("6"), info("7"), given(5), given(7));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, &first[..]),
+        (30, SERVER, MASTER, &wrong[..]),
+        (300_000, SERVER, MASTER, b"q"),
+        (300_020, MASTER, SERVER, &second[..]),
+        (300_030, SERVER, MASTER, &right[..]),
+    ];
+    let outcome = converse(&steps, 400_000);
+    assert_eq!(outcome.failed(), ["VM040", "VM043"]);
+    assert_eq!(outcome.passed("VM047"), 2);
+    // Of two, one is for each.
+    let mut both = steps.to_vec();
+    both.insert(5, (300_021, MASTER, SERVER, &second[..]));
+    let outcome = converse(&both, 400_000);
+    assert_eq!(outcome.failed(), ["VM040"]);
+    assert_eq!((outcome.passed("VM043"), outcome.passed("VM047")), (1, 2));
+}
+
+#[test]
+fn a_challenge_given_before_the_capture_may_come_back() {
+    let (first, second) = (info("1"), info("2"));
+    let (one, two) = (given(1), given(2));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (10, SERVER, MASTER, b"q"),
+        (20, MASTER, SERVER, &one[..]),
+        (30, MASTER, SERVER, &two[..]),
+        (40, SERVER, MASTER, &first[..]),
+        (50, SERVER, MASTER, &second[..]),
+    ];
+    assert!(converse(&steps, 9000).findings.is_empty());
+    let outcome = converse(&steps[3..], 9000);
+    assert_eq!((outcome.failed(), outcome.passed("VM040")), (vec![], 1));
+    assert!(outcome.inconclusive().contains(&"VM040"), "{:?}", outcome.findings);
+    // Nor is another owed to it.
+    assert_eq!(converse(&steps[3..5], 9000).failed(), [""; 0]);
+    // What no challenge would make right is proven, and so is what follows a join that was seen.
+    let (no_int, strange) = (info("0x10"), info("9"));
+    let steps = [steps[3], (40, SERVER, MASTER, &no_int[..])];
+    assert_eq!(converse(&steps, 1000).failed(), ["VM040"]);
+    let swapped = info("33554432");
+    let steps = [steps[0], (40, SERVER, MASTER, &swapped[..])];
+    assert_eq!(converse(&steps, 1000).failed(), ["VM040"]);
+    let steps = [
+        steps[0],
+        (40, SERVER, MASTER, &second[..]),
+        (300_000, SERVER, MASTER, b"q"),
+        (300_020, MASTER, SERVER, &one[..]),
+        (300_030, SERVER, MASTER, &strange[..]),
+    ];
+    assert_eq!(converse(&steps, 300_040).failed(), ["VM040"]);
+}
+
+#[test]
+fn many_challenges_may_be_open_at_once() {
+    let rounds = |count: u32| -> Vec<(Vec<u8>, Vec<u8>)> {
+        (1..=count).map(|n| (given(n), info(&n.to_string()))).collect()
+    };
+    for count in [6, 40] {
+        let rounds = rounds(count);
+        let mut steps: Vec<Step<'_>> = vec![(0, SERVER, MASTER, b"q"); rounds.len()];
+        steps.extend(rounds.iter().map(|(given, _)| (20, MASTER, SERVER, &given[..])));
+        steps.extend(rounds.iter().map(|(_, info)| (30, SERVER, MASTER, &info[..])));
+        let outcome = converse(&steps, 9000);
+        assert!(outcome.findings.is_empty(), "{count}: {:?}", outcome.findings);
+        assert!(outcome.passed("VM040") >= 6);
+    }
+    // What has served is forgotten first, and takes nothing from what is known of the others.
+    let (rounds, wrong) = (rounds(40), info("99"));
+    let mut steps: Vec<Step<'_>> = vec![];
+    for ((given, info), at) in rounds.iter().zip((0..).step_by(300_000)) {
+        steps.push((at, SERVER, MASTER, b"q"));
+        steps.push((at + 20, MASTER, SERVER, given));
+        steps.push((at + 30, SERVER, MASTER, info));
+    }
+    steps.last_mut().unwrap().3 = &wrong;
+    assert_eq!(converse(&steps, 39 * 300_000 + 40).failed(), ["VM040"]);
+}
+
+#[test]
+fn a_challenge_that_cannot_be_read_was_given() {
+    let told = info("5");
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (20, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x05\0\0"),
+        (30, SERVER, MASTER, &told[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert_eq!(outcome.findings.len(), 1, "{:?}", outcome.findings);
+    assert_eq!(outcome.failed(), ["VM031"]);
+    // But not for a second info string.
+    let second = info("6");
+    let next = given(7);
+    let steps = [
+        steps[0],
+        steps[1],
+        steps[2],
+        (60, SERVER, MASTER, b"q"),
+        (80, MASTER, SERVER, &next[..]),
+        (90, SERVER, MASTER, &second[..]),
+    ];
+    assert_eq!(converse(&steps, 100).failed(), ["VM031", "VM044", "VM040"]);
+}
+
+#[test]
+fn info_strings_tell_of_rounds_whose_challenges_were_not_recorded() {
+    let infos: Vec<_> = (1..4).map(|n| info(&n.to_string())).collect();
+    let every = |pause: i64| {
+        let mut steps: Vec<Step<'_>> = vec![];
+        for (at, info) in infos.iter().enumerate() {
+            let at = at as i64 * pause;
+            steps.extend([(at, SERVER, MASTER, &b"q"[..]), (at + 20, SERVER, MASTER, info)]);
+        }
+        converse(&steps, 3 * pause)
+    };
+    assert_eq!(every(60_000).failed(), ["VM044", "VM044"]);
+    assert_eq!(every(300_000).failed(), [""; 0]);
+    assert_eq!(every(300_000).passed("VM044"), 2);
+}
+
+#[test]
+fn what_was_cut_does_not_tell_its_form() {
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.datagram(0.0, SERVER, MASTER, b"q", true);
+    lab.udp(0.02, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x05\0\0\0\x01\x02\x03\x04");
+    lab.end(9.0);
+    assert_eq!(lab.codes(), ["(VM031)"]);
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.datagram(0.0, CLIENT, MASTER, &query(ALL, "")[..12], true);
+    let keyed = hex("FFFFFFFF 660A 7F 5AB7E1F0 08 0A000002 6987 00000000 0000");
+    lab.udp(0.02, MASTER, CLIENT, &keyed);
+    assert!(lab.last().leaves.contains(&"key"), "{:?}", lab.last().leaves);
+}
+
 #[test]
 fn a_heartbeat_without_a_join_reuses_its_challenge() {
     let info = info("1339895702");

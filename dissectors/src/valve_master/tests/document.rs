@@ -155,8 +155,15 @@ fn a_group_in_a_group_may_count_with_all_it_takes() {
     };
     let nested = r"\nor\4\map\cp_dustbowl\nand\2\gametype\payload\gametype\payloadrace";
     assert_eq!(broken(nested), None);
-    let expected =
-        ["1 nor", "2 condition", "2 condition", "2 nand", "3 condition", "3 condition", "3 condition"];
+    let expected = [
+        "1 nor",
+        "2 condition",
+        "2 condition",
+        "2 nand",
+        "3 condition",
+        "3 condition",
+        "3 condition",
+    ];
     assert_eq!(grouped(nested), expected);
     let behind = format!(r"{nested}\linux\1");
     assert_eq!(broken(&behind), None);
