@@ -59,6 +59,8 @@ pub struct Witness {
     pub flow: u32,
     /// The flow's first packet opens a conversation.
     pub began: bool,
+    /// The recording lost something of the flow before.
+    pub lossy: bool,
 }
 
 /// A rule that several flows together break.
@@ -219,8 +221,21 @@ impl Ledger {
     ) {
         if ok {
             self.kept.entry(rule.code).or_insert((rule, 0)).1 += 1;
-        } else if self.has_room(self.rulings.len()) {
+        } else {
             let evidence = Evidence { began: witness.began, ..Evidence::default() };
+            self.broken(rule, evidence, witness, who, detail);
+        }
+    }
+
+    fn broken(
+        &mut self,
+        rule: &'static Rule,
+        evidence: Evidence,
+        witness: Witness,
+        who: Who,
+        detail: impl FnOnce() -> String,
+    ) {
+        if self.has_room(self.rulings.len()) {
             self.rulings.push(Ruling { rule, evidence, witness, speaker: who, detail: detail() });
         }
     }
@@ -334,7 +349,12 @@ impl Ledger {
             let given = first.get(&key);
             if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
-                self.rule(&SEC004, false, witness, Who::Server, detail);
+                // The server speaks here: what it gave to this address is in the capture, too, if
+                // the flow's beginning is.
+                let Witness { began, lossy, .. } = witness;
+                let evidence =
+                    Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
+                self.broken(&SEC004, evidence, witness, Who::Server, detail);
             }
         }
         for (victim, flood) in std::mem::take(&mut self.unasked) {
@@ -394,7 +414,7 @@ mod tests {
         let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
         let time = Time(frame as i64 * 1_000_000);
         let mark = Mark { frame, time, length: 9, side: Side::First };
-        Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true }
+        Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true, lossy: false }
     }
 
     /// What was broken, with its frame, and what was kept, with how often.
@@ -461,6 +481,21 @@ mod tests {
         assert_eq!(review(&other_port), []);
         let never_given = [(Fact::Challenged(8), S, C), (Fact::Accepted(7), S, D)];
         assert_eq!(review(&never_given), []);
+    }
+
+    #[test]
+    fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
+        let proven = |began: bool, lossy: bool| {
+            let mut ledger = Ledger::new(8);
+            ledger.fact(Fact::Challenged(7), &[], &seen(1, S, C));
+            ledger.fact(Fact::Accepted(7), &[], &Witness { began, lossy, ..seen(2, S, D) });
+            let rulings = ledger.review().rulings;
+            assert_eq!(rulings.len(), 1);
+            rulings[0].evidence.suffices(SEC004.needs)
+        };
+        assert!(proven(true, false));
+        assert!(!proven(false, false));
+        assert!(!proven(true, true));
     }
 
     #[test]

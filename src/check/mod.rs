@@ -332,8 +332,8 @@ impl Sink for Checker {
     }
     fn fact(&mut self, fact: Fact, seen: Seen) {
         if let Some(scene) = &self.scene {
-            let FlowFacts { number: flow, began, .. } = scene.flow;
-            self.across.fact(scene.moment, fact, Witness { seen, flow, began });
+            let FlowFacts { number: flow, began, lossy, .. } = scene.flow;
+            self.across.fact(scene.moment, fact, Witness { seen, flow, began, lossy });
         }
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
