@@ -261,7 +261,7 @@ fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
 }
 
 /// Whether these are Xash3D's blocks, before an end of this length: they divide so, and they are
-/// such addresses, or at least not the document's.
+/// such addresses, or at least not the document's. An end may stand among either.
 fn is_ipv6(listed: &[u8], end: usize) -> bool {
     let (blocks, rest) = listed.as_chunks::<BLOCK6>();
     if !rest.is_empty() || blocks.is_empty() {
@@ -271,7 +271,8 @@ fn is_ipv6(listed: &[u8], end: usize) -> bool {
     let begins = |first: u8| matches!(first, 0x00 | 0x20..=0x3F | 0xFC..=0xFE);
     let possible6 = |block: &[u8; BLOCK6]| begins(block[0]) && block[16..] != [0, 0];
     let possible = |block: &[u8; BLOCK]| matches!(block[0], 1..224) && block[4..] != [0, 0];
-    blocks.iter().all(possible6) || !listed.as_chunks().0.iter().all(possible)
+    blocks.iter().all(|block| possible6(block) || *block == [0; BLOCK6])
+        || !listed.as_chunks().0.iter().all(|block| possible(block) || *block == [0; BLOCK])
 }
 
 /// "The game server sends each master server "q" (71)."

@@ -123,6 +123,23 @@ fn the_document_s_blocks_over_ipv6_are_told_from_xash3d_s() {
 }
 
 #[test]
+fn an_end_among_blocks_over_ipv6_is_found() {
+    let (client, master) = ("[fd00::1]:50000", "[fd00::9]:27010");
+    let (server, server6) = (hex("01020304 6987"), hex("2A0104F80C170B8F0203040506070809 6987"));
+    let between = |server: &[u8]| {
+        let end = vec![0; server.len()];
+        let (last, start) = server.split_last().unwrap();
+        [&hex("FFFFFFFF 660A")[..], server, &end, start, &[last + 1]].concat()
+    };
+    for (bytes, noted) in [(between(&server), vec![]), (between(&server6), vec!["VM011"])] {
+        let steps =
+            [(0, client, master, &query("0.0.0.0:0", "")[..]), (9, master, client, &bytes[..])];
+        let outcome = converse(&steps, 9000);
+        assert_eq!((outcome.failed(), outcome.noted()), (vec!["VM012"], noted));
+    }
+}
+
+#[test]
 fn a_master_announces_a_client() {
     let (message, lines) = shown(b"\xff\xff\xff\xffc 127.0.0.1:33974");
     assert_eq!(message, "nat_notice");
