@@ -25,7 +25,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', b'\n', blocks @ ..] if is_list(blocks) => Claim::Sure,
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => from_master,
         [0xFF, 0xFF, 0xFF, 0xFF, b's', b'\n', _, _, _, _, rest @ ..]
-            if matches!(rest.len(), 0 | 4) && from_master == Claim::Weak =>
+            if matches!(rest.len(), 0 | 4) =>
         {
             Claim::Sure
         }
@@ -101,8 +101,9 @@ mod tests {
         else {
             panic!("the document shows ten messages");
         };
-        assert!(query && napp && reply && info && source && orange_box);
-        assert!(!join && !challenge && !quit && !quit0);
+        assert!(query && napp && reply && challenge && info && source && orange_box);
+        assert!(!join && !quit && !quit0);
+        assert_eq!(claim(b"\xFF\xFF\xFF\xFFs\nabcdefgh", NONE), Claim::Sure);
     }
 
     #[test]
@@ -121,18 +122,17 @@ mod tests {
             let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));
             assert_eq!(claims, [Claim::No, Claim::No, Claim::Weak, Claim::Weak], "{bytes:?}");
         }
-        let from_master: [&[u8]; 4] = [
+        let from_master: [&[u8]; 5] = [
             b"\xFF\xFF\xFF\xFFf\n",
             b"\xFF\xFF\xFF\xFFf\0\x0A\0\0\x02\x69\x87",
             b"\xFF\xFF\xFF\xFFs\nab",
+            b"\xFF\xFF\xFF\xFFs\nabcde",
             b"\xFF\xFF\xFF\xFFc 127.0.0.1:33974",
         ];
         for bytes in from_master {
             let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));
             assert_eq!(claims, [Claim::No, Claim::Weak, Claim::No, Claim::Weak], "{bytes:?}");
         }
-        let challenge = b"\xFF\xFF\xFF\xFFs\nabcd";
-        assert_eq!([NONE, FROM].map(|hint| claim(challenge, hint)), [Claim::No, Claim::Sure]);
     }
 
     #[test]

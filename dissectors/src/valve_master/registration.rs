@@ -167,6 +167,11 @@ impl Registration {
         given_up
     }
 
+    /// A challenge comes, for a reason that the capture may not tell.
+    pub(super) fn expect_any(&mut self) {
+        self.perhaps = true;
+    }
+
     /// Takes a challenge; `None`: it could not be read.
     pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> Why {
         let of_other = |mark: &mut Mark| mark.side != side;

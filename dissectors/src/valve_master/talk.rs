@@ -3,7 +3,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::kit::{Context, Evidence, Fact, Limit, Mark, Payload, Recent, Sink, Span, Time};
+use crate::kit::{
+    Context, Evidence, Fact, Limit, Mark, Payload, Protocol, Recent, Sink, Span, Time,
+};
 
 use super::ValveMaster;
 use super::decode::{self, Known, Reply, Said};
@@ -231,7 +233,16 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
 fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>, sink: &mut S) {
     let value = value.filter(|_| !payload.lost);
     let timeout = cx.settings.answer_timeout;
-    let why = cx.talk.long(timeout, |long| long.registration().challenge(value, payload.side));
+    // The join, of a byte or so, is told by its port alone, unless the flow is known.
+    let join_unseen =
+        cx.talk.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
+    let why = cx.talk.long(timeout, |long| {
+        let registration = long.registration();
+        if join_unseen {
+            registration.expect_any();
+        }
+        registration.challenge(value, payload.side)
+    });
     rules::challenged(why, whole(payload), sink);
 }
 

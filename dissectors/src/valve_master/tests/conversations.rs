@@ -310,6 +310,27 @@ fn info_strings_tell_of_rounds_whose_challenges_were_not_recorded() {
 }
 
 #[test]
+fn on_an_unusual_port_the_first_join_is_not_told() {
+    let master = "10.0.0.9:5555";
+    let (first, second, told, again) = (given(5), given(6), info("5"), info("6"));
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    (lab.claims, lab.vouched) = (true, true);
+    lab.udp(0.0, SERVER, master, b"q");
+    lab.udp(0.02, master, SERVER, &first).udp(0.04, SERVER, master, &told);
+    lab.udp(300.0, SERVER, master, b"q");
+    lab.udp(300.02, master, SERVER, &second).udp(300.04, SERVER, master, &again);
+    lab.end(400.0);
+    let round = ["join", "challenge", "challenge_response"];
+    assert_eq!(lab.names(), [&round[1..], &round[..]].concat());
+    assert_eq!(lab.codes(), [""; 0]);
+    // What nobody asked for later is found.
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.vouched = true;
+    lab.udp(0.0, master, SERVER, &first).udp(9.0, master, SERVER, &second).end(20.0);
+    assert_eq!(lab.codes(), ["VM041"]);
+}
+
+#[test]
 fn what_was_cut_does_not_tell_its_form() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.datagram(0.0, SERVER, MASTER, b"q", true);
