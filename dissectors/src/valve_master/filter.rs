@@ -165,10 +165,13 @@ fn conditions<S: Sink>(
 ) -> Option<Fault> {
     let text = r.peek().get(..length).unwrap_or_default();
     let end = Span::new(r.at(), r.at() + text.len()).end;
-    let mut groups = Groups::new(Counting::of(text));
+    let mut groups = Groups::default();
     let mut fault = None;
     for pair in Pairs::new(text, r.at()) {
         let taken = taken(&pair);
+        if taken.is_some() {
+            groups.counting.get_or_insert_with(|| Counting::of(text));
+        }
         if groups.opens(taken).is_some() {
             r.open(if pair.key == b"nor" { &f::NOR } else { &f::NAND });
         }
@@ -249,7 +252,7 @@ impl Counting {
     /// By which the groups of a filter have what they take: the first, unless only the second does.
     fn of(text: &[u8]) -> Counting {
         let fits = |counting| {
-            let mut groups = Groups::new(counting);
+            let mut groups = Groups { counting: Some(counting), ..Groups::default() };
             for pair in Pairs::new(text, 0) {
                 groups.take(taken(&pair), pair.at());
             }
@@ -260,8 +263,10 @@ impl Counting {
 }
 
 /// The groups that are open, each with the conditions it takes and those it still takes.
+#[derive(Default)]
 struct Groups {
-    counting: Counting,
+    /// Known from the first group on.
+    counting: Option<Counting>,
     open: [(u32, u32, Span); DEEPEST],
     depth: usize,
     /// One was to end before another one in it.
@@ -269,10 +274,6 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(counting: Counting) -> Groups {
-        Groups { counting, open: Default::default(), depth: 0, crossed: false }
-    }
-
     /// How many conditions the group takes that a pair opens, if it opens one.
     fn opens(&self, taken: Option<Option<u32>>) -> Option<u32> {
         taken.flatten().filter(|_| self.depth < DEEPEST)
@@ -281,7 +282,7 @@ impl Groups {
     /// Takes a pair. Says how many groups end with it.
     fn take(&mut self, taken: Option<Option<u32>>, at: Span) -> usize {
         let opens = self.opens(taken);
-        if opens.is_none() || self.counting == Counting::Whole {
+        if opens.is_none() || self.counting == Some(Counting::Whole) {
             self.count();
         }
         if let (Some(taken), Some(group)) = (opens, self.open.get_mut(self.depth)) {
@@ -294,7 +295,7 @@ impl Groups {
     /// One more condition stands in the innermost group, or in all.
     fn count(&mut self) {
         let innermost = self.depth.saturating_sub(1);
-        let first = if self.counting == Counting::Whole { 0 } else { innermost };
+        let first = if self.counting == Some(Counting::Whole) { 0 } else { innermost };
         for (_, left, _) in self.open.get_mut(first..self.depth).unwrap_or_default() {
             *left = left.saturating_sub(1);
         }
@@ -306,7 +307,7 @@ impl Groups {
         let before = self.depth;
         while let Some((_, 0, _)) = self.innermost() {
             self.depth -= 1;
-            if self.counting == Counting::One {
+            if self.counting == Some(Counting::One) {
                 self.count();
             }
         }
