@@ -80,23 +80,30 @@ impl Answer {
         }
     }
 
+    /// Whether it is what this kind of request may be answered by.
+    pub(super) const fn is_for(self, request: Request) -> bool {
+        matches!(
+            (self, request),
+            (Answer::Info | Answer::ObsoleteInfo | Answer::Challenge, Request::Info)
+                | (Answer::Challenge, Request::Challenge | Request::Player | Request::Rules)
+                | (Answer::Players, Request::Player)
+                | (Answer::Rules, Request::Rules)
+                | (Answer::Ping, Request::Ping)
+        )
+    }
+
     /// How well it answers a request: the lower, the better. `None`: not at all.
     pub(super) fn fits(self, asked: &Asked) -> Option<u8> {
         let asks = matches!(asked.standing, Standing::Absent | Standing::Asking | Standing::Zero);
-        Some(match (self, asked.request) {
-            (Answer::Info | Answer::ObsoleteInfo, Request::Info) => 0,
-            (Answer::Players, Request::Player) | (Answer::Rules, Request::Rules) => {
-                match asked.standing {
-                    Standing::Issued | Standing::Unknown => 0,
-                    Standing::NeverIssued => 1,
-                    _ => 2,
-                }
-            }
-            (Answer::Challenge, Request::Ping) => return None,
+        self.is_for(asked.request).then_some(match (self, asked.request) {
+            (Answer::Players | Answer::Rules, _) => match asked.standing {
+                Standing::Issued | Standing::Unknown => 0,
+                Standing::NeverIssued => 1,
+                _ => 2,
+            },
             (Answer::Challenge, Request::Info) => 1 + u8::from(!asks),
             (Answer::Challenge, _) => u8::from(!asks) * 2,
-            (Answer::Ping, Request::Ping) | (Answer::Other, _) => 0,
-            _ => return None,
+            _ => 0,
         })
     }
 }
@@ -125,16 +132,28 @@ pub(super) struct Asked {
     pub(super) challenge: i32,
     pub(super) request: Request,
     pub(super) standing: Standing,
-    /// Whether an answer is owed: not to a request that is itself wrong, nor to one that servers
-    /// are documented to ignore.
-    pub(super) owed: bool,
+    pub(super) owed: Owed,
+    /// It was asked behind an answer with info: once it is answered, no more of that comes.
+    pub(super) behind_info: bool,
+}
+
+/// Whether an answer is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owed {
+    Yes,
+    /// The request is itself wrong, or one that servers are documented to ignore.
+    No,
+    /// Something came that may have been meant as its answer, or may not: it waits on, and nobody is
+    /// to blame if nothing more comes.
+    NoMore,
 }
 
 /// What a conversation shows. The rules look at it, the conversation does not know them.
 pub(super) enum Fact<'a> {
     /// A request was sent.
     Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
-    /// A request was answered. `rounds`: how often in a row a valid challenge was by another.
+    /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as far
+    /// as that is counted.
     Answered { asked: &'a Asked, answer: Answer, rounds: u8 },
     /// One more answer of another form came to an info request.
     Again { answer: Answer },
@@ -142,6 +161,8 @@ pub(super) enum Fact<'a> {
     Other { asked: &'a Asked, answer: Answer },
     /// Nobody asked for it.
     Unasked { answer: Answer },
+    /// Nor for a player list that came in the past; or it came `instead` of info.
+    Stray { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host answered.
     Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
     /// The answer did not come.

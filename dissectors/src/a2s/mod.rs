@@ -15,14 +15,16 @@ mod messages;
 mod parts;
 pub(crate) mod rules;
 mod split;
+mod state;
 mod talk;
+mod tally;
 mod waiting;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub use talk::{Book, Talk};
+pub use state::{Book, Talk};
 
 use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};
 

@@ -178,7 +178,7 @@ pub(super) fn message<S: Sink>(
                 cx.budget.meet(Limit::Unfinished);
                 spill(cx, oldest, payload, sink);
             }
-            cx.book.spare.set(side, id, cx.talk.was_asked(side))
+            cx.book.spare.set(side, id, cx.talk.is_followed(side, cx.flow.began))
         }
     };
     add(cx, set, payload, sink);

@@ -2,195 +2,17 @@
 //! It makes [`Fact`]s and knows no rules.
 
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU16;
 
-use super::decode::{self, Known, Said};
-use super::facts::{Answer, Asked, Fact, Request, Standing};
-use super::layout::{Layout, SINGLE, SPLIT};
-use super::parts::{self, Parts};
-use super::split::Spare;
-use super::waiting::Waiting;
+use super::decode::{self, Said};
+use super::facts::{Answer, Asked, Fact, Owed, Request, Standing};
+use super::layout::{SINGLE, SPLIT};
+use super::parts;
+use super::state::{ASKED, BEGAN, CHALLENGED, FOLLOWED, FORCED, MORE, ONCE, Stray, Talk};
+use super::tally::{Count, Tally};
 use super::{A2s, rules};
 use crate::kit::{
-    self, Context, Evidence, Host, Limit, Payload, Read, Recent, Side, Sink, Socket, Span, Time,
-    room,
+    self, Context, Evidence, Host, Limit, Payload, Read, Side, Sink, Socket, Span, Time,
 };
-
-/// What one flow is up to.
-#[derive(Default)]
-pub struct Talk {
-    /// The oldest request that waits.
-    asked: Option<Asked>,
-    /// What most flows never have.
-    more: Option<Box<More>>,
-    /// The game that the server said it runs. 0 names none.
-    app_id: Option<NonZeroU16>,
-    /// The layout that the server's info speaks for.
-    expected: Option<Layout>,
-    /// The layout of its last split answer.
-    used: Option<Layout>,
-    /// How often in a row a valid challenge was answered by another.
-    rounds: u8,
-    /// Bits: see [`Talk::has`].
-    flags: u16,
-}
-
-#[derive(Default)]
-struct More {
-    waiting: Vec<Asked>,
-    parts: Parts,
-}
-
-/// [`Side::First`] has asked; the next bit says so of the other.
-const ASKED: u16 = 1;
-/// The last info request was answered by 'I'.
-const INFO: u16 = 4;
-/// By 'm'.
-const OBSOLETE_INFO: u16 = 8;
-/// By 'D', as some hybrid servers do.
-const PLAYERS: u16 = 16;
-/// A challenge was given that the recording lost.
-const BLURRED: u16 = 32;
-/// A message was seen.
-const BEGAN: u16 = 64;
-/// The first datagram was no packet of the document: only the user's word makes it A2S.
-const FORCED: u16 = 128;
-/// The client has sent one request.
-const ONCE: u16 = 256;
-/// And more.
-const MORE: u16 = 512;
-/// The last answer was a challenge.
-const CHALLENGED: u16 = 1024;
-
-/// What spans the flows between two hosts.
-#[derive(Default)]
-pub struct Book {
-    /// Challenges given: to which address, by which server.
-    issued: Recent,
-    /// Who waits for an answer of which host.
-    pub(super) waiting: Waiting,
-    /// For the next split answer.
-    pub(super) spare: Spare,
-}
-
-impl Talk {
-    const fn has(&self, flag: u16) -> bool {
-        self.flags & flag != 0
-    }
-
-    const fn asks(side: Side) -> u16 {
-        match side {
-            Side::First => ASKED,
-            Side::Second => ASKED << 1,
-        }
-    }
-
-    /// Whether a message travels toward a server: from who asks to who does not. Before anybody
-    /// has asked, the ports tell.
-    fn is_toward_server(&self, payload: &Payload<'_>) -> bool {
-        let asked = |side| self.has(Talk::asks(side));
-        match (asked(payload.side), asked(payload.side.other())) {
-            (false, false) => {
-                !super::is_usual(payload.from.port()) && super::is_usual(payload.to.port())
-            }
-            (from, to) => from && !to,
-        }
-    }
-
-    /// What the server's packets are known to look like.
-    pub(super) fn layout(&self) -> Option<Layout> {
-        self.used.or(self.expected)
-    }
-
-    /// The layout of the last split answer; it is this one from now on.
-    pub(super) fn split_in(&mut self, layout: Layout) -> Option<Layout> {
-        self.used.replace(layout)
-    }
-
-    pub(super) fn known(&self, split: bool, toward_server: bool) -> Known {
-        Known { app_id: self.app_id.map(NonZeroU16::get), split, toward_server }
-    }
-
-    /// The split answers of the flow.
-    pub(super) fn parts(&mut self) -> &mut Parts {
-        &mut self.more.get_or_insert_default().parts
-    }
-
-    /// The split answers of the flow, if there ever was one.
-    pub(super) fn parts_so_far(&self) -> Option<&Parts> {
-        self.more.as_ref().map(|more| &more.parts)
-    }
-
-    pub(super) fn held(&self) -> usize {
-        let held = |more: &More| size_of::<More>() + room(&more.waiting) + more.parts.held();
-        self.more.as_deref().map_or(0, held)
-    }
-
-    fn waiting(&self) -> impl Iterator<Item = &Asked> {
-        self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
-    }
-
-    /// Whether this side was ever seen to be asked.
-    pub(super) const fn was_asked(&self, side: Side) -> bool {
-        self.has(Talk::asks(side.other()))
-    }
-
-    /// Whether somebody waits for an answer from this side, or nobody was ever seen to ask.
-    pub(super) fn awaits(&self, from: Side) -> bool {
-        !self.was_asked(from) || self.waiting().any(|asked| asked.mark.get().side != from)
-    }
-
-    fn take(&mut self, at: usize) -> Option<Asked> {
-        let more = self.more.as_mut().map(|more| &mut more.waiting);
-        match (at, more) {
-            (0, more) => {
-                let next = more.filter(|more| !more.is_empty()).map(|more| remove(more, 0));
-                std::mem::replace(&mut self.asked, next)
-            }
-            (at, Some(more)) if at <= more.len() => Some(remove(more, at - 1)),
-            _ => None,
-        }
-    }
-
-    /// Takes the request that this answers best: of those that are not overdue the oldest, else
-    /// the latest.
-    fn answered(&mut self, answer: Answer, from: Side, now: Time, timeout: i64) -> Option<Asked> {
-        let fits = |(at, asked): (usize, &Asked)| {
-            if asked.mark.get().side == from {
-                return None;
-            }
-            let late = now.since(asked.mark.get().time) >= timeout;
-            let place = if late { usize::MAX - at } else { at };
-            answer.fits(asked).map(|fit| ((late, fit, place), at))
-        };
-        let (_, at) = self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
-        self.take(at)
-    }
-
-    /// Takes the oldest request that is not overdue, whatever it asked for.
-    fn answered_wrongly(&mut self, from: Side, now: Time, timeout: i64) -> Option<Asked> {
-        let at = self.waiting().position(|asked| {
-            asked.mark.get().side != from && now.since(asked.mark.get().time) < timeout
-        })?;
-        self.take(at)
-    }
-
-    /// An answer came of which too little can be read to say what it answers.
-    pub(super) fn answered_somehow(&mut self, from: Side, now: Time, timeout: i64) {
-        let _ = self.answered(Answer::Other, from, now, timeout);
-    }
-
-    /// What info says of the server's split packets: engines before Orange Box have no Size.
-    fn learn(&mut self, said: &Said) {
-        let Some(protocol) = said.protocol else { return };
-        self.app_id = said.app_id.and_then(NonZeroU16::new).or(self.app_id);
-        self.expected = match (said.kind, said.app_id, protocol) {
-            (b'm', ..) | (_, _, 48) => Some(Layout::GoldSrc),
-            (_, Some(215 | 17550 | 17700 | 240), 7) => Some(Layout::Source),
-            _ => self.expected,
-        };
-    }
-}
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
@@ -211,10 +33,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         if !cx.talk.has(BEGAN) {
             cx.talk.flags |= FORCED;
         }
-        let due = cx.talk.waiting().any(|asked| {
-            asked.mark.get().side != payload.side
-                && payload.time.since(asked.mark.get().time) < cx.settings.answer_timeout
-        });
+        let due = cx.talk.is_due(payload.side, payload.time, cx.settings.answer_timeout);
         if !due && !cx.talk.has(FORCED) {
             return;
         }
@@ -250,18 +69,23 @@ fn ask<S: Sink>(
 ) {
     expire(cx, payload.time, false, sink);
     cx.talk.flags |= Talk::asks(payload.side);
-    cx.talk.flags &= !(INFO | OBSOLETE_INFO | PLAYERS | CHALLENGED);
+    cx.talk.flags &= !CHALLENGED;
     cx.talk.flags |= if cx.talk.has(ONCE) { MORE } else { ONCE };
     let standing = standing(cx, said.challenge, payload);
+    if standing == Standing::Issued {
+        cx.talk.flags |= FOLLOWED;
+    }
     let mark = payload.mark();
     rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark }, KIND, sink);
     let ignored = matches!(request, Request::Challenge | Request::Ping);
+    let owed = said.whole && standing != Standing::NeverIssued && !ignored;
     let asked = Asked {
         mark: mark.into(),
         challenge: said.challenge.map_or(-1, |challenge| challenge.value),
         request,
         standing,
-        owed: said.whole && standing != Standing::NeverIssued && !ignored,
+        owed: if owed { Owed::Yes } else { Owed::No },
+        behind_info: FORMS.iter().any(|&form| cx.talk.tally.get(form) > 0),
     };
     cx.book.waiting.insert(payload, asked.request, cx.settings);
     wait(cx, asked, payload.time, sink);
@@ -273,17 +97,25 @@ fn standing(
     payload: &Payload<'_>,
 ) -> Standing {
     let Some(challenge) = challenge else { return Standing::Absent };
-    match challenge.value {
-        -1 => return Standing::Asking,
-        0 => return Standing::Zero,
-        _ => {}
+    if challenge.value == -1 {
+        return Standing::Asking;
     }
-    let fact = issued(payload.from.ip(), payload.to, challenge.value);
-    match cx.book.issued.contains(&fact) {
+    let client = payload.from.ip();
+    let known = cx.book.issued.contains(&issued(client, payload.to, challenge.value));
+    match known {
         Some(true) => Standing::Issued,
-        Some(false) if !cx.talk.has(BLURRED) => Standing::NeverIssued,
-        _ => Standing::Unknown,
+        _ if challenge.value == 0 => Standing::Zero,
+        None => Standing::Unknown,
+        Some(false) => match cx.book.blurred.contains(&between(client, payload.to)) {
+            Some(false) => Standing::NeverIssued,
+            _ => Standing::Unknown,
+        },
     }
+}
+
+/// A client and a server.
+fn between(client: IpAddr, server: SocketAddr) -> (Host, Socket) {
+    (Host(client), Socket(server))
 }
 
 /// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
@@ -291,17 +123,18 @@ fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, 
     (Host(client), Socket(server), challenge)
 }
 
-/// Takes a request out of a list, which holds no memory when it is empty.
-fn remove(waiting: &mut Vec<Asked>, at: usize) -> Asked {
-    let asked = waiting.remove(at);
-    if waiting.is_empty() {
-        *waiting = Vec::new();
-    }
-    asked
-}
-
-/// One more request waits; with too many, the oldest is given up.
+/// One more request waits; with too many, the oldest is given up. Who asks again for what may have
+/// been answered has seen no answer in what came, or wants a new one.
 fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Asked, now: Time, sink: &mut S) {
+    let same = |other: &Asked| {
+        other.owed == Owed::NoMore
+            && other.request == asked.request
+            && other.mark.get().side == asked.mark.get().side
+    };
+    let repeated = cx.talk.waiting().position(same);
+    if let Some(at) = repeated {
+        cx.talk.take(at);
+    }
     if cx.talk.asked.is_none() {
         cx.talk.asked = Some(asked);
         return;
@@ -320,20 +153,53 @@ fn answer<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let timeout = cx.settings.answer_timeout;
+    let (from, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
     cx.talk.learn(said);
-    let asked = cx.talk.answered(answer, payload.side, payload.time, timeout);
+    if answer == Answer::Other {
+        cx.talk.answered_somehow(from, now, timeout);
+        expire(cx, now, false, sink);
+        return;
+    }
+    let copy = cx.talk.repeats(payload);
+    let best = cx.talk.best(|asked| answer.fits(asked), from, now, timeout);
     let mut server = payload.from;
-    if let Some(asked) = &asked {
-        cx.book.waiting.remove(payload);
-        heard(cx, asked, answer, payload, sink);
-    } else if answer != Answer::Other {
-        server = unexpected(cx, answer, payload, sink).unwrap_or(server);
+    match best {
+        // A hybrid server's list comes to who asks for one as well, but has no challenge yet.
+        Some((1.., _)) if answer == Answer::Players && cx.talk.tally.get(Count::Players) > 0 => {
+            unexpected(cx, answer, copy, payload, sink);
+        }
+        Some((_, at)) => {
+            cx.book.waiting.remove(payload);
+            if let Some(asked) = take_answered(cx, at, said.challenge, payload) {
+                heard(cx, &asked, answer, payload, sink);
+            }
+        }
+        None => server = unexpected(cx, answer, copy, payload, sink).unwrap_or(server),
     }
     if answer == Answer::Challenge {
         remember(cx, said.challenge, payload, server, sink);
     }
-    expire(cx, payload.time, false, sink);
+    expire(cx, now, false, sink);
+}
+
+/// Takes the request that was answered. A challenge that was given before may be a late copy, even
+/// where a request with it waits: that one waits on, but is owed nothing more.
+fn take_answered(
+    cx: &mut Context<'_, A2s>,
+    at: usize,
+    challenge: Option<Read<i32>>,
+    payload: &Payload<'_>,
+) -> Option<Asked> {
+    let known = |challenge: Read<i32>| {
+        let fact = issued(payload.to.ip(), payload.from, challenge.value);
+        cx.book.issued.contains(&fact) == Some(true)
+    };
+    let asked = cx.talk.at(at)?;
+    if asked.standing == Standing::Issued && challenge.is_some_and(known) {
+        asked.owed = Owed::NoMore;
+        return Some(*asked);
+    }
+    cx.talk.take(at)
 }
 
 /// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.
@@ -345,17 +211,23 @@ fn remember<S: Sink>(
     sink: &mut S,
 ) {
     cx.talk.flags |= CHALLENGED;
-    let Some(challenge) = challenge else {
-        cx.talk.flags |= BLURRED;
-        return;
-    };
-    sink.fact(kit::Fact::Challenged(challenge.value as u32), payload.seen());
     let (client, most) = (payload.to.ip(), cx.settings.limits.remembered);
-    cx.book.issued.insert(&issued(client, payload.from, challenge.value), most);
-    if asked != payload.from {
-        cx.book.issued.insert(&issued(client, asked, challenge.value), most);
+    let servers = [Some(payload.from), Some(asked).filter(|asked| *asked != payload.from)];
+    for server in servers.into_iter().flatten() {
+        match challenge {
+            Some(challenge) => {
+                cx.book.issued.insert(&issued(client, server, challenge.value), most);
+            }
+            None => cx.book.blurred.insert(&between(client, server), most),
+        }
+    }
+    if let Some(challenge) = challenge {
+        sink.fact(kit::Fact::Challenged(challenge.value as u32), payload.seen());
     }
 }
+
+/// The forms in which hybrid servers answer one info request.
+const FORMS: [Count; 3] = [Count::Info, Count::ObsoleteInfo, Count::Players];
 
 /// A request was answered.
 fn heard<S: Sink>(
@@ -365,21 +237,17 @@ fn heard<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    if answer == Answer::Other {
-        return;
-    }
     let talk = &mut *cx.talk;
-    if answer != Answer::Challenge {
-        talk.rounds = 0;
-    } else if asked.standing == Standing::Issued {
-        talk.rounds = talk.rounds.saturating_add(1);
+    talk.flags |= FOLLOWED;
+    let rounds = rounds(&mut talk.tally, asked, answer);
+    let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo) && talk.informed(answer);
+    if asked.request != Request::Info && asked.behind_info {
+        talk.tally.clear(&FORMS);
     }
-    match answer {
-        Answer::Info => talk.flags |= INFO,
-        Answer::ObsoleteInfo => talk.flags |= OBSOLETE_INFO,
-        _ => {}
+    rules::exchange(&Fact::Answered { asked, answer, rounds }, KIND, sink);
+    if explained {
+        rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
     }
-    rules::exchange(&Fact::Answered { asked, answer, rounds: talk.rounds }, KIND, sink);
     rules::answered_asker(KIND, sink);
     match asked.standing {
         _ if answer == Answer::Challenge => {}
@@ -391,32 +259,44 @@ fn heard<S: Sink>(
     }
 }
 
+/// How often in a row a valid challenge was answered by another, this answer included.
+fn rounds(tally: &mut Tally, asked: &Asked, answer: Answer) -> u8 {
+    let Some(count) = Count::rounds(asked.request) else { return 0 };
+    let before = tally.get(count);
+    if answer != Answer::Challenge {
+        tally.clear(&[count]);
+        return 0;
+    }
+    if asked.standing != Standing::Issued {
+        return before;
+    }
+    tally.add(count);
+    before + 1
+}
+
 /// An answer came that fits no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
     answer: Answer,
+    copy: bool,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<SocketAddr> {
     let talk = &mut *cx.talk;
-    let again: u16 = match answer {
-        Answer::Info if talk.has(OBSOLETE_INFO) => INFO,
-        Answer::ObsoleteInfo if talk.has(INFO) => OBSOLETE_INFO,
-        Answer::Players if talk.has(OBSOLETE_INFO) => PLAYERS,
-        _ => 0,
-    };
-    if again != 0 && !talk.has(again) {
-        talk.flags |= again;
+    if Count::form(answer).is_some_and(|form| talk.tally.spend(form)) {
         rules::exchange(&Fact::Again { answer }, KIND, sink);
+        if answer == Answer::ObsoleteInfo && talk.explain() {
+            rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
+        }
         return None;
     }
-    let (now, timeout) = (payload.time, cx.settings.answer_timeout);
-    if let Some(asked) = talk.answered_wrongly(payload.side, now, timeout) {
-        cx.book.waiting.remove(payload);
-        rules::exchange(&Fact::Other { asked: &asked, answer }, KIND, sink);
+    if talk.missed.take_if(|request| answer.is_for(*request)).is_some() {
         return None;
     }
-    if !talk.was_asked(payload.side)
+    if !copy && answered_wrongly(cx, answer, payload, sink) {
+        return None;
+    }
+    if !cx.talk.was_asked(payload.side)
         && let Some(asked) = cx.book.waiting.elsewhere(payload, answer, cx.settings)
     {
         let from = payload.from;
@@ -430,6 +310,35 @@ fn unexpected<S: Sink>(
     None
 }
 
+/// Whether an answer came instead of what was asked for; or a player list of which the rest of the
+/// exchange will tell what it is.
+fn answered_wrongly<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    answer: Answer,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) -> bool {
+    let talk = &mut *cx.talk;
+    let at = talk.first_due(payload.side, payload.time, cx.settings.answer_timeout);
+    let due = at.and_then(|at| talk.at(at)).map(|asked| asked.request);
+    let hybrid = match due {
+        Some(request) => request == Request::Info,
+        None => talk.tally.get(Count::ObsoleteInfo) > 0,
+    };
+    if answer == Answer::Players && hybrid && talk.stray().is_none() {
+        if let Some(asked) = at.and_then(|at| talk.at(at)) {
+            asked.owed = Owed::NoMore;
+        }
+        let stray = Stray { mark: payload.mark().into(), instead: due.is_some() };
+        *talk.stray() = Some(stray);
+        return true;
+    }
+    let Some(asked) = at.and_then(|at| talk.take(at)) else { return false };
+    cx.book.waiting.remove(payload);
+    rules::exchange(&Fact::Other { asked: &asked, answer }, KIND, sink);
+    true
+}
+
 /// Gives the oldest request up.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.talk.take(0) else { return };
@@ -439,7 +348,13 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
         Side::Second => cx.flow.ends,
     };
     let frame = asked.mark.get().frame;
-    if !asked.owed || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame) {
+    if asked.owed == Owed::NoMore
+        || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame)
+    {
+        return;
+    }
+    cx.talk.missed = Some(asked.request);
+    if asked.owed == Owed::No {
         return;
     }
     let evidence = Evidence {
@@ -459,10 +374,18 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
         let seen = cx.flow.seen[server.index()];
         let coming = cx.talk.parts_so_far().is_some_and(|parts| parts.is_coming(server));
         let overdue = now.since(asked.mark.get().time) >= cx.settings.answer_timeout;
-        if !end && (!overdue || asked.owed && (!seen || coming)) {
-            return;
+        if !end && (!overdue || asked.owed == Owed::Yes && (!seen || coming)) {
+            break;
         }
         give_up(cx, now, sink);
+    }
+    if let Some(more) = &mut cx.talk.more
+        && let Some(stray) = more
+            .stray
+            .take_if(|stray| end || now.since(stray.mark.get().time) >= cx.settings.answer_timeout)
+    {
+        let (mark, evidence) = (stray.mark.get(), cx.flow.evidence());
+        rules::exchange(&Fact::Stray { mark, instead: stray.instead, evidence }, KIND, sink);
     }
 }
 

@@ -130,15 +130,8 @@ impl Waiting {
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        let fits = matches!(
-            (answer, asked.request),
-            (Answer::Info | Answer::ObsoleteInfo | Answer::Challenge, Request::Info)
-                | (Answer::Challenge, Request::Challenge | Request::Player | Request::Rules)
-                | (Answer::Players, Request::Player)
-                | (Answer::Rules, Request::Rules)
-                | (Answer::Ping, Request::Ping)
-        );
-        if !fits || payload.time.since(asked.time) >= settings.answer_timeout {
+        let late = payload.time.since(asked.time) >= settings.answer_timeout;
+        if late || !answer.is_for(asked.request) {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());

@@ -1,6 +1,6 @@
 //! Lists of players and of rules.
 
-use super::{Known, THE_SHIP};
+use super::Known;
 use crate::a2s::fields as f;
 use crate::a2s::{rules, walk};
 use crate::kit::scan::{self, Texts};
@@ -14,9 +14,9 @@ pub(super) fn player_response<S: Sink>(
 ) -> Result<(), Cut> {
     let said = r.u8(&f::NUM_PLAYERS)?;
     let mut list = rules::List::new(said.value.into(), said.at);
-    let shape = match known.app_id {
-        Some(THE_SHIP) => walk::ship(r.peek(), list.said),
-        Some(_) => walk::Ship::No,
+    let shape = match known.ship {
+        Some(true) => walk::ship(r.peek(), list.said),
+        Some(false) => walk::Ship::No,
         None => walk::Ship::Behind,
     };
     r.open(&f::PLAYERS);

@@ -33,7 +33,7 @@ static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, b
 static PART: Endings = Endings { terminated: None, utf8: None, behind: None, ..ENDINGS };
 
 /// Steam Application ID of The Ship, whose answers have fields of their own.
-const THE_SHIP: u16 = 2400;
+pub(in crate::a2s) const THE_SHIP: u16 = 2400;
 
 /// The text that an info request carries.
 const QUERY: &[u8] = b"Source Engine Query";
@@ -41,8 +41,8 @@ const QUERY: &[u8] = b"Source Engine Query";
 /// What is known before a message is decoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::a2s) struct Known {
-    /// The game that this server said it runs.
-    pub(in crate::a2s) app_id: Option<u16>,
+    /// Whether this server runs The Ship, once it has said what it runs.
+    pub(in crate::a2s) ship: Option<bool>,
     /// The message was put together from split packets.
     pub(in crate::a2s) split: bool,
     /// It travels toward a server.

@@ -127,7 +127,7 @@ rule! {
 const MOST_ROUNDS: u8 = 3;
 
 /// What a server did with a request's challenge, or with its absence. `rounds`: how often in a row
-/// it has answered a valid challenge by another, this answer included.
+/// it has answered a valid challenge of this kind of request by another, this answer included.
 pub(super) fn challenge_used<S: Sink>(
     asked: &Asked,
     answer: Answer,
@@ -155,7 +155,9 @@ pub(super) fn challenge_used<S: Sink>(
             sink.judged(&A2S026, !again, at, || "info is answered by a challenge".to_owned());
         }
         (_, Standing::Issued) => sink.judged(&A2S027, rounds <= MOST_ROUNDS, at, || {
-            format!("a valid challenge is answered by another, {rounds} times in a row")
+            format!(
+                "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
+            )
         }),
         _ => {}
     }

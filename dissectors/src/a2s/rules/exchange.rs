@@ -65,6 +65,16 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
         Fact::Unasked { answer } => {
             sink.judged(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
         }
+        Fact::Stray { ref mark, instead: true, evidence } => {
+            sink.recalled(&A2S060, false, evidence, mark, || {
+                "A2S_INFO is answered by a player list".to_owned()
+            });
+        }
+        Fact::Stray { ref mark, instead: false, evidence } => {
+            sink.recalled(&A2S061, false, evidence, mark, || {
+                "nobody asked for a player list".to_owned()
+            });
+        }
         Fact::Elsewhere { answer, asked, from } => sink.judged(&A2S065, false, at, || {
             format!("{} comes from {from}, asked was {asked}", answer.name())
         }),

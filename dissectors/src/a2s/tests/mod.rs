@@ -1,5 +1,6 @@
 //! A2S as a user meets it: datagrams go in, messages and verdicts come out.
 
+mod answers;
 mod lab;
 mod messages;
 mod robustness;

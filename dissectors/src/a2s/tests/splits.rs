@@ -211,6 +211,29 @@ fn a_capture_that_begins_inside_an_answer_proves_nothing() {
 }
 
 #[test]
+fn nor_does_a_request_that_is_none_of_the_answers() {
+    let packets = Form::OrangeBox.packets(7, &whole(60));
+    let (player, players) =
+        (bytes("FFFFFFFF 55 4BA1D522"), bytes("FFFFFFFF 44 01 00 'a' 00 00000000 f32:1"));
+    let mut lab = Lab::new();
+    lab.c(0.0, &player).s(0.1, &packets[1]).s(0.2, &players).end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 1]);
+
+    // Unless its challenge was recorded, from whichever port.
+    let mut lab = asked();
+    let other = "10.0.0.1:50009";
+    lab.packet(0.0, other, S, &bytes("FFFFFFFF 56 4BA1D522"), false);
+    lab.packet(0.1, S, other, &packets[1], false).end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0]);
+
+    // Once a request was answered, the capture has what came before the next answer.
+    let mut lab = Lab::new();
+    lab.c(0.0, &player).s(0.1, &players);
+    lab.c(0.2, &bytes("FFFFFFFF 56 4BA1D522")).s(0.3, &packets[1]).end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0]);
+}
+
+#[test]
 fn answers_may_be_interleaved() {
     for form in FORMS {
         let (one, two) = (form.packets(7, &whole(60)), form.packets(8, &whole(70)));

@@ -1,0 +1,290 @@
+//! What one flow is up to, and what spans flows: requests that wait, and the little that is kept of
+//! what was said.
+
+use std::num::NonZeroU16;
+
+use super::decode::{self, Known, Said};
+use super::facts::{Answer, Asked, Owed, Request};
+use super::layout::Layout;
+use super::parts::Parts;
+use super::split::Spare;
+use super::tally::{Count, Tally};
+use super::waiting::Waiting;
+use crate::kit::{Payload, Recent, ShortMark, Side, Time, room};
+
+/// What one flow is up to.
+#[derive(Default)]
+pub struct Talk {
+    /// The oldest request that waits.
+    pub(super) asked: Option<Asked>,
+    /// What most flows never have.
+    pub(super) more: Option<Box<More>>,
+    /// A part of the hash of the last answer: networks deliver packets twice, some recordings all.
+    last: Option<NonZeroU16>,
+    pub(super) tally: Tally,
+    /// The layout of the server's last split answer ([`USED`]), or that its info speaks for.
+    layout: Option<Layout>,
+    /// What was asked in vain, the last time that was so: its answer may come yet.
+    pub(super) missed: Option<Request>,
+    /// Bits: see [`Talk::has`].
+    pub(super) flags: u16,
+}
+
+#[derive(Default)]
+pub(super) struct More {
+    pub(super) waiting: Vec<Asked>,
+    parts: Parts,
+    pub(super) stray: Option<Stray>,
+}
+
+/// A player list that came where info was due or had just come: a hybrid server's, if the obsolete
+/// info comes as well.
+pub(super) struct Stray {
+    pub(super) mark: ShortMark,
+    /// The info did not come so far.
+    pub(super) instead: bool,
+}
+
+/// [`Side::First`] has asked; the next bit says so of the other.
+pub(super) const ASKED: u16 = 1;
+/// The capture has what came before: a request was answered, or carries a challenge that it shows.
+pub(super) const FOLLOWED: u16 = 4;
+/// The layout is one that the server used.
+pub(super) const USED: u16 = 8;
+/// The server said that it runs The Ship.
+pub(super) const SHIP: u16 = 16;
+/// Or another game.
+pub(super) const OTHER_GAME: u16 = 32;
+/// A message was seen.
+pub(super) const BEGAN: u16 = 64;
+/// The first datagram was no packet of the document: only the user's word makes it A2S.
+pub(super) const FORCED: u16 = 128;
+/// The client has sent one request.
+pub(super) const ONCE: u16 = 256;
+/// And more.
+pub(super) const MORE: u16 = 512;
+/// The last answer was a challenge.
+pub(super) const CHALLENGED: u16 = 1024;
+
+/// What spans the flows between two hosts.
+#[derive(Default)]
+pub struct Book {
+    /// Challenges given: to which address, by which server.
+    pub(super) issued: Recent,
+    /// Between whom one was given that the recording lost.
+    pub(super) blurred: Recent,
+    /// Who waits for an answer of which host.
+    pub(super) waiting: Waiting,
+    /// For the next split answer.
+    pub(super) spare: Spare,
+}
+
+impl Talk {
+    pub(super) const fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(super) const fn asks(side: Side) -> u16 {
+        match side {
+            Side::First => ASKED,
+            Side::Second => ASKED << 1,
+        }
+    }
+
+    /// Whether a message travels toward a server: from who asks to who does not. Before anybody
+    /// has asked, the ports tell.
+    pub(super) fn is_toward_server(&self, payload: &Payload<'_>) -> bool {
+        let asked = |side| self.has(Talk::asks(side));
+        match (asked(payload.side), asked(payload.side.other())) {
+            (false, false) => {
+                !super::is_usual(payload.from.port()) && super::is_usual(payload.to.port())
+            }
+            (from, to) => from && !to,
+        }
+    }
+
+    /// What the server's packets are known to look like.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        self.layout
+    }
+
+    /// The layout of the last split answer; it is this one from now on.
+    pub(super) fn split_in(&mut self, layout: Layout) -> Option<Layout> {
+        let before = self.layout.replace(layout).filter(|_| self.has(USED));
+        self.flags |= USED;
+        before
+    }
+
+    pub(super) fn known(&self, split: bool, toward_server: bool) -> Known {
+        let ship = (self.has(SHIP) || self.has(OTHER_GAME)).then(|| self.has(SHIP));
+        Known { ship, split, toward_server }
+    }
+
+    /// The split answers of the flow.
+    pub(super) fn parts(&mut self) -> &mut Parts {
+        &mut self.more.get_or_insert_default().parts
+    }
+
+    /// The player list of which the rest of the exchange tells what it is.
+    pub(super) fn stray(&mut self) -> &mut Option<Stray> {
+        &mut self.more.get_or_insert_default().stray
+    }
+
+    /// The split answers of the flow, if there ever was one.
+    pub(super) fn parts_so_far(&self) -> Option<&Parts> {
+        self.more.as_ref().map(|more| &more.parts)
+    }
+
+    pub(super) fn held(&self) -> usize {
+        let held = |more: &More| size_of::<More>() + room(&more.waiting) + more.parts.held();
+        self.more.as_deref().map_or(0, held)
+    }
+
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Asked> {
+        self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
+    }
+
+    /// Whether this side was ever seen to be asked.
+    pub(super) const fn was_asked(&self, side: Side) -> bool {
+        self.has(Talk::asks(side.other()))
+    }
+
+    /// Whether somebody waits for an answer from this side, or nobody was ever seen to ask.
+    pub(super) fn awaits(&self, from: Side) -> bool {
+        !self.was_asked(from)
+            || self
+                .waiting()
+                .any(|asked| asked.owed != Owed::NoMore && asked.mark.get().side != from)
+    }
+
+    /// Whether an answer is due from this side, and none came that may be it.
+    pub(super) fn is_due(&self, from: Side, now: Time, timeout: i64) -> bool {
+        let due = |asked: &Asked| {
+            let mark = asked.mark.get();
+            asked.owed != Owed::NoMore && mark.side != from && now.since(mark.time) < timeout
+        };
+        self.waiting().any(due)
+    }
+
+    /// Whether the answers from this side that the capture has begin with what it has of the
+    /// requests: none is under way of which packets may have come before.
+    pub(super) fn is_followed(&self, from: Side, began: bool) -> bool {
+        self.was_asked(from) && (began || self.has(FOLLOWED))
+    }
+
+    pub(super) fn take(&mut self, at: usize) -> Option<Asked> {
+        let more = self.more.as_mut().map(|more| &mut more.waiting);
+        match (at, more) {
+            (0, more) => {
+                let next = more.filter(|more| !more.is_empty()).map(|more| remove(more, 0));
+                std::mem::replace(&mut self.asked, next)
+            }
+            (at, Some(more)) if at <= more.len() => Some(remove(more, at - 1)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn at(&mut self, at: usize) -> Option<&mut Asked> {
+        match at.checked_sub(1) {
+            None => self.asked.as_mut(),
+            Some(at) => self.more.as_mut()?.waiting.get_mut(at),
+        }
+    }
+
+    /// The request that this fits best: of those that are not overdue the oldest, else the latest;
+    /// one that may have been answered comes behind the others.
+    pub(super) fn best(
+        &self,
+        fits: impl Fn(&Asked) -> Option<u8>,
+        from: Side,
+        now: Time,
+        timeout: i64,
+    ) -> Option<(u8, usize)> {
+        let fits = |(at, asked): (usize, &Asked)| {
+            let mark = asked.mark.get();
+            let late = now.since(mark.time) >= timeout;
+            let place = if late { usize::MAX - at } else { at };
+            let fit = fits(asked).filter(|_| mark.side != from)?;
+            Some(((late, fit, asked.owed == Owed::NoMore, place), at))
+        };
+        let ((_, fit, ..), at) =
+            self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
+        Some((fit, at))
+    }
+
+    /// An answer came of which too little can be read to say what it answers: a request waits on,
+    /// but is owed nothing more.
+    pub(super) fn answered_somehow(&mut self, from: Side, now: Time, timeout: i64) {
+        if let Some((_, at)) = self.best(|_| Some(0), from, now, timeout)
+            && let Some(asked) = self.at(at)
+        {
+            asked.owed = Owed::NoMore;
+        }
+    }
+
+    /// Where the oldest request is that is not overdue, whatever it asked for.
+    pub(super) fn first_due(&self, from: Side, now: Time, timeout: i64) -> Option<usize> {
+        self.waiting().position(|asked| {
+            asked.mark.get().side != from && now.since(asked.mark.get().time) < timeout
+        })
+    }
+
+    /// Whether an answer is the last one of this side once more. It is the last one from now on.
+    pub(super) fn repeats(&mut self, payload: &Payload<'_>) -> bool {
+        let hash = crc32fast::hash(payload.bytes);
+        let hash = (hash ^ hash >> 16) as u16 & !1 | payload.side.index() as u16;
+        // Where nothing is left of a hash, a copy goes unnoticed.
+        let hash = NonZeroU16::new(hash);
+        hash.is_some() && std::mem::replace(&mut self.last, hash) == hash
+    }
+
+    /// An info request was answered in this form: those in which hybrid servers answer it as well
+    /// may come. Says whether a player list that came before is explained.
+    pub(super) fn informed(&mut self, answer: Answer) -> bool {
+        let stray = self.more.as_mut().map(|more| &mut more.stray);
+        if answer == Answer::Info {
+            self.tally.add(Count::ObsoleteInfo);
+            if let Some(Some(stray)) = stray {
+                stray.instead = false;
+            }
+            return false;
+        }
+        self.tally.add(Count::Info);
+        self.explain()
+    }
+
+    /// The obsolete info came to a request: a player list may come, or has.
+    pub(super) fn explain(&mut self) -> bool {
+        let explained = self.more.as_mut().is_some_and(|more| more.stray.take().is_some());
+        if !explained {
+            self.tally.add(Count::Players);
+        }
+        explained
+    }
+
+    /// What info says of the server's split packets: engines before Orange Box have no Size.
+    pub(super) fn learn(&mut self, said: &Said) {
+        let Some(protocol) = said.protocol else { return };
+        if let Some(app_id @ 1..) = said.app_id {
+            let game = if app_id == decode::THE_SHIP { SHIP } else { OTHER_GAME };
+            self.flags = self.flags & !(SHIP | OTHER_GAME) | game;
+        }
+        let layout = match (said.kind, said.app_id, protocol) {
+            (b'm', ..) | (_, _, 48) => Layout::GoldSrc,
+            (_, Some(215 | 17550 | 17700 | 240), 7) => Layout::Source,
+            _ => return,
+        };
+        if !self.has(USED) {
+            self.layout = Some(layout);
+        }
+    }
+}
+
+/// Takes a request out of a list, which holds no memory when it is empty.
+fn remove(waiting: &mut Vec<Asked>, at: usize) -> Asked {
+    let asked = waiting.remove(at);
+    if waiting.is_empty() {
+        *waiting = Vec::new();
+    }
+    asked
+}

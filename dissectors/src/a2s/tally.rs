@@ -1,0 +1,94 @@
+//! What a flow counts, up to three of each, in the room of a number.
+
+use super::facts::{Answer, Request};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// How often in a row a valid challenge was answered by another, by what was asked with it.
+    InfoRounds,
+    PlayerRounds,
+    RulesRounds,
+    /// Answers of these forms that may yet come to info requests which were answered in another.
+    Info,
+    ObsoleteInfo,
+    Players,
+}
+
+impl Count {
+    /// The rounds of a request that carries a challenge.
+    pub(super) const fn rounds(request: Request) -> Option<Count> {
+        match request {
+            Request::Info => Some(Count::InfoRounds),
+            Request::Player => Some(Count::PlayerRounds),
+            Request::Rules => Some(Count::RulesRounds),
+            Request::Challenge | Request::Ping => None,
+        }
+    }
+
+    /// The form in which a hybrid server answers info, among others.
+    pub(super) const fn form(answer: Answer) -> Option<Count> {
+        match answer {
+            Answer::Info => Some(Count::Info),
+            Answer::ObsoleteInfo => Some(Count::ObsoleteInfo),
+            Answer::Players => Some(Count::Players),
+            Answer::Challenge | Answer::Rules | Answer::Ping | Answer::Other => None,
+        }
+    }
+}
+
+/// The counts, two bits each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally(u16);
+
+impl Tally {
+    /// Where counting ends.
+    pub(super) const MOST: u8 = 3;
+
+    pub(super) const fn get(self, count: Count) -> u8 {
+        (self.0 >> (2 * count as u16)) as u8 & Tally::MOST
+    }
+
+    fn set(&mut self, count: Count, value: u8) {
+        let at = 2 * count as u16;
+        self.0 = self.0 & !(u16::from(Tally::MOST) << at) | u16::from(value.min(Tally::MOST)) << at;
+    }
+
+    /// One more, as far as that is counted.
+    pub(super) fn add(&mut self, count: Count) {
+        self.set(count, self.get(count) + 1);
+    }
+
+    /// One less. Says whether there was one.
+    pub(super) fn spend(&mut self, count: Count) -> bool {
+        let there = self.get(count);
+        self.set(count, there.saturating_sub(1));
+        there > 0
+    }
+
+    /// None of these.
+    pub(super) fn clear(&mut self, counts: &[Count]) {
+        for &count in counts {
+            self.set(count, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_do_not_touch_each_other() {
+        let mut tally = Tally::default();
+        for _ in 0..5 {
+            tally.add(Count::PlayerRounds);
+        }
+        tally.add(Count::Players);
+        assert_eq!(tally.get(Count::PlayerRounds), Tally::MOST);
+        assert_eq!((tally.get(Count::InfoRounds), tally.get(Count::RulesRounds)), (0, 0));
+        assert_eq!([tally.spend(Count::Players), tally.spend(Count::Players)], [true, false]);
+        tally.clear(&[Count::PlayerRounds]);
+        assert_eq!(tally, Tally::default());
+    }
+}

@@ -1,0 +1,187 @@
+//! Which answer is meant for which request: copies, late ones, hybrids', and what is none.
+
+use crate::a2s::rules;
+use crate::kit::Rule;
+
+use super::lab::{C, Ear, Lab, S, bytes};
+
+const T: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const I: &str = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
+const M: &str =
+    "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
+const D: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
+const E: &str = "FFFFFFFF 45 0100 'motd' 00 'x' 00";
+const A: &str = "FFFFFFFF 41 4BA1D522";
+/// With no challenge, and with that one.
+const U1: &str = "FFFFFFFF 55 FFFFFFFF";
+const U: &str = "FFFFFFFF 55 4BA1D522";
+const V: &str = "FFFFFFFF 56 4BA1D522";
+
+/// These messages, a little after each other: requests from the client, the others from the server.
+fn said(messages: &[&str]) -> Lab<Ear> {
+    let timed: Vec<_> =
+        (0..).map(|at| f64::from(at) / 50.0).zip(messages.iter().copied()).collect();
+    said_at(&timed)
+}
+
+fn said_at(messages: &[(f64, &str)]) -> Lab<Ear> {
+    let mut lab = Lab::new();
+    for &(time, message) in messages {
+        let bytes = bytes(message);
+        match bytes[4] {
+            b'T' | b'U' | b'V' | b'W' | b'i' => lab.c(time, &bytes),
+            _ => lab.s(time, &bytes),
+        };
+    }
+    lab.end(60.0);
+    lab
+}
+
+fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+    let counts = lab.counts(rule);
+    [counts.passed, counts.failed, counts.inconclusive]
+}
+
+/// Findings of the rules about questions and answers, and the packet that each is about.
+fn exchange(lab: &Lab<Ear>) -> Vec<(String, u64)> {
+    let heard = lab.sink.heard.iter();
+    let told = heard.flat_map(|heard| heard.findings.iter().map(|f| (f, heard.frames[0])));
+    let recalled = lab.sink.judge.findings.iter();
+    let recalled = recalled.map(|f| (f, f.mark.map_or(0, |mark| mark.frame)));
+    let codes = told.chain(recalled).map(|(f, frame)| (super::lab::code(f), frame));
+    codes.filter(|(code, _)| code.contains("A2S06") || code.contains("A2S02")).collect()
+}
+
+fn found(code: &str, frame: u64) -> Vec<(String, u64)> {
+    vec![(code.to_owned(), frame)]
+}
+
+#[test]
+fn a_copy_of_the_last_answer_does_not_answer_the_next_request() {
+    let start = [U1, A];
+    let with = |rest: &[&str]| said(&[&start, rest].concat());
+    assert_eq!(exchange(&with(&[V, E, U, E, D])), found("A2S061", 6));
+    assert_eq!(exchange(&with(&[U, D, V, D, E])), found("A2S061", 6));
+    assert_eq!(exchange(&said(&[T, I, U1, I, A])), found("A2S061", 4));
+    // Another answer than the last is meant.
+    assert_eq!(exchange(&with(&[U, E])), found("A2S060", 4));
+    // The same answer, once for each who asks.
+    assert_eq!(exchange(&with(&[U, D, U, D, U, U, D, D])), []);
+}
+
+#[test]
+fn a_challenge_that_was_given_before_leaves_its_request_waiting() {
+    assert_eq!(exchange(&said(&[U1, A, U, A, D])), []);
+    let info = &format!("{T} 4BA1D522");
+    assert_eq!(exchange(&said(&[T, A, info, A, I])), found("(A2S026)", 2));
+    // It may have been the answer: then the other is not missed.
+    let lab = said(&[U1, A, U, A]);
+    assert_eq!(exchange(&lab), []);
+    assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
+    // A server that knows no other answer is told all the same.
+    let lab = said(&[U1, A, U, A, U, A, U, A, U, A]);
+    assert_eq!(exchange(&lab), found("A2S027", 10));
+}
+
+#[test]
+fn texts_unknown_messages_and_game_packets_answer_nothing() {
+    for other in ["FFFFFFFF 6C 'Welcome' 0A 00", "FFFFFFFF 39 01", "01020304 05060708"] {
+        let lab = said(&[U1, other, A, U, other, D]);
+        assert_eq!(exchange(&lab), [], "{other}");
+        assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0], "{other}");
+        // They may be all that a server has to say.
+        assert_eq!(exchange(&said(&[U1, A, U, other])), [], "{other}");
+    }
+    let lab = said(&[U1, "01020304 05060708", "01020304 05060708"]);
+    assert_eq!(verdict(&lab, &rules::A2S001)[1], 1, "one for each request");
+}
+
+#[test]
+fn who_asks_on_and_gets_texts_only_is_not_remembered_for_ever() {
+    let messages: Vec<_> = [T, "FFFFFFFF 6C 'Banned' 00"].repeat(100);
+    let mut lab = said_at(&(0..).map(|at| f64::from(at) / 100.0).zip(messages).collect::<Vec<_>>());
+    assert_eq!(lab.budget.take_met().count(), 0);
+    assert_eq!(verdict(&lab, &rules::A2S062), [0, 0, 0]);
+}
+
+#[test]
+fn a_challenge_of_zero_is_one_where_it_was_given() {
+    let (zero, u) = ("FFFFFFFF 41 00000000", "FFFFFFFF 55 00000000");
+    let lab = said(&[T, zero, &format!("{T} 00000000"), I, u, D]);
+    assert_eq!(lab.codes(), ["(A2S026)"]);
+    let lab = said(&[u, D]);
+    assert_eq!(exchange(&lab), [("(A2S022)".to_owned(), 1), ("A2S024".to_owned(), 2)]);
+}
+
+#[test]
+fn rounds_of_challenges_are_counted_for_each_kind_of_request() {
+    let all = |challenge: &str| {
+        [
+            format!("{T} {challenge}"),
+            format!("FFFFFFFF 55 {challenge}"),
+            format!("FFFFFFFF 56 {challenge}"),
+        ]
+    };
+    let given = |challenge: &str| [(); 3].map(|()| format!("FFFFFFFF 41 {challenge}"));
+    let mut talk = vec![U1.to_owned(), "FFFFFFFF 41 01000000".to_owned()];
+    for [asked, answered] in [["01000000", "02000000"], ["02000000", "03000000"]] {
+        talk.extend(all(asked).into_iter().chain(given(answered)));
+    }
+    talk.extend(all("03000000"));
+    talk.extend([I, D, E].map(str::to_owned));
+    let talk: Vec<_> = talk.iter().map(String::as_str).collect();
+    assert_eq!(exchange(&said(&talk)), []);
+}
+
+#[test]
+fn hybrid_servers_answer_in_any_order_and_every_time() {
+    let sorts: [&[&str]; 8] = [
+        &[T, I, D, M],
+        &[T, M, D, I],
+        &[T, D, M, I],
+        &[T, T, M, I, M, I],
+        &[T, M, T, I, M, I],
+        &[T, M, U1, I, A, U, D],
+        &[U1, A, T, U, M, D, I, D],
+        &[T, M, U1, D, I, A, U, D],
+    ];
+    for messages in sorts {
+        let lab = said(messages);
+        let notes = exchange(&lab);
+        assert!(notes.iter().all(|(code, _)| code == "(A2S060)"), "{messages:?}: {notes:?}");
+        let pass = verdict(&lab, &rules::A2S061);
+        assert_eq!((pass[1], pass[2]), (0, 0), "{messages:?}");
+        assert_eq!(verdict(&lab, &rules::A2S062)[1..], [0, 0], "{messages:?}");
+    }
+    // A list is a hybrid's only where the obsolete info comes, too.
+    assert_eq!(exchange(&said(&[T, I, D])), found("A2S061", 3));
+    assert_eq!(exchange(&said(&[T, D, I])), found("A2S061", 2));
+    assert_eq!(exchange(&said(&[T, D])), found("A2S060", 2));
+    assert_eq!(exchange(&said(&[T, M, I, I])).last(), found("A2S061", 4).last());
+    // What is asked and answered next ends it.
+    let lab = said(&[T, I, U1, A, M]);
+    assert_eq!(exchange(&lab), found("A2S061", 5));
+}
+
+#[test]
+fn a_late_answer_was_asked_for() {
+    let lab = said_at(&[(0.0, T), (3.2, T), (3.3, I), (3.4, I)]);
+    assert_eq!(exchange(&lab), found("A2S062", 1));
+    let lab = said_at(&[(0.0, T), (3.2, T), (3.3, I), (3.4, I), (3.5, I)]);
+    assert_eq!(exchange(&lab), [("A2S061".to_owned(), 5), ("A2S062".to_owned(), 1)]);
+}
+
+#[test]
+fn a_challenge_that_was_cut_may_be_used_from_another_port() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes(U1)).packet(0.1, S, C, &bytes("FFFFFFFF 41 4B"), true);
+    let other = "10.0.0.1:50009";
+    for (time, from, to, what) in
+        [(1.0, other, S, T), (1.1, S, other, I), (1.2, other, S, U), (1.3, S, other, D)]
+    {
+        lab.packet(time, from, to, &bytes(what), false);
+    }
+    lab.end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S022), [1, 0, 1]);
+    assert_eq!(verdict(&lab, &rules::A2S024), [0, 0, 0]);
+}
