@@ -10,6 +10,12 @@ macro_rules! messages {
     };
 }
 
+/// The same toward a server: what attacks look like.
+pub(super) static SPLIT_TOWARD_SERVER: Message = Message { speaker: Who::Client, ..SPLIT_FRAGMENT };
+
+/// The same where nothing tells who is the server.
+pub(super) static SPLIT_EITHER_WAY: Message = Message { speaker: Who::Any, ..SPLIT_FRAGMENT };
+
 messages! {
     INFO_REQUEST = "info_request", "A2S_INFO request", Client, "[challenge {challenge}]";
     INFO_RESPONSE = "info_response", "A2S_INFO response", Server,

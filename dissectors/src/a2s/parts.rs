@@ -8,7 +8,8 @@ use super::layout::{self, Header, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
-    Context, Evidence, Fact, Limit, PartSpan, Payload, Piece, Seed, Side, Sink, Span, Time, room,
+    Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Seed, Side, Sink, Span,
+    Time, Who, room,
 };
 
 /// Whole answers of a flow that late copies are told by.
@@ -38,6 +39,16 @@ struct Done {
     side: Side,
     layout: Layout,
     packets: Box<[Known]>,
+}
+
+impl Done {
+    /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
+    fn has(&self, id: u32) -> bool {
+        match self.layout {
+            Layout::GoldSrc => self.id == id,
+            Layout::Source | Layout::OrangeBox => layout::plain(self.id) == layout::plain(id),
+        }
+    }
 }
 
 /// A packet of an answer that became whole: its number, and so much of the hash of its bytes as there
@@ -113,7 +124,8 @@ impl Parts {
 
     /// Whether all its packets are copies of one answer's that was whole before.
     fn repeats(&self, set: &Set) -> bool {
-        self.done(set.side, set.id).is_some_and(|done| {
+        let id = set.parts().first().and_then(|part| layout::id(set.bytes_of(part)));
+        id.and_then(|id| self.done(set.side, id)).is_some_and(|done| {
             let is_known = |part| {
                 let hash = hash(set.bytes_of(part));
                 done.packets.iter().any(|known| known.hash() == hash)
@@ -122,8 +134,8 @@ impl Parts {
         })
     }
 
-    /// An answer is whole.
-    fn remember(&mut self, set: &Set, layout: Layout) {
+    /// An answer is whole, under this ID.
+    fn remember(&mut self, set: &Set, id: u32, layout: Layout) {
         let packets = set.parts().iter().filter_map(|part| {
             let bytes = set.bytes_of(part);
             Some(Known::new(Header::read(bytes, layout)?.number, bytes))
@@ -134,12 +146,12 @@ impl Parts {
             done.remove(0);
         }
         done.reserve_exact(1);
-        done.push(Done { id: set.id, side: set.side, layout, packets });
+        done.push(Done { id, side: set.side, layout, packets });
         self.done = done.into_boxed_slice();
     }
 
     fn done(&self, side: Side, id: u32) -> Option<&Done> {
-        self.done.iter().rev().find(|done| done.side == side && done.id == layout::plain(id))
+        self.done.iter().rev().find(|done| done.side == side && done.has(id))
     }
 }
 
@@ -151,13 +163,19 @@ pub(super) fn message<S: Sink>(
     sink: &mut S,
 ) {
     let (side, now) = (payload.side, payload.time);
+    // A server may answer from any port a client on a usual one: ports alone prove no attack.
+    let toward_server =
+        toward_server && (!cx.talk.is_guessed() || split::carries_request(payload.bytes));
     let id = match layout::id(payload.bytes) {
         Some(id) if !toward_server => id,
         _ => {
-            if toward_server {
+            let message = if toward_server {
                 rules::split_toward_server(Span::new(0, 4), sink);
-            }
-            alone(cx, payload, sink);
+                &m::SPLIT_TOWARD_SERVER
+            } else {
+                &m::SPLIT_FRAGMENT
+            };
+            alone(cx, payload, message, sink);
             return;
         }
     };
@@ -169,7 +187,7 @@ pub(super) fn message<S: Sink>(
         None => {
             if let Some((layout, repeat)) = late(cx, payload, id) {
                 rules::split_repeat(repeat, sink);
-                fragment(payload, layout, sink);
+                fragment(payload, layout, &m::SPLIT_FRAGMENT, sink);
                 return;
             }
             if cx.talk.parts().sets().len() >= cx.settings.limits.unfinished.max(1)
@@ -190,7 +208,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
     match set.add(payload, timeout, most, cx.budget) {
         Added::Full => {
             spill(cx, set, payload, sink);
-            alone(cx, payload, sink);
+            alone(cx, payload, &m::SPLIT_FRAGMENT, sink);
         }
         Added::Copy => cx.talk.parts().open().sets.push(set),
         Added::Kept => match set.whole(cx.talk.layout()) {
@@ -245,8 +263,8 @@ fn whole<S: Sink>(
         sink.fact(Fact::Split(layout.name()), last.seen());
     }
     let parts = cx.talk.parts();
-    rules::split_id_unique(parts.done(set.side, set.id).is_none(), joined.id, sink);
-    parts.remember(&set, layout);
+    rules::split_id_unique(parts.done(set.side, joined.id).is_none(), joined.id, sink);
+    parts.remember(&set, joined.id, layout);
 
     let payload = Payload {
         bytes: &joined.buffer.bytes,
@@ -351,7 +369,7 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
 /// The rest of an answer did not come: each of its packets is a message of its own.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &mut S) {
     let layout = set.likeliest(cx.talk.layout());
-    let (timeout, first) = (cx.settings.answer_timeout, set.parts().first());
+    let timeout = cx.settings.answer_timeout;
     // Packets that there was no room for may have been this answer's.
     let spilled = cx.talk.parts_so_far().and_then(Parts::spilled);
     let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
@@ -361,21 +379,45 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
         waited: now.since(set.last) >= timeout,
         ..cx.flow.evidence()
     });
-    if cx.talk.parts().repeats(&set) {
+    let message = direction(cx, &set, sink);
+    if message.speaker != Who::Client {
+        judge_rest(cx, &set, layout, sink);
+    }
+    for part in set.parts() {
+        let pieces = set.buffer().pieces_of(part);
+        fragment(&recorded(cx, &set, part, &pieces), layout, message, sink);
+    }
+    cx.talk.parts().tidy();
+    set.release(&mut cx.book.spare, cx.budget);
+}
+
+fn judge_rest<S: Sink>(cx: &mut Context<'_, A2s>, set: &Set, layout: Layout, sink: &mut S) {
+    if cx.talk.parts().repeats(set) {
         rules::split_repeat(Repeat::Same, sink);
-    } else if let Some(first) = first {
-        cx.talk.answered_somehow(set.side, first.time, timeout);
+    } else if let Some(first) = set.parts().first() {
+        cx.talk.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
         let shape = set.shape(layout);
         if judge_packets(&shape, sink) {
             rules::split_complete(shape.count, shape.total, shape.missing, sink);
         }
     }
-    for part in set.parts() {
-        let pieces = set.buffer().pieces_of(part);
-        fragment(&recorded(cx, &set, part, &pieces), layout, sink);
+}
+
+/// Which way packets went that did not make a whole, by what was said since. Toward a server they
+/// may be an attack.
+fn direction<S: Sink>(cx: &Context<'_, A2s>, set: &Set, sink: &mut S) -> &'static Message {
+    let first = set.parts().first();
+    if !first.is_some_and(|part| cx.talk.is_toward_server(&recorded(cx, set, part, &[]))) {
+        return &m::SPLIT_FRAGMENT;
     }
-    cx.talk.parts().tidy();
-    set.release(&mut cx.book.spare, cx.budget);
+    if !cx.talk.is_guessed() {
+        rules::split_toward_server(Span::new(0, 4), sink);
+        return &m::SPLIT_TOWARD_SERVER;
+    }
+    if let Some(part) = first {
+        rules::maybe_toward_server(&recorded(cx, set, part, &[]).mark(), sink);
+    }
+    &m::SPLIT_EITHER_WAY
 }
 
 /// A kept packet, as it came.
@@ -403,15 +445,25 @@ fn recorded<'a>(
 }
 
 /// A packet that no others are waited for with.
-fn alone<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+fn alone<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    payload: &Payload<'_>,
+    message: &'static Message,
+    sink: &mut S,
+) {
     let layout = split::likeliest_alone(payload.bytes, cx.talk.layout());
-    fragment(payload, layout, sink);
+    fragment(payload, layout, message, sink);
 }
 
-fn fragment<S: Sink>(payload: &Payload<'_>, layout: Layout, sink: &mut S) {
+fn fragment<S: Sink>(
+    payload: &Payload<'_>,
+    layout: Layout,
+    message: &'static Message,
+    sink: &mut S,
+) {
     decode::fragment(payload.bytes, layout, sink);
     rules::packet_size(payload.bytes.len(), sink);
-    sink.end(&m::SPLIT_FRAGMENT, payload);
+    sink.end(message, payload);
 }
 
 /// Gives up those that wait too long, or with `end` all.

@@ -5,8 +5,9 @@
 
 use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Time};
 
+use super::facts::Request;
 use super::layout::{
-    COMPRESSED, Header, Layout, Reading, Reason, announced, id, is_compressed, plain,
+    COMPRESSED, Header, Layout, Reading, Reason, SINGLE, announced, id, is_compressed, plain,
 };
 use super::rules;
 
@@ -29,6 +30,15 @@ pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
     let mut set = Set::new(Side::First, 0, false);
     set.read(bytes, true);
     set.likeliest(known)
+}
+
+/// Whether a request stands in a packet, in some layout.
+pub(super) fn carries_request(bytes: &[u8]) -> bool {
+    Layout::ALL.into_iter().any(|layout| {
+        let payload = Header::read(bytes, layout).and_then(|header| bytes.get(header.at..));
+        let message = payload.and_then(|payload| payload.strip_prefix(&SINGLE));
+        message.and_then(<[u8]>::first).is_some_and(|&kind| Request::of(kind).is_some())
+    })
 }
 
 /// What came of handing a packet to a set.

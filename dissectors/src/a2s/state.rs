@@ -103,6 +103,11 @@ impl Talk {
         }
     }
 
+    /// Whether nobody has asked yet, so that only the ports tell who is the server.
+    pub(super) const fn is_guessed(&self) -> bool {
+        !self.has(ASKED) && !self.has(ASKED << 1)
+    }
+
     /// What the server's packets are known to look like.
     pub(super) fn layout(&self) -> Option<Layout> {
         self.layout

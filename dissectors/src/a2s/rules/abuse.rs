@@ -1,6 +1,6 @@
 //! Shapes of abuse, from operators' reports. No document states them.
 
-use crate::kit::{Sink, Span};
+use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
 use crate::a2s::facts::{Answer, Asked, Request, Standing};
@@ -29,7 +29,17 @@ pub(super) fn toward_server<S: Sink>(at: Span, sink: &mut S) {
 }
 
 pub(in crate::a2s) fn split_toward_server<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&SEC001, false, at, || "a split packet travels toward a server".to_owned());
+    sink.judged(&SEC001, false, at, split_seen);
+}
+
+/// A split packet travels toward a port of servers; whether there is one nobody said.
+pub(in crate::a2s) fn maybe_toward_server<S: Sink>(mark: &Mark, sink: &mut S) {
+    let evidence = Evidence { lost: true, ..Evidence::default() };
+    sink.recalled(&SEC001, false, evidence, mark, split_seen);
+}
+
+fn split_seen() -> String {
+    "a split packet travels toward a server".to_owned()
 }
 
 pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S) {

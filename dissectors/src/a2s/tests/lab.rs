@@ -7,7 +7,7 @@ use crate::a2s::{A2s, Book, Talk, claim};
 use crate::kit::{
     Budget, Claim, Context, Counts, Evidence, Field, Finding, FlowFacts, Hint, Judge, Kind, Limits,
     Mark, Message, Payload, Piece, Protocol, Rule, Settings, Severity, Side, Sink, Span, Time,
-    Transport, Tree, Verdict,
+    Transport, Tree, Verdict, Who,
 };
 
 /// One message, as it was told.
@@ -18,6 +18,8 @@ pub(super) struct Heard {
     /// The packets that its bytes come from.
     pub(super) frames: Vec<u64>,
     pub(super) findings: Vec<Finding>,
+    /// Who speaks such messages.
+    pub(super) speaker: Who,
 }
 
 impl Heard {
@@ -107,7 +109,13 @@ impl Sink for Ear {
             std::mem::take(&mut self.judge.findings).into_iter().partition(|f| f.mark.is_some());
         self.judge.findings = recalled;
         let leaves = leaves.collect();
-        self.heard.push(Heard { name: message.name, leaves, frames, findings });
+        self.heard.push(Heard {
+            name: message.name,
+            leaves,
+            frames,
+            findings,
+            speaker: message.speaker,
+        });
         self.tree.clear();
     }
 }

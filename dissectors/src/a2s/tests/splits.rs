@@ -6,7 +6,7 @@ use bzip2::Compression;
 use bzip2::write::BzEncoder;
 
 use crate::a2s::rules;
-use crate::kit::{Budget, Rule};
+use crate::kit::{Budget, Rule, Who};
 
 use super::lab::{C, Ear, Heard, Lab, S, bytes};
 
@@ -355,6 +355,65 @@ fn a_goldsrc_id_may_have_the_bit_that_means_compression_elsewhere() {
     let heard = &told(&lab)[0];
     assert_eq!((heard.value("compressed"), heard.codes()), (Some("0"), vec![]));
     assert_eq!(heard.value("id"), Some("2147483649"));
+}
+
+#[test]
+fn the_bit_tells_goldsrc_ids_apart_and_no_others() {
+    for (form, [passed, failed]) in FORMS.into_iter().zip([[2, 0], [1, 1], [1, 1]]) {
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &form.packets(1, &whole(60)));
+        ask(&mut lab, 1.0);
+        let second = match form {
+            Form::GoldSrc => form.packets(0x8000_0001, &whole(70)),
+            _ => form.packets(0x8000_0001, &compressed(&whole(70))),
+        };
+        answer(&mut lab, 1.1, &second);
+        lab.end(9.0);
+        assert_eq!(verdict(&lab, &rules::A2S052), [passed, failed, 0], "{form:?}");
+    }
+}
+
+#[test]
+fn a_split_packet_toward_a_server_is_its_senders() {
+    let attack = Form::OrangeBox.packet(1, 0, 2, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    let mut lab = Lab::new();
+    lab.c(0.0, &attack).end(9.0);
+    assert_eq!(lab.codes(), ["SEC001"]);
+    assert_eq!(lab.sink.heard[0].speaker, Who::Client);
+
+    // Whoever has asked is a client, whatever the packet holds.
+    let mut lab = asked();
+    lab.c(0.5, &Form::OrangeBox.packet(1, 7, 8, &[0; 100])).end(9.0);
+    assert_eq!(verdict(&lab, &rules::SEC001)[1..], [1, 0]);
+    assert_eq!(told(&lab)[0].speaker, Who::Client);
+}
+
+#[test]
+fn ports_alone_do_not_make_an_answer_an_attack() {
+    let (client, server) = ("10.0.0.1:27015", "10.0.0.2:7778");
+    let packets = Form::OrangeBox.packets(7, &whole(60));
+    let mut lab = Lab::new();
+    for packet in &packets {
+        lab.packet(0.0, server, client, packet, false);
+    }
+    lab.end(9.0);
+    assert_eq!((lab.names(), lab.codes()), (vec!["rules_response"], vec!["A2S061?".to_owned()]));
+
+    // Not even where too little of it is there to be sure.
+    let mut lab = Lab::new();
+    lab.packet(0.0, server, client, &packets[1], false).end(9.0);
+    assert_eq!(lab.codes(), ["A2S043?", "SEC001?"]);
+    assert_eq!(lab.sink.heard[0].speaker, Who::Any);
+
+    // What is said next tells who it was.
+    let with = |from, to| {
+        let mut lab = Lab::new();
+        lab.packet(0.0, server, client, &packets[1], false);
+        lab.packet(0.1, from, to, &bytes("FFFFFFFF 56 FFFFFFFF"), false).end(9.0);
+        (verdict(&lab, &rules::SEC001), verdict(&lab, &rules::A2S043))
+    };
+    assert_eq!(with(client, server), ([1, 0, 0], [0, 0, 1]));
+    assert_eq!(with(server, client), ([1, 1, 0], [0, 0, 0]));
 }
 
 #[test]
