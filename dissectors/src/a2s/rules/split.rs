@@ -196,7 +196,8 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
 }
 
-/// `longest`: bytes in the longest packet; `uneven`: two that are not the last carry unequally many.
+/// `size`: `None` in the layouts that do not carry it, of whose sizes the document says no more than
+/// that they cannot be changed. `longest`: bytes in the longest packet; `uneven`: two that are not the last carry unequally many.
 pub(in crate::a2s) fn split_size<S: Sink>(
     size: Option<u16>,
     longest: usize,

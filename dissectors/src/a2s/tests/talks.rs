@@ -240,6 +240,8 @@ fn other_protocols_are_not_claimed() {
         "FFFFFFFF 21 4C 61 6E", // Steam discovery
         "FFFFFFFF 66 0A 0A00000269870000",
         "FFFFFFFF 73 0A 12345678",
+        "FFFFFFFF 'infostring' 00",
+        "FFFFFFFF 'log L 01/01/2020 - 00:00:00: \"x\" say \"y\"' 0A 00",
     ];
     for other in others {
         assert_eq!(A2s::claim(&bytes(other), known), Claim::No, "{other}");
@@ -265,18 +267,33 @@ fn other_protocols_are_not_claimed() {
 #[test]
 fn own_messages_are_claimed() {
     let none = Hint::default();
-    for sure in
-        [INFO, INFO_ANSWER, OBSOLETE, PLAYERS, "FFFFFFFF 55 01020304", "FFFFFFFF 56 FFFFFFFF"]
-    {
+    let requests = ["FFFFFFFF 55 01020304", "FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 57"];
+    for sure in requests.into_iter().chain([INFO, INFO_ANSWER, OBSOLETE, PLAYERS]) {
         assert_eq!(A2s::claim(&bytes(sure), none), Claim::Sure, "{sure}");
     }
-    let weak =
-        ["FFFFFFFF 57", "FFFFFFFF 69", "FFFFFFFF 6A 00", "FFFFFFFF 41 01020304", "FFFFFFFF 6C 'x'"];
+    let weak = ["FFFFFFFF 69", "FFFFFFFF 6A 00", "FFFFFFFF 41 01020304", "FFFFFFFF 6C 'x'"];
     for weak in
         weak.into_iter().chain(["FEFFFFFF 01000000 02 00 E004 FFFFFFFF", "FFFFFFFF 44 05 01"])
     {
         assert_eq!(A2s::claim(&bytes(weak), none), Claim::Weak, "{weak}");
     }
+}
+
+#[test]
+fn a_conversation_that_begins_with_the_obsolete_request_is_heard_on_any_port() {
+    let mut lab = Lab::new();
+    lab.vouched = true;
+    let server = "10.0.0.2:7777";
+    for (time, from, to, what) in [
+        (0.0, C, server, "FFFFFFFF 57"),
+        (0.1, server, C, "FFFFFFFF 41 4BA1D522"),
+        (0.2, C, server, "FFFFFFFF 55 4BA1D522"),
+        (0.3, server, C, PLAYERS),
+    ] {
+        lab.packet(time, from, to, &bytes(what), false);
+    }
+    lab.end(9.0);
+    assert_eq!(lab.codes(), ["(A2S025)"]);
 }
 
 #[test]
