@@ -95,6 +95,27 @@ fn a_missing_answer_is_a_proof_only_if_the_user_vouches() {
 }
 
 #[test]
+fn a_reset_is_held_against_who_sent_it() {
+    let listed = r"0.00 m:28900 > c tcp '\\basic\\\\secure\\abcdef'
+        0.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\AAAAAAAA\\final\\'
+        0.04 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+        0.06 m:28900 > c tcp '\\ip\\10.0.0.2:7778'";
+    let asked = r"0.00 c > m:80 tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'";
+    for (rule, script, client, master) in [
+        ("GS1016", listed, "c > m:28900", "m:28900 > c"),
+        ("ACR035", asked, "c > m:80", "m:80 > c"),
+    ] {
+        for (who, verdict) in [(client, "not_exercised"), (master, "fail")] {
+            let outcome =
+                File::of("reset", &format!("{script}\n0.50 {who} tcp rst\nend 9")).json(&[]);
+            let rules = outcome["rules"].as_array().expect("rules");
+            let found = rules.iter().find(|listed| listed["code"] == rule).expect("the rule");
+            assert_eq!(found["verdict"], verdict, "{rule}: {who}");
+        }
+    }
+}
+
+#[test]
 fn every_rule_is_listed_exercised_or_not() {
     let outcome = File::of("listed", BROKEN).json(&[]);
     let listed = gamewire(["rules"]).out.lines().count();

@@ -166,7 +166,7 @@ pub struct Unread<'a> {
 pub enum Closed {
     /// The sender has said all.
     Orderly,
-    /// The connection was reset.
+    /// The connection was reset. Of two directions that end so, the first is that of who did it.
     Reset,
 }
 

@@ -66,7 +66,7 @@ impl Connection {
     /// Ends it: gives up all holes, shows the reader what is unread for the last time, and gives
     /// all memory back to the budget.
     pub fn finish<R: Reader>(mut self, budget: &mut Budget, reader: &mut R) {
-        self.end(End::Abandoned, budget, reader);
+        self.end(Way::AToB, End::Abandoned, budget, reader);
     }
 
     /// Shows the reader what it has left unread of a direction: for a reader that could make
@@ -180,7 +180,7 @@ impl Connection {
         let (_, other) = self.pair(way);
         let kept = other.is_fresh() && answers(segment, other);
         let kept = kept.then(|| std::mem::take(other));
-        self.end(End::Abandoned, budget, reader);
+        self.end(Way::AToB, End::Abandoned, budget, reader);
         *self = Self::default();
         if let Some(mut stream) = kept {
             stream.heed();
@@ -210,11 +210,12 @@ impl Connection {
         if !ignored {
             own.reaches(segment.sequence, segment.frame, 0);
         }
-        self.end(End::Reset, budget, reader);
+        self.end(way, End::Reset, budget, reader);
     }
 
-    fn end<R: Reader>(&mut self, end: End, budget: &mut Budget, reader: &mut R) {
-        for way in [Way::AToB, Way::BToA] {
+    /// Ends both directions, one of them first.
+    fn end<R: Reader>(&mut self, first: Way, end: End, budget: &mut Budget, reader: &mut R) {
+        for way in [first, first.other()] {
             if self.is_ignored() {
                 self.ignore(budget);
             }

@@ -179,7 +179,7 @@ pub enum Next {
 pub enum End {
     /// The sender closed its direction.
     Fin,
-    /// One of both sides reset the connection.
+    /// One of both sides reset the connection: its direction ends first.
     Reset,
     /// The bytes that follow are not in the capture; the next run begins behind them.
     Gap,

@@ -301,6 +301,22 @@ fn reset_ends_both_ways() {
 }
 
 #[test]
+fn reset_ends_the_direction_of_who_sent_it_first() {
+    for (way, acknowledged) in [(A, 0), (B, 1003)] {
+        let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+        bench.send(B, SYN_ACK, 4999, 1000, b"");
+        bench.data(1000, b"ask");
+        bench.send(B, ACK, 5000, 1003, b"an");
+        bench.told();
+        let sequence = if way == A { 1003 } else { 5002 };
+        bench.send(way, RST, sequence, acknowledged, b"");
+        let (asked, answered) = (end("ask", End::Reset), Told::End(B, b"an".to_vec(), End::Reset));
+        let both = if way == A { [asked, answered] } else { [answered, asked] };
+        assert_eq!(bench.told(), both);
+    }
+}
+
+#[test]
 fn reset_out_of_window_is_ignored() {
     let mut bench = Bench::begun(Appetite::All, 1_000_000_000);
     bench.send(A, RST, 1, 0, b"");
