@@ -25,6 +25,8 @@ struct Head {
     length: usize,
     /// What follows.
     body: Body,
+    /// It is compressed, or the like.
+    coded: bool,
 }
 
 /// How far the message at hand is read, in each direction.
@@ -88,7 +90,7 @@ impl Progress {
             None => {
                 let from = self.searched.saturating_sub(3);
                 self.searched = bytes.len();
-                if !has_blank_line(bytes.get(from..).unwrap_or_default()) {
+                if head_end(bytes.get(from..).unwrap_or_default()).is_none() {
                     let is_over = all > limits.http_header;
                     return if is_over {
                         Err((Limit::HttpHeader, Framed::Junk(all)))
@@ -101,7 +103,7 @@ impl Progress {
                     Err(httparse::Error::TooManyHeaders) => {
                         return Err((Limit::HttpHeader, Framed::Junk(all)));
                     }
-                    Err(_) => return Ok(Framed::Junk(all)),
+                    Err(_) => return Ok(Framed::Junk(head_end(bytes).unwrap_or(all))),
                 }
             }
         };
@@ -149,44 +151,77 @@ pub(super) fn chunked(bytes: &[u8]) -> Option<Chunks<'_>> {
     Some(Chunks { bytes, at: head.length })
 }
 
-/// Reads a whole head.
+/// Whether the head of a message says that its body is compressed: that is not for us to read.
+pub(super) fn is_coded(bytes: &[u8]) -> bool {
+    head(bytes).is_ok_and(|head| head.coded)
+}
+
+/// Reads a whole head. What is wrong with a header of an answer is no reason to lose the answer.
 fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     if is_response(bytes) {
         let mut response = httparse::Response::new(&mut headers);
-        let httparse::Status::Complete(length) = response.parse(bytes)? else {
+        let mut config = httparse::ParserConfig::default();
+        config
+            .allow_spaces_after_header_name_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .ignore_invalid_headers_in_responses(true);
+        let httparse::Status::Complete(length) = config.parse_response(&mut response, bytes)?
+        else {
             return Err(httparse::Error::NewLine);
         };
         let body = match response.code.unwrap_or_default() {
             100..=199 | 204 | 304 => Body::Length(0),
             _ => body(response.headers).unwrap_or(Body::UntilClose),
         };
-        return Ok(Head { length, body });
+        return Ok(Head { length, body, coded: is_compressed(response.headers) });
     }
     let mut request = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(length) = request.parse(bytes)? else {
         return Err(httparse::Error::NewLine);
     };
-    Ok(Head { length, body: body(request.headers).unwrap_or(Body::Length(0)) })
+    let body = body(request.headers).unwrap_or(Body::Length(0));
+    Ok(Head { length, body, coded: is_compressed(request.headers) })
 }
 
+/// How the body ends, where a header says it.
 fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
-    let value = |name: &str| {
-        let mut named = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
-        named.next().map(|header| header.value)
-    };
-    if value("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked")) {
-        return Some(Body::Chunked);
+    match codings(headers, "transfer-encoding").last() {
+        Some(last) if last.eq_ignore_ascii_case(b"chunked") => return Some(Body::Chunked),
+        Some(last) if !last.eq_ignore_ascii_case(b"identity") => return None,
+        _ => {}
     }
-    let length = std::str::from_utf8(value("content-length")?).ok()?;
+    let mut lengths = headers.iter().filter(|it| it.name.eq_ignore_ascii_case("content-length"));
+    let length = std::str::from_utf8(lengths.next()?.value).ok()?;
     length.trim().parse().ok().map(Body::Length)
 }
 
-fn has_blank_line(bytes: &[u8]) -> bool {
-    memchr::memchr_iter(b'\n', bytes).any(|at| {
-        let (before, behind) = (bytes.get(..at).unwrap_or_default(), bytes.get(at + 1..));
-        let behind = behind.unwrap_or_default();
-        behind.starts_with(b"\n") || before.ends_with(b"\r") && behind.starts_with(b"\r\n")
+/// Whether the body's bytes are others than those that are meant.
+fn is_compressed(headers: &[httparse::Header<'_>]) -> bool {
+    let plain = |coding: &[u8]| {
+        [b"chunked".as_slice(), b"identity"].iter().any(|it| coding.eq_ignore_ascii_case(it))
+    };
+    ["transfer-encoding", "content-encoding"]
+        .into_iter()
+        .any(|name| codings(headers, name).any(|coding| !plain(coding)))
+}
+
+/// What the headers of this name list, in their order.
+fn codings<'h>(
+    headers: &'h [httparse::Header<'_>],
+    name: &'static str,
+) -> impl Iterator<Item = &'h [u8]> {
+    let named = headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+    let listed = named.flat_map(|header| header.value.split(|&byte| byte == b','));
+    listed.map(<[u8]>::trim_ascii).filter(|coding| !coding.is_empty())
+}
+
+/// Where the blank line ends that ends a head.
+fn head_end(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', bytes).find_map(|at| match bytes.get(at + 1..)? {
+        [b'\n', ..] => Some(at + 2),
+        [b'\r', b'\n', ..] => Some(at + 3),
+        _ => None,
     })
 }
 
@@ -343,6 +378,47 @@ mod tests {
         let expected: Vec<_> = messages.iter().map(|message| message.len()).collect();
         for step in [1, 2, 3, 7, all.len()] {
             assert_eq!(lengths(&all, step), expected, "in pieces of {step}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_header_ends_no_answer() {
+        let answers: [&[u8]; 4] = [
+            b"HTTP/1.1 200 OK\r\nX-Foo: a\r\n b\r\nContent-Length: 2\r\n\r\nab",
+            b"HTTP/1.1 200 OK\r\nX Foo: a\r\nContent-Length: 2\r\n\r\nab",
+            b"HTTP/1.1 200 OK\r\nX-Foo : a\r\nContent-Length: 2\r\n\r\nab",
+            b"HTTP/1.1 200 OK\r\nX-Foo: a\r\nContent-Length: 2\n\r\nab",
+        ];
+        for answer in answers {
+            assert_eq!(
+                lengths(&answer.repeat(2), 5),
+                [answer.len(); 2],
+                "{}",
+                answer.escape_ascii()
+            );
+        }
+        // What is no head at all takes nothing with it.
+        let bad = b"GET /c HTTP/x\r\n\r\n".as_slice();
+        for step in [1, 64] {
+            let both = [bad, b"GET /c HTTP/1.0\r\n\r\n"].concat();
+            assert_eq!(lengths(&both, step), [bad.len(), 19]);
+        }
+    }
+
+    #[test]
+    fn codings_say_how_a_body_ends_and_whether_it_can_be_read() {
+        for (header, expected, coded) in [
+            ("Transfer-Encoding: gzip, chunked", Body::Chunked, true),
+            ("Transfer-Encoding: gzip\r\nTransfer-Encoding: Chunked", Body::Chunked, true),
+            ("Transfer-Encoding: chunked\r\nContent-Length: 3", Body::Chunked, false),
+            ("Transfer-Encoding: gzip\r\nContent-Length: 3", Body::UntilClose, true),
+            ("Transfer-Encoding: identity\r\nContent-Length: 3", Body::Length(3), false),
+            ("Content-Encoding: gzip\r\nContent-Length: 3", Body::Length(3), true),
+            ("Content-Encoding: identity", Body::UntilClose, false),
+        ] {
+            let answer = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
+            let head = head(answer.as_bytes()).unwrap();
+            assert_eq!((head.body, head.coded), (expected, coded), "{header}");
         }
     }
 

@@ -85,7 +85,7 @@ impl Endpoint {
     /// The endpoint that a request's target names, under whatever prefix.
     pub(super) fn of(target: &[u8]) -> Option<Endpoint> {
         let (path, _) = split(target);
-        match path.rsplit(|&byte| byte == b'/').next()? {
+        match &*decoded(path.rsplit(|&byte| byte == b'/').next()?) {
             b"c" => Some(Endpoint::Client),
             b"r" => Some(Endpoint::Register),
             b"a" => Some(Endpoint::Auth),
@@ -114,10 +114,11 @@ impl Endpoint {
         }
     }
 
-    /// The parameter with this name.
+    /// The parameter with this name, which may be percent-encoded.
     pub(super) fn parameter(self, name: &[u8]) -> Option<(usize, &'static Parameter)> {
+        let name = decoded(name);
         let mut all = self.parameters().iter().enumerate();
-        all.find(|(_, parameter)| parameter.name.as_bytes() == name)
+        all.find(|(_, parameter)| parameter.name.as_bytes() == &*name)
     }
 
     /// Whether the parameters say that this is the game's endpoint, and no other site's path of one
@@ -126,7 +127,7 @@ impl Endpoint {
         let (mut there, mut numbers) = ([false; 8], 0);
         for piece in pieces(query, 0) {
             let Some((at, parameter)) = self.parameter(piece.name) else { continue };
-            let is_number = decimal(piece.value).is_some();
+            let is_number = decimal(&decoded(piece.value)).is_some();
             if matches!(parameter.value, Value::Number { .. }) && is_number {
                 numbers += 1;
             }
@@ -250,6 +251,8 @@ mod tests {
     fn sites_with_paths_of_one_letter_are_not_taken_for_the_master() {
         assert!(Endpoint::Register.is_likely(b"v=140&g=180300&p=28770"));
         assert!(Endpoint::Auth.is_likely(b"p=28770&a=%3A%3Affff:192.0.2.1"));
+        assert!(Endpoint::Register.is_likely(b"%76=140&p=2877%30"));
+        assert_eq!(Endpoint::of(b"/ms/%72?v=140"), Some(Endpoint::Register));
         assert!(!Endpoint::Register.is_likely(b"v=2"));
         assert!(!Endpoint::Register.is_likely(b"url=http://example.com&v=x&p=y"));
         assert!(!Endpoint::Auth.is_likely(b"a=click&i=4"));

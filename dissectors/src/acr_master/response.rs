@@ -5,6 +5,7 @@ use crate::kit::{Reader, Sink, Span, decode};
 use super::digest;
 use super::fields::*;
 use super::head::{self, ENDINGS, headers, word};
+use super::http;
 use super::params::{Endpoint, decimal, hex};
 use super::request::Request;
 use super::rules;
@@ -25,6 +26,8 @@ pub(super) struct Response {
     pub(super) result: Option<u8>,
     /// Where it stands.
     pub(super) result_at: Span,
+    /// It is compressed: what it says is not known.
+    pub(super) coded: bool,
 }
 
 /// One line of a body.
@@ -57,6 +60,7 @@ pub(super) fn response<S: Sink>(bytes: &[u8], asked: Option<&Request>, sink: &mu
         let reason = Span::new(r.at(), length);
         r.text_in(&REASON, whole - r.at(), reason);
         if headers(r) {
+            answer.coded = http::is_coded(bytes);
             body(r, asked, &mut answer);
         }
         Ok(())
@@ -67,7 +71,8 @@ pub(super) fn response<S: Sink>(bytes: &[u8], asked: Option<&Request>, sink: &mu
 /// The body, as the endpoint's list of response lines has it.
 fn body<S: Sink>(r: &mut Reader<'_, S>, asked: Option<&Request>, answer: &mut Response) {
     let endpoint = asked.and_then(|asked| asked.endpoint);
-    let (Some(asked), Some(endpoint), 200) = (asked, endpoint, answer.status) else {
+    let (Some(asked), Some(endpoint), 200, false) = (asked, endpoint, answer.status, answer.coded)
+    else {
         if !r.is_empty() {
             r.text_of(&BODY, r.rest());
         }

@@ -167,8 +167,11 @@ fn challenged<S: Sink>(
         Some(b'f') if !is_registered => rules::register_first(answer.auth_at, sink),
         _ => {}
     }
-    let (Some(challenge), Some(id)) = (answer.challenge, request.id) else { return };
     let most = cx.settings.limits.remembered;
+    if let (true, Some(id)) = (answer.coded, request.id) {
+        cx.book.ids.insert((server, id), Challenged::default(), most);
+    }
+    let (Some(challenge), Some(id)) = (answer.challenge, request.id) else { return };
     sink.fact(Fact::HandedOut(digest::fingerprint(challenge.as_slice())), payload.seen());
     let has_key = request.user.as_deref().is_some_and(|user| key_of(cx, user).is_some());
     let state = Challenged {

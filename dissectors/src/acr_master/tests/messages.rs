@@ -139,3 +139,47 @@ fn head_is_answered_without_a_body() {
     assert_eq!(lab.sink.heard[3].fields, "flags=0 servers=[]");
     assert_eq!(lab.codes(), ["ACR001"]);
 }
+
+/// What comes of an answer with these headers and this body, and of a second one behind it.
+fn with_headers(headers: &str, body: &str) -> (Vec<String>, Vec<String>) {
+    let mut lab = Lab::new();
+    let request = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n";
+    lab.tcp(0.0, (S, M), S, request, Segment::default());
+    let answer = format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n{body}");
+    lab.tcp(0.1, (M, S), S, answer.as_bytes(), Segment::default());
+    lab.tcp(0.2, (S, M), S, request, Segment::default());
+    let second = b"HTTP/1.1 200 OK\r\n\r\nmasterserver_flags 1\n";
+    lab.tcp(0.3, (M, S), S, second, Segment { fin: true });
+    lab.end(9.0);
+    let answers = [1, 3].map(|at| lab.sink.heard[at].fields.clone());
+    (answers.to_vec(), lab.codes().iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_faulty_header_hides_no_answer() {
+    for header in ["X-Foo: a\r\n b", "X Foo: bar", "X-Foo : bar"] {
+        let headers = format!("{header}\r\nContent-Length: 21");
+        let (answers, codes) = with_headers(&headers, "masterserver_flags 0\n");
+        assert_eq!(answers, ["flags=0 servers=[]", "flags=1 servers=[]"], "{header}");
+        assert!(codes.is_empty(), "{header}: {codes:?}");
+    }
+}
+
+#[test]
+fn a_compressed_body_is_not_judged() {
+    for (header, body) in [
+        ("Content-Encoding: gzip\r\nContent-Length: 4", "\x1F\x0D\x0A\x08"),
+        ("Transfer-Encoding: gzip, chunked", "5\r\nabcde\r\n0\r\n\r\n"),
+    ] {
+        let (answers, codes) = with_headers(header, body);
+        assert_eq!(answers[1], "flags=1 servers=[]", "{header}");
+        assert!(codes.is_empty(), "{header}: {codes:?}");
+    }
+}
+
+#[test]
+fn names_of_parameters_may_be_percent_encoded() {
+    let lab = exchange("/%72?%76=140&p=28770", "registered");
+    assert_eq!(lab.sink.heard[0].fields, "v=140 p=28770");
+    assert_eq!(lab.codes(), ["(ACR034)"]);
+}
