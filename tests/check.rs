@@ -116,6 +116,25 @@ fn a_reset_is_held_against_who_sent_it() {
 }
 
 #[test]
+fn what_was_said_before_the_protocol_is_told_is_read_in_its_order() {
+    let script = r"0.0 c > m:80 tcp 'GET /index.html HTTP/1.1\r\n\r\n'
+        0.1 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage'
+        0.2 c > m:80 tcp 'GET /r?v=140 HTTP/1.1\r\n\r\n'
+        0.3 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+        0.4 c > m:80 tcp 'GET /a?a=::1 HTTP/1.1\r\n\r\n'
+        0.5 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n*a\n'
+        end 9";
+    let outcome = File::of("order", script).json(&["--ignore", "ACR002,ACR034"]);
+    let findings = outcome["findings"].as_array().expect("findings");
+    assert!(findings.is_empty(), "{findings:?}");
+    let rules = outcome["rules"].as_array().expect("rules");
+    for (code, passed) in [("ACR020", 1), ("ACR022", 1), ("ACR035", 3)] {
+        let found = rules.iter().find(|rule| rule["code"] == code).expect("the rule");
+        assert_eq!(found["passed"], passed, "{code}");
+    }
+}
+
+#[test]
 fn every_rule_is_listed_exercised_or_not() {
     let outcome = File::of("listed", BROKEN).json(&[]);
     let listed = gamewire(["rules"]).out.lines().count();

@@ -37,7 +37,9 @@ struct Speech {
     talk: Option<Box<Talk>>,
     /// The unread beginnings, while the protocol is not told.
     beginnings: Option<Box<[Vec<u8>; 2]>>,
-    /// The protocol was told by the other direction: this one's bytes are to be read first.
+    /// The direction whose bytes came first, while the protocol was not told.
+    first: Option<Side>,
+    /// The protocol was told when both directions had unread bytes: this one's are to be read first.
     held: Option<Side>,
     /// Bytes of this direction were read, by [`Side::index`].
     heard: [bool; 2],
@@ -265,7 +267,7 @@ impl<V: View> Reader for Reading<'_, V> {
                 Err(Undecided::None) => return Next::Ignore,
             }
             if self.waits(side.other()) {
-                self.speech.held = Some(side.other());
+                self.speech.held = self.speech.first;
             }
             self.speech.beginnings = None;
         }
@@ -339,6 +341,7 @@ impl<V: View> Reading<'_, V> {
         if told != Err(Undecided::More) {
             return told;
         }
+        self.speech.first.get_or_insert(side);
         let beginnings = self.speech.beginnings.get_or_insert_default();
         let own = &mut beginnings[side.index()];
         if run.bytes().len() > UNDECIDED {

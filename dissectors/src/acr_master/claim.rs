@@ -1,43 +1,69 @@
 //! Whether a connection speaks this protocol: by a request of ours with parameters of ours, by who
 //! asks, or by an answer that only our master gives. Other sites have paths of one letter, too.
+//!
+//! The first request need not tell: while little was said, the next one may. An ordinary site says
+//! more than that before long, and is let go.
 
 use super::http;
-use super::params::{Endpoint, split};
+use super::params::{Endpoint, Piece, decimal, pieces, split};
 use crate::kit::{Claim, StreamView};
 
-/// Bytes of a request that are looked at.
+/// Bytes of a request, or of an answer, that are looked at.
 const FRONT: usize = 2048;
+
+/// While both sides have said no more than this, a connection that began as another's may turn out
+/// to be ours.
+const LITTLE: usize = 1024;
 
 pub(super) fn claim(view: &StreamView<'_>) -> Claim {
     for side in [0, 1] {
-        let (request, answer) = (view.bytes[side], view.bytes[1 - side]);
-        if request.is_empty() || http::is_response(request) {
+        let (requests, answers) = (view.bytes[side], view.bytes[1 - side]);
+        let is_open = !view.ended[side] && !view.ended[1 - side];
+        let is_little = requests.len() + answers.len() <= LITTLE;
+        let is_cut = requests.is_empty() && !answers.is_empty() && !view.began[1 - side];
+        if is_cut && is_open && is_little && http::may_be_response(answers) {
+            return Claim::Undecided;
+        }
+        if requests.is_empty() || http::is_response(requests) || !http::may_be_request(requests) {
             continue;
         }
-        let ended = view.ended[side];
-        if is_beginning_of_method(request) && !ended {
+        let front = requests.get(..FRONT.min(requests.len())).unwrap_or_default();
+        let has_line =
+            |request: &[u8]| request.contains(&b'\n') || request.len() >= FRONT || view.ended[side];
+        if !has_line(front) {
             return Claim::Undecided;
         }
-        let front = request.get(..FRONT.min(request.len())).unwrap_or_default();
-        let Some(target) = target(front) else { continue };
-        if !front.contains(&b'\n') && !ended && request.len() < FRONT {
-            return Claim::Undecided;
-        }
-        if names_game(front) {
+        if targets(front).any(|(request, target)| has_line(request) && is_ours(request, target)) {
             return Claim::Sure;
         }
-        let Some(endpoint) = Endpoint::of(target) else { return Claim::No };
-        if endpoint.is_likely(split(target).1.unwrap_or_default()) {
-            return Claim::Sure;
+        let Some((request, first)) = targets(front).next() else { return Claim::No };
+        let told = by_answer(first, answers);
+        if told == Claim::Sure {
+            return told;
         }
-        return by_answer(answer, ended || view.ended[1 - side]);
+        // Who asks may stand in a header that is yet to come.
+        let is_begun = request.len() < FRONT && http::whole_request(request).is_none();
+        let may_tell = told == Claim::Undecided || is_begun || is_little;
+        return if is_open && may_tell { Claim::Undecided } else { Claim::No };
     }
     Claim::No
 }
 
-/// Not even the method is there yet.
-fn is_beginning_of_method(bytes: &[u8]) -> bool {
-    [b"GET /".as_slice(), b"POST /"].iter().any(|method| method.starts_with(bytes))
+/// Whether a request says by itself that it is the game's.
+fn is_ours(request: &[u8], target: &[u8]) -> bool {
+    let is_likely = |it: Endpoint| it.is_likely(split(target).1.unwrap_or_default());
+    names_game(request) || Endpoint::of(target).is_some_and(is_likely)
+}
+
+/// The requests that stand here, one behind the other, and what each asks for. Of the last one there
+/// may be only the beginning.
+fn targets(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    std::iter::from_fn(move || {
+        let length = http::whole_request(bytes).unwrap_or(bytes.len());
+        let (request, rest) = bytes.split_at_checked(length)?;
+        bytes = rest;
+        Some((request, target(request)?))
+    })
 }
 
 /// What a request line asks for.
@@ -53,31 +79,62 @@ fn target(bytes: &[u8]) -> Option<&[u8]> {
 
 /// The game's own programs say who they are.
 fn names_game(request: &[u8]) -> bool {
-    let agent = b"\nUser-Agent: ACR-";
-    request.windows(agent.len()).any(|window| window.eq_ignore_ascii_case(agent))
+    request.split(|&byte| byte == b'\n').any(|line| {
+        let Some(colon) = memchr::memchr(b':', line) else { return false };
+        let (name, value) = line.split_at(colon);
+        let value = value.get(1..).unwrap_or_default().trim_ascii_start();
+        let is_games = value.get(..4).is_some_and(|agent| agent.eq_ignore_ascii_case(b"ACR-"));
+        name.eq_ignore_ascii_case(b"User-Agent") && is_games
+    })
 }
 
-fn by_answer(answer: &[u8], ended: bool) -> Claim {
-    if !answer.is_empty() && !http::is_response(answer) {
+/// What the answer to the first request tells. `No`: it is an ordinary one.
+fn by_answer(target: &[u8], answer: &[u8]) -> Claim {
+    if !http::may_be_response(answer) {
         return Claim::No;
     }
-    let undecided = if ended { Claim::No } else { Claim::Undecided };
     let front = answer.get(..FRONT.min(answer.len())).unwrap_or_default();
-    let blank = front.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4);
-    let Some(body) = blank.and_then(|at| front.get(at..)) else { return undecided };
-    let begins = |text: &[u8]| body.starts_with(text);
-    if begins(b"masterserver_flags ") || is_control_line(body) {
+    let Some(endpoint) = Endpoint::of(target) else { return Claim::No };
+    let Some(body) = http::body_so_far(front) else { return Claim::Undecided };
+    let (line, is_whole) = match memchr::memchr(b'\n', &body) {
+        Some(end) => (body.get(..end).unwrap_or_default(), true),
+        None => (&*body, false),
+    };
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let begins = |word: &[u8]| word.starts_with(line) || line.starts_with(word);
+    let is_registration = || endpoint == Endpoint::Register && registers(target, line);
+    if line.starts_with(FLAGS) || is_version(line) || is_control_line(line) || is_registration() {
         Claim::Sure
-    } else if b"masterserver_flags ".starts_with(body) || body == b"*" {
-        undecided
+    } else if !is_whole && (begins(FLAGS) || begins(VERSION) || begins(b"*")) {
+        Claim::Undecided
     } else {
         Claim::No
     }
 }
 
+/// Whether a version alone, which other sites are asked with, too, is answered as a registration is.
+fn registers(target: &[u8], line: &[u8]) -> bool {
+    let (_, query) = split(target);
+    let is_version = |piece: Piece<'_>| piece.name == b"v" && decimal(piece.value).is_some();
+    let word = b"regist";
+    query.is_some_and(|query| pieces(query, 0).all(is_version))
+        && !line.iter().any(|byte| b"<{".contains(byte))
+        && line.windows(word.len()).any(|found| found.eq_ignore_ascii_case(word))
+}
+
+const FLAGS: &[u8] = b"masterserver_flags ";
+const VERSION: &[u8] = b"current_version ";
+
+/// `current_version` and two numbers.
+fn is_version(line: &[u8]) -> bool {
+    let Some(numbers) = line.strip_prefix(VERSION) else { return false };
+    let mut words = numbers.trim_ascii_end().split(|&byte| byte == b' ');
+    let mut number = || words.next().and_then(decimal).is_some();
+    number() && number()
+}
+
 /// `*a`, `*bw`, `*c...`, `*s3...`: how `/a` and `/v` are answered.
-fn is_control_line(body: &[u8]) -> bool {
-    let line = body.split(|&byte| byte == b'\n').next().unwrap_or_default();
+fn is_control_line(line: &[u8]) -> bool {
     match line {
         [b'*', b'a' | b'f' | b'd'] | [b'*', b'b', b'w' | b'i' | b'm'] => true,
         [b'*', b'c', rest @ ..] => rest.len() >= 16 && rest.iter().all(u8::is_ascii_hexdigit),
@@ -96,42 +153,99 @@ mod tests {
 
     #[test]
     fn requests_of_the_game_are_claimed() {
-        let ours: [&[u8]; 5] = [
+        let ours: [&[u8]; 10] = [
             b"GET /r?v=140&g=180300&p=28770&guid32=1 HTTP/1.0\r\n",
             b"GET /ms/a?p=28770&a=::ffff:192.0.2.1 HTTP/1.0\r\n",
             b"GET /v?p=28770&i=1&c=zz&a=00 HTTP/1.1\r\n",
             b"GET /c?build_defs=4 HTTP/1.1\r\n",
             b"GET /other HTTP/1.0\r\nUser-Agent: ACR-Server/180300\r\n\r\n",
+            b"GET /r?v=140 HTTP/1.0\r\nUser-Agent:acr-server/180300\r\n\r\n",
+            b"GET /r?v=140 HTTP/1.0\r\nUser-Agent:  ACR-Server/180300\r\n\r\n",
+            b"GET /r?v=%31%34%30&p=2877%30 HTTP/1.0\r\n",
+            b"GET /%72?%76=140&p=28770 HTTP/1.0\r\n",
+            b"HEAD /r?v=140&p=28770 HTTP/1.0\r\n",
         ];
         for request in ours {
             assert_eq!(claim_of(request, b""), Claim::Sure, "{}", request.escape_ascii());
+            for cut in 1..request.iter().position(|&byte| byte == b'\n').unwrap() {
+                assert_eq!(claim_of(&request[..cut], b""), Claim::Undecided);
+            }
         }
     }
 
     #[test]
     fn a_bare_path_is_told_by_its_answer() {
-        let request = b"GET /c HTTP/1.1\r\n\r\n";
-        assert_eq!(claim_of(b"GET ", b""), Claim::Undecided);
-        assert_eq!(claim_of(b"GET /c HTT", b""), Claim::Undecided);
-        assert_eq!(claim_of(request, b""), Claim::Undecided);
-        assert_eq!(
-            claim_of(request, b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\n"),
-            Claim::Sure
-        );
-        assert_eq!(claim_of(request, b"HTTP/1.0 200 OK\r\n\r\n<html>"), Claim::No);
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nmaste\r\nf\r\nrserver_flags 0\n\r\n";
+        let answers: [(&[u8], &[u8], usize); 6] = [
+            (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\n", 38),
+            (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\ncurrent_version 1 2\n", 38),
+            (b"GET /c HTTP/1.1\r\n\r\n", chunked, chunked.len() - 4),
+            (b"GET /a HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n*bw\n", 22),
+            (b"GET /r?v=140 HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nServer registered\n", 32),
+            (b"GET /v HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n*sxName\n", 22),
+        ];
+        for (request, answer, tells) in answers {
+            for cut in 0..request.len() {
+                assert_eq!(
+                    claim_of(&request[..cut], b""),
+                    if cut == 0 { Claim::No } else { Claim::Undecided }
+                );
+            }
+            for cut in 0..=answer.len() {
+                let expected = if cut < tells { Claim::Undecided } else { Claim::Sure };
+                assert_eq!(
+                    claim_of(request, &answer[..cut]),
+                    expected,
+                    "{}",
+                    answer[..cut].escape_ascii()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_request_tells_while_little_was_said() {
+        let page = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx\n";
+        let long = [page.as_slice(), &[b'x'; LITTLE]].concat();
+        for first in
+            [b"GET /index.html HTTP/1.1\r\n\r\n".as_slice(), b"GET /r?v=140 HTTP/1.1\r\n\r\n"]
+        {
+            assert_eq!(claim_of(first, page), Claim::Undecided);
+            assert_eq!(claim_of(first, &long), Claim::No);
+            let both = [first, b"GET /a?a=::1 HTTP/1.1\r\n"].concat();
+            assert_eq!(claim_of(&both, page), Claim::Sure);
+            assert_eq!(claim_of(&both[..both.len() - 1], page), Claim::Undecided);
+        }
+    }
+
+    #[test]
+    fn an_answer_from_before_the_capture_is_followed_by_a_request() {
+        let answer = b"HTTP/1.1 200 OK\r\n\r\nregistered".as_slice();
+        for (began, expected) in [(false, Claim::Undecided), (true, Claim::No)] {
+            let (bytes, ended) = ([answer, b""], [false; 2]);
+            assert_eq!(claim(&StreamView { bytes, began: [began, true], ended }), expected);
+        }
     }
 
     #[test]
     fn ordinary_web_traffic_is_not_claimed() {
-        let others: [&[u8]; 5] = [
-            b"GET / HTTP/1.1\r\nHost: example.com\r\n",
-            b"GET /index.html HTTP/1.1\r\n",
-            b"POST /api/v1 HTTP/1.1\r\n",
-            b"SSH-2.0-OpenSSH_9.2\r\n",
-            b"\x16\x03\x01\x02\x00",
+        let others: [(&[u8], &[u8]); 8] = [
+            (b"GET / HTTP/1.1\r\nHost: example.com\r\n", b""),
+            (b"GET /index.html HTTP/1.1\r\n", b""),
+            (b"POST /api/v1 HTTP/1.1\r\n", b""),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", b""),
+            (b"\x16\x03\x01\x02\x00", b""),
+            (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n<html>"),
+            (b"GET /r?v=2 HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n{\"registered\":true}\n"),
+            (b"GET /v?v=2 HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n1.2.3\n"),
         ];
-        for request in others {
-            assert_eq!(claim_of(request, b""), Claim::No, "{}", request.escape_ascii());
+        for (request, answer) in others {
+            assert_ne!(claim_of(request, answer), Claim::Sure, "{}", request.escape_ascii());
+            let bytes = [request, answer];
+            let over = StreamView { bytes, began: [true; 2], ended: [true; 2] };
+            assert_eq!(claim(&over), Claim::No, "{}", request.escape_ascii());
         }
+        let page = [b"HTTP/1.1 200 OK\r\n\r\n<html>".as_slice(), &[b' '; LITTLE]].concat();
+        assert_eq!(claim_of(b"GET /c HTTP/1.1\r\n\r\n", &page), Claim::No);
     }
 }

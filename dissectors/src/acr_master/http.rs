@@ -2,6 +2,8 @@
 //!
 //! `httparse` reads the heads; how long the body is follows from them as RFC 9112 section 6 says.
 
+use std::borrow::Cow;
+
 use crate::kit::{Budget, Framed, Limit, Limits, Side, Unread};
 
 /// Headers a message may have.
@@ -156,6 +158,26 @@ pub(super) fn is_coded(bytes: &[u8]) -> bool {
     head(bytes).is_ok_and(|head| head.coded)
 }
 
+/// The length of the request at the front of these bytes, if it is whole.
+pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
+    let head = head(bytes).ok()?;
+    match head.body {
+        Body::Length(length) => head.length.checked_add(length).filter(|&end| end <= bytes.len()),
+        Body::Chunked | Body::UntilClose => None,
+    }
+}
+
+/// What there is of a message's body, behind a whole head.
+pub(super) fn body_so_far(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let head = head(bytes).ok()?;
+    if head.body != Body::Chunked {
+        return bytes.get(head.length..).map(Cow::Borrowed);
+    }
+    let chunks = Chunks { bytes, at: head.length };
+    let held: Vec<&[u8]> = chunks.filter_map(|(from, to)| bytes.get(from..to)).collect();
+    Some(Cow::Owned(held.concat()))
+}
+
 /// Reads a whole head. What is wrong with a header of an answer is no reason to lose the answer.
 fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
@@ -227,6 +249,17 @@ fn head_end(bytes: &[u8]) -> Option<usize> {
 
 const METHODS: [&[u8]; 8] =
     [b"GET ", b"POST ", b"HEAD ", b"PUT ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"HTTP/"];
+
+/// Whether these bytes begin a request, or may yet.
+pub(super) fn may_be_request(bytes: &[u8]) -> bool {
+    let mut requests = METHODS.iter().filter(|method| !is_response(method));
+    requests.any(|method| bytes.starts_with(method) || method.starts_with(bytes))
+}
+
+/// Whether these bytes begin a response, or may yet.
+pub(super) fn may_be_response(bytes: &[u8]) -> bool {
+    is_response(bytes) || b"HTTP/".starts_with(bytes)
+}
 
 /// Whether these bytes begin a message.
 fn is_start(bytes: &[u8]) -> bool {
