@@ -116,6 +116,31 @@ fn a_reset_is_held_against_who_sent_it() {
 }
 
 #[test]
+fn a_conversation_that_began_before_the_capture_is_judged_once_its_pairs_are_known() {
+    let asks = r"'GET /a?a=::1 HTTP/1.1\r\n\r\n'";
+    let answers = r"'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n'";
+    let pair = |at: u32| format!("{at} c > m:80 tcp {asks}\n{at}.1 m:80 > c tcp {answers}\n");
+    let pairs = |apart: u32| (1..16).map(|nth| pair(nth * apart)).collect::<String>();
+    let gap = format!(
+        r"0 c > m:80 tcp {asks}
+        0.04 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n*c0123456789'
+        0.05 m:80 > c tcp lost 'x'*9
+        0.06 m:80 > c tcp 'x'*9
+        "
+    );
+    for (script, wrong) in [
+        (format!("0 m:80 > c tcp nosyn {answers}\n{}", pairs(1)), 15),
+        (pairs(1).replacen("tcp", "tcp nosyn", 1), 14),
+        (gap + &pairs(4), 10),
+    ] {
+        let outcome = File::of("inside", &script).json(&[]);
+        let rules = outcome["rules"].as_array().expect("rules");
+        let found = rules.iter().find(|listed| listed["code"] == "ACR022").expect("the rule");
+        assert_eq!(found["failed"], wrong, "{script}");
+    }
+}
+
+#[test]
 fn what_was_said_before_the_protocol_is_told_is_read_in_its_order() {
     let script = r"0.0 c > m:80 tcp 'GET /index.html HTTP/1.1\r\n\r\n'
         0.1 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage'

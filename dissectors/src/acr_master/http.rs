@@ -67,6 +67,11 @@ impl Framing {
         }
         framed
     }
+
+    /// Whether a message is under way in a direction.
+    pub(super) fn is_midway(&self, side: Side) -> bool {
+        self.0[side.index()].searched > 0
+    }
 }
 
 impl Progress {
@@ -262,7 +267,7 @@ pub(super) fn may_be_response(bytes: &[u8]) -> bool {
 }
 
 /// Whether these bytes begin a message.
-fn is_start(bytes: &[u8]) -> bool {
+pub(super) fn is_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| bytes.starts_with(method))
 }
 

@@ -33,6 +33,12 @@ struct Connection {
     waiting: VecDeque<Waiting>,
     /// A message is missing, so that nobody knows which answer is whose.
     adrift: bool,
+    /// What came last is a whole answer.
+    settled: bool,
+    /// A request was sent while another one waited.
+    pipelined: bool,
+    /// When the last message came.
+    latest: Option<Time>,
     registrations: Vec<(CheckKey, Mark)>,
 }
 
@@ -67,7 +73,29 @@ impl Talk {
         connection.adrift |= unread.after_gap;
         let asked = connection.waiting.front();
         let bodiless = asked.is_some_and(|waiting| waiting.request.bodiless);
-        connection.framing.next(side, unread, bodiless, limits, budget)
+        let framed = connection.framing.next(side, unread, bodiless, limits, budget);
+        if let Framed::Junk(length) = framed {
+            let junk = unread.bytes.get(..length).unwrap_or_default();
+            connection.adrift |= http::is_start(junk);
+            // Lines without anything may stand between messages.
+            connection.settled &= junk.trim_ascii().is_empty();
+        }
+        framed
+    }
+}
+
+impl Connection {
+    /// A new request comes. Where messages were missed it may be paired with its answer again, if
+    /// nothing can be due any more: who does not send ahead has had an answer to all before, and
+    /// so has everybody after a silence. One that is read late, for bytes missing before it, may
+    /// have its answer already.
+    fn find_way(&mut self, payload: &Payload<'_>, answer_timeout: i64) {
+        let is_idle = self.waiting.is_empty() && !self.framing.is_midway(payload.side.other());
+        let is_late = payload.lost || self.latest.is_some_and(|latest| payload.time < latest);
+        let is_quiet = |latest: Time| payload.time.since(latest) >= answer_timeout;
+        let is_over = self.settled && !self.pipelined || self.latest.is_some_and(is_quiet);
+        self.adrift &= is_late || !is_idle || !is_over;
+        self.pipelined |= !self.waiting.is_empty();
     }
 }
 
@@ -102,6 +130,9 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         call_for_check(cx, payload, request.port, sink);
     }
     let connection = cx.talk.connection();
+    connection.find_way(payload, cx.settings.answer_timeout);
+    connection.latest = connection.latest.max(Some(payload.time));
+    connection.settled = false;
     if connection.waiting.len() < cx.settings.limits.pending.max(1) {
         connection.waiting.push_back(Waiting { mark: payload.mark(), request });
     } else {
@@ -116,6 +147,11 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let interim = http::is_interim(payload.bytes);
     let asked = if interim { None } else { connection.waiting.pop_front() };
     let asked = asked.filter(|_| !connection.adrift);
+    connection.latest = connection.latest.max(Some(payload.time));
+    connection.settled = !interim && !payload.lost;
+    if connection.adrift && !interim {
+        connection.waiting.clear();
+    }
     let answer = response::response(payload.bytes, asked.as_ref().map(|w| &w.request), sink);
     let mut endpoint = None;
     if let Some(Waiting { request, .. }) = &asked {

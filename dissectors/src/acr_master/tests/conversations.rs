@@ -150,3 +150,36 @@ fn a_wrong_request_is_owed_nothing() {
     lab.end(9.0);
     assert_eq!(lab.codes(), ["ACR004"]);
 }
+
+#[test]
+fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
+    let mut lab = Lab::new();
+    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+    lab.tcp(0.1, (M, C), C, b"HTTP/x 200 OK\r\n\r\nabc", Segment { fin: true });
+    lab.end(9.0);
+    assert_eq!(judged(&lab, &ACR035), [0, 0, 1]);
+}
+
+#[test]
+fn behind_what_cannot_be_read_the_pairs_are_found_again() {
+    let request = b"GET /a?a=::1 HTTP/1.1\r\n\r\n";
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n";
+    // A request that cannot be read, between two others where they are sent ahead. Then come pairs, so far apart.
+    let wrong_ones = |ahead: bool, apart: f64| {
+        let mut lab = Lab::new();
+        let unread = b"GET /x HTTP/x\r\n\r\n";
+        let requests = [request.as_slice(), unread, request].concat();
+        let requests = if ahead { &requests } else { unread.as_slice() };
+        lab.tcp(0.0, (S, M), S, requests, Segment::default());
+        lab.tcp(0.1, (M, S), S, &answer.repeat(if ahead { 3 } else { 1 }), Segment::default());
+        for nth in 1..=3 {
+            let time = f64::from(nth) * apart;
+            lab.tcp(time, (S, M), S, request, Segment::default());
+            lab.tcp(time + 0.1, (M, S), S, answer, Segment::default());
+        }
+        judged(&lab, &ACR022)[1]
+    };
+    assert_eq!(wrong_ones(false, 1.0), 3);
+    assert_eq!(wrong_ones(true, 1.0), 0);
+    assert_eq!(wrong_ones(true, 5.0), 3);
+}
