@@ -37,7 +37,7 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
             return Claim::Sure;
         }
         let Some((request, first)) = targets(front).next() else { return Claim::No };
-        let told = by_answer(first, answers);
+        let told = by_answer(first, answers, !is_open);
         if told == Claim::Sure {
             return told;
         }
@@ -89,7 +89,7 @@ fn names_game(request: &[u8]) -> bool {
 }
 
 /// What the answer to the first request tells. `No`: it is an ordinary one.
-fn by_answer(target: &[u8], answer: &[u8]) -> Claim {
+fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     if !http::may_be_response(answer) {
         return Claim::No;
     }
@@ -102,7 +102,8 @@ fn by_answer(target: &[u8], answer: &[u8]) -> Claim {
     };
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let begins = |word: &[u8]| word.starts_with(line) || line.starts_with(word);
-    let is_registration = || endpoint == Endpoint::Register && registers(target, line);
+    let is_registration =
+        || endpoint == Endpoint::Register && (is_whole || ended) && registers(target, line);
     if line.starts_with(FLAGS) || is_version(line) || is_control_line(line) || is_registration() {
         Claim::Sure
     } else if !is_whole && (begins(FLAGS) || begins(VERSION) || begins(b"*")) {
@@ -181,7 +182,7 @@ mod tests {
             (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\ncurrent_version 1 2\n", 38),
             (b"GET /c HTTP/1.1\r\n\r\n", chunked, chunked.len() - 4),
             (b"GET /a HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n*bw\n", 22),
-            (b"GET /r?v=140 HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nServer registered\n", 32),
+            (b"GET /r?v=140 HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nServer registered\n", 37),
             (b"GET /v HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n*sxName\n", 22),
         ];
         for (request, answer, tells) in answers {

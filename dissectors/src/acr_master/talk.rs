@@ -145,10 +145,13 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.talk.connection();
     let interim = http::is_interim(payload.bytes);
+    // What it answers was lost, or is recorded behind it.
+    let is_unasked = !interim && !connection.adrift && connection.waiting.is_empty();
+    connection.adrift |= is_unasked;
     let asked = if interim { None } else { connection.waiting.pop_front() };
     let asked = asked.filter(|_| !connection.adrift);
     connection.latest = connection.latest.max(Some(payload.time));
-    connection.settled = !interim && !payload.lost;
+    connection.settled = !interim && !payload.lost && !is_unasked;
     if connection.adrift && !interim {
         connection.waiting.clear();
     }

@@ -183,3 +183,28 @@ fn behind_what_cannot_be_read_the_pairs_are_found_again() {
     assert_eq!(wrong_ones(true, 1.0), 0);
     assert_eq!(wrong_ones(true, 5.0), 3);
 }
+
+#[test]
+fn an_answer_recorded_before_its_request_shifts_no_pairs() {
+    let ask = |lab: &mut Lab<Ear>, time: f64, target: &str| {
+        let request = format!("GET {target} HTTP/1.1\r\n\r\n");
+        lab.tcp(time, (S, M), S, request.as_bytes(), Segment::default());
+    };
+    let tell = |lab: &mut Lab<Ear>, time: f64, body: &str| {
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        lab.tcp(time, (M, S), S, answer.as_bytes(), Segment::default());
+    };
+    let mut lab = Lab::new();
+    ask(&mut lab, 0.0, "/a?a=::1");
+    tell(&mut lab, 0.1, "*a\n");
+    tell(&mut lab, 0.2, "*bw\n");
+    ask(&mut lab, 0.2, "/a?a=::2");
+    for time in [1.0, 2.0, 9.0] {
+        ask(&mut lab, time, "/c?build_defs=4");
+        tell(&mut lab, time + 0.1, "masterserver_flags 0\n");
+    }
+    lab.end(20.0);
+    assert_eq!(judged(&lab, &ACR022), [1, 0, 0]);
+    assert_eq!(judged(&lab, &ACR011), [1, 0, 0]);
+    assert_eq!(judged(&lab, &ACR035), [2, 0, 0]);
+}
