@@ -10,6 +10,9 @@ use super::digest::CHALLENGE;
 /// Socket checks that may be due at the same time.
 const CHECKS: usize = 4096;
 
+/// How often, in nanoseconds, those that are over make room for others.
+const SWEEP: i64 = CHECKED_WITHIN / 16;
+
 /// How long after a registration its socket check is looked for, in nanoseconds.
 const CHECKED_WITHIN: i64 = 10_000_000_000;
 
@@ -53,6 +56,8 @@ pub struct Book {
     pub(super) registered: RecentMap<Server, ()>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
     checks: Map<CheckKey, Check>,
+    /// When those that are over are looked for again.
+    sweep: Time,
 }
 
 impl Book {
@@ -60,13 +65,22 @@ impl Book {
     /// and that is not judged yet.
     pub(super) fn call_for_check(&mut self, key: CheckKey, mark: Mark) -> Option<Check> {
         let check = Check { mark, prober: None, zero: false, answered: false };
-        if self.checks.len() >= CHECKS && !self.checks.contains_key(&key) {
-            self.checks.retain(|_, check| mark.time.since(check.mark.time) <= CHECKED_WITHIN);
-            if self.checks.len() >= CHECKS {
-                return None;
-            }
+        if self.checks.len() >= CHECKS && !self.checks.contains_key(&key) && !self.sweep(mark.time)
+        {
+            return None;
         }
         self.checks.insert(key, check)
+    }
+
+    /// Makes room by what is over, now and then: each time all are looked at. Says whether there is
+    /// room.
+    fn sweep(&mut self, now: Time) -> bool {
+        if now < self.sweep && now.since(self.sweep) >= -SWEEP {
+            return false;
+        }
+        self.sweep = Time(now.0.saturating_add(SWEEP));
+        self.checks.retain(|_, check| is_in_time(check, now));
+        self.checks.len() < CHECKS
     }
 
     /// The check that the registration of this mark called for, to be judged.
@@ -103,4 +117,30 @@ impl Book {
 
 fn is_in_time(check: &Check, now: Time) -> bool {
     now.since(check.mark.time) <= CHECKED_WITHIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::Side;
+
+    #[test]
+    fn checks_that_are_over_make_room_for_others() {
+        let (mut book, second) = (Book::default(), 1_000_000_000);
+        let mut call = |number: u32, time: i64| {
+            let [_, a, b, c] = number.to_be_bytes();
+            let key = (([10, a, b, c], 28764).into(), [10, 0, 0, 9].into());
+            let mark = Mark { frame: 1, time: Time(time), length: 9, side: Side::First };
+            book.call_for_check(key, mark);
+            book.take_check(&key, &mark).map(|_| book.call_for_check(key, mark)).is_some()
+        };
+        for number in 0..CHECKS as u32 {
+            assert!(call(number, 0));
+        }
+        assert!(!call(5000, second), "there is no room");
+        assert!(!call(5001, 10 * second), "none is over");
+        assert!(call(5002, 11 * second));
+        assert!(call(5003, 11 * second));
+        assert!(call(5004, -500 * second), "a clock that was set back");
+    }
 }

@@ -40,8 +40,80 @@ struct Progress {
     /// Bytes that were searched for the end of the head.
     searched: usize,
     head: Option<Head>,
-    /// Where the next chunk begins.
-    chunk: usize,
+    walk: Walk,
+}
+
+/// How far a chunked body is read: nothing of it twice, in however small pieces it comes.
+#[derive(Clone, Copy, Default)]
+struct Walk {
+    /// Where the next chunk or trailer line begins.
+    at: usize,
+    /// Bytes that were searched for the end of its line.
+    searched: usize,
+    next: Next,
+}
+
+/// What comes next in a chunked body.
+#[derive(Clone, Copy, Default)]
+enum Next {
+    /// A line that says how long a chunk is.
+    #[default]
+    Line,
+    /// The bytes of this chunk.
+    Chunk { start: usize, end: usize },
+    /// A trailer line, or the empty one that ends the body.
+    Trailer,
+    /// What is none of these: the body has no end.
+    Broken,
+}
+
+impl Walk {
+    /// Where the body ends that begins at `start`, if it does.
+    fn end(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
+        self.at = self.at.max(start);
+        loop {
+            match self.next {
+                Next::Line => {
+                    self.line_end(bytes)?;
+                    let chunk = Chunks { bytes, at: self.at }.announced();
+                    self.next =
+                        chunk.map_or(Next::Broken, |(start, end)| Next::Chunk { start, end });
+                }
+                Next::Chunk { start, end } => {
+                    self.at = behind_chunk(bytes, start, end)?;
+                    self.next = if start == end { Next::Trailer } else { Next::Line };
+                }
+                Next::Trailer => {
+                    let end = self.line_end(bytes)?;
+                    let line = bytes.get(self.at..end);
+                    self.at = end;
+                    if matches!(line, Some(b"\n" | b"\r\n")) {
+                        return Some(end);
+                    }
+                }
+                Next::Broken => return None,
+            }
+        }
+    }
+
+    /// Where the line at hand ends, if it does.
+    fn line_end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let from = self.searched.max(self.at);
+        let found = memchr::memchr(b'\n', bytes.get(from..)?);
+        self.searched = found.map_or(bytes.len(), |_| 0);
+        found.map(|at| from + at + 1)
+    }
+}
+
+/// Where what follows a chunk begins, if the chunk is whole.
+fn behind_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+    match bytes.get(end..)? {
+        _ if start == end => Some(end),
+        [b'\r', b'\n', ..] => Some(end + 2),
+        [b'\n', ..] => Some(end + 1),
+        [] | [b'\r'] => None,
+        _ => Some(end),
+    }
 }
 
 impl Framing {
@@ -120,25 +192,13 @@ impl Progress {
         let length = match head.body {
             _ if bodiless => head.length,
             Body::Length(length) => head.length.saturating_add(length),
-            Body::Chunked => match self.chunks(bytes, head.length) {
+            Body::Chunked => match self.walk.end(bytes, head.length) {
                 Some(end) => end,
                 None => return rest,
             },
             Body::UntilClose => return rest,
         };
         if length <= all { Ok(Framed::Message(length)) } else { rest }
-    }
-
-    /// Where a chunked body ends, if it does. The whole chunks are walked once.
-    fn chunks(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
-        let mut chunks = Chunks { bytes, at: self.chunk.max(start) };
-        while let Some(chunk) = chunks.next_whole() {
-            if chunk.0 == chunk.1 {
-                return trailers(bytes, chunks.at);
-            }
-            self.chunk = chunks.at;
-        }
-        None
     }
 }
 
@@ -295,20 +355,6 @@ impl Chunks<'_> {
         self.at
     }
 
-    /// The next chunk's first byte and the one behind its last, if the chunk is whole.
-    fn next_whole(&mut self) -> Option<(usize, usize)> {
-        let (start, end) = self.announced()?;
-        let behind = self.bytes.get(end..)?;
-        self.at = match behind {
-            _ if start == end => end,
-            [b'\r', b'\n', ..] => end + 2,
-            [b'\n', ..] => end + 1,
-            [] | [b'\r'] => return None,
-            _ => end,
-        };
-        Some((start, end))
-    }
-
     /// Where the next chunk stands by what its first line says.
     fn announced(&self) -> Option<(usize, usize)> {
         let rest = self.bytes.get(self.at..)?;
@@ -328,22 +374,8 @@ impl Iterator for Chunks<'_> {
     fn next(&mut self) -> Option<(usize, usize)> {
         let (start, end) = self.announced()?;
         let there = end.min(self.bytes.len());
-        if self.next_whole().is_none() {
-            self.at = self.bytes.len();
-        }
+        self.at = behind_chunk(self.bytes, start, end).unwrap_or(self.bytes.len());
         (start < there).then_some((start, there))
-    }
-}
-
-/// Trailer lines behind the last chunk end with an empty one.
-fn trailers(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        let rest = bytes.get(at..)?;
-        let length = memchr::memchr(b'\n', rest)? + 1;
-        at += length;
-        if matches!(rest.get(..length), Some(b"\n" | b"\r\n")) {
-            return Some(at);
-        }
     }
 }
 
@@ -404,12 +436,13 @@ mod tests {
 
     #[test]
     fn messages_end_where_their_heads_say() {
-        let messages: [&[u8]; 6] = [
+        let messages: [&[u8]; 7] = [
             b"GET /c HTTP/1.1\r\nHost: m\r\n\r\n",
             b"GET /c HTTP/1.0\n\n",
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n*bw\r\n",
             b"HTTP/1.1 204 No Content\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n*a\n\r\nb;x=y\r\n*c123456789\r\n0\r\nT: x\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;aaaaaaaaaaaaaaaa\r\nx\n000;b\r\na\nb\r\n\n",
             b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\n",
         ];
         let all = messages.concat();

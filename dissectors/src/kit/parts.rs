@@ -89,9 +89,15 @@ impl Buffer {
         self.append_pieces(bytes, skip, from.pieces_in(part));
     }
 
-    /// Appends `bytes`, which stand `skip` bytes into what `pieces` describes.
+    /// Appends `bytes`, which stand `skip` bytes into what `pieces` describes, in the order of its
+    /// bytes.
     pub fn append(&mut self, bytes: &[u8], skip: usize, pieces: &[Piece]) {
-        self.append_pieces(bytes, skip, pieces.iter().copied());
+        let end = skip + bytes.len();
+        let first =
+            pieces.partition_point(|piece| piece.at.saturating_add(piece.length) as usize <= skip);
+        let last = pieces.partition_point(|piece| (piece.at as usize) < end);
+        let of = pieces.get(first..last).unwrap_or_default();
+        self.append_pieces(bytes, skip, of.iter().copied());
     }
 
     fn append_pieces(&mut self, bytes: &[u8], skip: usize, pieces: impl Iterator<Item = Piece>) {
