@@ -22,16 +22,19 @@ mod rules;
 mod talk;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
 pub use talk::Talk;
 
 use answer::Known;
 use decode::{Answer, Form, Header, Kind, MAGIC, Request};
 use messages as m;
-use talk::{Asked, Found, Part, Unfinished};
+use talk::{Asked, Found};
+use unfinished::{Divided, Part, Unfinished};
 
 use crate::kit::{
-    Claim, Context, Evidence, FlowFacts, Hint, Info, Limit, Message, Payload, Protocol, Sink, Time,
+    Claim, Context, Evidence, FlowFacts, Hint, Info, Limit, Message, Payload, Piece, Protocol,
+    Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -186,7 +189,9 @@ fn challenge_response<S: Sink>(
 ) {
     cx.talk.client = Some(payload.side.other());
     let said = decode::challenge_response(payload.bytes, sink);
-    answers(cx, Kind::Challenge, &said, payload, sink);
+    if answers(cx, Kind::Challenge, &said, payload, sink) {
+        cx.talk.done_challenge(payload.bytes);
+    }
     if let Some(challenge) = said.challenge {
         cx.talk.give(challenge);
     }
@@ -206,9 +211,12 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
         None if !cx.talk.waits_for_info() => unknown(payload, sink),
         _ => {
             cx.talk.client = Some(payload.side.other());
-            whole(cx, payload, sink);
-            if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk) {
-                cx.talk.done(u32::from_be_bytes(*timestamp), payload.bytes);
+            let asked = whole(cx, payload, sink);
+            if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk)
+                && (asked || !cx.talk.is_copy(payload.bytes))
+            {
+                let packets = std::iter::once(payload.bytes);
+                cx.talk.done(u32::from_be_bytes(*timestamp), asked, packets);
             }
         }
     }
@@ -219,8 +227,8 @@ fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
     header.index == 0 && header.last && !cx.talk.is_open(header.timestamp)
 }
 
-/// A whole answer, in one packet or joined.
-fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
+/// A whole answer, in one packet or joined. Says whether it was asked for.
+fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) -> bool {
     let header = Header::of(payload.bytes);
     let timestamp = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
     let form = timestamp.and_then(|bytes| cx.talk.form(u32::from_be_bytes(*bytes)));
@@ -232,27 +240,35 @@ fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &
         cx.talk.port_judged = true;
         rules::query_port(payload.from.port(), sink);
     }
-    answers(cx, Kind::Info, &said, payload, sink);
+    let asked = answers(cx, Kind::Info, &said, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
+    asked
 }
 
-/// Which request an answer answers.
+/// Which request an answer answers. Says whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     kind: Kind,
     said: &Answer,
     payload: &Payload<'_>,
     sink: &mut S,
-) {
-    let Some(timestamp) = said.timestamp else { return };
+) -> bool {
+    let Some(timestamp) = said.timestamp else { return false };
     let asked = match cx.talk.answer(kind, timestamp.value, payload.bytes) {
         Found::Asked(asked) => asked,
         Found::Copy => {
-            return rules::packet_copy(Header::of(payload.bytes).map_or(0, |h| h.index), sink);
+            match kind {
+                Kind::Info => {
+                    rules::packet_copy(Header::of(payload.bytes).map_or(0, |h| h.index), sink);
+                }
+                _ => rules::challenge_copy(sink),
+            }
+            return false;
         }
         Found::Nothing => {
             let what = if kind == Kind::Info { "info" } else { "challenge" };
-            return rules::asked_for(false, what, sink);
+            rules::asked_for(false, what, sink);
+            return false;
         }
     };
     rules::asked_for(true, "", sink);
@@ -263,6 +279,7 @@ fn answers<S: Sink>(
         Some(false) => rules::wrong_challenge_answered(sink),
         None => {}
     }
+    true
 }
 
 /// A request that waits no longer.
@@ -304,11 +321,12 @@ fn part<S: Sink>(
     sink: &mut S,
 ) {
     give_up_overdue(cx, payload.time, false, sink);
+    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
     let mark = payload.mark();
     match cx.talk.part(header, payload, limits, timeout, cx.budget) {
         Part::Kept => {}
-        Part::Whole(answer) => join_and_tell(cx, answer, payload, sink),
+        Part::Whole(open) => take_apart(cx, open, payload.time, sink),
         Part::Copy => {
             fragment_fields(payload, sink);
             rules::packet_copy(header.index, sink);
@@ -316,18 +334,14 @@ fn part<S: Sink>(
         }
         Part::Repeated => {
             let open = cx.talk.take_open(header.timestamp);
-            let since = open.as_ref().map(|open| open.mark.time);
-            if since.is_some_and(|since| cx.talk.asked_since(header.timestamp, since)) {
-                // The request was repeated: another answer begins.
-                give_up(cx, open, payload.time, sink);
-                return part(cx, header, payload, sink);
-            }
-            rules::packet_repeated(header.index, &mark, payload.lost, sink);
+            let evidence = contradiction(cx, open.as_ref(), payload.lost);
+            rules::packet_repeated(header.index, evidence, &mark, sink);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
         Part::LastMisplaced { highest, last } => {
-            rules::last_bit_misplaced(highest, last, &mark, payload.lost, sink);
             let open = cx.talk.take_open(header.timestamp);
+            let evidence = contradiction(cx, open.as_ref(), payload.lost);
+            rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
         Part::Full => {
@@ -337,24 +351,75 @@ fn part<S: Sink>(
     }
 }
 
-/// An answer is whole: it is told as one message.
-fn join_and_tell<S: Sink>(
+/// Packets that contradict each other need no waiting. But who has not seen them asked for does not
+/// know how often they were.
+fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
+    let asked = open.map_or_else(|| cx.talk.done_was_asked(), |open| open.asked);
+    Evidence { lost, waited: true, asked_party_seen: asked, ..Evidence::default() }
+}
+
+/// Tells each whole answer among packets as one message, and what is left as what it is.
+fn take_apart<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    mut answer: Unfinished,
-    payload: &Payload<'_>,
+    mut open: Unfinished,
+    now: Time,
     sink: &mut S,
 ) {
-    let packets = answer.in_order().into_iter();
-    let joined = join::join(
-        packets.map(|part| (answer.packets.bytes_of(part), answer.packets.pieces_of(part))),
-    );
-    let payload =
-        Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost: answer.lost(), ..*payload };
-    if payload.lost {
-        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+    let parts = open.divide();
+    leftovers(cx, &open, &parts, now, sink);
+    let mixed = parts.answers.len() + parts.left.len() > 1 && open.is_mixed();
+    for answer in &parts.answers {
+        let packets = answer.iter().map(|&at| (open.bytes(at), open.pieces(at)));
+        let joined = join::join(packets);
+        let latest = answer.iter().max().copied().unwrap_or_default();
+        let lost = answer.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
+        let payload =
+            Payload { lost, ..payload_of(cx, &open, latest, &joined.bytes, &joined.pieces) };
+        // What is wrong with packets of several answers may be that they do not belong together.
+        sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
+        let asked = whole(cx, &payload, sink);
+        cx.talk.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
     }
-    whole(cx, &payload, sink);
-    answer.packets.release(cx.budget);
+    open.packets.release(cx.budget);
+}
+
+/// Packets of answers of which the rest has not come, and copies.
+fn leftovers<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    open: &Unfinished,
+    parts: &Divided,
+    now: Time,
+    sink: &mut S,
+) {
+    let answered = cx.talk.is_answered(open.timestamp);
+    let copied = |at: usize| {
+        // To a new request, an answer may begin as the one before it.
+        let of_another = answered != Some(false) && cx.talk.is_copy(open.bytes(at));
+        of_another || open.is_copy(at, &parts.left)
+    };
+    let copies: Vec<bool> = parts.left.iter().map(|&at| copied(at)).collect();
+    let left = || parts.left.iter().zip(&copies);
+    let missed: Vec<usize> = left().filter(|(_, copy)| !**copy).map(|(&at, _)| at).collect();
+    if let Some(mark) = missed.first().and_then(|&first| open.mark(first)) {
+        let evidence = evidence(cx, open.side.index(), mark.time, now, false);
+        // Like a request that was repeated, and answered once.
+        let answered = !parts.answers.is_empty() || answered == Some(true);
+        let evidence = Evidence {
+            lost: missed.iter().any(|&at| open.part(at).is_some_and(|part| part.lost)),
+            asked_party_seen: open.asked,
+            waited: evidence.waited && !answered,
+            ..evidence
+        };
+        let have = missed.iter().fold(0, |have, &at| have | 1 << open.index(at));
+        let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
+        rules::unfinished(have, last, evidence, &mark, sink);
+        if parts.answers.is_empty() {
+            cx.talk.settle(open.timestamp);
+        }
+    }
+    for (&at, &copy) in left() {
+        fragment(cx, open, at, copy, sink);
+    }
 }
 
 /// An answer whose packets contradict each other: what is wrong has been told.
@@ -365,8 +430,9 @@ fn spoilt<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    if let Some(open) = open {
-        fragments(cx, open, sink);
+    if let Some(mut open) = open {
+        (0..open.count()).for_each(|at| fragment(cx, &open, at, false, sink));
+        open.packets.release(cx.budget);
     }
     fragment_fields(payload, sink);
     sink.end(&m::INFO_FRAGMENT, payload);
@@ -379,47 +445,50 @@ fn give_up_overdue<S: Sink>(cx: &mut Context<'_, GameSpy4>, now: Time, all: bool
         if !all && open.deadline > now {
             cx.budget.meet(Limit::Unfinished);
         }
-        give_up(cx, Some(open), now, sink);
+        take_apart(cx, open, now, sink);
     }
 }
 
-/// The rest of an answer has not come.
-fn give_up<S: Sink>(
-    cx: &mut Context<'_, GameSpy4>,
-    open: Option<Unfinished>,
-    now: Time,
+/// A packet that belongs to no whole answer is a message of its own.
+fn fragment<S: Sink>(
+    cx: &Context<'_, GameSpy4>,
+    open: &Unfinished,
+    at: usize,
+    copy: bool,
     sink: &mut S,
 ) {
-    let Some(open) = open else { return };
-    let evidence = evidence(cx, open.side.index(), open.mark.time, now, open.lost());
-    let evidence = Evidence { asked_party_seen: open.asked, ..evidence };
-    rules::unfinished(open.have, open.last, evidence, &open.mark, sink);
-    cx.talk.settle(open.timestamp);
-    fragments(cx, open, sink);
+    let pieces = open.pieces(at);
+    let payload = payload_of(cx, open, at, open.bytes(at), &pieces);
+    fragment_fields(&payload, sink);
+    if copy {
+        rules::packet_copy(open.index(at), sink);
+    }
+    sink.end(&m::INFO_FRAGMENT, &payload);
 }
 
-/// Each packet of an answer that never became whole is a message of its own.
-fn fragments<S: Sink>(cx: &mut Context<'_, GameSpy4>, mut open: Unfinished, sink: &mut S) {
+/// Bytes that were whole with the packet at a place.
+fn payload_of<'a>(
+    cx: &Context<'_, GameSpy4>,
+    open: &Unfinished,
+    at: usize,
+    bytes: &'a [u8],
+    pieces: &'a [Piece],
+) -> Payload<'a> {
     let &FlowFacts { ends, number, transport, .. } = cx.flow;
-    for part in open.packets.parts() {
-        let pieces = open.packets.pieces_of(part);
-        let payload = Payload {
-            bytes: open.packets.bytes_of(part),
-            pieces: &pieces,
-            inflated: false,
-            frame: part.frame,
-            time: part.time,
-            side: open.side,
-            from: ends[open.side.index()],
-            to: ends[open.side.other().index()],
-            flow: number,
-            transport,
-            lost: part.lost,
-        };
-        fragment_fields(&payload, sink);
-        sink.end(&m::INFO_FRAGMENT, &payload);
+    let part = open.part(at);
+    Payload {
+        bytes,
+        pieces,
+        inflated: false,
+        frame: part.map_or(0, |part| part.frame),
+        time: part.map_or(Time(0), |part| part.time),
+        side: open.side,
+        from: ends[open.side.index()],
+        to: ends[open.side.other().index()],
+        flow: number,
+        transport,
+        lost: part.is_some_and(|part| part.lost),
     }
-    open.packets.release(cx.budget);
 }
 
 fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {

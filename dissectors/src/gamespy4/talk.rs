@@ -3,7 +3,8 @@
 //! rules.
 
 use super::decode::{Form, Header, Kind, Request};
-use crate::kit::{Budget, Buffer, Limits, Mark, Payload, ShortMark, Side, Time, room};
+use super::unfinished::{Part, Unfinished};
+use crate::kit::{Budget, Limits, Payload, ShortMark, Side, Time, room};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -26,15 +27,15 @@ struct Rest {
     given: Vec<i32>,
     /// Answers of which not all packets are there.
     open: Vec<Unfinished>,
-    /// The latest answer that was whole.
+    /// The latest answers.
     done: Done,
 }
 
 /// How many given challenges are remembered.
 const GIVEN: usize = 8;
 
-/// Bytes that the packets of one answer may have: ten times what any known server sends.
-const MOST: usize = 256 << 10;
+/// How many packets of answers before the latest one are remembered, to tell their copies.
+const COPIED: usize = 32;
 
 /// A request, with its repetitions.
 #[derive(Clone, Copy)]
@@ -60,79 +61,29 @@ pub(super) struct Asked {
 pub(super) enum Found {
     /// A request that waits for it.
     Asked(Asked),
-    /// Nothing, but it is, byte for byte, a packet of the answer before it.
+    /// Nothing, but it is, byte for byte, a packet of an answer before it.
     Copy,
     /// Nothing.
     Nothing,
 }
 
-/// An answer of which not all packets are there.
-pub(super) struct Unfinished {
-    pub(super) timestamp: u32,
-    pub(super) side: Side,
-    /// The packets as they came.
-    pub(super) packets: Buffer,
-    /// Their indices.
-    indices: Vec<u8>,
-    /// Which indices are there, a bit each.
-    pub(super) have: u128,
-    /// The index of the packet with the last bit.
-    pub(super) last: Option<u8>,
-    /// Its first packet.
-    pub(super) mark: Mark,
-    /// When it is given up.
-    pub(super) deadline: Time,
-    /// Its request is in the capture: no packet of it can have come before.
-    pub(super) asked: bool,
-}
-
-/// The latest whole answer, to tell a copy of one of its packets.
+/// The packets of the latest answers, by their hash, to tell a copy of one.
 #[derive(Default)]
 struct Done {
+    /// The latest whole answer with variables: its timestamp.
     timestamp: u32,
-    packets: Vec<u32>,
+    /// Its request is in the capture.
+    asked: bool,
+    /// How many packets it has.
+    packets: u8,
+    /// Its packets by their index, behind those of answers before it and challenges.
+    hashes: Vec<u32>,
 }
 
-/// What a packet of an answer is to the packets before it.
-pub(super) enum Part {
-    /// Kept.
-    Kept,
-    /// Kept, and the answer is whole now.
-    Whole(Unfinished),
-    /// One that is there already.
-    Copy,
-    /// Another one with an index that is there already.
-    Repeated,
-    /// The last bit stands on packet `last`, and another packet has a higher index.
-    LastMisplaced { highest: u8, last: u8 },
-    /// There is no room for it.
-    Full,
-}
-
-impl Unfinished {
-    /// The packets in the order of their indices.
-    pub(super) fn in_order(&self) -> Vec<&crate::kit::PartSpan> {
-        let mut parts: Vec<_> = self.indices.iter().zip(self.packets.parts()).collect();
-        parts.sort_by_key(|&(&index, _)| index);
-        parts.into_iter().map(|(_, part)| part).collect()
-    }
-
-    /// The recording lost something of a packet.
-    pub(super) fn lost(&self) -> bool {
-        self.packets.parts().iter().any(|part| part.lost)
-    }
-
-    fn bytes_of(&self, index: u8) -> Option<&[u8]> {
-        let at = self.indices.iter().position(|&other| other == index)?;
-        self.packets.parts().get(at).map(|part| self.packets.bytes_of(part))
-    }
-
-    fn is_whole(&self) -> bool {
-        self.last.is_some_and(|last| self.have.trailing_ones() > u32::from(last))
-    }
-
-    fn highest(&self) -> u8 {
-        (127_u32.saturating_sub(self.have.leading_zeros())) as u8
+impl Asked {
+    /// How many answers it is still owed: one for each time that it was sent.
+    fn left(&self) -> usize {
+        usize::from(self.times.saturating_sub(self.answers))
     }
 }
 
@@ -204,7 +155,7 @@ impl Talk {
     pub(super) fn answer(&mut self, kind: Kind, timestamp: u32, bytes: &[u8]) -> Found {
         let is = |asked: &Asked| asked.kind == kind && echoes(asked.timestamp, timestamp);
         let exact = self.find(is).map(|asked| asked.timestamp);
-        if exact.is_none() && self.copies(timestamp, bytes) {
+        if exact.is_none() && self.is_copy(bytes) {
             return Found::Copy;
         }
         let found = self.find(|asked| match exact {
@@ -251,19 +202,42 @@ impl Talk {
         older.unwrap_or_default().into_iter().chain(self.latest.take())
     }
 
-    /// An answer in one packet was whole.
-    pub(super) fn done(&mut self, timestamp: u32, bytes: &[u8]) {
+    /// An answer with variables was whole. `asked`: its request is in the capture.
+    pub(super) fn done<'a>(
+        &mut self,
+        timestamp: u32,
+        asked: bool,
+        packets: impl Iterator<Item = &'a [u8]>,
+    ) {
         let done = &mut self.rest().done;
-        done.timestamp = timestamp;
-        done.packets.clear();
-        done.packets.push(crc32fast::hash(bytes));
+        let before = done.hashes.len();
+        done.hashes.extend(packets.map(crc32fast::hash));
+        let packets = done.hashes.len() - before;
+        (done.timestamp, done.asked, done.packets) = (timestamp, asked, packets.min(128) as u8);
+        done.forget();
     }
 
-    fn copies(&self, timestamp: u32, bytes: &[u8]) -> bool {
-        let Some(done) = self.rest.as_ref().map(|rest| &rest.done) else { return false };
-        let index = Header::of(bytes).map_or(0, |header| header.index);
-        done.timestamp == timestamp
-            && done.packets.get(usize::from(index)) == Some(&crc32fast::hash(bytes))
+    /// A request for a challenge was answered.
+    pub(super) fn done_challenge(&mut self, bytes: &[u8]) {
+        let done = &mut self.rest().done;
+        done.hashes.insert(done.before(), crc32fast::hash(bytes));
+        done.forget();
+    }
+
+    /// Whether this is, byte for byte, a packet of one of the latest answers.
+    pub(super) fn is_copy(&self, bytes: &[u8]) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.done.has(bytes))
+    }
+
+    /// Whether the request of the latest whole answer is in the capture.
+    pub(super) fn done_was_asked(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.done.asked)
+    }
+
+    /// Whether the request with this timestamp, if one waits, has had an answer.
+    pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
+        let is = |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, timestamp);
+        self.find(is).map(|asked| asked.answers > 0)
     }
 
     /// A packet of an answer in several comes.
@@ -275,47 +249,42 @@ impl Talk {
         timeout: i64,
         budget: &mut Budget,
     ) -> Part {
-        let waiting = self
-            .find(|asked| asked.kind == Kind::Info && echoes(asked.timestamp, header.timestamp));
-        let waits = waiting.is_some();
+        let is =
+            |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, header.timestamp);
+        let asked = self.find(is).map(|asked| (asked.left(), asked.answers > 0));
         let rest = self.rest();
         let is =
             |open: &Unfinished| open.timestamp == header.timestamp && open.side == payload.side;
         let at = match rest.open.iter().position(is) {
             Some(at) => at,
             None => {
-                if !waits && let Some(told) = rest.done.after(header, payload.bytes) {
+                let answered = asked.map(|(_, answered)| answered);
+                if let Some(told) = rest.done.after(header, payload.bytes, answered) {
                     return told;
                 }
-                rest.open.push(Unfinished::new(header.timestamp, payload, timeout, waits));
+                let asked = asked.is_some();
+                rest.open.push(Unfinished::new(header.timestamp, payload, timeout, asked));
                 rest.open.len() - 1
             }
         };
         let Some(open) = rest.open.get_mut(at) else { return Part::Full };
-        let part = open.add(header, payload, limits, budget);
-        if !open.is_whole() {
-            return part;
+        let (left, answered) = asked.unwrap_or((1, false));
+        open.has_copy |= answered && rest.done.has(payload.bytes);
+        open.has_copy |= left > 1 && open.has(payload.bytes);
+        // Copies make an answer more that nobody is owed.
+        let most = left + usize::from(open.has_copy);
+        match open.add(header, payload, most, limits, budget) {
+            Part::Kept if open.is_whole() => Part::Whole(rest.open.remove(at)),
+            part => part,
         }
-        let open = rest.open.remove(at);
-        rest.done.timestamp = open.timestamp;
-        let parts = open.in_order().into_iter();
-        rest.done.packets =
-            parts.map(|part| crc32fast::hash(open.packets.bytes_of(part))).collect();
-        Part::Whole(open)
     }
 
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
         let Some(rest) = &self.rest else { return 0 };
-        let indices: usize = rest.open.iter().map(|open| room(&open.indices)).sum();
-        let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + indices;
-        size_of::<Rest>() + lists + room(&rest.done.packets)
-    }
-
-    /// A request for the answer with this timestamp was sent, or repeated, after `time`.
-    pub(super) fn asked_since(&mut self, timestamp: u32, time: Time) -> bool {
-        let is = |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, timestamp);
-        self.find(is).is_some_and(|asked| asked.mark.get().time > time)
+        let open: usize = rest.open.iter().map(Unfinished::held).sum();
+        let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + open;
+        size_of::<Rest>() + lists + room(&rest.done.hashes)
     }
 
     /// Whether packets of the answer with this timestamp wait for the rest.
@@ -350,59 +319,35 @@ fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
 }
 
-impl Unfinished {
-    fn new(timestamp: u32, payload: &Payload<'_>, timeout: i64, asked: bool) -> Unfinished {
-        Unfinished {
-            timestamp,
-            side: payload.side,
-            packets: Buffer::default(),
-            indices: Vec::new(),
-            have: 0,
-            last: None,
-            mark: payload.mark(),
-            deadline: Time(payload.time.0.saturating_add(timeout)),
-            asked,
-        }
-    }
-
-    fn add(
-        &mut self,
-        header: Header,
-        payload: &Payload<'_>,
-        limits: &Limits,
-        budget: &mut Budget,
-    ) -> Part {
-        if let Some(there) = self.bytes_of(header.index) {
-            return if there == payload.bytes { Part::Copy } else { Part::Repeated };
-        }
-        let last = self.last.or(header.last.then_some(header.index));
-        let highest = if self.have == 0 { header.index } else { self.highest().max(header.index) };
-        if let Some(last) = last
-            && (highest > last || header.last && header.index != last)
-        {
-            return Part::LastMisplaced { highest, last };
-        }
-        if !self.packets.keep(payload, limits.parts_bytes.min(MOST), budget) {
-            return Part::Full;
-        }
-        self.have |= 1 << header.index;
-        self.indices.push(header.index);
-        self.last = last;
-        Part::Kept
-    }
-}
-
 impl Done {
-    /// What a packet is to the whole answer before it, when nobody waits for another.
-    fn after(&self, header: Header, bytes: &[u8]) -> Option<Part> {
-        if self.packets.is_empty() || self.timestamp != header.timestamp {
+    /// What a packet is that begins no other answer. `answered`: whether the request that waits for
+    /// another has had one, if any waits.
+    fn after(&self, header: Header, bytes: &[u8], answered: Option<bool>) -> Option<Part> {
+        // A second answer may have the same end, but seldom begins with it.
+        let may_begin = answered.is_some_and(|answered| !answered || header.index == 0);
+        if !may_begin && self.has(bytes) {
+            return Some(Part::Copy);
+        }
+        if answered.is_some() || self.packets == 0 || self.timestamp != header.timestamp {
             return None;
         }
-        let last = self.packets.len().saturating_sub(1).min(127) as u8;
-        Some(match self.packets.get(usize::from(header.index)) {
-            Some(&there) if there == crc32fast::hash(bytes) => Part::Copy,
-            Some(_) => Part::Repeated,
-            None => Part::LastMisplaced { highest: header.index, last },
+        let last = self.packets - 1;
+        Some(match header.index <= last {
+            true => Part::Repeated,
+            false => Part::LastMisplaced { highest: header.index, last },
         })
+    }
+
+    fn has(&self, bytes: &[u8]) -> bool {
+        !self.hashes.is_empty() && self.hashes.contains(&crc32fast::hash(bytes))
+    }
+
+    /// How many packets are remembered from before the latest whole answer.
+    fn before(&self) -> usize {
+        self.hashes.len().saturating_sub(usize::from(self.packets))
+    }
+
+    fn forget(&mut self) {
+        self.hashes.drain(..self.before().saturating_sub(COPIED));
     }
 }

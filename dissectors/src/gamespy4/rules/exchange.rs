@@ -125,6 +125,11 @@ pub(in crate::gamespy4) fn asked_for<S: Sink>(ok: bool, what: &str, sink: &mut S
     });
 }
 
+/// A challenge that was given already, byte for byte: a capture on several interfaces has it twice.
+pub(in crate::gamespy4) fn challenge_copy<S: Sink>(sink: &mut S) {
+    sink.noted(&GS4030, Span::default(), || "an identical copy of an answer before it".to_owned());
+}
+
 pub(in crate::gamespy4) fn answered<S: Sink>(
     ok: bool,
     evidence: Evidence,

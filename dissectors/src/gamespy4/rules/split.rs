@@ -92,20 +92,14 @@ pub(in crate::gamespy4) fn packet_copy<S: Sink>(index: u8, sink: &mut S) {
     sink.noted(&GS4021, Span::new(14, 15), || format!("an identical copy of packet {index}"));
 }
 
-/// What needs no waiting: the packets that prove it are there.
-fn proven(lost: bool) -> Evidence {
-    let (waited, asked_party_seen) = (true, true);
-    Evidence { lost, waited, asked_party_seen, ..Evidence::default() }
-}
-
 /// A packet whose index another packet of the same answer had.
 pub(in crate::gamespy4) fn packet_repeated<S: Sink>(
     index: u8,
+    evidence: Evidence,
     mark: &Mark,
-    lost: bool,
     sink: &mut S,
 ) {
-    sink.recalled(&GS4021, false, proven(lost), mark, || {
+    sink.recalled(&GS4021, false, evidence, mark, || {
         format!("packet {index} came twice, with different bytes")
     });
 }
@@ -114,11 +108,11 @@ pub(in crate::gamespy4) fn packet_repeated<S: Sink>(
 pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     index: u8,
     last: u8,
+    evidence: Evidence,
     mark: &Mark,
-    lost: bool,
     sink: &mut S,
 ) {
-    sink.recalled(&GS4022, false, proven(lost), mark, || {
+    sink.recalled(&GS4022, false, evidence, mark, || {
         format!("the high bit stands on packet {last}, and there is a packet {index} as well")
     });
 }

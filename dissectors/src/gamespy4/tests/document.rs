@@ -132,6 +132,29 @@ fn a_copy_of_an_answer_is_a_note() {
 }
 
 #[test]
+fn a_copy_of_any_recent_answer_is_a_note() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    stage.server(20, b"\x09\x10\x20\x30\x407\0").server(21, b"\x09\x10\x20\x30\x407\0");
+    let again = b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01";
+    stage.client(30, again).client(31, again);
+    let answers = [b"numplayers\x001\0\0", b"numplayers\x002\0\0"];
+    let [first, second] = answers.map(|content| packet(0x80, 0, content));
+    stage.server(50, &first).server(51, &second).server(52, &first).server(53, &second);
+    let outcome = stage.server(54, b"\x09\x10\x20\x30\x407\0").ends(60);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    let notes = outcome.found(Verdict::Note);
+    assert_eq!(notes, ["GS4030", "GS4021", "GS4021", "GS4030"]);
+}
+
+#[test]
+fn answers_that_nobody_asked_for_are_no_copies() {
+    let mut stage = Stage::default();
+    stage.asks().server(40, b"\x09\x10\x20\x30\x408\0").server(41, b"\x09\x10\x20\x30\x408\0");
+    assert_eq!(stage.server(50, &packet(0x80, 0, TABLE)).ends(60).failed(), ["GS4030"; 2]);
+}
+
+#[test]
 fn values_outside_the_table() {
     for (content, code) in [
         (&b"hostport\0\0\0"[..], "GS4024"),

@@ -185,6 +185,204 @@ fn a_repeated_request_begins_another_answer() {
     assert!(told(&outcome).fields.ends_with("properties{hostname=Bob's hostport=7777}"));
 }
 
+/// The request of [`Stage::asks`].
+const AGAIN: &[u8] = b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01";
+
+/// Two packets of an answer: `numplayers` tells it from another.
+fn two(players: u8) -> [Vec<u8>; 2] {
+    let first = [b"numplayers\0", &[players][..], b"\0"].concat();
+    let second = [b"maxplayers\x009\0gametype\0", &[players][..], b"\0\0"].concat();
+    [packet(0x00, 0, &first), packet(0x81, 0, &second)]
+}
+
+fn whole(players: char) -> String {
+    format!(
+        "timestamp=270544961 properties{{numplayers={players} maxplayers=9 gametype={players}}}"
+    )
+}
+
+/// Lets the request go by twice, then packets of its answers, `0a` to `1b` each.
+fn asked_twice(packets: &str, end: i64) -> Outcome {
+    let mut stage = Stage::default();
+    stage.asks().client(500, AGAIN);
+    for (number, packet) in packets.split(' ').enumerate() {
+        let answer = two(if packet.ends_with('a') { b'3' } else { b'4' });
+        let index = usize::from(packet.starts_with('1'));
+        stage.server(600 + number as i64, &answer[index]);
+    }
+    stage.ends(end)
+}
+
+#[test]
+fn two_answers_to_a_repeated_request_may_come_mixed() {
+    for packets in ["0a 1a 0b 1b", "0a 0b 1a 1b"] {
+        let outcome = asked_twice(packets, 9000);
+        assert!(outcome.judge.findings.is_empty(), "{packets}: {:?}", outcome.judge.findings);
+        let told: Vec<_> = outcome.told[4..].iter().map(|told| told.fields.as_str()).collect();
+        assert_eq!(told, [whole('3'), whole('4')], "{packets}");
+    }
+}
+
+#[test]
+fn a_packet_lost_of_one_answer_leaves_the_other_whole() {
+    for (packets, left) in [("0a 0b 1b", "0"), ("0a 1a 0b", "0"), ("1a 0b 1b", "1")] {
+        for end in [700, 9000] {
+            let outcome = asked_twice(packets, end);
+            assert!(outcome.failed().is_empty(), "{packets}: {:?}", outcome.judge.findings);
+            assert_eq!(outcome.found(Verdict::Inconclusive).len(), 1, "{packets}");
+            let names = outcome.names();
+            let whole = names.iter().filter(|name| **name == "info_response").count();
+            assert_eq!((whole, names.len()), (1, 6), "{packets}");
+            let fragment = outcome.told.iter().find(|told| told.name == "info_fragment").unwrap();
+            assert!(fragment.fields.contains(&format!("index={left}")), "{packets}");
+        }
+    }
+    let outcome = asked_twice("0a 0b 1b", 9000);
+    assert_eq!(told(&outcome).fields, whole('4'), "the latest packets belong together");
+}
+
+/// What is wrong with an answer may be that its packets are of two.
+#[test]
+fn packets_that_may_be_of_two_answers_prove_nothing_about_their_content() {
+    for (times, verdict) in [(1, Verdict::Fail), (2, Verdict::Inconclusive)] {
+        let mut stage = Stage::default();
+        stage.asks();
+        if times == 2 {
+            stage.client(500, AGAIN);
+            stage.server(600, &packet(0x00, 0, b"numplayers\x001\0"));
+        }
+        stage.server(601, &packet(0x00, 0, b"numplayers\x002\0"));
+        let outcome = stage.server(602, &packet(0x81, 0, b"maxplayers\x001\0\0")).ends(9000);
+        let about = outcome.judge.findings.iter().find(|f| f.rule.slug == "player-limits");
+        assert_eq!(about.unwrap().verdict, verdict);
+    }
+}
+
+#[test]
+fn neither_answer_of_two_ever_became_whole() {
+    let outcome = asked_twice("0a 0b", 9000);
+    assert_eq!(outcome.failed(), ["GS4022"]);
+    assert_eq!(outcome.names()[4..], ["info_fragment", "info_fragment"]);
+}
+
+#[test]
+fn more_answers_than_were_asked_for_are_an_error() {
+    let mut stage = Stage::default();
+    stage.asks().client(500, AGAIN);
+    for players in [b'3', b'4', b'5'] {
+        stage.server(600, &two(players)[0]);
+    }
+    assert_eq!(stage.ends(700).failed(), ["GS4021"]);
+
+    // A new request with the same timestamp, and an answer that begins as the one before it.
+    let ([first, second], other) = (two(b'3'), two(b'4'));
+    let mut stage = Stage::default();
+    stage.asks().server(50, &first).server(51, &second).client(5000, AGAIN);
+    let outcome = stage.server(5050, &first).server(5051, &other[0]).ends(5060);
+    assert_eq!(outcome.failed(), ["GS4021"]);
+}
+
+/// Clients that poll may ask with one timestamp for ever.
+#[test]
+fn an_answer_that_begins_as_the_one_before_it_and_goes_no_further() {
+    let [first, second] = two(b'3');
+    let mut stage = Stage::default();
+    stage.asks().server(50, &first).server(51, &second).client(5000, AGAIN).server(5050, &first);
+    assert_eq!(stage.ends(15_000).failed(), ["GS4022"]);
+}
+
+#[test]
+fn answers_of_different_lengths_may_come_mixed() {
+    let [first, second] = two(b'3');
+    let alone = packet(0x80, 0, b"numplayers\x004\0\0");
+    for packets in [[&first, &alone, &second], [&alone, &first, &second]] {
+        let mut stage = Stage::default();
+        stage.asks().client(500, AGAIN);
+        for packet in packets {
+            stage.server(600, packet);
+        }
+        let outcome = stage.ends(9000);
+        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        assert_eq!(outcome.names()[4..], ["info_response", "info_response"]);
+        assert!(outcome.told.iter().any(|told| told.fields == whole('3')));
+    }
+}
+
+/// A capture on all interfaces of a host has what was said on one of them once or twice.
+#[test]
+fn copies_are_no_faults() {
+    for packets in [
+        "0a 0a 1a 1a", // both requests are the same one
+        "0a 1a 0a 1a",
+        "0a 1a 1a 0b 1b", // in a row with another answer
+        "0a 1a 0a 0b 1b",
+        "0a 0a 1a 0b 1b",
+        "0a 1a 0b 1b 0a 1a 0b 1b",
+    ] {
+        for end in [700, 9000] {
+            let outcome = asked_twice(packets, end);
+            assert!(outcome.failed().is_empty(), "{packets}: {:?}", outcome.judge.findings);
+            let found = outcome.found(Verdict::Inconclusive);
+            assert!(found.is_empty(), "{packets}: {:?}", outcome.judge.findings);
+            let whole = outcome.names().iter().filter(|name| **name == "info_response").count();
+            assert!(whole >= 1 + usize::from(packets.contains('b')), "{packets}");
+        }
+    }
+}
+
+/// A capture on all interfaces of a host that bridges has everything twice.
+#[test]
+fn a_capture_with_every_packet_twice() {
+    let mut stage = Stage::default();
+    let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
+    let request = b"\xFE\xFD\x09\x10\x20\x30\x40";
+    stage.client(0, request).client(0, request).server(20, challenge).server(20, challenge);
+    for answers in ["0a 1a", "0b 0a 1b 1a"] {
+        for _ in answers.split(' ').step_by(2) {
+            stage.client(30, AGAIN).client(30, AGAIN);
+        }
+        for packet in answers.split(' ') {
+            let answer = two(if packet.ends_with('a') { b'3' } else { b'4' });
+            let packet = &answer[usize::from(packet.starts_with('1'))];
+            stage.server(50, packet).server(50, packet);
+        }
+    }
+    let outcome = stage.ends(9000);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    let told = |players| outcome.told.iter().filter(|told| told.fields == whole(players)).count();
+    assert_eq!((told('3'), told('4')), (4, 2));
+}
+
+/// How often the request was sent before the capture began is not known.
+#[test]
+fn packets_whose_request_is_not_in_the_capture_contradict_nothing() {
+    for packets in [["0a", "0b", "1a", "1b"], ["0a", "1a", "0b", "1b"]] {
+        let mut stage = Stage::default();
+        for packet in packets {
+            let answer = two(if packet.ends_with('a') { b'3' } else { b'4' });
+            stage.server(50, &answer[usize::from(packet.starts_with('1'))]);
+        }
+        let outcome = stage.ends(9000);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.found(Verdict::Inconclusive).contains(&"GS4021".to_owned()));
+    }
+}
+
+#[test]
+fn packets_of_many_answers_take_little_time() {
+    let mut stage = Stage::default();
+    stage.asks();
+    for _ in 0..300 {
+        stage.client(40, AGAIN);
+    }
+    for number in 0..4000_u32 {
+        let number = number.to_be_bytes();
+        stage.server(50, &packet(if number[3] < 200 { 0x7F } else { 0xFF }, 0, &number));
+        assert!(stage.budget.held() <= 1 << 20);
+    }
+    stage.ends(9000);
+}
+
 #[test]
 fn many_unfinished_answers_are_bounded() {
     let mut stage = Stage::default();
