@@ -34,7 +34,7 @@ use unfinished::{Divided, Part, Unfinished};
 
 use crate::kit::{
     Claim, Context, Evidence, FlowFacts, Hint, Info, Limit, Message, Payload, Piece, Protocol,
-    Sink, Time,
+    Read, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -72,6 +72,9 @@ impl Protocol for GameSpy4 {
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
+        if cx.talk.client.is_some_and(|client| client != payload.side) {
+            judge_early(cx, sink);
+        }
         let bytes = payload.bytes;
         let from_server = cx.talk.client.is_none_or(|client| client != payload.side);
         let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
@@ -96,6 +99,7 @@ impl Protocol for GameSpy4 {
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
         give_up_overdue(cx, now, end, sink);
         if end {
+            judge_early(cx, sink);
             for asked in cx.talk.take_asked() {
                 unanswered(cx, &asked, now, sink);
             }
@@ -159,6 +163,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     let said = decode::request(payload.bytes, latest, sink);
     let verified = match said {
         Request { kind: Kind::Info, sound: true, challenge, .. } => {
+            challenge_first(cx, challenge, payload, sink);
             rules::challenge(cx.talk.given(), challenge, sink)
         }
         _ => None,
@@ -171,6 +176,29 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         unanswered(cx, &old, payload.time, sink);
     }
     sink.end(request_message(said.kind), payload);
+}
+
+/// A client that asks for information before it was given a challenge. That nothing was given is
+/// proven only when a packet of the server shows that its direction was recorded.
+fn challenge_first<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    said: Option<Read<i32>>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let given = !cx.talk.given().is_empty();
+    let server_seen = cx.flow.seen[payload.side.other().index()];
+    let told_later = !given && cx.flow.began && !server_seen && !payload.lost;
+    if !told_later || !cx.talk.came_early(payload.mark().into()) {
+        rules::challenge_first(given, said, sink);
+    }
+}
+
+/// The server has spoken, or never will: what came before a challenge is judged.
+fn judge_early<S: Sink>(cx: &mut Context<'_, GameSpy4>, sink: &mut S) {
+    for mark in cx.talk.take_early() {
+        rules::challenge_came_later(cx.flow.evidence(), &mark.get(), sink);
+    }
 }
 
 fn request_message(kind: Kind) -> &'static Message {

@@ -29,6 +29,8 @@ struct Rest {
     open: Vec<Unfinished>,
     /// The latest answers.
     done: Done,
+    /// Info requests before anything of the server.
+    early: Vec<ShortMark>,
 }
 
 /// How many given challenges are remembered.
@@ -36,6 +38,9 @@ const GIVEN: usize = 8;
 
 /// How many packets of answers before the latest one are remembered, to tell their copies.
 const COPIED: usize = 32;
+
+/// How many info requests wait for the server's first packet.
+const EARLY: usize = 16;
 
 /// A request, with its repetitions.
 #[derive(Clone, Copy)]
@@ -240,6 +245,21 @@ impl Talk {
         self.find(is).map(|asked| asked.answers > 0)
     }
 
+    /// Remembers an info request until the server speaks, if there is room.
+    pub(super) fn came_early(&mut self, mark: ShortMark) -> bool {
+        let early = &mut self.rest().early;
+        let room = early.len() < EARLY;
+        if room {
+            early.push(mark);
+        }
+        room
+    }
+
+    /// The info requests before anything of the server.
+    pub(super) fn take_early(&mut self) -> Vec<ShortMark> {
+        self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
+    }
+
     /// A packet of an answer in several comes.
     pub(super) fn part(
         &mut self,
@@ -284,7 +304,7 @@ impl Talk {
         let Some(rest) = &self.rest else { return 0 };
         let open: usize = rest.open.iter().map(Unfinished::held).sum();
         let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + open;
-        size_of::<Rest>() + lists + room(&rest.done.hashes)
+        size_of::<Rest>() + lists + room(&rest.done.hashes) + room(&rest.early)
     }
 
     /// Whether packets of the answer with this timestamp wait for the rest.

@@ -26,7 +26,7 @@ rule! {
         asks: "no info request without a challenge given to that client's address and port before",
         cite: [(Ut3Query, "UT3 query protocol", "Client sends new request to Server, including said number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
-        wrong: "0.00 c > s  FEFD09 10203040\n0.01 s > c  00112233445566  # the game's own traffic\n0.02 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.03 s > c  09 10203040 '7\\0'" }
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.03 s > c  09 10203040 '7\\0'" }
 }
 rule! {
     /// A server that answers whatever the challenge is amplifies forged requests.
@@ -69,6 +69,31 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
     });
 }
 
+const NONE_GIVEN: &str = "the server has given no challenge to this client yet";
+
+/// Where a request's challenge stands, or should.
+fn challenge_at(said: Option<Read<i32>>) -> Span {
+    said.map_or(Span::new(7, 7), |said| said.at)
+}
+
+/// An info request, and whether its client was given a challenge before.
+pub(in crate::gamespy4) fn challenge_first<S: Sink>(
+    given: bool,
+    said: Option<Read<i32>>,
+    sink: &mut S,
+) {
+    sink.judged(&GS4008, given, challenge_at(said), || NONE_GIVEN.to_owned());
+}
+
+/// An info request before anything that the server said.
+pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS4008, false, evidence, mark, || NONE_GIVEN.to_owned());
+}
+
 /// An info request, and the challenges that its client was given on this flow, the latest first.
 /// Says whether the challenge is right.
 pub(in crate::gamespy4) fn challenge<S: Sink>(
@@ -76,10 +101,7 @@ pub(in crate::gamespy4) fn challenge<S: Sink>(
     said: Option<Read<i32>>,
     sink: &mut S,
 ) -> Option<bool> {
-    let at = said.map_or(Span::new(7, 7), |said| said.at);
-    sink.judged(&GS4008, !given.is_empty(), at, || {
-        "the server has given no challenge to this client yet".to_owned()
-    });
+    let at = challenge_at(said);
     let latest = *given.first()?;
     let Some(said) = said else {
         if latest == 0 {

@@ -86,6 +86,43 @@ fn a_request_behind_a_late_start_proves_nothing_about_challenges() {
     assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008"]);
 }
 
+/// That no challenge was given is proven when the server's direction is seen to be recorded, be it
+/// later.
+#[test]
+fn a_request_before_any_challenge() {
+    let early = |stage: &mut Stage| {
+        stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+        stage.client(100, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
+    };
+    let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    for answer in [challenge, packet(0x80, 0, TABLE), packet(0x00, 0, TABLE), b"game".to_vec()] {
+        let mut stage = Stage::default();
+        early(&mut stage);
+        stage.server(300, &answer);
+        assert_eq!(stage.watch.judge.findings.len(), 1);
+        let outcome = stage.ends(400);
+        assert_eq!(outcome.failed(), ["GS4008"]);
+        let finding = &outcome.judge.findings[0];
+        assert_eq!(finding.mark.map(|mark| (mark.frame, mark.length)), Some((2, 15)));
+    }
+
+    let mut stage = Stage::default();
+    early(&mut stage);
+    let outcome = stage.ends(9000);
+    assert!(outcome.failed().is_empty(), "only the client's direction may have been recorded");
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008", "GS4031"]);
+
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    for timestamp in 0..100 {
+        let request = [b"\xFE\xFD\x00\0\0\0", &[timestamp][..], b"\0\0\0\x07\xFF\xFF\xFF\x01"];
+        stage.client(100, &request.concat());
+    }
+    let outcome = stage.server(300, b"game").ends(400);
+    let judged = outcome.judge.counts(super::super::rules::ALL[7]);
+    assert_eq!((judged.failed, judged.inconclusive), (16, 84), "what waits is bounded");
+}
+
 #[test]
 fn repeated_requests_are_one_request_and_each_may_be_answered() {
     let mut stage = Stage::default();
