@@ -1,6 +1,5 @@
 //! The variables of the document's table.
 
-use crate::gamespy4::decode::decimal;
 use crate::gamespy4::fields::MUTATORS;
 use crate::kit::{Read, Sink};
 use crate::rule;
@@ -57,9 +56,9 @@ pub(in crate::gamespy4) struct Properties<'a> {
     map_name: Option<Read<&'a [u8]>>,
     owner: Option<Read<&'a [u8]>>,
     game_mode: Option<Read<&'a [u8]>>,
-    players: Option<Read<i32>>,
-    max_players: Option<Read<i32>>,
-    public_connections: Option<Read<i32>>,
+    players: Option<Read<i64>>,
+    max_players: Option<Read<i64>>,
+    public_connections: Option<Read<i64>>,
     /// A variable says that this is Minecraft.
     pub(in crate::gamespy4) minecraft: bool,
     /// A variable that UT3 does not have names a game.
@@ -97,23 +96,30 @@ impl<'a> Properties<'a> {
 
     /// The rules that look at several variables, or at what game this is.
     pub(in crate::gamespy4) fn judge<S: Sink>(&self, sink: &mut S) {
-        if let (Some(players), Some(most)) = (self.players, self.max_players) {
-            let connections = self.public_connections.map_or(most.value, |number| number.value);
-            let ok = players.value <= most.value && most.value == connections;
-            sink.judged(&GS4025, ok, players.at, || {
-                let (players, most) = (players.value, most.value);
-                if players > most {
-                    format!("numplayers is {players}, maxplayers {most}")
-                } else {
-                    format!("maxplayers is {most}, NumPublicConnections {connections}")
-                }
-            });
-        }
+        self.player_limits(sink);
         if let Some(mode) = self.game_mode.filter(|_| !self.other_game) {
             let ok = matches!(mode.value, b"openplaying" | b"closedplaying");
             domain("gamemode", ok, mode, sink);
         }
         self.known_bugs(sink);
+    }
+
+    /// Judged by as much as the answer says of it.
+    fn player_limits<S: Sink>(&self, sink: &mut S) {
+        let Some(most) = self.max_players else { return };
+        let players = self.players.filter(|players| players.value > most.value);
+        let connections = self.public_connections.filter(|other| other.value != most.value);
+        if let Some(players) = players {
+            sink.judged(&GS4025, false, players.at, || {
+                format!("numplayers is {}, maxplayers {}", players.value, most.value)
+            });
+        } else if let Some(connections) = connections {
+            sink.judged(&GS4025, false, most.at, || {
+                format!("maxplayers is {}, NumPublicConnections {}", most.value, connections.value)
+            });
+        } else if self.players.is_some() || self.public_connections.is_some() {
+            sink.judged(&GS4025, true, most.at, String::new);
+        }
     }
 
     fn known_bugs<S: Sink>(&self, sink: &mut S) {
@@ -136,8 +142,17 @@ impl<'a> Properties<'a> {
     }
 }
 
-fn number(value: Read<&[u8]>) -> Option<Read<i32>> {
+fn number(value: Read<&[u8]>) -> Option<Read<i64>> {
     decimal(value.value).map(|number| Read { value: number, at: value.at })
+}
+
+/// A decimal number of any size; one that is beyond 64 bits is the largest, or the smallest, of these.
+fn decimal(text: &[u8]) -> Option<i64> {
+    if !is_decimal(text) {
+        return None;
+    }
+    let most = if text.starts_with(b"-") { i64::MIN } else { i64::MAX };
+    Some(std::str::from_utf8(text).ok()?.parse().unwrap_or(most))
 }
 
 /// `s0` or `p268435717`: how UT3 writes most of its variables.
@@ -219,11 +234,15 @@ fn domain<S: Sink>(name: &str, ok: bool, value: Read<&[u8]>, sink: &mut S) {
     });
 }
 
-fn mutator_bits<S: Sink>(bits: Read<i32>, sink: &mut S) {
+fn mutator_bits<S: Sink>(bits: Read<i64>, sink: &mut S) {
     let known = MUTATORS.iter().fold(0, |known, (bit, _)| known | bit);
-    let unknown = bits.value.cast_unsigned() & !known;
-    sink.judged(&GS4027, unknown == 0, bits.at, || {
-        format!("p268435717 is {}: bits {unknown:#x} are no mutator of the table", bits.value)
+    let int32 = i32::try_from(bits.value).ok();
+    let unknown = int32.map(|bits| bits.cast_unsigned() & !known);
+    sink.judged(&GS4027, unknown == Some(0), bits.at, || match unknown {
+        Some(unknown) => {
+            format!("p268435717 is {}: bits {unknown:#x} are no mutator of the table", bits.value)
+        }
+        None => format!("p268435717 is {}, which is no int32", bits.value),
     });
 }
 

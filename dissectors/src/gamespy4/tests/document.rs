@@ -206,9 +206,41 @@ fn values_outside_the_table() {
         (b"s8\x005\0\0", "GS4026"),
         (b"p268435717\x004096\0\0", "GS4027"),
         (b"p268435717\0-1\0\0", "GS4027"),
+        // Beyond an int32, and beyond 64 bits.
+        (b"p268435717\x002147483648\0\0", "GS4027"),
+        (b"p268435717\x004294967295\0\0", "GS4027"),
+        (b"p268435717\x0099999999999999999999\0\0", "GS4027"),
+        (b"numplayers\x009999999999\0maxplayers\x0024\0\0", "GS4025"),
+        (b"numplayers\x0099999999999999999999\0maxplayers\x0024\0\0", "GS4025"),
+        (b"numplayers\x004\0maxplayers\0-99999999999999999999\0\0", "GS4025"),
+        (b"s0\x004294967297\0\0", "GS4026"),
+        // Without numplayers.
+        (b"maxplayers\x0016\0NumPublicConnections\x0024\0\0", "GS4025"),
     ] {
         let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
         assert_eq!(outcome.failed(), [code], "{}", String::from_utf8_lossy(content));
+    }
+}
+
+#[test]
+fn players_within_the_limits() {
+    for (content, judged) in [
+        (&b"numplayers\x009999999999\0maxplayers\x0099999999999\0\0"[..], 1),
+        (b"maxplayers\x0024\0NumPublicConnections\x0024\0\0", 1),
+        (b"numplayers\x0024\0maxplayers\x0024\0\0", 1),
+        (b"maxplayers\x0024\0\0", 0),
+        (b"numplayers\x0025\0NumPublicConnections\x0024\0\0", 0),
+        (b"numplayers\x00many\0maxplayers\x00few\0\0", 0),
+    ] {
+        let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
+        let limits = super::super::rules::ALL.iter().find(|rule| rule.slug == "player-limits");
+        let counts = outcome.judge.counts(limits.unwrap());
+        assert_eq!(
+            (counts.passed, counts.failed),
+            (judged, 0),
+            "{}",
+            String::from_utf8_lossy(content)
+        );
     }
 }
 
