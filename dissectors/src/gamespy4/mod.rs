@@ -11,7 +11,8 @@
 //! that SDK writes it.
 //!
 //! The SDK's messages between server and master, which begin with FE FD as well, are not of this
-//! protocol.
+//! protocol. One is, byte for byte, a challenge request with the timestamp 0: what comes from a
+//! master's port is not taken for a request.
 
 mod answer;
 mod decode;
@@ -63,6 +64,10 @@ impl Protocol for GameSpy4 {
         }
     }
 
+    fn expects(_: &mut (), payload: &Payload<'_>) -> bool {
+        payload.bytes == IS_UP && payload.from.port() != MASTER_PORT
+    }
+
     fn opens(bytes: &[u8]) -> bool {
         matches!(
             bytes,
@@ -107,11 +112,17 @@ impl Protocol for GameSpy4 {
     }
 }
 
+/// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether it
+/// is up.
+const IS_UP: [u8; 7] = [0xFE, 0xFD, decode::CHALLENGE, 0, 0, 0, 0];
+
+/// Where the SDK's games ask that; it is not settable.
+const MASTER_PORT: u16 = 27900;
+
 /// FE FD: a request, or a master server's message to a game server.
 fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
     match *bytes {
-        // Byte for byte a master's answer to the question whether it is up.
-        [_, _, decode::CHALLENGE, 0, 0, 0, 0] if !hint.any() => Claim::Weak,
+        _ if bytes == IS_UP && !hint.any() => Claim::Weak,
         [_, _, decode::CHALLENGE, _, _, _, _]
         | [_, _, decode::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
         [_, _, decode::INFO, _, _, _, _, ref rest @ ..] => {

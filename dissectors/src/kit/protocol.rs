@@ -462,7 +462,8 @@ pub trait Protocol: Sized {
         Claim::No
     }
 
-    /// Whether a datagram that no content tells is one that was announced: `book` says so.
+    /// Whether a datagram that no content tells is this protocol's all the same: it was announced, as
+    /// `book` says, or comes from where it can be nothing else.
     fn expects(_: &mut Self::Book, _: &Payload<'_>) -> bool {
         false
     }

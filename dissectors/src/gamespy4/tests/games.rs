@@ -187,6 +187,34 @@ fn what_is_claimed_by_content_alone() {
     }
 }
 
+/// The timestamp can be any value, and the port be set.
+#[test]
+fn a_challenge_request_with_the_timestamp_0_is_told_from_a_masters_answer() {
+    let expects = |from: &str, bytes: &[u8]| {
+        let payload = Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame: 1,
+            time: Time(0),
+            side: Side::First,
+            from: from.parse().unwrap(),
+            to: "10.0.0.2:12345".parse().unwrap(),
+            flow: 1,
+            transport: Transport::Udp,
+            lost: false,
+        };
+        GameSpy4::expects(&mut (), &payload)
+    };
+    assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0"));
+    assert!(!expects("10.0.0.1:27900", b"\xFE\xFD\x09\0\0\0\0"), "the master is up");
+    for bytes in
+        [&b"\xFE\xFD\x09\0\0\0"[..], b"\xFE\xFD\x09\0\0\0\x01", b"\xFE\xFD\x09\0\0\0\0\x01", b""]
+    {
+        assert!(!expects(super::CLIENT, bytes), "{bytes:02X?}");
+    }
+}
+
 /// A server that is asked on the port it plays on.
 #[test]
 fn game_traffic_on_the_same_flow_is_not_judged() {
