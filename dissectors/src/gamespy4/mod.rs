@@ -390,11 +390,12 @@ fn part<S: Sink>(
     }
 }
 
-/// Packets that contradict each other need no waiting. But who has not seen them asked for does not
-/// know how often they were.
+/// Packets that contradict each other need no waiting. But who has not seen the beginning, or them
+/// asked for, does not know how often they were.
 fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
     let asked = open.map_or_else(|| cx.talk.done_was_asked(), |open| open.asked);
-    Evidence { lost, waited: true, asked_party_seen: asked, ..Evidence::default() }
+    let counted = asked && cx.flow.began;
+    Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
 }
 
 /// Tells each whole answer among packets as one message, and what is left as what it is.
