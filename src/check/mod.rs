@@ -55,7 +55,9 @@ pub struct Checker {
     found: Vec<Found>,
     kept: Box<[Kept; CODES]>,
     left_out: u64,
-    /// Only what some party kept counts: what was kept since the last message.
+    /// Only what some party kept counts.
+    asks_who: bool,
+    /// If so, what was kept since the last message.
     held: Vec<Held>,
     baselined: Option<Baselined>,
     /// What was counted but does not count: findings that the selection leaves out.
@@ -72,6 +74,7 @@ impl Checker {
             judge: Judge::new(selection.severities.clone()),
             across: Across::new(Some(Ledger::new(facts))),
             baselined: selection.baseline.clone().map(Baselined::new),
+            asks_who: selection.asks_who(),
             selection,
             scene: None,
             told: Told::default(),
@@ -257,7 +260,7 @@ impl Checker {
     /// A rule was kept so many times: by who sent a past message, if it is about one.
     #[inline]
     fn pass(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
-        if self.selection.asks_who() {
+        if self.asks_who {
             self.hold(rule, side, times);
         } else {
             self.judge.kept(rule, times);
