@@ -68,6 +68,13 @@ impl Ahead {
         Some((start, range.kept.chunk(start).frame_at(start)))
     }
 
+    /// The position behind all that was sent; 0 if there is nothing.
+    pub(super) fn end(&self) -> u64 {
+        self.ranges
+            .last_key_value()
+            .map_or(0, |(&start, range)| range.kept.chunk(start).end().saturating_add(range.cut))
+    }
+
     /// Whether the first byte was captured at or before a time.
     pub(super) fn waits_since(&self, time: i64) -> bool {
         self.ranges.first_key_value().is_some_and(|(&start, range)| {

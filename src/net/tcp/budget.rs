@@ -14,7 +14,8 @@ pub struct Limits {
     /// is the fixed size of a connection: 48 bytes, and about 250 for each direction once something
     /// waits there.
     pub total: usize,
-    /// How many further segments of the connection an acknowledged hole is waited for.
+    /// How many further segments of the connection an acknowledged hole is waited for, once its
+    /// direction has come as far as it is acknowledged.
     pub patience: u8,
 }
 

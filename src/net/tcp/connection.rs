@@ -124,8 +124,7 @@ impl Connection {
     ) {
         let (own, other) = self.pair(way);
         if segment.flags.ack && own.is_near(segment.sequence) {
-            let patience = budget.limits().patience;
-            other.reaches(segment.acknowledgment, segment.frame, patience);
+            other.reaches(segment.acknowledgment, segment.frame);
         }
         let other_has_hole = other.has_hole();
         own.data(segment, &mut Context { way, budget, reader, other_has_hole });
@@ -208,7 +207,7 @@ impl Connection {
             return;
         }
         if !ignored {
-            own.reaches(segment.sequence, segment.frame, 0);
+            own.reaches(segment.sequence, segment.frame);
         }
         self.end(way, End::Reset, budget, reader);
     }

@@ -70,11 +70,15 @@
 //!   before the next one expected, which is how a keep-alive looks. [`Counts::uncompared`] has the
 //!   number.
 //! - **Holes** are waited for until the other side has acknowledged the missing bytes (it has them,
-//!   the capture does not) and [`Limits::patience`] further segments did not bring them; until a
-//!   memory limit is hit; until the connection ends; or, if the capture has never shown the other
-//!   side, for three seconds of capture time. Bytes that the snap length cut off are not waited for.
-//!   What lies behind a hole is handed on with [`Run::missing_before`] set. A lost FIN looks like a
-//!   hole of one byte at the end.
+//!   the capture does not), the direction has come as far as it is acknowledged, and
+//!   [`Limits::patience`] further segments did not bring them; until a memory limit is hit; until
+//!   the connection ends; or for three seconds of capture time, if more is acknowledged than was
+//!   seen, or if the capture has never shown the other side. Bytes that the snap length cut off are
+//!   not waited for. What lies behind a hole is handed on with [`Run::missing_before`] set. A lost
+//!   FIN looks like a hole of one byte at the end.
+//! - **Acknowledgments ahead of what they acknowledge**, as in a capture of each direction by itself
+//!   whose clocks differ, change nothing while the bytes follow within three seconds. One beyond all
+//!   that was seen holds until the next one says less.
 //! - **A capture that begins in the middle**: the first segment with data sets the position. One up
 //!   to 64 KiB before it that comes later is taken while the reader has used nothing.
 //! - **A SYN** with another initial number than before, or after the end, begins a new connection on

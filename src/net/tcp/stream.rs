@@ -3,7 +3,7 @@
 mod deliver;
 mod held;
 
-use self::held::Held;
+use self::held::{Held, WAIT};
 use super::ahead::Ahead;
 use super::budget::Budget;
 use super::kept::{Chunk, Origin};
@@ -18,8 +18,6 @@ const NEAR: u64 = 1 << 20;
 /// How far before the first segment of a capture the stream may turn out to begin, and how often.
 const START_REACH: u64 = 64 << 10;
 const REWINDS: u8 = 16;
-/// How long a hole is waited for if nobody is there to acknowledge, in nanoseconds.
-const LONE_WAIT: i64 = 3_000_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
@@ -156,17 +154,19 @@ impl Stream {
         }
     }
 
-    /// The stream is known to reach up to a sequence number.
-    pub(super) fn reaches(&mut self, sequence: u32, frame: u64, patience: u8) {
+    /// The stream is said to reach up to a sequence number. What goes beyond all that was seen holds
+    /// until the next word: an acknowledgment that nobody sent is not repeated.
+    pub(super) fn reaches(&mut self, sequence: u32, frame: u64) {
         if self.phase != Phase::Open {
             return;
         }
-        let Some(position) = self.position(sequence).filter(|p| *p > self.next) else { return };
+        let Some(position) = self.position(sequence) else { return };
+        if position.max(self.acked()) <= self.next {
+            return;
+        }
         let held = self.held.get_or_insert_default();
-        if position > held.acked.0 {
-            if held.acked.0 <= self.next {
-                held.patience = patience;
-            }
+        let said = held.acked.0;
+        if position > said || position < said && said > held.end(self.next) {
             held.acked = (position, frame);
         }
     }
@@ -213,20 +213,20 @@ impl Stream {
         self.place(chunk, sent_end, cx);
     }
 
-    /// Counts a segment of the connection for the patience with the hole, if there is one.
+    /// Looks, at a segment of the connection, whether its hole was waited for long enough.
     pub(super) fn tick<R: Reader>(&mut self, now: i64, other_seen: bool, cx: &mut Context<'_, R>) {
         if self.phase != Phase::Open {
             return;
         }
         let Some(held) = &mut self.held else { return };
         if self.next < held.acked.0 {
-            if held.patience > 0 {
-                held.patience -= 1;
-                return;
+            if held.is_overdue(self.next, now, cx.budget.limits().patience) {
+                self.give_up(Cause::Acknowledged, cx);
             }
-            held.patience = cx.budget.limits().patience;
-            self.give_up(Cause::Acknowledged, cx);
-        } else if !other_seen && held.ahead.waits_since(now.saturating_sub(LONE_WAIT)) {
+            return;
+        }
+        held.wait = None;
+        if !other_seen && held.ahead.waits_since(now.saturating_sub(WAIT)) {
             self.give_up(Cause::Late, cx);
         }
     }
@@ -416,6 +416,10 @@ impl Stream {
 
     fn first_ahead(&self) -> Option<u64> {
         self.held.as_ref()?.ahead.first().map(|(start, _)| start)
+    }
+
+    fn acked(&self) -> u64 {
+        self.held.as_ref().map_or(0, |held| held.acked.0)
     }
 
     fn fin(&self) -> Option<u64> {

@@ -5,6 +5,9 @@ use crate::net::tcp::ahead::Ahead;
 use crate::net::tcp::budget::Budget;
 use crate::net::tcp::kept::Kept;
 
+/// How long a hole is waited for, in nanoseconds, if nobody is there to acknowledge it, or more is
+/// acknowledged than was seen.
+pub(super) const WAIT: i64 = 3_000_000_000;
 /// How much of what was used up is remembered to compare repeats with, in bytes and pieces.
 pub(super) const HISTORY: usize = 2048;
 const HISTORY_PIECES: usize = 64;
@@ -25,9 +28,10 @@ pub(super) struct Held {
     pub(super) ahead: Ahead,
     /// Position and frame of a FIN that is not reached yet.
     pub(super) fin: Option<(u64, u64)>,
-    /// Position up to which the stream is known to exist, and the frame that says so.
+    /// Position up to which the stream is said to exist, and the frame that says so.
     pub(super) acked: (u64, u64),
-    pub(super) patience: u8,
+    /// For how long an acknowledged hole has been waited for.
+    pub(super) wait: Option<Wait>,
     pub(super) rewinds: u8,
     /// What the budget believes that this takes.
     pub(super) charged: usize,
@@ -41,7 +45,43 @@ pub(super) struct Growth {
     pub(super) witness: u64,
 }
 
+/// How the wait for the bytes of a hole goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    /// Where the hole begins: what comes there begins another wait.
+    at: u64,
+    since: i64,
+    /// How many more segments of the connection are waited for.
+    patience: u8,
+}
+
 impl Held {
+    /// Up to where the direction has shown itself that it reaches, a FIN included.
+    pub(super) fn end(&self, next: u64) -> u64 {
+        let fin = self.fin.map_or(0, |(position, _)| position.saturating_add(1));
+        next.max(self.ahead.end()).max(fin)
+    }
+
+    /// Whether an acknowledged hole at the expected position has been waited for long enough, as
+    /// seen at a segment of the connection.
+    ///
+    /// Segments are counted once the direction has come as far as it is acknowledged. Before that,
+    /// the acknowledgments may have been recorded ahead of what they acknowledge, by any number of
+    /// segments: time tells.
+    pub(super) fn is_overdue(&mut self, next: u64, now: i64, patience: u8) -> bool {
+        let may_be_early = self.acked.0 > self.end(next);
+        let begun = self.wait.filter(|wait| wait.at == next);
+        let wait = self.wait.insert(begun.unwrap_or(Wait { at: next, since: now, patience }));
+        if may_be_early {
+            let long_ago = now.saturating_sub(WAIT);
+            return self.ahead.waits_since(long_ago)
+                || self.ahead.is_empty() && wait.since <= long_ago;
+        }
+        let is_overdue = wait.patience == 0;
+        wait.patience = wait.patience.saturating_sub(1);
+        is_overdue
+    }
+
     pub(super) fn unread(&self) -> usize {
         self.buffer.len().saturating_sub(self.read)
     }

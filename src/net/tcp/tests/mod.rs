@@ -1,5 +1,6 @@
 //! Each behaviour of reassembly by itself; `model.rs` checks them together.
 
+mod holes;
 mod limits;
 mod model;
 mod streams;

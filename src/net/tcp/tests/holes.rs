@@ -1,0 +1,211 @@
+//! Bytes that do not come, and acknowledgments of them.
+
+use super::*;
+
+#[test]
+fn acknowledged_hole_is_given_up_after_a_while() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef");
+    bench.told();
+    bench.data(1010, b"klmnop");
+    for _ in 0..20 {
+        bench.ack(1006); // the other side waits too
+    }
+    assert_eq!(bench.told(), []);
+    bench.ack(1016);
+    for _ in 0..7 {
+        bench.ack(1016);
+    }
+    assert_eq!(bench.told(), []);
+    bench.ack(1016);
+    let told = [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap), after(4, "klmn")];
+    assert_eq!(bench.told(), told);
+    bench.data(1006, b"ghij"); // too late
+    bench.data(1016, b"qr");
+    assert_eq!(bench.told(), [bytes("opqr")]);
+    assert_eq!(bench.budget.counts.uncompared, 4);
+}
+
+#[test]
+fn acknowledged_hole_may_still_be_filled() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.ack(1004);
+    bench.send(B, ACK, 9000, 1004, b"answer");
+    assert!(bench.connection.has_hole(A));
+    assert!(bench.listener.other_has_hole, "what it answers to is not here yet");
+    bench.data(1000, b"abcd");
+    for _ in 0..20 {
+        bench.ack(1004);
+    }
+    assert_eq!(bench.told(), [Told::Bytes(B, b"answer".to_vec(), 0), bytes("abcd")]);
+    bench.send(B, ACK, 9006, 1004, b"more");
+    assert!(!bench.listener.other_has_hole);
+}
+
+#[test]
+fn acknowledgment_does_not_reach_behind_what_it_says() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1010, b"kl");
+    for _ in 0..9 {
+        bench.ack(1004);
+    }
+    assert_eq!(bench.told(), [gap(3, 1000, 4, Cause::Acknowledged), end("", End::Gap)]);
+    // The rest of the hole comes after all.
+    bench.data(1004, b"efghij");
+    assert_eq!(bench.told(), [after(4, "efghijkl")]);
+}
+
+#[test]
+fn a_side_that_is_never_recorded_makes_one_gap() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    for i in 1..1000 {
+        bench.time += 9_000_000;
+        bench.ack(1000 + i * 100);
+        assert_eq!(bench.listener.told.is_empty(), i <= 300, "three seconds at 10 ms each");
+    }
+    assert_eq!(bench.told(), [gap(302, 1000, 30_100, Cause::Acknowledged), end("", End::Gap)]);
+    bench.data(1000 + 99_900, b"here");
+    (0..8).for_each(|_| bench.ack(1000 + 99_904));
+    let told = bench.told();
+    assert!(matches!(told[..], [Told::Event(_, _, Kind::Gap { .. }), Told::Bytes(_, _, 99_900)]));
+}
+
+#[test]
+fn acknowledgments_ahead_of_their_data_are_waited_with() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    for _ in 0..50 {
+        bench.ack(1008);
+    }
+    for i in 0..5 {
+        bench.data(1000 + i * 4, b"abcd");
+        for _ in 0..50 {
+            bench.ack(1012 + i * 4);
+        }
+    }
+    assert_eq!(bench.told(), vec![bytes("abcd"); 5]);
+    // The rest of what is acknowledged does not come, and others go on.
+    bench.data(1026, b"ghi");
+    for i in 0..8 {
+        assert_eq!(bench.told(), [], "{i}");
+        bench.ack(1029);
+    }
+    assert_eq!(
+        bench.told(),
+        [gap(307, 1020, 6, Cause::Acknowledged), end("", End::Gap), after(6, "ghi")]
+    );
+}
+
+#[test]
+fn a_retransmission_behind_its_acknowledgment_is_waited_for() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    // Of 1000 to 1004 the first copy got lost; when the second came, all up to 1080 was there.
+    bench.ack(1000);
+    bench.ack(1080);
+    for i in 1..20 {
+        bench.data(1000 + i * 4, b"abcd");
+    }
+    bench.data(1000, b"abcd");
+    assert_eq!(bench.told(), [bytes(&"abcd".repeat(20))]);
+}
+
+#[test]
+fn a_lost_end_is_told_after_three_seconds() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    bench.data(1000, b"abcdef");
+    bench.ack(1010);
+    bench.time += 2_990_000_000;
+    bench.ack(1010);
+    assert_eq!(bench.told(), [bytes("abcd")]);
+    bench.time += 10_000_000;
+    bench.ack(1010);
+    assert_eq!(bench.told(), [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap)]);
+}
+
+#[test]
+fn losses_are_told_three_seconds_after_what_came_behind_them() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    // All is acknowledged a while before it comes; the first half of it is not recorded.
+    let mut told_at = Vec::new();
+    for i in 0..100 {
+        bench.ack(1000 + (i + 10) * 4);
+        bench.time += 98_000_000;
+        bench.data(1002 + i * 4, b"cd");
+        let gaps = bench.told();
+        let gaps = gaps.iter().filter(|told| matches!(told, Told::Event(..)));
+        told_at.extend(gaps.map(|_| i));
+    }
+    let later: Vec<_> = (30..100).collect();
+    assert_eq!(told_at, later);
+}
+
+#[test]
+fn forged_acknowledgment_does_not_move_the_stream() {
+    for ahead in [100, 100_000, 1_000_000_000] {
+        let mut bench = Bench::begun(Appetite::All, 1000);
+        bench.data(1000, b"abcd");
+        bench.ack(1004 + ahead);
+        for i in 1..10 {
+            bench.data(1000 + i * 4, b"abcd");
+        }
+        assert!(bench.connection.has_hole(A));
+        bench.ack(1040); // the next true one
+        assert!(!bench.connection.has_hole(A));
+        bench.time += 10_000_000_000;
+        bench.ack(1040);
+        bench.data(1040, b"abcd");
+        // A hole behind which bytes wait ends at them.
+        bench.data(1046, b"ghij");
+        bench.ack(1044 + ahead);
+        for _ in 0..9 {
+            assert_eq!(bench.told().iter().find(|told| **told != bytes("abcd")), None);
+            bench.ack(1050);
+        }
+        assert_eq!(
+            bench.told(),
+            [gap(16, 1044, 2, Cause::Acknowledged), end("", End::Gap), after(2, "ghij")]
+        );
+    }
+}
+
+#[test]
+fn forged_acknowledgment_from_afar_is_not_believed() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    for _ in 0..20 {
+        bench.send(B, ACK, 1_000_000_000, 50_000, b"");
+    }
+    bench.data(1000, b"ab");
+    assert_eq!(bench.told(), [bytes("ab")]);
+}
+
+#[test]
+fn hole_without_anybody_to_acknowledge_is_given_up_by_time() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1002, b"cd");
+    bench.time += 2_900_000_000;
+    bench.data(1004, b"ef");
+    assert_eq!(bench.told(), []);
+    bench.time += 200_000_000;
+    bench.data(1006, b"gh");
+    let told = [gap(2, 1000, 2, Cause::Late), end("", End::Gap), after(2, "cdefgh")];
+    assert_eq!(bench.told(), told);
+}
+
+#[test]
+fn hole_is_given_up_on_demand() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1002, b"cd");
+    bench.data(1006, b"gh");
+    bench.connection.give_up_gaps(&mut bench.budget, &mut bench.listener);
+    let told = [
+        gap(2, 1000, 2, Cause::End),
+        end("", End::Gap),
+        after(2, "cd"),
+        gap(3, 1004, 2, Cause::End),
+        end("", End::Gap),
+        after(2, "gh"),
+    ];
+    assert_eq!(bench.told(), told);
+    bench.data(1008, b"ij");
+    assert_eq!(bench.told(), [bytes("ij")]);
+}
