@@ -61,6 +61,11 @@ impl Speech {
 }
 
 impl Stream {
+    /// Bytes of memory that it takes, but for the streams' bytes, which have a limit of their own.
+    fn memory(&self) -> usize {
+        size_of::<Stream>() + self.connection.uncharged() + self.speech.held()
+    }
+
     /// The protocol, if it is told.
     pub fn protocol(&self) -> Option<Id> {
         self.speech.talk.as_ref().map(|talk| talk.id())
@@ -183,7 +188,7 @@ impl Lane {
         }
         let deadline = stream.speech.talk.as_ref().and_then(|talk| talk.deadline());
         if let Some(mut flow) = self.table.flow(slot) {
-            flow.set_held(size_of::<Stream>() + stream.speech.held());
+            flow.set_held(stream.memory());
             flow.state = State::Stream(stream);
             let now = flow.memory();
             self.deadlines.plan(&mut flow, slot, deadline);
@@ -532,5 +537,40 @@ fn side(way: Way) -> Side {
     match way {
         Way::AToB => Side::First,
         Way::BToA => Side::Second,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Undecided;
+
+    impl Reader for Undecided {
+        fn read(&mut self, _: Way, _: &Run<'_>) -> Next {
+            Next::Consumed(0)
+        }
+
+        fn event(&mut self, _: Event) {}
+    }
+
+    #[test]
+    fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
+        let (mut stream, mut budget) = (Stream::default(), Budget::new(Limits::default()));
+        let least = stream.memory();
+        let byte = crate::net::tcp::Segment {
+            sequence: 1,
+            acknowledgment: 0,
+            flags: Flags::default(),
+            payload: b"a",
+            announced: 1,
+            frame: 1,
+            time: 0,
+            offset: 0,
+        };
+        for way in [Way::AToB, Way::BToA] {
+            stream.connection.segment(way, &byte, &mut budget, &mut Undecided);
+        }
+        assert!(stream.memory() > least + 2 * 200);
     }
 }

@@ -12,8 +12,10 @@ const FULL: usize = 64 << 10;
 /// A range takes bytes at its beginning, which moves all of it, up to this many bytes and pieces.
 const SMALL: usize = 512;
 const FEW: usize = 32;
-/// Memory for the entry itself; the nodes of the map are half empty at worst.
+/// Memory for the entry itself; the nodes of the map are half empty at worst, but for the first one,
+/// which has room for eleven entries.
 const RANGE_COST: usize = 2 * size_of::<(u64, Range)>() + 16;
+const FIRST_COST: usize = 11 * size_of::<(u64, Range)>() + 32;
 
 /// Bytes that wait behind a hole.
 #[derive(Debug, Default)]
@@ -43,12 +45,13 @@ pub(super) struct Stored {
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     ranges: BTreeMap<u64, Range>,
+    /// Bytes of memory that the ranges take.
     cost: usize,
 }
 
 impl Ahead {
     /// What [`put_back`](Self::put_back) takes beside the bytes.
-    pub(super) const PUT_BACK_COST: usize = RANGE_COST;
+    pub(super) const PUT_BACK_COST: usize = FIRST_COST + RANGE_COST;
 
     pub(super) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -59,7 +62,7 @@ impl Ahead {
     }
 
     pub(super) fn cost(&self) -> usize {
-        self.cost
+        if self.is_empty() { 0 } else { FIRST_COST + self.cost }
     }
 
     /// Position and frame of the first byte.
@@ -108,7 +111,7 @@ impl Ahead {
 
     /// Stores those bytes of a chunk that are not there yet.
     pub(super) fn store(&mut self, chunk: Chunk<'_>, cut: u64, room: usize, most: usize) -> Stored {
-        let before = self.cost;
+        let before = self.cost();
         let mut stored = Stored::default();
         let mut at = chunk.start;
         while at < chunk.end() {
@@ -125,7 +128,7 @@ impl Ahead {
             }
             let next = self.ranges.range(at..).next().map(|(&start, _)| start);
             let part = chunk.from(at).until(next.unwrap_or(u64::MAX));
-            let room = room.saturating_sub(self.cost.saturating_sub(before));
+            let room = room.saturating_sub(self.cost().saturating_sub(before));
             if !self.add(part, room, most) {
                 stored.full_at = Some(at);
                 return stored;
@@ -151,7 +154,8 @@ impl Ahead {
         if part.bytes.len() <= SMALL && self.ranges.get(&part.end()).is_some_and(small) {
             return self.add_before(part, room);
         }
-        let Some(room) = room.checked_sub(RANGE_COST) else { return false };
+        let cost = if self.is_empty() { FIRST_COST + RANGE_COST } else { RANGE_COST };
+        let Some(room) = room.checked_sub(cost) else { return false };
         let mut range = Range::default();
         if self.ranges.len() >= most || !range.kept.append(part, room) {
             return false;

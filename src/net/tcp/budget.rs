@@ -11,8 +11,8 @@ pub struct Limits {
     /// Separate ranges of out-of-order bytes in one direction.
     pub ranges: usize,
     /// Bytes of memory that all connections together may take, bookkeeping included. Not counted
-    /// is the fixed size of a connection: 48 bytes, and about 250 for each direction once something
-    /// waits there.
+    /// is the fixed size of a connection: 48 bytes, and what
+    /// [`Connection::uncharged`](super::Connection::uncharged) tells once something waits there.
     pub total: usize,
     /// How many further segments of the connection an acknowledged hole is waited for, once its
     /// direction has come as far as it is acknowledged.

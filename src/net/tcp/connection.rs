@@ -103,6 +103,13 @@ impl Connection {
         own.beyond(sequence) == Some(0) && other.beyond(acknowledgment).is_some()
     }
 
+    /// Bytes of memory held beside itself that are not charged to a [`Budget`]: what it takes to
+    /// keep something, in each direction that does.
+    #[must_use]
+    pub fn uncharged(&self) -> usize {
+        self.streams.iter().map(Stream::uncharged).sum()
+    }
+
     /// Whether the SYN of a direction is in the capture.
     #[must_use]
     pub fn began(&self, way: Way) -> bool {

@@ -147,6 +147,11 @@ impl Stream {
         self.ignored = false;
     }
 
+    /// Bytes of memory held that are not charged to the budget.
+    pub(super) fn uncharged(&self) -> usize {
+        self.held.as_ref().map_or(0, |_| Held::OWN)
+    }
+
     /// Gives back all memory.
     pub(super) fn release(&mut self, budget: &mut Budget) {
         if let Some(held) = self.held.take() {

@@ -123,6 +123,31 @@ fn consumed_bytes_do_not_pile_up() {
 }
 
 #[test]
+fn what_it_takes_to_keep_a_byte_is_told() {
+    let mut bench = Bench::begun(Appetite::Nothing, 1000);
+    assert_eq!(bench.connection.uncharged(), 0);
+    bench.data(1000, b"a");
+    let one = bench.connection.uncharged();
+    assert!((200..400).contains(&one), "{one}");
+    bench.send(B, ACK, 9000, 1001, b"a");
+    assert_eq!(bench.connection.uncharged(), 2 * one);
+    bench.send(A, FIN, 1001, 9001, b"");
+    bench.send(B, FIN, 9001, 1002, b"");
+    assert_eq!(bench.connection.uncharged(), 0);
+}
+
+#[test]
+fn a_byte_behind_a_hole_costs_a_node_of_the_map() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.data(1002, b"c");
+    assert!(bench.budget.used() > 700, "{}", bench.budget.used());
+    bench.data(1004, b"e");
+    assert!(bench.budget.used() < 1200, "{}", bench.budget.used());
+    bench.data(1000, b"abcd");
+    assert!(bench.budget.used() < 500, "{}", bench.budget.used());
+}
+
+#[test]
 fn memory_of_a_large_message_is_given_back() {
     let mut bench = Bench::begun(Appetite::Groups(500_000), 0);
     for i in 0..500 {

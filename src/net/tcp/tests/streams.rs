@@ -447,6 +447,6 @@ fn nothing_costs_little() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.send(B, SYN_ACK, 4999, 1000, b"");
     bench.ack(1000);
-    assert_eq!(bench.budget.used(), 0);
+    assert_eq!((bench.budget.used(), bench.connection.uncharged()), (0, 0));
     assert_eq!(bench.finish(), [end("", End::Abandoned), Told::End(B, vec![], End::Abandoned)]);
 }
