@@ -5,7 +5,7 @@ mod support;
 use serde_json::Value;
 use support::gamewire;
 use xtask::exchange::{Setting, capture};
-use xtask::wire::{ByteOrder, Interface, Link, PcapNg};
+use xtask::wire::{ByteOrder, Capture, Interface, Ip, Link, PcapNg, START, tunnel};
 
 /// Plays an exchange with an A2S server and returns the messages, and what went to the errors.
 fn dissect(script: &str, options: &[&str]) -> (Vec<Value>, String) {
@@ -98,4 +98,43 @@ fn an_unknown_link_type_is_one_warning() {
     let (messages, err) = read(&bytes, &[]);
     assert_eq!((messages.len(), err.lines().count()), (1, 1));
     assert!(err.contains("the link type of 1 of 2 packets, 200 the first; record on"), "{err}");
+}
+
+/// Whether a segment came in one packet or in many says nothing of it.
+#[test]
+fn segments_are_judged_whole_however_they_were_fragmented() {
+    let file = std::fs::read("samples/gamespy1-faults.pcap").expect("a sample");
+    let mut packets = Vec::new();
+    let mut rest = &file[24..];
+    while let Some((header, more)) = rest.split_at_checked(16) {
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|n| header[at + n]));
+        let (frame, more) = more.split_at(word(8) as usize);
+        packets.push((u64::from(word(0)) * 1000 + u64::from(word(4)) / 1000, frame));
+        rest = more;
+    }
+    let verdicts = |size: usize| {
+        let mut capture = Capture::new(Link::Ethernet);
+        let ends = ["30.0.0.1", "40.0.0.1"].map(|address| address.parse().expect("an address"));
+        for (id, (time, frame)) in (1..).zip(&packets) {
+            let outer = Ip { id, ..Ip::new(ends[0], ends[1]) };
+            let tunnel = tunnel::vxlan(&outer, 51_000, 7, frame);
+            let time = START.after_ms(time - packets[0].0);
+            let fragments = outer.fragments(tunnel[9], size, &tunnel[20..]);
+            fragments.iter().for_each(|packet| capture.push(time, packet));
+        }
+        let name = format!("gamewire-network-{}-fragments-{size}.pcap", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, capture.pcap()).expect("a writable folder");
+        let run = gamewire(["check", "--format=json", &path.to_string_lossy()].map(str::to_owned));
+        std::fs::remove_file(&path).ok();
+        let report: Value = serde_json::from_str(&run.out).expect("JSON");
+        let rules = report["rules"].as_array().expect("rules").iter();
+        let own = rules.filter(|rule| !rule["code"].to_string().contains("NET"));
+        own.cloned().collect::<Vec<_>>()
+    };
+    let whole = verdicts(1400);
+    assert!(whole.iter().any(|rule| rule["verdict"] == "fail"));
+    for size in [8, 16, 64] {
+        assert_eq!(verdicts(size), whole, "fragments of {size} bytes");
+    }
 }

@@ -45,6 +45,7 @@ pub(crate) fn run(bytes: &[u8]) {
             frame: eater.frame,
             time,
             offset: 54,
+            pieces: &[],
         };
         let way = if side == 0 { Way::AToB } else { Way::BToA };
         connection.segment(way, &segment, &mut budget, &mut eater);

@@ -14,7 +14,7 @@ use crate::flows::identify::Undecided;
 use crate::flows::table::Slot;
 use crate::flows::{Flow, FlowRow, Followed, Key, State};
 use crate::net::tcp::{
-    Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
+    self, Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
 use crate::net::{Segment, TcpFlags, Tunnels};
 
@@ -131,9 +131,9 @@ impl Lane {
         around.locate(offset, length, recorded, &mut pieces);
         self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
             count(&mut reading.flow, side, segment, time);
-            for part in parts(segment, &pieces, time) {
-                connection.segment(way(side), &part, budget, reading);
-            }
+            let recorded = recorded_in(&pieces, time);
+            let segment = read(segment, &pieces, &recorded, time);
+            connection.segment(way(side), &segment, budget, reading);
         });
         around.pieces = pieces;
         self.keep_within(around, view);
@@ -217,36 +217,37 @@ fn count(flow: &mut Followed<'_>, side: Side, segment: &Segment<'_>, time: Time)
     flow.count(side, time, 1, segment.payload.bytes.len());
 }
 
-/// A segment in as many parts as it was recorded in: one, unless IP fragments carried it.
-fn parts<'s>(
+/// Where the bytes of a segment were recorded, if IP fragments carried it.
+fn recorded_in(pieces: &[Piece], time: Time) -> Vec<tcp::Piece> {
+    let several = if pieces.len() > 1 { pieces } else { &[] };
+    let piece = |piece: &Piece| {
+        let (start, length) = (piece.at as usize, piece.length as usize);
+        let bytes = start..start.saturating_add(length);
+        tcp::Piece { bytes, frame: piece.frame, time: time.0, offset: piece.offset }
+    };
+    several.iter().map(piece).collect()
+}
+
+/// A segment as reassembly reads it.
+fn read<'s>(
     segment: &Segment<'s>,
     pieces: &[Piece],
+    recorded: &'s [tcp::Piece],
     time: Time,
-) -> impl Iterator<Item = crate::net::tcp::Segment<'s>> {
-    let (bytes, announced) = (segment.payload.bytes, segment.payload.announced as usize);
-    let (sequence, acknowledgment) = (segment.sequence, segment.acknowledgment);
-    let (flags, last) = (segment.flags, pieces.len().saturating_sub(1));
-    pieces.iter().enumerate().map(move |(i, piece)| {
-        let (start, length) = (piece.at as usize, piece.length as usize);
-        let payload = bytes.get(start..start.saturating_add(length)).unwrap_or_default();
-        // A SYN takes a place in the sequence: parts behind the first stand one further on.
-        let shift = piece.at.wrapping_add(u32::from(flags.syn() && i > 0));
-        crate::net::tcp::Segment {
-            sequence: sequence.wrapping_add(shift),
-            acknowledgment,
-            flags: Flags {
-                syn: flags.syn() && i == 0,
-                fin: flags.fin() && i == last,
-                rst: flags.rst() && i == last,
-                ack: flags.ack(),
-            },
-            payload,
-            announced: if i == last { announced.saturating_sub(start) } else { payload.len() },
-            frame: piece.frame,
-            time: time.0,
-            offset: piece.offset,
-        }
-    })
+) -> tcp::Segment<'s> {
+    let flags = segment.flags;
+    let (frame, offset) = pieces.first().map_or((0, 0), |piece| (piece.frame, piece.offset));
+    tcp::Segment {
+        sequence: segment.sequence,
+        acknowledgment: segment.acknowledgment,
+        flags: Flags { syn: flags.syn(), fin: flags.fin(), rst: flags.rst(), ack: flags.ack() },
+        payload: segment.payload.bytes,
+        announced: segment.payload.announced as usize,
+        frame,
+        time: time.0,
+        offset,
+        pieces: recorded,
+    }
 }
 
 /// Reads a connection's bytes, finds its messages and hands them to its talk.
@@ -558,7 +559,7 @@ mod tests {
     fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
         let (mut stream, mut budget) = (Stream::default(), Budget::new(Limits::default()));
         let least = stream.memory();
-        let byte = crate::net::tcp::Segment {
+        let byte = tcp::Segment {
             sequence: 1,
             acknowledgment: 0,
             flags: Flags::default(),
@@ -567,6 +568,7 @@ mod tests {
             frame: 1,
             time: 0,
             offset: 0,
+            pieces: &[],
         };
         for way in [Way::AToB, Way::BToA] {
             stream.connection.segment(way, &byte, &mut budget, &mut Undecided);

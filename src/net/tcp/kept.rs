@@ -3,6 +3,8 @@
 //!
 //! Positions are sequence numbers unwrapped to 64 bits: the lower 32 bits are the sequence number.
 
+use super::run::Piece;
+
 /// Where bytes come from, beginning at a position and reaching to the next origin's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -13,6 +15,12 @@ pub(super) struct Origin {
 }
 
 impl Origin {
+    /// The origin of a piece of what begins at a position.
+    pub(super) fn of(piece: &Piece, start: u64) -> Self {
+        let start = start.saturating_add(piece.bytes.start as u64);
+        Self { start, frame: piece.frame, time: piece.time, offset: piece.offset }
+    }
+
     /// The same origin for bytes that begin later.
     pub(super) fn from(self, position: u64) -> Self {
         let ahead = position.saturating_sub(self.start);

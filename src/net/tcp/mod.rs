@@ -52,6 +52,7 @@
 //!         frame: frame as u64,
 //!         time: 0,
 //!         offset: 54,
+//!         pieces: &[],
 //!     };
 //!     connection.segment(Way::AToB, &segment, &mut budget, &mut reader);
 //! }
@@ -152,6 +153,8 @@ pub struct Segment<'p> {
     pub time: i64,
     /// Where the payload begins in the packet's data, in bytes.
     pub offset: u32,
+    /// Where the payload was recorded, if that is in more than one packet; each byte once, in order.
+    pub pieces: &'p [Piece],
 }
 
 /// What stands above a connection: it finds the messages in the bytes.

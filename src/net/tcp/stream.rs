@@ -192,9 +192,15 @@ impl Stream {
             cx.budget.counts.out_of_window += 1;
             return;
         };
-        let origin =
-            Origin { start, frame: segment.frame, time: segment.time, offset: segment.offset };
-        let origins = std::slice::from_ref(&origin);
+        let alone =
+            [Origin { start, frame: segment.frame, time: segment.time, offset: segment.offset }];
+        let several: Vec<_>;
+        let origins = if segment.pieces.is_empty() {
+            &alone[..]
+        } else {
+            several = segment.pieces.iter().map(|piece| Origin::of(piece, start)).collect();
+            &several
+        };
         let chunk = Chunk { start, bytes: segment.payload, origins };
         if self.phase == Phase::Ended {
             self.after_end(chunk, cx);

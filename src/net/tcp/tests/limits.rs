@@ -87,6 +87,7 @@ fn the_budget_is_shared() {
             frame: i as u64,
             time: 0,
             offset: 0,
+            pieces: &[],
         };
         connection.segment(A, &segment, &mut budget, &mut listener);
         assert!(budget.used() <= SMALL.total);

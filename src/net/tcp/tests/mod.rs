@@ -153,6 +153,7 @@ impl Bench {
             frame: self.frame,
             time: self.time,
             offset: 54,
+            pieces: &[],
         };
         let before = self.settles(way, &segment).then(|| format!("{self:?}"));
         self.connection.segment(way, &segment, &mut self.budget, &mut self.listener);

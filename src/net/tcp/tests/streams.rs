@@ -16,6 +16,32 @@ fn in_order_is_borrowed() {
 }
 
 #[test]
+fn a_segment_of_several_packets_is_read_at_once() {
+    let mut bench = Bench::begun(Appetite::Groups(4), 1000);
+    let piece = |bytes, frame| Piece { bytes, frame, time: 0, offset: 34 };
+    let pieces = [piece(0..1, 7), piece(1..3, 5), piece(3..6, 6)];
+    let segment = Segment {
+        sequence: 1000,
+        acknowledgment: 0,
+        flags: FIN,
+        payload: b"abcdef",
+        announced: 6,
+        frame: 7,
+        time: 0,
+        offset: 54,
+        pieces: &pieces,
+    };
+    bench.connection.segment(A, &segment, &mut bench.budget, &mut bench.listener);
+    assert_eq!(bench.told(), [bytes("abcd"), end("ef", End::Fin)]);
+    assert_eq!(bench.listener.seen, [0, 0], "in one, and what is left of it");
+    let places: Vec<_> = bench.listener.pieces.iter().map(|(_, _, p)| p.clone()).collect();
+    assert_eq!(
+        places,
+        [piece(0..1, 7), piece(1..3, 5), Piece { bytes: 3..4, ..pieces[2].clone() }]
+    );
+}
+
+#[test]
 fn unconsumed_bytes_come_back() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.data(1000, b"abcdef");
