@@ -42,6 +42,11 @@ impl Kind {
     /// What a text is.
     pub(super) fn of(words: &Words<'_>, transport: Transport, wants: Form) -> Kind {
         let tcp = transport == Transport::Tcp;
+        let numbered = words.numbering != words::Numbering::Absent;
+        // Whatever its keys are called: a game may call them anything.
+        if numbered && words.properties > 0 && !tcp {
+            return Kind::Response;
+        }
         match words.first {
             b"ip" => return Kind::ListResponse(Form::Text),
             b"list" => return Kind::ListRequest,
@@ -52,7 +57,6 @@ impl Kind {
             let answers = words.validate.is_some();
             return if answers { Kind::Validate } else { Kind::Heartbeat };
         }
-        let numbered = words.numbering != words::Numbering::Absent;
         if words.validate.is_some() && (tcp || words.properties == 0) {
             return Kind::Validate;
         }

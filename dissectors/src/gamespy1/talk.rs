@@ -131,6 +131,11 @@ impl Talk {
         }
     }
 
+    /// Whether a query of `answering`'s other side waits that came since then.
+    pub(super) fn awaits(&self, answering: Side, since: Time) -> bool {
+        self.waiting().any(|asked| asked.mark.side != answering && asked.mark.time >= since)
+    }
+
     fn waiting(&self) -> impl Iterator<Item = &Asked> {
         self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
     }

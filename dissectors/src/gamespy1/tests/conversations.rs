@@ -172,6 +172,59 @@ fn an_answer_in_parts_is_one_message() {
 }
 
 #[test]
+fn a_part_that_comes_again_behind_the_whole_is_a_copy() {
+    let parts: [&[u8]; 3] = [
+        br"\hostname\Test\queryid\5.1",
+        br"\player_0\Ann\queryid\5.2",
+        br"\player_1\Bob\queryid\5.3\final\",
+    ];
+    let asked_again = |lab: &mut Lab<Ear>| {
+        lab.udp(0.1, C, S, br"\status\");
+    };
+    let copies: [fn(&mut Lab<Ear>); 2] = [|_| (), asked_again];
+    for before in copies {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\status\");
+        for part in parts {
+            lab.udp(0.1, S, C, part);
+        }
+        before(&mut lab);
+        lab.udp(0.101, S, C, parts[2]).udp(0.102, S, C, parts[0]);
+        lab.udp(5.0, S, C, br"\a\b\queryid\6.1\final\").end(9.0);
+        assert_eq!(lab.codes(), Vec::<String>::new());
+        assert_eq!(lab.counts(&rules::GS1031).passed, 2);
+        assert_eq!(lab.names().iter().filter(|name| **name == "query_fragment").count(), 2);
+    }
+    // The number is used again, and so are the words.
+    let mut lab = Lab::new();
+    for round in [0.0, 1.0] {
+        lab.udp(round, C, S, br"\status\");
+        for part in parts {
+            lab.udp(round + 0.1, S, C, part);
+        }
+    }
+    lab.end(9.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1031).passed, 2);
+    assert_eq!(lab.counts(&rules::GS1030).passed, 2);
+}
+
+#[test]
+fn the_keys_of_an_answer_may_be_called_anything() {
+    for answer in [
+        &br"\hostname\a\heartbeat\1\queryid\1.1\final\"[..],
+        br"\ip\1.2.3.4\hostname\a\queryid\1.1\final\",
+        br"\list\x\hostname\a\queryid\1.1\final\",
+    ] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, answer).end(9.0);
+        assert_eq!(lab.names(), ["query", "query_response"]);
+        assert_eq!(lab.codes(), Vec::<String>::new());
+        assert_eq!(lab.counts(&rules::GS1030).passed, 1);
+    }
+}
+
+#[test]
 fn an_answer_that_never_becomes_whole() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\");
