@@ -24,6 +24,8 @@ type Query = (IpAddr, u16, IpAddr);
 pub(super) struct Standing {
     /// Its latest heartbeat.
     pub(super) latest: Time,
+    /// A hash of that.
+    pub(super) bytes: u32,
     /// The latest that no change of the game's state caused.
     pub(super) regular: Option<Time>,
     /// It has answered a challenge.

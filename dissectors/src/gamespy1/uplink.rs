@@ -1,8 +1,9 @@
 //! A game server and a master on one UDP flow: heartbeats, challenges and their answers.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 
-use crate::kit::{Context, Evidence, Mark, Payload, Side, Sink, Span, Time};
+use crate::kit::{Context, Evidence, Mark, Payload, Settings, Side, Sink, Span, Time};
 
 use super::book::{self, Pair, Standing};
 use super::codes::{Challenges, Worth};
@@ -21,6 +22,8 @@ pub(super) struct Uplink {
     /// The first heartbeat, while it waits for its challenge.
     first: Option<Mark>,
     challenges: Challenges,
+    /// A challenge was given or answered: the heartbeat that caused it came before.
+    met: bool,
     /// The challenge that waits for its answer.
     owed: Option<Mark>,
 }
@@ -35,6 +38,17 @@ impl Uplink {
     pub(super) fn is_server(&self, side: Side) -> bool {
         self.server == Some(side)
     }
+}
+
+/// The same heartbeat so soon is a copy that the network or the recording has made.
+const COPIES: i64 = 500_000_000;
+
+/// The times between heartbeats that are neither short nor long: a clock that is a tenth off is
+/// good enough.
+fn usual(settings: &Settings) -> RangeInclusive<i64> {
+    let (shortest, longest) =
+        (settings.gamespy_heartbeat.start(), settings.gamespy_heartbeat.end());
+    shortest - shortest / 10..=longest.saturating_add(longest / 10)
 }
 
 fn pair(server: SocketAddr, port: u16, master: SocketAddr) -> Pair {
@@ -65,14 +79,17 @@ pub(super) fn heartbeat<S: Sink>(
     let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
     let fresh = Standing {
         latest: now,
+        bytes: crc32fast::hash(payload.bytes),
         regular: (!words.statechanged).then_some(now),
         validated: false,
         challenged: false,
     };
     let at = Span::new(0, payload.bytes.len());
+    let usual = usual(cx.settings);
     let Ok(standing) = cx.book.standing(&pair, most).map_err(|never| {
-        // A state that changes is older than the capture: the first heartbeat came before.
-        if never && !words.statechanged && !payload.lost {
+        // A state that changes is older than the capture, and so is what was challenged: the first
+        // heartbeat came before.
+        if never && !words.statechanged && !uplink.met && !payload.lost {
             uplink.first = Some(payload.mark());
         }
     }) else {
@@ -80,20 +97,23 @@ pub(super) fn heartbeat<S: Sink>(
         return;
     };
     let latest = now.since(standing.latest);
+    if latest < COPIES && standing.bytes == fresh.bytes {
+        return;
+    }
     let regular = standing.regular.map(|regular| now.since(regular));
     // What comes while a challenge waits may be meant as its answer.
     if !answers {
         let regular = regular.filter(|_| !words.statechanged);
-        rules::interval(latest, regular, &cx.settings.gamespy_heartbeat, at, sink);
+        rules::interval(latest, regular, &usual, at, sink);
     }
-    if latest > *cx.settings.gamespy_heartbeat.end() {
+    if latest > *usual.end() {
         *standing = fresh;
         return;
     }
     if standing.validated && !standing.challenged {
         rules::rechallenged(false, at, sink);
     }
-    standing.latest = now;
+    (standing.latest, standing.bytes) = (now, fresh.bytes);
     standing.regular = fresh.regular.or(standing.regular);
     standing.challenged = false;
 }
@@ -115,6 +135,7 @@ pub(super) fn secure<S: Sink>(
     let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
     let uplink = cx.talk.uplink();
     uplink.challenges.give(challenge.value, payload);
+    uplink.met = true;
     if uplink.server.is_none() && words.basic && super::is_master_port(payload.from.port()) {
         uplink.server = Some(server);
     }
@@ -133,7 +154,7 @@ pub(super) fn secure<S: Sink>(
     let standing = cx.book.standing(&pair(payload.to, port, payload.from), most);
     if let Ok(standing) = standing
         && standing.validated
-        && payload.time.since(standing.latest) <= *cx.settings.gamespy_heartbeat.end()
+        && payload.time.since(standing.latest) <= *usual(cx.settings).end()
     {
         standing.challenged = true;
         rules::rechallenged(true, challenge.at, sink);
@@ -149,9 +170,12 @@ pub(super) fn validate<S: Sink>(
 ) {
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
     let most = cx.settings.limits.remembered;
-    let said = words.heartbeat.map(|_| layout(words, sink));
     let uplink = cx.talk.uplink();
+    uplink.met = true;
     let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
+    // What the answer to a challenge lacks is no fault of its heartbeat's.
+    let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
+    let said = heartbeat.map(|_| layout(words, sink));
     if owed && said != Some(None) {
         let missing = match (words.heartbeat, words.gamename) {
             (None, _) => Some("heartbeat"),
@@ -159,7 +183,10 @@ pub(super) fn validate<S: Sink>(
             _ => None,
         };
         let as_query = words.numbering != Numbering::Absent;
-        rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
+        // Where only `\final` is missing, that is told already.
+        if missing.is_some() || words.closed.is_some() {
+            rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
+        }
     }
     if let (Some((port, game)), Some(Some(said))) = (&uplink.beat, said)
         && uplink.server == Some(payload.side)

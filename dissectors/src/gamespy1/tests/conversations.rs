@@ -29,10 +29,38 @@ fn a_server_goes_on_for_an_hour() {
 
 #[test]
 fn heartbeats_too_often_and_too_seldom() {
-    for (second, fine) in [(29.0, false), (30.0, true), (300.0, true), (301.0, false)] {
+    for (second, fine) in [(26.9, false), (27.1, true), (329.0, true), (331.0, false)] {
         let mut lab = registered();
         lab.udp(second, S, M, BEAT).end(second + 9.0);
         assert_eq!(lab.counts(&rules::GS1024).failed, u64::from(!fine), "{second}");
+    }
+}
+
+#[test]
+fn a_copy_of_a_heartbeat_is_none() {
+    let mut lab = registered();
+    for second in [60.0, 60.001, 60.4, 120.0] {
+        lab.udp(second, S, M, BEAT);
+    }
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1024).passed, 2);
+    lab.udp(121.0, S, M, BEAT).end(130.0);
+    assert_eq!(lab.codes(), ["GS1024"]);
+}
+
+#[test]
+fn a_server_that_was_validated_before_the_capture() {
+    for first in [&[(M, S, CHALLENGE), (S, M, PROOF)][..], &[(S, M, PROOF)]] {
+        let mut lab = Lab::new();
+        for (from, to, text) in first {
+            lab.udp(0.0, from, to, text);
+        }
+        lab.udp(60.0, S, M, BEAT).udp(61.0, M, S, br"\info\");
+        lab.udp(61.1, S, M, br"\hostname\Test\queryid\1.1\final\")
+            .udp(120.0, S, M, BEAT)
+            .end(130.0);
+        assert_eq!(lab.codes(), Vec::<String>::new());
+        assert_eq!(lab.counts(&rules::GS1021), Default::default());
     }
 }
 
@@ -132,10 +160,20 @@ fn an_answer_that_lacks_its_heartbeat() {
     };
     assert_eq!(run(br"\gamename\ut\validate\SAaJHX96\final\"), ["GS1022"]);
     assert_eq!(run(br"\validate\SAaJHX96\final\"), ["GS1022"]);
-    assert_eq!(run(br"\heartbeat\7778\validate\SAaJHX96\final\"), ["GS1020"]);
+    assert_eq!(run(br"\heartbeat\7778\validate\SAaJHX96\final\"), ["GS1022"]);
+    assert_eq!(run(br"\heartbeat\0\gamename\ut\validate\SAaJHX96\final\"), ["GS1020"]);
     // As GameSpy's own software does.
     assert_eq!(run(br"\validate\SAaJHX96\final\\queryid\2.1"), ["(GS1002)", "(GS1022)"]);
     assert_eq!(run(br"\validate\XuXkWPKC\final\\queryid\2.1"), ["(GS1002)", "(GS1022)", "GS1005"]);
+}
+
+#[test]
+fn an_answer_that_only_lacks_its_end() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE);
+    lab.udp(0.04, S, M, br"\heartbeat\7778\gamename\ut\validate\SAaJHX96").end(9.0);
+    assert_eq!(lab.codes(), ["GS1002"]);
+    assert_eq!(lab.counts(&rules::GS1022), Default::default());
 }
 
 #[test]
