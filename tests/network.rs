@@ -1,5 +1,7 @@
 //! What the layers below a message show of it: checksums, fragments, snapped packets, links.
 
+#[path = "support/project.rs"]
+mod project;
 mod support;
 
 use serde_json::Value;
@@ -137,4 +139,29 @@ fn segments_are_judged_whole_however_they_were_fragmented() {
     for size in [8, 16, 64] {
         assert_eq!(verdicts(size), whole, "fragments of {size} bytes");
     }
+}
+
+#[test]
+fn lost_bytes_are_told_of_the_message_that_lacks_them() {
+    let script = concat!(
+        r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'",
+        "\n",
+        r"0.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'",
+        "\n",
+        r"0.03 c > m:28900  tcp '\\list\\\\gamename\\ut\\final\\'",
+        "\n",
+        r"0.05 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\ip\\10.0.1'",
+    );
+    let project = project::Project::new("lost-bytes");
+    project.play("cut.pcap", &Setting::udp(27900), script);
+    let frames = |format: &[&str]| -> Vec<Value> {
+        let run = project.run(&[format, &["--format", "json", "cut.pcap"]].concat());
+        run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let list = frames(&["dissect"]).last().expect("a message")["frames"].clone();
+    let outcome = &frames(&["check"])[0];
+    let findings = outcome["findings"].as_array().expect("findings").iter();
+    let lost: Vec<_> = findings.filter(|finding| finding["rule"] == "NET006").collect();
+    assert_eq!(lost.len(), 1, "{outcome}");
+    assert_eq!(lost[0]["frames"], list);
 }

@@ -286,14 +286,17 @@ impl Lane {
     /// Lets a flow's talk judge what time has decided.
     fn ask<V: View>(&mut self, around: &mut Around, slot: Slot, end: bool, view: &mut V) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let facts = around.facts(&flow, &self.incomplete);
+        let mut facts = around.facts(&flow, &self.incomplete);
         let roles = flow.roles;
         let talk = match &mut flow.state {
             State::Talk(talk) => talk,
-            State::Stream(stream) => match stream.talk() {
-                Some(talk) => talk,
-                None => return,
-            },
+            State::Stream(stream) => {
+                facts.lossy |= stream.has_hole();
+                match stream.talk() {
+                    Some(talk) => talk,
+                    None => return,
+                }
+            }
             State::New | State::Ignored => return,
         };
         view.scene(Scene { protocol: Some(talk.id()), roles, ..around.scene(&facts) });

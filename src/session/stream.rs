@@ -71,6 +71,11 @@ impl Stream {
         self.speech.talk.as_ref().map(|talk| talk.id())
     }
 
+    /// Whether bytes are known to be missing, though they may still come.
+    pub(super) fn has_hole(&self) -> bool {
+        [Way::AToB, Way::BToA].into_iter().any(|way| self.connection.has_hole(way))
+    }
+
     /// The state of the conversation, if its protocol is told.
     pub fn talk(&mut self) -> Option<&mut Talk> {
         self.speech.talk.as_deref_mut()
@@ -396,6 +401,10 @@ impl<V: View> Reading<'_, V> {
         };
         let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
         let lost = run.after_gap() || mid || cut && length == bytes.len();
+        // What is due is told before the next message.
+        if talk.deadline().is_some_and(|due| due <= self.around.now) {
+            self.elapse(run.other_has_hole());
+        }
         self.speech.cut[side.index()] = run.end() == Some(End::Limit) && length == bytes.len();
         self.message(side, run, length, lost);
         length
@@ -429,6 +438,14 @@ impl<V: View> Reading<'_, V> {
             talk.message(books, &cx.facts, settings, cx.unfinished, &payload, cx.view);
         });
         self.pieces = pieces;
+    }
+
+    fn elapse(&mut self, other_has_hole: bool) {
+        let now = self.around.now;
+        self.talk(false, other_has_hole, |talk, books, cx| {
+            let settings = &cx.options.settings;
+            talk.elapse(books, &cx.facts, settings, cx.unfinished, now, false, cx.view);
+        });
     }
 
     fn closed(&mut self, side: Side, end: End, other_has_hole: bool) {

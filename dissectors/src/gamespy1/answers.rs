@@ -65,7 +65,7 @@ struct Done {
 #[derive(Default)]
 pub(super) struct Answers {
     waiting: Vec<Answer>,
-    done: Option<Done>,
+    done: Option<Box<Done>>,
 }
 
 impl Answers {
@@ -73,7 +73,7 @@ impl Answers {
     pub(super) fn held(&self) -> usize {
         room(&self.waiting)
             + self.waiting.iter().map(|answer| room(&answer.held)).sum::<usize>()
-            + self.done.as_ref().map_or(0, |done| room(&done.datagrams))
+            + self.done.as_ref().map_or(0, |done| size_of::<Done>() + room(&done.datagrams))
     }
 
     pub(super) fn due(&self) -> Option<Time> {
@@ -92,12 +92,12 @@ impl Answers {
     /// When the answer became whole that has this datagram, if it is the latest.
     fn was_in(&self, payload: &Payload<'_>, number: u32) -> Option<Time> {
         let same = |done: &&Done| done.side == payload.side && done.number == number;
-        let done = self.done.as_ref().filter(same)?;
+        let done = self.done.as_deref().filter(same)?;
         done.datagrams.contains(&crc32fast::hash(payload.bytes)).then_some(done.time)
     }
 }
 
-/// Takes a datagram of an answer. Says whether it begins one.
+/// Takes a datagram of an answer. Says whether a query has its answer in it: it begins one.
 pub(super) fn datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -156,7 +156,8 @@ fn gather<S: Sink>(
         && !cx.talk.awaits(payload.side, done)
     {
         lone(cx, payload, number, held, sink);
-        return false;
+        // A query that was doubled as well has its answer in this.
+        return true;
     }
     if let Some(at) = known {
         match repeats(cx, at, payload, held) {
@@ -274,7 +275,7 @@ fn join<S: Sink>(
     let datagrams = answer.buffer.parts().iter();
     let datagrams = datagrams.map(|part| crc32fast::hash(answer.buffer.bytes_of(part))).collect();
     let (side, number, time) = (answer.side, answer.number, payload.time);
-    cx.talk.answers().done = Some(Done { side, number, time, datagrams });
+    cx.talk.answers().done = Some(Box::new(Done { side, number, time, datagrams }));
     answer.buffer.release(cx.budget);
     let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });

@@ -1,8 +1,6 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
-use crate::kit::{
-    Closed as How, Context, Evidence, Mark, Payload, Read, Seen, Side, Sink, Span, Time,
-};
+use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Seen, Side, Sink, Span, Time};
 
 use super::book;
 use super::codes::{Challenges, Worth};
@@ -62,9 +60,11 @@ impl Connection {
         Some(if self.enctype != 0 { Form::Enciphered } else { asked })
     }
 
-    /// The game that the client validated for.
-    pub(super) fn game(&self) -> Option<&[u8]> {
-        self.validated.as_ref().map(|validated| &*validated.game)
+    /// The form of the list that this side owes, if the other one asks for it so.
+    pub(super) fn owed(&self, side: Side, words: &Words<'_>) -> Option<Form> {
+        let form = Form::asked(words.list.filter(|_| self.client != Some(side))?.value);
+        let plain = self.enctype == 0 && words.enctype == 0;
+        Some(if plain { form } else { Form::Enciphered })
     }
 
     /// Learns who is who: from a message that only one party sends, or from who opened.
@@ -310,10 +310,4 @@ pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
         ..Evidence::default()
     };
     rules::master_closes(why, Closed::Open, evidence, &mark, sink);
-}
-
-/// Where the game of a list request may still be growing: a beginning of the validated one.
-pub(super) fn may_grow(game: Option<Read<&[u8]>>, validated: Option<&[u8]>) -> bool {
-    let (Some(game), Some(validated)) = (game, validated) else { return false };
-    validated.len() > game.value.len() && validated.starts_with(game.value)
 }

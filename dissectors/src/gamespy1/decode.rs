@@ -117,6 +117,18 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     }
 }
 
+/// Shows what stands behind the `\final\` of a list.
+pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
+    decode(bytes, &ENDINGS, sink, |r| {
+        r.open(&f::PROPERTIES);
+        pairs(r, bytes, 0, Kind::Other);
+        r.close();
+        Ok(())
+    });
+    let whole = Span::new(0, bytes.len());
+    rules::final_closes(Some(whole), Some(whole), false, sink);
+}
+
 /// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`. `closed`:
 /// the last part has `\final\`, and no other.
 pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], closed: bool, sink: &mut S) {

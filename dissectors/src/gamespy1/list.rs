@@ -110,6 +110,18 @@ pub(super) const KEY: &[u8] = b"ip";
 /// The same, with the backslashes round it.
 pub(super) const OPENING: &[u8] = b"\\ip\\";
 
+/// Whether bytes that begin as a list in text do are blocks none the less: 92.105.112.92 is an
+/// address, too.
+pub(super) fn is_blocks(bytes: &[u8]) -> bool {
+    let Some(address) = bytes.strip_prefix(OPENING) else { return false };
+    let digits = address.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
+    match address.get(digits) {
+        None => false,
+        Some(b'.') => digits == 0,
+        Some(_) => true,
+    }
+}
+
 /// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is told of the servers, if anybody is.
 /// Returns what the text says.
 pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut S) -> Words<'a> {

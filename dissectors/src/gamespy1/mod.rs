@@ -19,6 +19,7 @@ mod claim;
 mod codes;
 mod connection;
 mod decode;
+mod ends;
 mod fields;
 mod list;
 mod messages;
@@ -77,9 +78,9 @@ impl Protocol for GameSpy1 {
     }
 
     fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
-        let (framing, connection) = cx.talk.stream();
         let most = cx.settings.limits.list_bytes.max(1);
-        let framed = stream::frame(framing, connection, side, unread, most);
+        let wanted = cx.talk.wanted(side);
+        let framed = stream::frame(cx.talk.framing(), wanted, side, unread, most);
         if framed == Framed::Message(most) && unread.bytes.len() >= most && !unread.ended {
             cx.budget.meet(Limit::ListBytes);
         }
@@ -92,7 +93,7 @@ impl Protocol for GameSpy1 {
         payload: &Payload<'_>,
         sink: &mut S,
     ) {
-        connection::closed(cx, how, payload, sink);
+        talk::closed(cx, how, payload, sink);
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, GameSpy1>, payload: &Payload<'_>, sink: &mut S) {

@@ -1,311 +1,329 @@
 //! Where a message ends in a stream.
 //!
-//! `\final\` closes a message, or `\final`. The master's challenge often goes without, and so may a
-//! list request: these end with what is there. What turns out to belong to them later is let go.
+//! What belongs to a text is sure only when another message begins, the other side speaks, the
+//! direction ends or time passes: until then it is held, so that nothing depends on where segments
+//! end. A list is told as soon as its `\final\` is there: it may be long, and the master closes.
 
-use std::sync::LazyLock;
+use crate::kit::{Buffer, Framed, Payload, Side, Time, Unread, room};
 
-use memchr::memmem::Finder;
-
-use crate::kit::{Framed, Side, Unread};
-
-use super::connection::{Connection, may_grow};
+use super::ends::{self, CLOSING, LONGEST, Reach, may_become};
 use super::list::{self, BLOCK, Form};
-use super::validate::CHALLENGE;
-use super::words::{self, Text};
 
-/// Clients' words, and challenges, are far shorter than this.
-const SHORT: usize = 1024;
+/// A text that may go on.
+pub(super) struct Held {
+    pub(super) side: Side,
+    pub(super) buffer: Buffer,
+    pub(super) frame: u64,
+    pub(super) time: Time,
+    pub(super) lost: bool,
+    /// It stands behind a list, where nothing should.
+    pub(super) loose: bool,
+    /// It ends behind so many bytes.
+    ends: Option<usize>,
+    /// When it is over if nothing more comes, if it can be.
+    due: Option<Time>,
+    /// The other side has spoken: it is.
+    answered: bool,
+}
 
-const CLOSING: &[u8] = b"\\final";
-const NUMBER: &[u8] = b"\\queryid\\";
-
-/// How messages begin.
-const OPENINGS: [&[u8]; 8] = [
-    b"\\list\\",
-    b"\\gamename\\",
-    b"\\basic\\",
-    b"\\secure\\",
-    b"\\ip\\",
-    b"\\echo\\",
-    b"\\validate\\",
-    b"\\final",
-];
-
-/// What may still come of a message that was handed on.
+/// What was found last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Late {
+enum Found {
+    /// A whole message.
     #[default]
-    Nothing,
-    /// A `\queryid\`, and the backslash of `\final\`.
-    Backslash,
-    /// The whole `\final\`.
-    Final,
+    Whole,
+    /// Some of a text.
+    Text,
+    /// Some of what stands behind a list.
+    Loose,
 }
 
 /// How far the two directions of a stream are read.
 #[derive(Default)]
 pub(super) struct Framing {
     searched: [usize; 2],
-    late: [Late; 2],
+    /// The last message was a list with its end.
+    listed: [bool; 2],
     /// Bytes are missing, and no message has begun since.
     astray: [bool; 2],
+    found: Found,
+    held: Option<Box<Held>>,
 }
 
 impl Framing {
-    /// This side has spoken: what the other one says next is no longer part of what it said before.
-    pub(super) fn spoke(&mut self, side: Side) {
-        let other = &mut self.late[side.other().index()];
-        if *other == Late::Final {
-            *other = Late::Nothing;
+    /// Bytes held beside itself.
+    pub(super) fn held(&self) -> usize {
+        let of =
+            |held: &Held| size_of::<Held>() + room(&held.buffer.bytes) + room(&held.buffer.pieces);
+        self.held.as_deref().map_or(0, of)
+    }
+
+    /// What this side has said and may go on with.
+    pub(super) fn held_of(&self, side: Side) -> Option<&[u8]> {
+        let held = self.held.as_ref().filter(|held| held.side == side)?;
+        Some(&held.buffer.bytes)
+    }
+
+    /// When what is held has waited for long enough.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.held.as_ref()?.due
+    }
+
+    /// This side speaks: nothing more comes of what the other one has said.
+    fn heard(&mut self, side: Side) {
+        if let Some(held) = self.held.as_mut().filter(|held| held.side != side) {
+            (held.due, held.answered) = (Some(held.time), true);
         }
+    }
+
+    /// Nothing more comes of what is held.
+    pub(super) fn take(&mut self) -> Option<Held> {
+        self.held.take().map(|held| *held)
+    }
+
+    /// This side speaks: what the other one has said is over, and its own may be.
+    pub(super) fn over(&mut self, side: Side) -> Option<Held> {
+        let held = self.held.as_ref()?;
+        let end = match held.ends {
+            _ if held.side != side => usize::MAX,
+            Some(end) => end,
+            None => return None,
+        };
+        let mut held = self.take()?;
+        if end < held.buffer.bytes.len() {
+            let rest = held.split(end);
+            self.held = Some(Box::new(rest));
+        }
+        Some(held)
+    }
+
+    /// Whether what was found is held now, for so long. Otherwise it is a whole message.
+    pub(super) fn holds(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
+        if self.found == Found::Whole {
+            return false;
+        }
+        let held = self.held.get_or_insert_with(|| {
+            Box::new(Held {
+                side: payload.side,
+                buffer: Buffer::default(),
+                frame: payload.frame,
+                time: payload.time,
+                lost: false,
+                loose: self.found == Found::Loose,
+                ends: None,
+                due: None,
+                answered: false,
+            })
+        });
+        held.buffer.append(payload.bytes, 0, payload.pieces);
+        (held.frame, held.time) = (payload.frame, payload.time);
+        held.lost |= payload.lost;
+        let over = ends::is_whole(&held.buffer.bytes);
+        held.due = over.then(|| Time(payload.time.0.saturating_add(timeout)));
+        true
+    }
+
+    /// Behind missing bytes, reading goes on where a message begins.
+    fn resumes(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
+        let astray = self.astray.get_mut(side.index())?;
+        if !unread.after_gap && !*astray {
+            return None;
+        }
+        if let Some(held) =
+            self.held.as_mut().filter(|held| held.side == side && held.ends.is_none())
+        {
+            held.ends = Some(held.buffer.bytes.len());
+            held.lost |= !held.is_whole();
+        }
+        self.listed[side.index()] = false;
+        let found = ends::opening(unread.bytes);
+        *astray = found != Some(0);
+        astray.then(|| Framed::Junk(found.unwrap_or(unread.bytes.len()).max(1)))
+    }
+
+    /// What is held may go on.
+    fn goes_on(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
+        let held = self.held.as_mut().filter(|held| held.side == side && held.ends.is_none())?;
+        let before = held.buffer.bytes.len();
+        // One byte more than the longest shows that there is more.
+        let seen = unread.bytes.get(..=LONGEST).unwrap_or(unread.bytes);
+        let ended = unread.ended && seen.len() == unread.bytes.len();
+        let reach = ends::reach(&[&held.buffer.bytes, seen].concat(), held.loose, ended);
+        self.found = Found::Text;
+        match reach {
+            Reach::Open(end) | Reach::Over(end) if end > before => {
+                Some(Framed::Message(end - before))
+            }
+            Reach::Open(_) => Some(Framed::More),
+            Reach::Over(end) => {
+                held.ends = Some(end);
+                // Its last backslash is the next message's first.
+                (end < before).then_some(Framed::Message(1))
+            }
+        }
+    }
+
+    /// What stands behind a list: backslashes, a `\queryid\`, the next message, or what should not.
+    fn behind_list(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
+        let (bytes, ended) = (unread.bytes, unread.ended);
+        let listed = self.listed.get_mut(side.index()).filter(|listed| **listed)?;
+        if let Some(length) = ends::number(bytes) {
+            let whole = length < bytes.len() || ended;
+            return Some(if whole { Framed::Junk(length) } else { Framed::More });
+        }
+        if ends::opens(bytes) {
+            *listed = false;
+            return None;
+        }
+        if ends::may_open(bytes) && !ended {
+            return Some(Framed::More);
+        }
+        if bytes.first() == Some(&b'\\') {
+            return Some(Framed::Junk(1));
+        }
+        *listed = false;
+        self.found = Found::Loose;
+        Some(part(ends::reach(bytes, true, ended)))
+    }
+
+    /// A message begins.
+    fn begins(
+        &mut self,
+        wanted: Option<Form>,
+        side: Side,
+        unread: &Unread<'_>,
+        most: usize,
+    ) -> Framed {
+        let (bytes, ended) = (unread.bytes, unread.ended);
+        let doubled = bytes.strip_prefix(b"\\").filter(|rest| rest.starts_with(b"\\"));
+        self.found = Found::Whole;
+        let framed = match wanted.filter(|form| is_blocks(*form, bytes)) {
+            Some(form) => self.blocks(form, side, unread),
+            None if bytes.first() != Some(&b'\\') => {
+                Framed::Junk(ends::opening(bytes).unwrap_or(bytes.len()))
+            }
+            None if doubled.is_some_and(ends::opens) => Framed::Junk(1),
+            None if doubled.is_some_and(ends::may_open) && !ended => Framed::More,
+            None => match is_list(wanted, bytes, ended) {
+                None => Framed::More,
+                Some(true) => self.list(side, unread),
+                Some(false) => {
+                    self.found = Found::Text;
+                    return part(ends::reach(bytes, false, ended));
+                }
+            },
+        };
+        let capped = framed == Framed::More && bytes.len() >= most;
+        if capped { Framed::Message(most) } else { framed }
+    }
+
+    fn blocks(&mut self, form: Form, side: Side, unread: &Unread<'_>) -> Framed {
+        let closed = form == Form::Compact && are_closed(unread.bytes);
+        self.listed[side.index()] = closed;
+        if closed || unread.ended { Framed::Message(unread.bytes.len()) } else { Framed::More }
+    }
+
+    /// A list in text.
+    fn list(&mut self, side: Side, unread: &Unread<'_>) -> Framed {
+        let (bytes, searched) = (unread.bytes, &mut self.searched[side.index()]);
+        let found = ends::closing(bytes, (*searched).min(unread.seen).min(bytes.len()));
+        *searched = bytes.len();
+        let Some(end) = found.map(|found| found + CLOSING.len()) else {
+            return if unread.ended { Framed::Message(bytes.len()) } else { Framed::More };
+        };
+        self.listed[side.index()] = true;
+        let rest = bytes.get(end..).unwrap_or_default();
+        let backslash = rest.starts_with(b"\\") && !ends::opens(rest);
+        Framed::Message(end + usize::from(backslash))
     }
 }
 
-/// What comes next. A message of `most` bytes without an end is handed on as it is.
+/// What comes next. A list of `most` bytes without an end is handed on as it is. `wanted`: the form
+/// of the list that this side is asked for.
 pub(super) fn frame(
     framing: &mut Framing,
-    connection: Option<&Connection>,
+    wanted: Option<Form>,
     side: Side,
     unread: &Unread<'_>,
     most: usize,
 ) -> Framed {
-    let bytes = unread.bytes;
-    let (searched, late) = (&mut framing.searched[side.index()], &mut framing.late[side.index()]);
-    let astray = &mut framing.astray[side.index()];
-    if unread.after_gap || *astray {
-        *late = Late::Nothing;
-        *astray = true;
-        match opening(bytes) {
-            Some(0) => *astray = false,
-            found => return Framed::Junk(found.unwrap_or(bytes.len()).max(1)),
-        }
-    }
-    match leftover(*late, bytes, unread.ended) {
-        Leftover::None => {}
-        Leftover::Unclear => return Framed::More,
-        Leftover::Bytes(length) => {
-            *searched = 0;
-            *late = Late::Backslash;
-            return Framed::Junk(length);
-        }
-    }
-    let from = (*searched).min(unread.seen).min(bytes.len());
-    let mut reached = from;
-    let (framed, then) = match connection.and_then(|connection| binary(connection, side, bytes)) {
-        Some(form) => in_blocks(form, bytes, unread.ended),
-        None if bytes.first() != Some(&b'\\') => {
-            (Framed::Junk(opening(bytes).unwrap_or(bytes.len())), Late::Nothing)
-        }
-        None => {
-            let found = closing(bytes, from);
-            // What follows the `\final` that is there may yet tell where its message ends.
-            reached = found.unwrap_or(bytes.len());
-            text(connection, bytes, from, found, unread.ended)
-        }
-    };
-    let capped = framed == Framed::More && bytes.len() >= most;
-    let framed = if capped { Framed::Message(most) } else { framed };
-    if framed == Framed::More {
-        *searched = reached;
-    } else {
-        (*searched, *late) = (0, then);
+    framing.heard(side);
+    let framed = framing
+        .resumes(side, unread)
+        .or_else(|| framing.goes_on(side, unread))
+        .or_else(|| framing.behind_list(side, unread));
+    let framed = framed.unwrap_or_else(|| framing.begins(wanted, side, unread, most));
+    if framed != Framed::More {
+        framing.searched[side.index()] = 0;
     }
     framed
 }
 
-/// Where the first message begins that is known by its first word.
-fn opening(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'\\', bytes).find(|&at| {
-        bytes.get(at..).is_some_and(|rest| OPENINGS.iter().any(|opening| rest.starts_with(opening)))
-    })
-}
-
-/// Whether bytes may yet become one of these.
-fn may_become(bytes: &[u8], whole: &[u8]) -> bool {
-    bytes.len() < whole.len() && whole.starts_with(bytes)
-}
-
-enum Leftover {
-    None,
-    Unclear,
-    Bytes(usize),
-}
-
-/// Whether the bytes begin with what was missing of the message before.
-fn leftover(late: Late, bytes: &[u8], ended: bool) -> Leftover {
-    match late {
-        Late::Nothing => Leftover::None,
-        Late::Backslash => match bytes {
-            b"\\" if ended => Leftover::Bytes(1),
-            b"\\" => Leftover::Unclear,
-            [b'\\', b'\\', ..] => Leftover::Bytes(1),
-            _ if bytes.starts_with(NUMBER) => Leftover::Bytes(number_end(bytes, 0)),
-            _ if may_become(bytes, NUMBER) && !ended => Leftover::Unclear,
-            _ => Leftover::None,
-        },
-        Late::Final => {
-            let word = bytes.strip_prefix(b"\\").unwrap_or(bytes);
-            if may_become(word, words::FINAL) && !ended {
-                return Leftover::Unclear;
-            }
-            if !word.starts_with(words::FINAL) {
-                return Leftover::None;
-            }
-            let end = bytes.len() - word.len() + words::FINAL.len();
-            match bytes.get(end..).unwrap_or_default() {
-                [b'\\'] | [b'\\', b'\\', ..] => Leftover::Bytes(end + 1),
-                [] | [b'\\', ..] => Leftover::Bytes(end),
-                _ => Leftover::None,
-            }
-        }
+/// As much of a text as is sure.
+fn part(reach: Reach) -> Framed {
+    match reach {
+        Reach::Open(0) => Framed::More,
+        Reach::Open(length) | Reach::Over(length) => Framed::Message(length),
     }
 }
 
-/// Where the `\queryid\` that stands at `start` ends, with the backslash behind it.
-fn number_end(bytes: &[u8], start: usize) -> usize {
-    let value = start + NUMBER.len();
-    let length = bytes.get(value..).and_then(|rest| rest.iter().position(|&byte| byte == b'\\'));
-    let Some(length) = length else { return bytes.len() };
-    match bytes.get(value + length + 1) {
-        None | Some(b'\\') => value + length + 1,
-        Some(_) => value + length,
-    }
-}
-
-/// The form of the list that begins here, if it is not text.
-fn binary(connection: &Connection, side: Side, bytes: &[u8]) -> Option<Form> {
-    if !connection.is_master(side) {
-        return None;
-    }
-    let form = connection.owes()?;
-    let is_text = OPENINGS.iter().any(|opening| {
+/// Whether a list that is not text begins here.
+fn is_blocks(form: Form, bytes: &[u8]) -> bool {
+    let is_text = ends::OPENINGS.iter().any(|opening| {
         (bytes.starts_with(opening) || may_become(bytes, opening))
             && !(form == Form::Compact && *opening == CLOSING)
     });
-    (matches!(form, Form::Compact | Form::Enciphered) && !is_text).then_some(form)
+    let is_text = is_text && !(form == Form::Compact && list::is_blocks(bytes));
+    matches!(form, Form::Compact | Form::Enciphered) && !is_text
 }
 
-fn in_blocks(form: Form, bytes: &[u8], ended: bool) -> (Framed, Late) {
-    let end = (form == Form::Compact).then(|| blocks_end_at_end(bytes)).flatten();
-    match end {
-        Some(late) => (Framed::Message(bytes.len()), late),
-        None if ended => (Framed::Message(bytes.len()), Late::Nothing),
-        None => (Framed::More, Late::Nothing),
-    }
-}
-
-/// Whether a compact list ends with the last byte that is there.
-fn blocks_end_at_end(bytes: &[u8]) -> Option<Late> {
-    let closings = [(&b"\\final\\"[..], Late::Nothing), (CLOSING, Late::Backslash)];
-    let closing = closings.into_iter().find(|(closing, _)| {
-        bytes.strip_suffix(*closing).is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
-    });
-    closing.map(|(_, late)| late)
-}
-
-/// A message in text. `found`: where the first `\final` stands that is not wholly before `from`.
-fn text(
-    connection: Option<&Connection>,
-    bytes: &[u8],
-    from: usize,
-    found: Option<usize>,
-    ended: bool,
-) -> (Framed, Late) {
-    if from < SHORT
-        && let Some(cut) = next_message(bytes)
-    {
-        return (Framed::Message(cut), Late::Nothing);
-    }
-    if let Some(found) = found {
-        return closed(bytes, found + CLOSING.len(), ended);
-    }
-    if ended || is_whole_without_final(connection, bytes) {
-        return (Framed::Message(bytes.len()), Late::Final);
-    }
-    (Framed::More, Late::Nothing)
-}
-
-/// Finds [`CLOSING`]: long lists are searched for it.
-static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CLOSING));
-
-/// The first `\final` that is a keyword, if it does not lie wholly before `from`.
-fn closing(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from.saturating_sub(CLOSING.len());
-    loop {
-        let found = at + FINDER.find(bytes.get(at..)?)?;
-        let behind = found + CLOSING.len();
-        if matches!(bytes.get(behind), None | Some(b'\\')) {
-            return Some(found);
-        }
-        at = behind;
+/// Whether a list in text begins here. `None`: that is not sure yet.
+fn is_list(wanted: Option<Form>, bytes: &[u8], ended: bool) -> Option<bool> {
+    let others: [&[u8]; 3] = [b"\\echo\\", b"\\basic\\", b"\\secure\\"];
+    let of_pairs = matches!(wanted, Some(Form::Groups | Form::Info));
+    let lists = [list::OPENING, CLOSING];
+    let may = |wholes: &[&[u8]]| !ended && wholes.iter().any(|whole| may_become(bytes, whole));
+    let is = |wholes: &[&[u8]]| wholes.iter().any(|whole| bytes.starts_with(whole));
+    match () {
+        () if is(&lists) => Some(true),
+        () if may(&lists) => None,
+        () if of_pairs && may(&others) => None,
+        () => Some(of_pairs && !is(&others)),
     }
 }
 
-/// The message that `\final` closes; `behind`: what stands behind it.
-fn closed(bytes: &[u8], behind: usize, ended: bool) -> (Framed, Late) {
-    let rest = bytes.get(behind..).unwrap_or_default();
-    let next = match rest {
-        [] => return (Framed::Message(behind), Late::Backslash),
-        [b'\\'] => return (Framed::Message(behind + 1), Late::Backslash),
-        [b'\\', b'\\', ..] => behind + 1,
-        _ => behind,
-    };
-    let rest = bytes.get(next..).unwrap_or_default();
-    if rest.starts_with(NUMBER) {
-        return (Framed::Message(number_end(bytes, next)), Late::Nothing);
-    }
-    if OPENINGS.iter().any(|opening| rest.starts_with(opening)) {
-        return (Framed::Message(next), Late::Nothing);
-    }
-    let unclear = OPENINGS.iter().chain([&NUMBER]).any(|opening| may_become(rest, opening));
-    if unclear && !ended {
-        return (Framed::More, Late::Nothing);
-    }
-    (Framed::Message(bytes.len()), Late::Nothing)
+/// Whether a compact list is closed by the last byte that is there.
+fn are_closed(bytes: &[u8]) -> bool {
+    let blocks = bytes.strip_suffix(b"\\final\\");
+    blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
-/// Where a list is asked for behind a validate that nothing closes, or given behind a challenge:
-/// where the client is not recorded, nothing else tells them apart.
-fn next_message(bytes: &[u8]) -> Option<usize> {
-    let opens = |opening: &[u8]| bytes.starts_with(opening);
-    let next: &[u8] = match () {
-        () if opens(b"\\gamename\\") => b"list",
-        () if opens(b"\\basic\\") || opens(b"\\secure\\") => b"ip",
-        () => return None,
-    };
-    let short = bytes.get(..SHORT).unwrap_or(bytes);
-    let mut before = Text::new(short, 0).take_while(|pair| pair.key != words::FINAL);
-    let list = before.find(|pair| pair.key == next)?;
-    Some(list.at().start as usize)
-}
-
-/// Whether a message without `\final` is whole: a challenge, or a request for a list.
-fn is_whole_without_final(connection: Option<&Connection>, bytes: &[u8]) -> bool {
-    if bytes.len() > SHORT || bytes.starts_with(list::OPENING) {
-        return false;
+impl Held {
+    /// Whether nothing more is to be expected of it.
+    pub(super) fn may_be_over(&self) -> bool {
+        self.answered || self.is_whole()
     }
-    let words = words::scan(bytes);
-    let growing = words.open_key.is_some_and(|key| !key.is_empty());
-    match words.first {
-        b"basic" | b"secure" => words.secure.is_some_and(|challenge| {
-            let ended = words.open_key == Some(b"");
-            let whole = challenge.value.len() >= CHALLENGE && !growing;
-            whole || ended && !challenge.value.is_empty()
-        }),
-        b"list" => {
-            let named = words.gamename.is_some_and(|game| !game.value.is_empty());
-            let validated = connection.and_then(Connection::game);
-            let last = words.gamename.is_some_and(|game| game.at.end as usize == bytes.len());
-            named && !growing && !(last && may_grow(words.gamename, validated))
-        }
-        _ => false,
+
+    /// Whether nothing of it is missing, as far as its bytes tell.
+    pub(super) fn is_whole(&self) -> bool {
+        ends::is_whole(&self.buffer.bytes)
+    }
+
+    /// Keeps what stands before `end`, and returns the rest.
+    fn split(&mut self, end: usize) -> Held {
+        let (mut head, mut rest) = (Buffer::default(), Buffer::default());
+        let (first, second) = self.buffer.bytes.split_at_checked(end).unwrap_or_default();
+        head.append(first, 0, &self.buffer.pieces);
+        rest.append(second, end, &self.buffer.pieces);
+        self.buffer = head;
+        Held { buffer: rest, loose: false, ends: None, due: None, answered: false, ..*self }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kit::Transport;
 
     const LONGEST: usize = 1 << 20;
 
@@ -313,6 +331,7 @@ mod tests {
     fn messages(segments: &[&[u8]], ended: bool) -> (Vec<String>, usize) {
         let mut framing = Framing::default();
         let (mut bytes, mut messages, mut junk) = (Vec::new(), Vec::new(), 0);
+        let mut tell = |bytes: &[u8]| messages.push(String::from_utf8_lossy(bytes).into_owned());
         for (i, segment) in segments.iter().enumerate() {
             let mut seen = bytes.len();
             bytes.extend_from_slice(segment);
@@ -321,7 +340,13 @@ mod tests {
                 let unread = Unread { bytes: &bytes, seen, ended, after_gap: false };
                 let n = match frame(&mut framing, None, Side::First, &unread, LONGEST) {
                     Framed::Message(n) => {
-                        messages.push(String::from_utf8_lossy(&bytes[..n]).into_owned());
+                        let payload = payload(&bytes[..n]);
+                        if let Some(held) = framing.over(Side::First) {
+                            tell(&held.buffer.bytes);
+                        }
+                        if !framing.holds(&payload, 1) {
+                            tell(payload.bytes);
+                        }
                         n
                     }
                     Framed::Junk(n) => {
@@ -335,7 +360,27 @@ mod tests {
                 seen = seen.saturating_sub(n);
             }
         }
+        if let Some(held) = framing.take() {
+            tell(&held.buffer.bytes);
+        }
         (messages, junk)
+    }
+
+    fn payload(bytes: &[u8]) -> Payload<'_> {
+        let end = ([192, 0, 2, 1], 28900).into();
+        Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame: 1,
+            time: Time(0),
+            side: Side::First,
+            from: end,
+            to: end,
+            flow: 1,
+            transport: Transport::Tcp,
+            lost: false,
+        }
     }
 
     const VALIDATE: &str = r"\gamename\ut\location\0\validate\3JOdDFU5\final";
@@ -380,21 +425,38 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_one_byte_say_the_same() {
-        let text = format!(r"{VALIDATE}\\list\\gamename\ut\final\");
-        let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-        let (found, _) = messages(&bytes, true);
-        assert_eq!(found[0], VALIDATE);
-        assert!(found[1].starts_with(r"\list\\gamename\u"), "{found:?}");
-        let master = br"\basic\\secure\XDWAOR\final\";
-        let bytes: Vec<&[u8]> = master.chunks(1).collect();
-        assert_eq!(messages(&bytes, true), (vec![r"\basic\\secure\XDWAOR".to_owned()], 7));
-        let list = br"\ip\1.2.3.4:5\ip\1.2.3.4:6\final\";
-        let bytes: Vec<&[u8]> = list.chunks(1).collect();
-        assert_eq!(
-            messages(&bytes, true),
-            (vec![r"\ip\1.2.3.4:5\ip\1.2.3.4:6\final".to_owned()], 1)
-        );
+    fn where_segments_end_does_not_matter() {
+        for (text, expected) in [
+            (format!(r"{VALIDATE}\\list\\gamename\ut\final\"), 2),
+            (format!(r"{VALIDATE}\list\gamename\ut"), 2),
+            (format!(r"{VALIDATE}\\queryid\1.1\\list\gamename\ut\where\x"), 2),
+            (format!(r"{VALIDATE}\foo\bar\\list\gamename\ut\"), 2),
+            (r"\gamename\ut\location\0\validate\3JOdDFU5\list\\gamename\ut".into(), 2),
+            (r"\basic\\secure\XDWAOR\final\\ip\1.2.3.4:5\ip\1.2.3.4:6\final\".into(), 2),
+            (r"\basic\\secure\XDWAORXX\ip\1.2.3.4:5\final\\ip\1.2.3.4:5\final\".into(), 3),
+            (r"\ip\1.2.3.4:5\final\rest\x".into(), 2),
+            (r"\secure\XDW".into(), 1),
+            (r"\echo\finally\final\".into(), 1),
+        ] {
+            let whole = messages(&[text.as_bytes()], true);
+            assert_eq!(whole.0.len(), expected, "{:?}", whole.0);
+            // The backslash of a list's end may come when it was told.
+            let trimmed = |messages: Vec<String>| -> Vec<String> {
+                let trim = |it: String| match it.strip_suffix(r"\final\") {
+                    Some(list) if list.starts_with(r"\ip") => format!(r"{list}\final"),
+                    _ => it,
+                };
+                messages.into_iter().map(trim).collect()
+            };
+            let whole = trimmed(whole.0);
+            for cut in 1..text.len() {
+                let (front, back) = text.split_at(cut);
+                let found = messages(&[front.as_bytes(), back.as_bytes()], true).0;
+                assert_eq!(trimmed(found), whole, "{front} | {back}");
+            }
+            let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+            assert_eq!(trimmed(messages(&bytes, true).0), whole, "{text}");
+        }
     }
 
     #[test]
@@ -420,7 +482,7 @@ mod tests {
     fn what_stands_behind_final_goes_with_it() {
         assert_eq!(
             messages(&[br"\ip\1.2.3.4:5\final\rest"], false).0,
-            [r"\ip\1.2.3.4:5\final\rest"]
+            [r"\ip\1.2.3.4:5\final\", "rest"]
         );
         assert_eq!(messages(&[br"noise\ip\1.2.3.4:5\final\"], false).1, 5);
     }
@@ -447,6 +509,6 @@ mod tests {
             frame(&mut framing, None, Side::First, &unread, LONGEST)
         };
         assert_eq!([framed(true), framed(false)], [Framed::Junk(2), Framed::Junk(2)]);
-        assert_eq!(framed(false), Framed::More);
+        assert_eq!(framed(false), Framed::Message(r"\validate\3JOd".len()));
     }
 }

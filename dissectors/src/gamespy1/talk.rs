@@ -1,14 +1,14 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Context, Evidence, Fact, Limit, Mark, Payload, Side, Sink, Time, Transport, room,
+    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Side, Sink, Time, Transport, room,
 };
 
 use super::answers::{self, Answers};
 use super::connection::{self, Connection};
 use super::decode::{self, Kind};
 use super::list::{self, Form};
-use super::stream::Framing;
+use super::stream::{Framing, Held};
 use super::uplink::{self, Uplink};
 use super::words::{self, Words};
 use super::{GameSpy1, rules};
@@ -84,6 +84,7 @@ impl Talk {
         size_of::<More>()
             + room(&more.waiting)
             + more.answers.held()
+            + more.framing.held()
             + more.uplink.as_ref().map_or(0, |uplink| uplink.held())
             + more.connection.as_ref().map_or(0, |connection| connection.held())
     }
@@ -108,15 +109,24 @@ impl Talk {
         self.more.as_mut()?.connection.as_deref_mut()
     }
 
-    /// How far the stream is read, and what it said.
-    pub(super) fn stream(&mut self) -> (&mut Framing, Option<&Connection>) {
-        let more = self.more();
-        (&mut more.framing, more.connection.as_deref())
+    /// How far the stream is read.
+    pub(super) fn framing(&mut self) -> &mut Framing {
+        &mut self.more().framing
     }
 
-    /// When the first of the answers in parts is overdue.
+    /// The form of the list that this side owes: the request may be held still.
+    pub(super) fn wanted(&mut self, side: Side) -> Option<Form> {
+        let more = self.more();
+        let asked = more.framing.held_of(side.other()).map(words::scan);
+        let connection = more.connection.get_or_insert_default();
+        let asked = asked.and_then(|words| connection.owed(side, &words));
+        asked.or_else(|| connection.owes().filter(|_| connection.is_master(side)))
+    }
+
+    /// When the first of the answers in parts is overdue, or a text in a stream is over.
     pub(super) fn due(&self) -> Option<Time> {
-        self.more.as_ref()?.answers.due()
+        let more = self.more.as_ref()?;
+        more.answers.due().into_iter().chain(more.framing.due()).min()
     }
 
     fn take(&mut self, at: usize) -> Option<Asked> {
@@ -168,17 +178,69 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     sink.end(kind.message(), payload);
 }
 
+/// What was found in a stream: what was held before may be over, and this be held in its place.
 fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.more().framing.spoke(payload.side);
+    if let Some(held) = cx.talk.framing().over(payload.side) {
+        told(cx, &held, sink);
+        sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
+    }
+    let timeout = cx.settings.answer_timeout;
+    if !cx.talk.framing().holds(payload, timeout) {
+        in_whole(cx, payload, sink);
+    }
+}
+
+/// A text that was held is over.
+fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
+    let [from, to] = match held.side {
+        Side::First => cx.flow.ends,
+        Side::Second => [cx.flow.ends[1], cx.flow.ends[0]],
+    };
+    // Where the recording has a hole, the rest of it may be missing.
+    let lost = held.lost || cx.flow.lossy && !held.is_whole();
+    let payload = Payload {
+        bytes: &held.buffer.bytes,
+        pieces: &held.buffer.pieces,
+        inflated: false,
+        frame: held.frame,
+        time: held.time,
+        side: held.side,
+        from,
+        to,
+        flow: cx.flow.number,
+        transport: Transport::Tcp,
+        lost,
+    };
+    sink.evidence(Evidence { lost, ..cx.flow.evidence() });
+    if held.loose {
+        decode::loose(payload.bytes, sink);
+        sink.end(Kind::Other.message(), &payload);
+    } else {
+        in_whole(cx, &payload, sink);
+    }
+}
+
+/// A direction has ended, and with it whatever is held: who closes answers, too.
+pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
+    if let Some(held) = cx.talk.framing().take() {
+        told(cx, &held, sink);
+        sink.evidence(cx.flow.evidence());
+    }
+    connection::closed(cx, how, payload, sink);
+}
+
+/// A whole message of a stream.
+fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.talk.connection();
     let owes = connection.owes().filter(|_| connection.is_master(payload.side));
     let bytes = payload.bytes;
-    if bytes.starts_with(list::OPENING) {
+    let blocks = owes == Some(Form::Compact) && list::is_blocks(bytes);
+    if bytes.starts_with(list::OPENING) && !blocks {
         list_in_text(cx, payload, sink);
         return;
     }
     let words = words::scan(bytes);
-    let text = bytes.starts_with(b"\\") && !is_blocks(owes, &words);
+    let text = bytes.starts_with(b"\\") && !blocks && !is_blocks(owes, &words);
     if !text {
         let form = owes.filter(|form| matches!(form, Form::Compact | Form::Enciphered));
         let complete = match form.unwrap_or(Form::Unknown) {
@@ -293,7 +355,14 @@ fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
 
 /// The capture has reached `now`.
 pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    if cx.talk.more.is_some() {
+    if let Some(more) = &mut cx.talk.more {
+        let over = end || more.framing.due().is_some_and(|due| due <= now);
+        let held = if over { more.framing.take() } else { None };
+        if let Some(mut held) = held {
+            // The capture may end before the text does.
+            held.lost |= !held.may_be_over();
+            told(cx, &held, sink);
+        }
         answers::expire(cx, now, end, sink);
     }
     if end {

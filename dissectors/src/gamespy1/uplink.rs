@@ -106,7 +106,7 @@ pub(super) fn heartbeat<S: Sink>(
         let regular = regular.filter(|_| !words.statechanged);
         rules::interval(latest, regular, &usual, at, sink);
     }
-    if latest > *usual.end() {
+    if latest > *cx.settings.gamespy_heartbeat.end() {
         *standing = fresh;
         return;
     }
@@ -154,7 +154,7 @@ pub(super) fn secure<S: Sink>(
     let standing = cx.book.standing(&pair(payload.to, port, payload.from), most);
     if let Ok(standing) = standing
         && standing.validated
-        && payload.time.since(standing.latest) <= *usual(cx.settings).end()
+        && payload.time.since(standing.latest) <= *cx.settings.gamespy_heartbeat.end()
     {
         standing.challenged = true;
         rules::rechallenged(true, challenge.at, sink);

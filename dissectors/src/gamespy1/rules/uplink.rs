@@ -142,8 +142,7 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
 }
 
 rule! {
-    /// Masters forget a server after some minutes of silence, and take a faster one for an attack. A
-    /// tenth more or less is let pass: nobody's timer is exact.
+    /// Masters forget a server after some minutes of silence, and take a faster one for an attack. A tenth more or less is let pass: nobody's timer is exact.
     pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
         asks: "heartbeats come twice a minute to once in five minutes; the answer to a challenge does not count",
         cite: [(Networks333, "Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],

@@ -233,6 +233,15 @@ fn a_part_that_comes_again_behind_the_whole_is_a_copy() {
         assert_eq!(lab.counts(&rules::GS1031).passed, 2);
         assert_eq!(lab.names().iter().filter(|name| **name == "query_fragment").count(), 2);
     }
+    // A recording with every packet twice.
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\").udp(0.0, C, S, br"\status\");
+    for part in parts {
+        lab.udp(0.1, S, C, part).udp(0.1, S, C, part);
+    }
+    lab.udp(5.0, C, S, br"\echo\x").end(9.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1030).passed, 2);
     // The number is used again, and so are the words.
     let mut lab = Lab::new();
     for round in [0.0, 1.0] {

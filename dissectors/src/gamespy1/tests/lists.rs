@@ -45,12 +45,25 @@ fn the_client_s_words_in_one_segment_and_in_several() {
 #[test]
 fn a_list_in_blocks() {
     let words = [PROOF, r"\list\cmp\gamename\ut\final\"];
+    let mut lab = Lab::new();
+    master(&mut lab, 0.0, br"\basic\\secure\XDWAOR\final\", false);
+    for word in words {
+        lab.tcp(0.1, (C, L), C, word.as_bytes(), Segment::default());
+    }
+    master(&mut lab, 0.2, b"\x0a\x4d\x00\x02\x1e\x62\\final\\", true);
+    assert_eq!(lab.last().fields, "servers=[10.77.0.2:7778]");
     // The first address begins with a backslash's byte.
     let lab = listed(&words, b"\\\x01\x02\x03\x1e\x62\x0a\x4d\x00\x02\x1e\x62\\final\\");
     assert_eq!(lab.last().fields, "servers=[92.1.2.3:7778 10.77.0.2:7778]");
     assert_eq!(lab.codes(), Vec::<String>::new());
     assert_eq!(lab.counts(&rules::GS1015).passed, 2);
     assert_eq!(lab.counts(&rules::GS1016).passed, 1);
+    // Or is what a list in text begins with; or is what closes one.
+    let lab = listed(&words, b"\\ip\\\x1e\x62\\final\x0a\x4d\x00\x02\x1e\x62\\final\\");
+    let servers = "servers=[92.105.112.92:7778 92.102.105.110:24940 10.77.0.2:7778]";
+    assert_eq!(lab.last().fields, servers);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(listed(&words, br"\ip\1.2.3.4:5\final\").last().fields, "servers=[1.2.3.4:5]");
     assert_eq!(listed(&words, b"\\final\\").last().fields, "servers=[]");
     assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x00\x00\\final\\").codes(), ["GS1015"]);
     assert_eq!(listed(&words, b"\x0a\x4d\x00\x02\x1e\x62\\final\\more").codes(), ["GS1002"]);
@@ -176,10 +189,11 @@ fn a_master_alone_is_read_message_by_message() {
 fn first_words() {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, br"\secure\XDWAOR", false);
+    lab.end(1.0);
     assert_eq!(lab.codes(), ["(GS1010)"]);
-    assert_eq!(client(&[r"\gamename\ut\validate\3JOdDFU5\final\"]).codes(), ["GS1011"]);
-    assert_eq!(client(&[r"\gamename\ut\location\0\final\"]).codes(), ["GS1011"]);
-    assert_eq!(client(&[r"\echo\hello\final\"]).codes(), ["GS1011"]);
+    assert_eq!(client(&[r"\gamename\ut\validate\3JOdDFU5\final\"]).end(1.0).codes(), ["GS1011"]);
+    assert_eq!(client(&[r"\gamename\ut\location\0\final\"]).end(1.0).codes(), ["GS1011"]);
+    assert_eq!(client(&[r"\echo\hello\final\"]).end(1.0).codes(), ["GS1011"]);
 }
 
 #[test]
@@ -195,4 +209,115 @@ fn words_that_come_before_the_challenge() {
     };
     assert_eq!(run("12345678"), ["GS1005"]);
     assert_eq!(run("3JOdDFU5"), Vec::<String>::new(), "the recording may have swapped them");
+}
+
+/// What is said of a conversation: messages, findings, and how every rule fared.
+type Said = (Vec<(&'static str, String)>, Vec<(String, String)>, Vec<crate::kit::Counts>);
+
+/// Who speaks to whom, and in which segments.
+type Turn<'a> = ((&'a str, &'a str), Vec<&'a [u8]>);
+
+fn said(turns: &[Turn<'_>]) -> Said {
+    let mut lab = Lab::new();
+    for (turn, (way, segments)) in turns.iter().enumerate() {
+        for (i, segment) in segments.iter().enumerate() {
+            let fin = turn + 1 == turns.len() && i + 1 == segments.len();
+            let time = turn as f64 / 10.0 + i as f64 / 10_000.0;
+            lab.tcp(time, *way, C, segment, Segment { fin });
+        }
+    }
+    lab.end(9.0);
+    let told = lab.sink.heard.iter().map(|heard| (heard.name, heard.fields.clone())).collect();
+    let details = lab.details().into_iter().map(str::to_owned);
+    let findings = lab.codes().into_iter().zip(details).collect();
+    (told, findings, rules::ALL.iter().map(|rule| lab.counts(rule)).collect())
+}
+
+/// Whatever is in it: where a segment ends makes no difference.
+#[test]
+fn where_segments_end_does_not_matter() {
+    let proof = r"\gamename\ut\location\0\validate\3JOdDFU5\final";
+    let list = r"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\final\";
+    let wire =
+        |challenge: &str, words: &str, list: &str| [challenge, words, list].map(str::to_owned);
+    let words = format!("{PROOF}{LIST}");
+    let conversations = [
+        // As the document prints it, and as it is sent.
+        wire(
+            r"\basic\secure\XDWAOR",
+            &format!(r"{proof}\list\gamename\ut"),
+            &list[..list.len() - 1],
+        ),
+        wire(CHALLENGE, &words, list),
+        wire(CHALLENGE, &words, r"\final\"),
+        // In a game's own ways.
+        wire(CHALLENGE, &words.replacen(r"\ut\", r"\UT\", 1), list),
+        wire(CHALLENGE, &words.replace(r"\ut\final", r"\ut\where\mapname='x'\final"), list),
+        wire(CHALLENGE, &words.replacen(r"\final\", r"\final\\queryid\1.1\", 1), list),
+        wire(CHALLENGE, &words.replacen(r"\final\", "", 1), list),
+        wire(CHALLENGE, &words.replace("ut", "deusex"), list),
+        wire(r"\secure\XDWAOR\final\", &words, list),
+        // With faults.
+        wire(CHALLENGE, &format!(r"{PROOF}\list\\gamename\unreal\final\"), list),
+        wire(r"\basic\\secure\XDWAORX", &words, list),
+        wire(r"\basic\\secure\XDW", &words, list),
+        wire(CHALLENGE, &words, &format!(r"{list}rest\x")),
+        wire(CHALLENGE, &words, &format!(r"{list}{list}")),
+        wire(CHALLENGE, &words, &list[..25]),
+        wire(CHALLENGE, &format!(r"{PROOF}foo\bar\{LIST}"), list),
+        wire(CHALLENGE, &words.replace("3JOdDFU5", "3JOdDFU"), list),
+        wire(CHALLENGE, proof, list),
+        wire(CHALLENGE, LIST, list),
+    ];
+    for conversation in &conversations {
+        let ways = [(L, C), (C, L), (L, C)];
+        let texts: Vec<&[u8]> = conversation.iter().map(|text| text.as_bytes()).collect();
+        let turns = |segments: &dyn Fn(usize) -> Vec<Vec<u8>>| {
+            let segments: Vec<_> = (0..3).map(segments).collect();
+            let of = |turn: usize| segments[turn].iter().map(Vec::as_slice).collect();
+            said(&[0, 1, 2].map(|turn| (ways[turn], of(turn))))
+        };
+        let whole = turns(&|turn| vec![texts[turn].to_vec()]);
+        let bytes = turns(&|turn| texts[turn].iter().map(|byte| vec![*byte]).collect());
+        assert_eq!(bytes, whole, "{conversation:?}");
+        for (cut_turn, text) in texts.iter().enumerate() {
+            for cut in 1..text.len() {
+                let halves = turns(&|turn| match texts[turn].split_at_checked(cut) {
+                    Some((front, back)) if turn == cut_turn => vec![front.to_vec(), back.to_vec()],
+                    _ => vec![texts[turn].to_vec()],
+                });
+                assert_eq!(halves, whole, "{conversation:?}, turn {cut_turn} cut at {cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_document_s_request_is_found_behind_its_validate() {
+    let words = r"\gamename\ut\location\0\validate\3JOdDFU5\final\list\gamename\ut";
+    let lab = listed(&[words], br"\ip\1.2.3.4:7778\final");
+    assert_eq!(lab.names(), ["secure", "validate", "list_request", "list_response"]);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(lab.counts(&rules::GS1013).passed, 1);
+}
+
+#[test]
+fn what_stands_behind_a_list_is_told_apart() {
+    let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\final\rest\x");
+    assert_eq!(lab.names()[3..], ["list_response", "text"]);
+    assert_eq!(lab.codes(), ["GS1002"]);
+    assert_eq!(lab.details(), [r"6 bytes stand behind \final"]);
+}
+
+#[test]
+fn words_that_nothing_follows_are_told_in_time() {
+    let mut lab = client(&[PROOF]);
+    assert_eq!(lab.names(), ["secure"]);
+    lab.udp(4.0, "10.0.0.7:1", "10.0.0.8:1", br"\status\");
+    assert_eq!(lab.names(), ["secure", "validate", "query"]);
+    // Half a request may be slow.
+    let mut lab = client(&[PROOF, r"\list\\game"]);
+    lab.udp(4.0, "10.0.0.7:1", "10.0.0.8:1", br"\status\");
+    lab.tcp(5.0, (C, L), C, br"name\ut\final\", Segment::default()).end(9.0);
+    assert_eq!(lab.last().fields, r#"gamename="ut""#);
 }
