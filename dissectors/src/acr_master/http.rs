@@ -212,15 +212,11 @@ pub(super) fn is_interim(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b' ').nth(1).is_some_and(|status| status.starts_with(b"1"))
 }
 
-/// Whether the head of a message says that its body comes in chunks.
-pub(super) fn chunked(bytes: &[u8]) -> Option<Chunks<'_>> {
-    let head = head(bytes).ok().filter(|head| head.body == Body::Chunked)?;
-    Some(Chunks { bytes, at: head.length })
-}
-
-/// Whether the head of a message says that its body is compressed: that is not for us to read.
-pub(super) fn is_coded(bytes: &[u8]) -> bool {
-    head(bytes).is_ok_and(|head| head.coded)
+/// What the head of a message says of its body: whether it comes in chunks, and in which, and whether
+/// it is compressed, which is not for us to read.
+pub(super) fn coding(bytes: &[u8]) -> (Option<Chunks<'_>>, bool) {
+    let Ok(Head { length, body, coded }) = head(bytes) else { return (None, false) };
+    ((body == Body::Chunked).then_some(Chunks { bytes, at: length }), coded)
 }
 
 /// The length of the request at the front of these bytes, if it is whole.
@@ -496,7 +492,7 @@ mod tests {
     #[test]
     fn chunks_are_told_apart_from_what_they_hold() {
         let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n*a\n\r\n2\r\nxy\r\n0\r\n\r\n";
-        let held: Vec<_> = chunked(bytes).unwrap().map(|(from, to)| &bytes[from..to]).collect();
+        let held: Vec<_> = coding(bytes).0.unwrap().map(|(from, to)| &bytes[from..to]).collect();
         assert_eq!(held, [b"*a\n".as_slice(), b"xy"]);
     }
 

@@ -5,7 +5,6 @@ use crate::kit::{Reader, Sink, Span, decode};
 use super::digest;
 use super::fields::*;
 use super::head::{self, ENDINGS, headers, word};
-use super::http;
 use super::params::{Endpoint, decimal, hex};
 use super::request::Request;
 use super::rules;
@@ -41,9 +40,15 @@ pub(super) struct Line<'a> {
     pub(super) whole: usize,
 }
 
-/// Decodes and judges a response. `asked`: what it answers, where that is known.
-pub(super) fn response<S: Sink>(bytes: &[u8], asked: Option<&Request>, sink: &mut S) -> Response {
-    let mut answer = Response::default();
+/// Decodes and judges a response, whose body may be `coded`. `asked`: what it answers, where that is
+/// known.
+pub(super) fn response<S: Sink>(
+    bytes: &[u8],
+    coded: bool,
+    asked: Option<&Request>,
+    sink: &mut S,
+) -> Response {
+    let mut answer = Response { coded, ..Response::default() };
     decode(bytes, &ENDINGS, sink, |r| {
         let (length, whole) = head::line(r.peek());
         let (version, with_space) = word(r.peek(), length);
@@ -60,7 +65,6 @@ pub(super) fn response<S: Sink>(bytes: &[u8], asked: Option<&Request>, sink: &mu
         let reason = Span::new(r.at(), length);
         r.text_in(&REASON, whole - r.at(), reason);
         if headers(r) {
-            answer.coded = http::is_coded(bytes);
             body(r, asked, &mut answer);
         }
         Ok(())

@@ -109,8 +109,9 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
         request(cx, payload, sink);
         return;
     }
-    let Some(chunks) = http::chunked(payload.bytes) else {
-        response(cx, payload, sink);
+    let (chunks, coded) = http::coding(payload.bytes);
+    let Some(chunks) = chunks else {
+        response(cx, payload, coded, sink);
         return;
     };
     let mut joined = Buffer::default();
@@ -120,7 +121,7 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
     append(0, chunks.start());
     chunks.for_each(|(from, to)| append(from, to));
     let joined = Payload { bytes: &joined.bytes, pieces: &joined.pieces, ..*payload };
-    response(cx, &joined, sink);
+    response(cx, &joined, coded, sink);
 }
 
 fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
@@ -142,7 +143,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     sink.end(messages::request(endpoint), payload);
 }
 
-fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: &mut S) {
     let connection = cx.talk.connection();
     let interim = http::is_interim(payload.bytes);
     // What it answers was lost, or is recorded behind it.
@@ -155,7 +156,8 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     if connection.adrift && !interim {
         connection.waiting.clear();
     }
-    let answer = response::response(payload.bytes, asked.as_ref().map(|w| &w.request), sink);
+    let request = asked.as_ref().map(|waiting| &waiting.request);
+    let answer = response::response(payload.bytes, coded, request, sink);
     let mut endpoint = None;
     if let Some(Waiting { request, .. }) = &asked {
         endpoint = request.endpoint;

@@ -12,7 +12,7 @@ use super::validate::CHALLENGE;
 use super::words::{self, Text};
 
 /// Bytes of a text that is waited for: clients' words, and challenges, are far shorter.
-pub(super) const LONGEST: usize = 2048;
+pub(super) const LONGEST: usize = 1024;
 
 pub(super) const CLOSING: &[u8] = b"\\final";
 const NUMBER: &[u8] = b"\\queryid\\";
@@ -180,6 +180,6 @@ fn junk(text: &[u8], start: usize, ended: bool) -> Reach {
 
 /// Whether nothing of a text is missing, as far as its bytes tell: it is closed, or a challenge.
 pub(super) fn is_whole(text: &[u8]) -> bool {
-    let challenge = words::scan(text).secure;
-    closing(text, 0).is_some() || challenge.is_some_and(|it| it.value.len() >= CHALLENGE)
+    let is_challenge = || words::scan(text).secure.is_some_and(|it| it.value.len() >= CHALLENGE);
+    closing(text, 0).is_some() || is_challenge()
 }
