@@ -266,6 +266,13 @@ impl Flow {
         }
     }
 
+    /// It has not ended by then, whenever it was last recorded.
+    #[inline]
+    pub(super) fn lasts_at_least(&self, idle: Option<i64>) -> Time {
+        let idle = idle.unwrap_or_else(|| self.idle());
+        Time(self.first.0.saturating_add(idle))
+    }
+
     /// Behind which time it has ended: with `idle` for the longest silence, or else its own.
     #[inline]
     pub(super) fn lasts(&self, rests: &Rests, idle: Option<i64>) -> Time {

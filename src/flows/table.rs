@@ -185,22 +185,30 @@ impl Table {
         self.get(slot).is_some_and(|flow| flow.lasts(&self.rests, self.longest) < now)
     }
 
-    /// A flow that has been silent for too long: the next one in turn, if it is one. Asked often
-    /// enough, this finds them all; while there can be none, it looks at none.
+    /// Whether there may be a flow that has been silent for too long.
     #[inline]
-    pub fn idle(&mut self, now: Time) -> Option<Slot> {
-        if now <= self.idle.earliest { None } else { self.next_idle(now) }
+    pub fn has_idle(&self, now: Time) -> bool {
+        now > self.idle.earliest
     }
 
-    #[inline(never)]
-    fn next_idle(&mut self, now: Time) -> Option<Slot> {
+    /// A flow that has been silent for too long: the next one in turn, if it is one. Asked often
+    /// enough, this finds them all.
+    pub fn idle(&mut self, now: Time) -> Option<Slot> {
+        if !self.has_idle(now) {
+            return None;
+        }
         if self.idle.hand >= self.slots.count() {
             self.idle.begin_again();
             return None;
         }
         let at = self.idle.hand;
         self.idle.hand += 1;
-        let lasts = self.get(Slot(at))?.lasts(&self.rests, self.longest);
+        let flow = self.get(Slot(at))?;
+        // Of one that is young, what is apart need not be looked at.
+        let mut lasts = flow.lasts_at_least(self.longest);
+        if lasts < now {
+            lasts = flow.lasts(&self.rests, self.longest);
+        }
         if lasts < now {
             return Some(Slot(at));
         }

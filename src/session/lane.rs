@@ -66,7 +66,12 @@ pub(super) struct Lane {
     pub(super) deadlines: Deadlines,
     pub(super) incomplete: Incomplete,
     ports: Ports,
+    /// Packets since flows were last looked at that may be idle.
+    unlooked: u32,
 }
+
+/// Flows that are looked at at a time: one by one, each would be waited for.
+const LOOKED_AT: u32 = 64;
 
 impl Lane {
     /// One of so many.
@@ -85,6 +90,7 @@ impl Lane {
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
             ports: Ports::default(),
+            unlooked: 0,
         }
     }
 
@@ -267,10 +273,25 @@ impl Lane {
     /// What time has decided: of what is due all, of what may be idle one.
     pub(super) fn elapse<V: View>(&mut self, around: &mut Around, view: &mut V) {
         self.ask_due(around, view);
-        if let Some(slot) = self.table.idle(around.now) {
-            self.end_flow(around, slot, view);
+        self.unlooked += 1;
+        if self.unlooked >= LOOKED_AT {
+            self.unlooked = 0;
+            self.end_idle(around, view);
         }
         self.limits_met(around, around.now, view);
+    }
+
+    /// Looks at the next few flows, side by side in memory, and ends those that are silent for too
+    /// long.
+    fn end_idle<V: View>(&mut self, around: &mut Around, view: &mut V) {
+        for _ in 0..LOOKED_AT {
+            if !self.table.has_idle(around.now) {
+                return;
+            }
+            if let Some(slot) = self.table.idle(around.now) {
+                self.end_flow(around, slot, view);
+            }
+        }
     }
 
     /// What is due by now.
