@@ -37,6 +37,8 @@ pub mod text;
 use std::ffi::OsString;
 use std::io::Write;
 
+use clap::error::ErrorKind;
+
 use crate::cli::{Cli, Command};
 use crate::commands::Failure;
 
@@ -99,9 +101,13 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
     UNUSABLE
 }
 
-/// Help goes to the output, a mistake to the errors; both keep their colours on a terminal only.
+/// Help goes to the output, and keeps its colours on a terminal; a mistake is a line on the errors.
 fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> u8 {
     let text = error.render();
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        writeln!(err, "gamewire: {}", in_a_line(&text.to_string())).ok();
+        return UNUSABLE;
+    }
     let show = |to: &mut dyn Write, is_terminal: bool| {
         if is_terminal { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") }
     };
@@ -111,4 +117,17 @@ fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal
     }
     let shown = show(out, terminal.out).map(|()| RAN).map_err(Failure::Output);
     ended(shown, out, err)
+}
+
+/// What is wrong with a command line, without the usage, which `--help` has.
+fn in_a_line(text: &str) -> String {
+    let lines = text.strip_prefix("error: ").unwrap_or(text).lines().map(str::trim);
+    let mut line = String::new();
+    for part in lines.filter(|part| !part.is_empty() && !part.starts_with("Usage: ")) {
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(':') || part.starts_with('[') { " " } else { "; " });
+        }
+        line.push_str(part.strip_prefix("For more information, ").unwrap_or(part));
+    }
+    line.trim_end_matches('.').to_owned()
 }

@@ -78,9 +78,9 @@ fn one_where_a_required_rule_was_not_exercised() {
 
 #[test]
 fn two_for_a_wrong_command_line() {
+    unusable(&gamewire(<[&str; 0]>::default()), "Usage: ");
     for args in [
-        &[][..],
-        &["check"],
+        &["check"][..],
         &["chek", "a.pcap"],
         &["check", "--fail-on", "fatal", "a.pcap"],
         &["check", "--select", "A2S999", "a.pcap"],
@@ -90,8 +90,10 @@ fn two_for_a_wrong_command_line() {
         &["dissect", "-c", "0", "a.pcap"],
         &["explain", "A2S999"],
     ] {
-        unusable(&gamewire(args.iter().copied()), "");
+        unusable_in_a_line(&gamewire(args.iter().copied()), "");
     }
+    let misspelt = gamewire(["check", "--fail-onn", "note", "a.pcap"]);
+    unusable_in_a_line(&misspelt, "a similar argument exists: '--fail-on'; try '--help'");
     unusable_in_a_line(&gamewire(["check", "--acr-key", "6b", "a.pcap"]), "--acr-key: write it as");
 }
 
@@ -111,7 +113,7 @@ fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
 fn two_for_what_is_for_live_capture_only() {
     for option in [&["-w", "b"][..], &["-s", "96"], &["-p"], &["-B", "64"], &["-Z", "nobody"]] {
         let args = [&["check"], option, &["a.pcap"]].concat();
-        unusable(&gamewire(args), "is for live capture: it needs --interface");
+        unusable_in_a_line(&gamewire(args), "is for live capture: it needs --interface");
     }
     unusable(&gamewire(["check", "-i", "lo", "-w", "-"]), "own output goes there; name a file");
     let rotated = ["dissect", "--write", "b", "-G", "5", "--duration", "1s", "a.pcap"];
