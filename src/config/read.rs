@@ -1,5 +1,6 @@
 //! From the file's keys to what they mean.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use dissectors::kit::Secret;
@@ -31,9 +32,14 @@ pub(super) fn read(file: &Path, text: &str) -> Result<Config, Wrong> {
         config.decode_as = each(value, |value| value.parsed(str::parse))?;
     }
     if let Some(value) = root.take("severity") {
+        let mut codes = BTreeSet::new();
         for value in value.table()?.all() {
-            let named = rule(value.name).map_err(|why| value.wrong(&format!("is unknown: {why}")));
-            config.severities.set(named?, value.parsed(severity)?);
+            let named =
+                rule(value.name).map_err(|why| value.wrong(&format!("is unknown: {why}")))?;
+            if !codes.insert(named.code) {
+                return Err(value.wrong("is there twice, by its code and by its name"));
+            }
+            config.severities.set(named, value.parsed(severity)?);
         }
     }
     if let Some(value) = root.take("ignore") {

@@ -134,6 +134,10 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
             "[severity]\nA2S030 = \"fatal\"",
             "gamewire.toml:2: `A2S030` cannot be read: there are error, warning and note",
         ),
+        (
+            "[severity]\nA2S030 = \"note\"\nplayer-count = \"error\"",
+            "gamewire.toml:3: `player-count` is there twice, by its code and by its name",
+        ),
         ("complete = \"yes\"", "gamewire.toml:1: `complete` must be true or false"),
         ("require = [\n \"A2S022\",\n 5]", "gamewire.toml:3: `require` must be a text in quotes"),
         ("require = \"A2S022\"", "gamewire.toml:1: `require` must be a list"),
