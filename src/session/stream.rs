@@ -2,7 +2,7 @@
 
 use dissectors::kit::{
     self, Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time,
-    Transport, Unread,
+    Unread,
 };
 use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
@@ -403,7 +403,7 @@ impl<V: View> Reading<'_, V> {
         let lost = run.after_gap() || mid || cut && length == bytes.len();
         // What is due is told before the next message.
         if talk.deadline().is_some_and(|due| due <= self.around.now) {
-            self.elapse(run.other_has_hole());
+            self.elapse(run.other_has_hole(), false);
         }
         self.speech.cut[side.index()] = run.end() == Some(End::Limit) && length == bytes.len();
         self.message(side, run, length, lost);
@@ -440,11 +440,12 @@ impl<V: View> Reading<'_, V> {
         self.pieces = pieces;
     }
 
-    fn elapse(&mut self, other_has_hole: bool) {
+    /// Lets the talk judge what time has decided; with `end`, all that is open.
+    fn elapse(&mut self, other_has_hole: bool, end: bool) {
         let now = self.around.now;
         self.talk(false, other_has_hole, |talk, books, cx| {
             let settings = &cx.options.settings;
-            talk.elapse(books, &cx.facts, settings, cx.unfinished, now, false, cx.view);
+            talk.elapse(books, &cx.facts, settings, cx.unfinished, now, end, cx.view);
         });
     }
 
@@ -454,7 +455,7 @@ impl<V: View> Reading<'_, V> {
             End::Reset => Closed::Reset,
             End::Gap | End::Limit | End::Abandoned => return,
         };
-        let payload = Payload { ..self.payload(side, &[]) };
+        let payload = self.payload(side, &[]);
         self.talk(false, other_has_hole, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
@@ -464,36 +465,19 @@ impl<V: View> Reading<'_, V> {
 
     /// The ports are used again: what was said so far is judged as it stands.
     fn end_talk(&mut self) {
-        let now = self.around.now;
-        self.talk(false, false, |talk, books, cx| {
-            cx.view.evidence(cx.evidence(false));
-            let settings = &cx.options.settings;
-            talk.elapse(books, &cx.facts, settings, cx.unfinished, now, true, cx.view);
-        });
+        self.elapse(false, true);
         if let Some(talk) = self.speech.talk.take() {
             let protocol = talk.id().info().id;
             let row = || FlowRow { protocol, ..self.flow.row(self.around.digits) };
             self.view.flow_ended(row);
         }
         self.speech = Speech::default();
-        self.flow.begin_again(now);
+        self.flow.begin_again(self.around.now);
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {
-        let ends = self.flow.facts().ends;
-        Payload {
-            bytes,
-            pieces: &[],
-            inflated: false,
-            frame: self.around.frame,
-            time: self.around.now,
-            side,
-            from: ends[side.index()],
-            to: ends[side.other().index()],
-            flow: self.flow.number,
-            transport: Transport::Tcp,
-            lost: false,
-        }
+        let (frame, time) = (self.around.frame, self.around.now);
+        Payload { frame, time, ..self.flow.facts().payload(side, bytes, &[]) }
     }
 
     /// Lets the talk work, in the scene of this flow, and counts what was told. `other_has_hole`:

@@ -427,21 +427,8 @@ fn recorded<'a>(
     part: &PartSpan,
     pieces: &'a [Piece],
 ) -> Payload<'a> {
-    let [first, second] = cx.flow.ends;
-    let (from, to) = if set.side == Side::First { (first, second) } else { (second, first) };
-    Payload {
-        bytes: set.bytes_of(part),
-        pieces,
-        inflated: false,
-        frame: part.frame,
-        time: part.time,
-        side: set.side,
-        from,
-        to,
-        flow: cx.flow.number,
-        transport: cx.flow.transport,
-        lost: part.lost,
-    }
+    let &PartSpan { frame, time, lost, .. } = part;
+    Payload { frame, time, lost, ..cx.flow.payload(set.side, set.bytes_of(part), pieces) }
 }
 
 /// A packet that no others are waited for with.

@@ -343,10 +343,7 @@ fn answered_wrongly<S: Sink>(
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.talk.take(0) else { return };
     let server = asked.mark.get().side.other();
-    let [client_end, server_end] = match server {
-        Side::First => [cx.flow.ends[1], cx.flow.ends[0]],
-        Side::Second => cx.flow.ends,
-    };
+    let [client_end, server_end] = cx.flow.ends_from(server.other());
     let frame = asked.mark.get().frame;
     if asked.owed == Owed::NoMore
         || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame)
@@ -396,9 +393,8 @@ pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
     if !talk.has(ONCE) || talk.has(MORE) || !talk.has(CHALLENGED) {
         return;
     }
-    let [client, server] =
-        if talk.has(ASKED) { cx.flow.ends } else { [cx.flow.ends[1], cx.flow.ends[0]] };
     let side = if talk.has(ASKED) { Side::Second } else { Side::First };
+    let [server, client] = cx.flow.ends_from(side);
     let mark = kit::Mark { frame: 0, time: now, length: 0, side };
     sink.fact(kit::Fact::Unused, kit::Seen { mark, from: server, to: client });
 }

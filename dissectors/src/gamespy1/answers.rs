@@ -1,7 +1,9 @@
 //! Answers that come in several datagrams: they are kept until all are there, and then told as one
 //! message, whichever came first.
 
-use crate::kit::{Buffer, Context, Evidence, Limit, Mark, Payload, Side, Sink, Span, Time, room};
+use crate::kit::{
+    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Side, Sink, Span, Time, room,
+};
 
 use super::rules::{self, Misnumbered};
 use super::words::{Numbering, Words};
@@ -304,23 +306,10 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     };
     let missing = answer.order().err().flatten();
     for (part, held) in answer.buffer.parts().iter().zip(&answer.held) {
-        let [from, to] = match answer.side {
-            Side::First => cx.flow.ends,
-            Side::Second => [cx.flow.ends[1], cx.flow.ends[0]],
-        };
-        let payload = Payload {
-            bytes: answer.buffer.bytes_of(part),
-            pieces: &answer.buffer.pieces_of(part),
-            inflated: false,
-            frame: part.frame,
-            time: part.time,
-            side: answer.side,
-            from,
-            to,
-            flow: cx.flow.number,
-            transport: cx.flow.transport,
-            lost: part.lost,
-        };
+        let &PartSpan { frame, time, lost, .. } = part;
+        let pieces = answer.buffer.pieces_of(part);
+        let payload = cx.flow.payload(answer.side, answer.buffer.bytes_of(part), &pieces);
+        let payload = Payload { frame, time, lost, ..payload };
         lone(cx, &payload, answer.number, *held, sink);
     }
     if !answer.copied {

@@ -192,25 +192,11 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 
 /// A text that was held is over.
 fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
-    let [from, to] = match held.side {
-        Side::First => cx.flow.ends,
-        Side::Second => [cx.flow.ends[1], cx.flow.ends[0]],
-    };
     // Where the recording has a hole, the rest of it may be missing.
     let lost = held.lost || cx.flow.lossy && !held.is_whole();
-    let payload = Payload {
-        bytes: &held.buffer.bytes,
-        pieces: &held.buffer.pieces,
-        inflated: false,
-        frame: held.frame,
-        time: held.time,
-        side: held.side,
-        from,
-        to,
-        flow: cx.flow.number,
-        transport: Transport::Tcp,
-        lost,
-    };
+    let &Held { frame, time, side, ref buffer, .. } = held;
+    let payload =
+        Payload { frame, time, lost, ..cx.flow.payload(side, &buffer.bytes, &buffer.pieces) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     if held.loose {
         decode::loose(payload.bytes, sink);

@@ -221,10 +221,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         end || evidence.waited && evidence.asked_party_seen
     };
     if let Some(mark) = uplink.first.take_if(is_due) {
-        let [server, master] = match mark.side {
-            Side::First => cx.flow.ends,
-            Side::Second => [cx.flow.ends[1], cx.flow.ends[0]],
-        };
+        let [server, master] = cx.flow.ends_from(mark.side);
         let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
         let pair = pair(server, port, master);
         let elsewhere = cx.book.was_challenged(&pair, mark.time, cx.settings.limits.remembered);

@@ -34,8 +34,8 @@ use talk::{Asked, Found};
 use unfinished::{Divided, Part, Unfinished};
 
 use crate::kit::{
-    Claim, Context, Evidence, FlowFacts, Hint, Info, Limit, Message, Payload, Piece, Protocol,
-    Read, Sink, Time,
+    Claim, Context, Evidence, Hint, Info, Limit, Message, PartSpan, Payload, Piece, Protocol, Read,
+    Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -514,20 +514,10 @@ fn payload_of<'a>(
     bytes: &'a [u8],
     pieces: &'a [Piece],
 ) -> Payload<'a> {
-    let &FlowFacts { ends, number, transport, .. } = cx.flow;
-    let part = open.part(at);
-    Payload {
-        bytes,
-        pieces,
-        inflated: false,
-        frame: part.map_or(0, |part| part.frame),
-        time: part.map_or(Time(0), |part| part.time),
-        side: open.side,
-        from: ends[open.side.index()],
-        to: ends[open.side.other().index()],
-        flow: number,
-        transport,
-        lost: part.is_some_and(|part| part.lost),
+    let payload = cx.flow.payload(open.side, bytes, pieces);
+    match open.part(at) {
+        Some(&PartSpan { frame, time, lost, .. }) => Payload { frame, time, lost, ..payload },
+        None => payload,
     }
 }
 

@@ -197,6 +197,34 @@ pub struct Info {
     pub idle: i64,
 }
 
+impl FlowFacts {
+    /// Both ends, that of one side first.
+    pub fn ends_from(&self, side: Side) -> [SocketAddr; 2] {
+        match side {
+            Side::First => self.ends,
+            Side::Second => [self.ends[1], self.ends[0]],
+        }
+    }
+
+    /// Bytes that one side sent on this flow; in which packet, and when, is for who knows it to say.
+    pub fn payload<'a>(&self, side: Side, bytes: &'a [u8], pieces: &'a [Piece]) -> Payload<'a> {
+        let [from, to] = self.ends_from(side);
+        Payload {
+            bytes,
+            pieces,
+            inflated: false,
+            frame: 0,
+            time: Time(0),
+            side,
+            from,
+            to,
+            flow: self.number,
+            transport: self.transport,
+            lost: false,
+        }
+    }
+}
+
 impl Info {
     /// Where a question is answered at once, and that is all: behind a translator of addresses the
     /// same port may be another client's after two minutes (RFC 4787, section 4.3).
