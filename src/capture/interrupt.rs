@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 /// How long, in milliseconds, a wait takes at most: then it is looked whether a signal has come.
 const WAIT: u16 = 250;
@@ -14,7 +16,7 @@ const WAIT: u16 = 250;
 /// has something left.
 const REST: usize = 4 << 20;
 
-/// A pipe that ends when SIGINT or SIGTERM asks for it. A second one ends the process.
+/// A pipe that ends when SIGINT or SIGTERM asks for it.
 pub(super) struct Interruptible<R> {
     reader: R,
     stop: Arc<AtomicBool>,
@@ -22,16 +24,20 @@ pub(super) struct Interruptible<R> {
     rest: usize,
 }
 
+/// Is set when one of these signals asks to stop. Who asks twice does not want to wait for the
+/// result: the second one ends the process.
+pub(crate) fn asked_to_stop(signals: impl IntoIterator<Item = i32>) -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in signals {
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
 impl<R: Read + AsFd> Interruptible<R> {
     pub(super) fn new(reader: R) -> io::Result<Interruptible<R>> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
-        use signal_hook::flag;
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
-            flag::register(signal, Arc::clone(&stop))?;
-        }
-        Ok(Interruptible { reader, stop, rest: REST })
+        Ok(Interruptible { reader, stop: asked_to_stop([SIGINT, SIGTERM])?, rest: REST })
     }
 
     /// Waits until there is something to read, or the end. `false`: nothing came for a while.

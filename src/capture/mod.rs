@@ -19,6 +19,7 @@ mod tests;
 mod zstd;
 
 pub use error::{CaptureError, Notice};
+pub(crate) use interrupt::asked_to_stop;
 pub use open::{open, open_merged, open_stream, open_within};
 
 use std::sync::Arc;

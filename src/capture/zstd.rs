@@ -10,7 +10,7 @@ const STEP: usize = 128 << 10;
 
 /// The largest window, in bytes, that a frame may ask for: what zstd itself accepts unless told
 /// otherwise.
-pub(super) const WINDOW: u64 = 128 << 20;
+const WINDOW: u64 = 128 << 20;
 
 /// A block that is the last of its frame and empty, and room for the frame's checksum.
 const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];

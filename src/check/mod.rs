@@ -26,7 +26,7 @@ use crate::session::{Scene, Told, Totals, View};
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
 pub use found::{Excerpt, Found};
-pub use outcome::{Fared, Outcome, RuleOutcome};
+pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 use parts::Across;
 pub use parts::FlowFact;
 pub use selection::{Host, Ignore, Selection, rule, severity};

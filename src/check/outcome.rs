@@ -1,6 +1,8 @@
 //! What came of judging one or several captures.
 
-use dissectors::kit::{Rule, Severity};
+use std::cmp::Reverse;
+
+use dissectors::kit::{Rule, Severity, Verdict};
 
 use super::{Baselined, Found};
 
@@ -88,6 +90,13 @@ pub struct Outcome {
     pub left_out: u64,
     /// What the captures show of the baseline, if there is one.
     pub baselined: Option<Baselined>,
+}
+
+/// Those of some findings that are told, the gravest first.
+pub fn gravest_first<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
+    let mut told: Vec<_> = found.filter(|it| it.verdict != Verdict::Inconclusive).collect();
+    told.sort_by_key(|found| Reverse(found.severity));
+    told
 }
 
 impl Outcome {

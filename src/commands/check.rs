@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dissectors::catalogue;
-use dissectors::kit::{Rule, Severity, Verdict};
+use dissectors::kit::{Severity, Verdict};
 use dissectors::ledger::Witness;
 
 use crate::Terminal;
-use crate::check::{Baseline, Checker, Fared, Fingerprint, FlowFact, Ignore, Outcome, Selection};
+use crate::check::{
+    Baseline, Checker, Fingerprint, FlowFact, Ignore, Outcome, RuleOutcome, Selection,
+};
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
@@ -34,7 +36,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
-    let selection = selection(args, &config, &demands.require, baseline, err);
+    let selection = selection(args, &config, baseline, err);
     let facts = args.input.limits().protocols.remembered / 2;
     let checker = Checker::new(selection.clone(), facts);
     let mut checking = Checking {
@@ -105,7 +107,6 @@ fn gone(
 fn selection(
     args: &Check,
     config: &Config,
-    require: &[&'static Rule],
     baseline: Option<Arc<Baseline>>,
     err: &mut dyn Write,
 ) -> Selection {
@@ -115,12 +116,13 @@ fn selection(
     }
     ignores.retain(|ignore| !args.select.iter().any(|rule| rule.code == ignore.rule.code));
     ignores.extend(args.ignore.iter().map(|&rule| Ignore { rule, host: None }));
+    let require = if args.require.is_empty() { &config.require } else { &args.require };
     Selection {
         select: args.select.clone(),
         ignores,
         who: args.who,
         host: args.host,
-        require: require.to_vec(),
+        require: require.clone(),
         severities: config.severities.clone(),
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
     }
@@ -132,18 +134,14 @@ struct Demands {
     least: Severity,
     /// Captures are vouched for as complete.
     complete: bool,
-    /// Rules that must be exercised.
-    require: Vec<&'static Rule>,
 }
 
 impl Demands {
     /// What the command line asks; else what the configuration asks.
     fn of(args: &Check, config: &Config) -> Demands {
-        let require = if args.require.is_empty() { &config.require } else { &args.require };
         Demands {
             least: args.fail_on.or(config.fail_on).unwrap_or(Severity::Error),
             complete: args.complete.unwrap_or(config.complete),
-            require: require.clone(),
         }
     }
 }
@@ -287,12 +285,10 @@ impl Checking<'_> {
 
     fn require(&mut self, outcome: &Outcome) {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
-        for rule in &self.demands.require {
-            let exercised = outcome
-                .rules
-                .iter()
-                .any(|fared| fared.rule.code == rule.code && fared.fared() != Fared::NotExercised);
-            if !exercised {
+        for rule in &self.selection.require {
+            // One that is not judged by is not exercised, either.
+            let is = |fared: &RuleOutcome| fared.rule.code == rule.code && fared.missing == 0;
+            if !outcome.rules.iter().any(is) {
                 self.missing.push((capture.clone(), rule.code.to_string()));
             }
         }

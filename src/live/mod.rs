@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::capture::Packet;
+use crate::capture::{Packet, asked_to_stop};
 use crate::net::LinkType;
 use crate::text::escaped;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
@@ -179,13 +179,8 @@ impl Signals {
     fn register(writes: bool) -> io::Result<Signals> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
         use signal_hook::flag;
-        let signals = Signals::default();
         let stops = [SIGINT, SIGTERM].into_iter().chain((!writes).then_some(SIGHUP));
-        for signal in stops {
-            // Who asks twice does not want to wait for the result.
-            flag::register_conditional_shutdown(signal, 130, Arc::clone(&signals.stop))?;
-            flag::register(signal, Arc::clone(&signals.stop))?;
-        }
+        let signals = Signals { stop: asked_to_stop(stops)?, ..Signals::default() };
         flag::register(SIGUSR1, Arc::clone(&signals.counts))?;
         if writes {
             flag::register(SIGHUP, Arc::clone(&signals.reopen))?;

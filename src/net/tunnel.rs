@@ -167,7 +167,7 @@ impl<'a> GreHeader<'a> {
     }
 }
 
-/// RFC 7348, section 5: the I flag set, all else zero.
+/// RFC 7348, section 5: the I flag set; all else is reserved.
 fn vxlan(payload: &[u8]) -> Option<Inner<'_>> {
     let (&[flags, policy, _, _, a, b, c, _], frame) = payload.split_first_chunk()?;
     // Beside the I bit only those of the group policy extension (G; D and A) are set by anybody.

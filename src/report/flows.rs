@@ -7,7 +7,7 @@
 
 use crate::flows::FlowRow;
 use crate::report::clock::Clock;
-use crate::report::json::{Escaped, address, transport};
+use crate::report::json::{address, of_capture, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
 
@@ -86,10 +86,7 @@ pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
         }
     }
     if let Some(capture) = capture {
-        out.extend_from_slice(b",\"capture\":\"");
-        // A list of bytes takes everything.
-        let _ = std::fmt::Write::write_str(&mut Escaped(out), capture);
-        out.push(b'"');
+        of_capture(capture, out);
     }
     out.extend_from_slice(b"}\n");
 }

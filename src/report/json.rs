@@ -45,9 +45,8 @@ impl Json {
     /// Where there are several captures: each object says which one it is of.
     #[must_use]
     pub fn of(self, capture: &str) -> Json {
-        let mut out = b",\"capture\":\"".to_vec();
-        string(&mut out, capture.as_bytes());
-        out.push(b'"');
+        let mut out = Vec::new();
+        of_capture(capture, &mut out);
         Json { capture: out, ..self }
     }
 
@@ -128,6 +127,13 @@ impl Report for Json {
         out.extend_from_slice(b"}\n");
         Some(flow)
     }
+}
+
+/// The member that says which capture an object is of.
+pub(super) fn of_capture(name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"capture\":\"");
+    string(out, name.as_bytes());
+    out.push(b'"');
 }
 
 fn finding(found: &Finding, out: &mut Vec<u8>) {

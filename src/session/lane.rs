@@ -270,21 +270,21 @@ impl Lane {
         }
     }
 
-    /// What time has decided: of what is due all, of what may be idle one.
+    /// What time has decided: of what is due all, of what may be idle some, now and then.
     pub(super) fn elapse<V: View>(&mut self, around: &mut Around, view: &mut V) {
         self.ask_due(around, view);
         self.unlooked += 1;
         if self.unlooked >= LOOKED_AT {
             self.unlooked = 0;
-            self.end_idle(around, view);
+            self.end_idle(LOOKED_AT, around, view);
         }
         self.limits_met(around, around.now, view);
     }
 
-    /// Looks at the next few flows, side by side in memory, and ends those that are silent for too
-    /// long.
-    fn end_idle<V: View>(&mut self, around: &mut Around, view: &mut V) {
-        for _ in 0..LOOKED_AT {
+    /// Looks at the next so many flows, side by side in memory, and ends those that are silent for
+    /// too long.
+    pub(super) fn end_idle<V: View>(&mut self, most: u32, around: &mut Around, view: &mut V) {
+        for _ in 0..most {
             if !self.table.has_idle(around.now) {
                 return;
             }

@@ -274,13 +274,12 @@ impl Session {
     /// No packet has come until now: what was due by then is judged, and what is idle ends.
     pub fn reach<V: View>(&mut self, now: Time, view: &mut V) {
         /// Flows that are looked at in one turn.
-        const LOOKED_AT: usize = 1000;
+        const MOST: u32 = 1000;
         self.around.now = self.around.now.max(now);
         self.expire(view);
         for lane in &mut self.lanes {
-            for _ in 0..LOOKED_AT.min(lane.table.len()) + 1 {
-                lane.elapse(&mut self.around, view);
-            }
+            lane.elapse(&mut self.around, view);
+            lane.end_idle(MOST, &mut self.around, view);
         }
     }
 

@@ -1,11 +1,10 @@
 //! The outcome as annotations of GitHub Actions: a line per finding.
 
-use std::cmp::Reverse;
 use std::fmt::Write;
 
-use dissectors::kit::{Severity, Verdict};
+use dissectors::kit::Severity;
 
-use crate::check::Outcome;
+use crate::check::{Outcome, gravest_first};
 
 /// GitHub shows ten annotations of a kind in a step; more only hide each other.
 const SHOWN: usize = 50;
@@ -13,10 +12,7 @@ const SHOWN: usize = 50;
 /// Writes the findings of the outcomes.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
     for outcome in outcomes {
-        let told = outcome.findings.iter().filter(|found| found.verdict != Verdict::Inconclusive);
-        let mut told = Vec::from_iter(told);
-        told.sort_by_key(|found| Reverse(found.severity));
-        for found in told.into_iter().take(SHOWN) {
+        for found in gravest_first(outcome.findings.iter()).into_iter().take(SHOWN) {
             let kind = match found.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",

@@ -5,12 +5,11 @@
 //! why. A rule broken below the severity that fails is a success with its findings as output.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::fmt::Write;
 
-use dissectors::kit::{Severity, Verdict};
+use dissectors::kit::Severity;
 
-use crate::check::{Fared, Outcome, RuleOutcome};
+use crate::check::{Fared, Outcome, RuleOutcome, gravest_first};
 
 /// Findings of one rule that are written out.
 const SHOWN: usize = 20;
@@ -127,10 +126,7 @@ fn came(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> Came {
 fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let mut text = String::new();
     let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
-    let told = of_rule.filter(|found| found.verdict != Verdict::Inconclusive);
-    let mut told = Vec::from_iter(told);
-    told.sort_by_key(|found| Reverse(found.severity));
-    for found in told.into_iter().take(SHOWN) {
+    for found in gravest_first(of_rule).into_iter().take(SHOWN) {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
         put(&mut text, format_args!("{}{party}: {}\n", found.place(), found.detail));
     }
