@@ -1,6 +1,6 @@
 //! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
 
-use crate::kit::{Field, Reader, Sink, Span, dotted, scan};
+use crate::kit::{Field, Reader, Sink, Span, dotted};
 
 use super::fields::*;
 use super::params::{address, decimal};
@@ -38,13 +38,6 @@ const MOST_PORT: u64 = 65534;
 
 fn is_server(line: &Line<'_>) -> bool {
     line.text.starts_with(OPENING) || keyword(line) == SERVER_LINE
-}
-
-/// How long a server line is, with its end, if it begins as usual and is no longer than most.
-#[inline]
-fn server_length(bytes: &[u8]) -> Option<usize> {
-    let behind = bytes.strip_prefix(OPENING)?.first_chunk()?;
-    Some(OPENING.len() + scan::find(b'\n', behind)? + 1)
 }
 
 /// A server line as masters write it, single spaces between its words. Each word's end is told from
@@ -103,80 +96,97 @@ impl Usual {
     }
 }
 
-/// Decodes the lines: first all that are no server, then the servers, as one list wherever they
-/// stand.
+/// Decodes the lines. Servers are one list, wherever they stand; lines among them come behind it.
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
     let (bytes, start) = (r.peek(), r.at());
-    let (mut flags, mut version) = (false, false);
-    let (mut first, mut last) = (None, start + bytes.len());
-    let (mut rest, mut behind) = (bytes, start);
-    while !rest.is_empty() {
-        let at = behind;
-        let usual = server_length(rest);
-        let other = if usual.is_none() { lines(rest, at).next() } else { None };
-        let whole = usual.or(other.map(|line| line.whole)).unwrap_or(rest.len());
-        rest = rest.get(whole..).unwrap_or_default();
-        behind += whole;
-        let Some(line) = other.filter(|line| !is_server(line)) else {
-            first = first.or(Some(at));
-            last = behind;
-            continue;
-        };
-        r.seek(at);
-        match keyword(&line) {
-            b"masterserver_flags" if !flags => {
-                flags = true;
-                flags_line(r, &line, judged);
-            }
-            b"current_version" if !version => {
-                version = true;
-                version_line(r, &line, judged);
-            }
-            _ => other_line(r, &line, judged),
+    let end = start + bytes.len();
+    let mut others = Others { judged, ..Others::default() };
+    while let Some(line) = lines(r.peek(), r.at()).next().filter(|line| !is_server(line)) {
+        others.read(r, &line);
+    }
+    let (list, first) = (r.peek(), r.at());
+    r.open(&SERVERS);
+    let found = server_lines(r, list, first, judged);
+    if judged {
+        rules::server_lines(found.usual, r.sink);
+    }
+    r.close();
+    if found.others {
+        for line in lines(list, first).filter(|line| !is_server(line)) {
+            r.seek(line.at.start as usize);
+            others.read(r, &line);
         }
     }
-    if judged && !flags {
-        rules::flags_missing(Span::new(start, start + bytes.len()), r.sink);
+    if judged && !others.flags {
+        rules::flags_missing(Span::new(start, end), r.sink);
     }
-    let first = first.unwrap_or(last);
-    r.seek(first);
-    r.open(&SERVERS);
-    let lines = bytes.get(first - start..last - start).unwrap_or_default();
-    let usual = server_lines(r, lines, first, judged);
-    if judged {
-        rules::server_lines(usual, r.sink);
-    }
-    r.seek(last);
-    r.close();
-    r.seek(start + bytes.len());
+    r.seek(end);
 }
 
-/// The server lines among those that stand at `at`. Returns how many are written as masters write
-/// them: these are yet to be judged.
+/// What is in a list of servers.
+#[derive(Default)]
+struct Found {
+    /// Servers that are written as masters write them: these are yet to be judged.
+    usual: u32,
+    /// There are lines among them that are none.
+    others: bool,
+}
+
+/// The server lines among those that stand at `at`.
 fn server_lines<S: Sink>(
     r: &mut Reader<'_, S>,
     mut rest: &[u8],
     mut at: usize,
     judged: bool,
-) -> u32 {
-    let mut usual = 0;
+) -> Found {
+    let mut found = Found::default();
     while !rest.is_empty() {
-        r.seek(at);
         let whole = if let Some(server) = Usual::of(rest) {
-            usual += 1;
+            found.usual += 1;
+            r.seek(at);
             server.show(r);
             server.whole()
         } else {
             let Some(line) = lines(rest, at).next() else { break };
             if is_server(&line) {
+                r.seek(at);
                 server_line(r, &line, judged);
+            } else {
+                found.others = true;
             }
             line.whole
         };
         rest = rest.get(whole..).unwrap_or_default();
         at += whole;
     }
-    usual
+    found
+}
+
+/// The lines that are no servers.
+#[derive(Default)]
+struct Others {
+    judged: bool,
+    /// The flags have been told.
+    flags: bool,
+    /// The version has.
+    version: bool,
+}
+
+impl Others {
+    /// The line that stands here.
+    fn read<S: Sink>(&mut self, r: &mut Reader<'_, S>, line: &Line<'_>) {
+        match keyword(line) {
+            b"masterserver_flags" if !self.flags => {
+                self.flags = true;
+                flags_line(r, line, self.judged);
+            }
+            b"current_version" if !self.version => {
+                self.version = true;
+                version_line(r, line, self.judged);
+            }
+            _ => other_line(r, line, self.judged),
+        }
+    }
 }
 
 /// A word and the spaces before it.

@@ -128,14 +128,6 @@ fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
-/// Where a byte first stands among 32.
-#[inline(always)]
-pub(crate) fn find(byte: u8, bytes: &[u8; 32]) -> Option<usize> {
-    let ([a, b], _) = bytes.as_chunks() else { return None };
-    let marks = u32::from(marks(byte, a)) | u32::from(marks(byte, b)) << 16;
-    (marks != 0).then(|| marks.trailing_zeros() as usize)
-}
-
 /// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
 #[inline(always)]
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
@@ -178,18 +170,6 @@ mod tests {
                     bytes.iter_mut().skip(zero).take(1).for_each(|byte| *byte = 0);
                     assert_eq!(terminated(&bytes), byte_by_byte(&bytes), "{bytes:?}");
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn a_byte_is_found_at_every_place() {
-        for other in 0..=0xFF_u8 {
-            for at in 0..=32 {
-                let mut bytes = [other; 32];
-                bytes.iter_mut().skip(at).step_by(3).for_each(|byte| *byte = b'\n');
-                let first = bytes.iter().position(|&byte| byte == b'\n');
-                assert_eq!(find(b'\n', &bytes), first, "{bytes:?}");
             }
         }
     }

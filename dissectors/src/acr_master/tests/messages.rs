@@ -31,7 +31,15 @@ fn the_lines_may_stand_in_any_order() {
     );
     assert_eq!(
         answer,
-        "client_response flags=0 version=1 protocol=2 servers=[{10.0.0.2} {10.0.0.3}]"
+        "client_response servers=[{10.0.0.2} {10.0.0.3}] flags=0 version=1 protocol=2"
+    );
+    let [_, answer] = fields(
+        "/c?build_defs=4",
+        "masterserver_flags 0\naddserver 10.0.0.2\naddserver 10.0.0.3\ncurrent_version 1 2\n",
+    );
+    assert_eq!(
+        answer,
+        "client_response flags=0 servers=[{10.0.0.2} {10.0.0.3}] version=1 protocol=2"
     );
 }
 
