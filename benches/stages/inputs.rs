@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use dissectors::Id;
 use dissectors::kit::{FlowFacts, Side, Time, Transport};
+use gamewire::capture::LinkType;
 use gamewire::capture::{self, Event};
 use gamewire::flows::{Identifier, Key};
-use gamewire::net::{LinkType, Outcome, decode};
+use gamewire::net::{Outcome, decode};
 use xtask::bulk::{self, Input, Size};
 
 /// Packets among which conversations of each protocol are found.

@@ -1,6 +1,7 @@
 //! Link, network and transport headers, and tunnels.
 
-use gamewire::net::{LinkType, Outcome, Payload, checksum, decode, decode_ip_payload};
+use gamewire::capture::LinkType;
+use gamewire::net::{Outcome, Payload, checksum, decode, decode_ip_payload};
 
 use crate::input::Input;
 

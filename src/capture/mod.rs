@@ -9,6 +9,7 @@ mod clock;
 mod error;
 mod input;
 mod interrupt;
+mod link;
 mod mapping;
 mod merge;
 mod open;
@@ -20,11 +21,10 @@ mod zstd;
 
 pub use error::{CaptureError, Notice};
 pub(crate) use interrupt::asked_to_stop;
+pub use link::LinkType;
 pub use open::{open, open_merged, open_stream, open_within};
 
 use std::sync::Arc;
-
-use crate::net::LinkType;
 
 /// One packet as it was recorded, lent until the next is asked for.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use pcap_parser::pcap::parse_pcap_header;
 
 use super::input::{Input, numbers};
 use super::{Event, LENT, Memory, Notice, Packet, Packets};
-use crate::net::LinkType;
+use crate::capture::LinkType;
 
 const HEADER: usize = 24;
 

@@ -16,7 +16,7 @@ use pcap_parser::{
 use super::clock::Clock;
 use super::input::{Input, numbers};
 use super::{Event, LENT, Memory, Notice, Packet, Packets};
-use crate::net::LinkType;
+use crate::capture::LinkType;
 
 const SECTION: u32 = 0x0A0D_0D0A;
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;

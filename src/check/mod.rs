@@ -21,7 +21,8 @@ use dissectors::kit::{
 };
 use dissectors::ledger::{Ledger, Ruling, Witness};
 
-use crate::session::{Scene, Told, Totals, View};
+use crate::flows::Told;
+use crate::session::{Scene, Totals, View};
 
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;

@@ -11,13 +11,14 @@ use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
+use crate::flows::Told;
 use crate::limits::Limits;
 use crate::net::Tunnels;
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
 use crate::report::{Envelope, Report, unsigned};
-use crate::session::{Moment, Scene, Told, Totals, View};
+use crate::session::{Moment, Scene, Totals, View};
 
 /// How much is collected before it is written to what is no terminal.
 const BUFFER: usize = 64 << 10;

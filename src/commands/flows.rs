@@ -8,10 +8,10 @@ use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
-use crate::flows::FlowRow;
+use crate::flows::{FlowRow, Told};
 use crate::report::flows;
 use crate::report::paint::Paint;
-use crate::session::{Moment, Scene, Told, Totals, View};
+use crate::session::{Moment, Scene, Totals, View};
 
 /// Flows that have ended and are kept, to be written in the order of their numbers, if there is
 /// memory for it. When there are so many, they are written, and those that end later come behind them.

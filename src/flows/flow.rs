@@ -10,10 +10,9 @@ use std::ops::{Deref, DerefMut};
 use dissectors::Talk;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
-use super::Key;
 use super::key::word;
 use super::places::Places;
-use crate::session::{Stream, Told};
+use super::{Key, Stream};
 
 /// What a flow is up to.
 pub enum State {
@@ -421,6 +420,17 @@ impl Followed<'_> {
         let Some(rest) = self.rest() else { return };
         *rest = Rest { last: now, ..Rest::default() };
     }
+}
+
+/// How much was told since the last time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Messages.
+    pub messages: u32,
+    /// Findings, inconclusive ones left out.
+    pub findings: u32,
+    /// Which end spoke, and the part that this shows it to play.
+    pub spoke: Option<(Side, Who)>,
 }
 
 /// One row of a listing of flows.

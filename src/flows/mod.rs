@@ -10,9 +10,11 @@ pub mod identify;
 mod index;
 pub mod key;
 mod places;
+pub mod stream;
 pub mod table;
 
-pub use flow::{Flow, FlowRow, Followed, State};
+pub use flow::{Flow, FlowRow, Followed, State, Told};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;
+pub use stream::Stream;
 pub use table::Table;

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::capture::LinkType;
 use crate::capture::{Packet, asked_to_stop};
-use crate::net::LinkType;
 use crate::text::escaped;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
 use queue::{Batch, Queue};

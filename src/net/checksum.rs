@@ -108,8 +108,9 @@ fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::{Verdict, verify};
+    use crate::capture::LinkType;
+    use crate::net::decode;
     use crate::net::test_packets::*;
-    use crate::net::{LinkType, decode};
 
     fn verdicts(packet: &[u8], original_length: usize) -> (Verdict, Verdict) {
         let checksums = verify(&decode(LinkType::RAW, packet, original_length as u32));

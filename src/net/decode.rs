@@ -7,8 +7,8 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::limits;
-use super::link::LinkType;
 use super::packet::{Ip, Layer, Malformed, Outcome, Payload, Tunnel, Tunnels};
+use crate::capture::LinkType;
 
 /// Decodes a recorded packet.
 ///

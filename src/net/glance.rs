@@ -6,11 +6,11 @@ use std::net::Ipv4Addr;
 
 use super::ip::protocol::{TCP, UDP};
 use super::ip_defrag::Joined;
-use super::link::LinkType;
 use super::packet::{
     Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
 };
 use super::tunnel;
+use crate::capture::LinkType;
 
 const ETHERNET: usize = 14;
 /// Where the transport's header begins.

@@ -291,8 +291,9 @@ fn final_destination(header: &[u8]) -> Option<Ipv6Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::LinkType;
     use crate::net::test_packets::*;
-    use crate::net::{LinkType, decode, decode_ip_payload};
+    use crate::net::{decode, decode_ip_payload};
 
     const RAW: LinkType = LinkType::RAW;
 

@@ -36,7 +36,6 @@ pub use decode::{decode, decode_ip_payload};
 pub use glance::{Glance, glance};
 pub use hosts::Hosts;
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
-pub use link::LinkType;
 pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
     Tunnels,

@@ -6,7 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
-use super::{LinkType, limits};
+use super::limits;
+use crate::capture::LinkType;
 
 /// What a packet turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

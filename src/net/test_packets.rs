@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Datagram, LinkType, Outcome, Segment, decode};
+use super::{Datagram, Outcome, Segment, decode};
+use crate::capture::LinkType;
 
 pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);

@@ -92,8 +92,9 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::LinkType;
+    use crate::net::decode;
     use crate::net::test_packets::*;
-    use crate::net::{LinkType, decode};
 
     fn uncut(packet: &[u8]) -> Outcome<'_> {
         decode(LinkType::RAW, packet, packet.len() as u32)

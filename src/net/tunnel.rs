@@ -267,8 +267,9 @@ pub(super) fn looks_like_ethernet(bytes: &[u8], cut: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::LinkType;
+    use crate::net::decode;
     use crate::net::test_packets::*;
-    use crate::net::{LinkType, decode};
 
     fn uncut(packet: &[u8]) -> Outcome<'_> {
         decode(LinkType::RAW, packet, packet.len() as u32)

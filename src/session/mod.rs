@@ -28,14 +28,14 @@ use std::vec::IntoIter;
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
 use dissectors::net_rules::{NET004, NET005, NET008};
 
-use crate::capture::{Memory, Packet};
+use crate::capture::{LinkType, Memory, Packet};
 use crate::flows::table::Slot;
 use crate::flows::{Identifier, Key};
 use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Ip, LinkType, Malformed, Outcome, Tunnels, Whole, decode,
+    Defragmenter, Fragment, FrameRef, Ip, Malformed, Outcome, Tunnels, Whole, decode,
     decode_ip_payload, glance,
 };
 
@@ -43,8 +43,7 @@ pub use files::Files;
 use lane::Lane;
 pub use moment::{Moment, Numbers};
 use recording::told;
-pub use stream::Stream;
-pub use view::{Scene, Told, View};
+pub use view::{Scene, View};
 
 /// What a session is told before it begins.
 #[derive(Clone, Debug)]

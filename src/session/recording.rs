@@ -4,8 +4,9 @@
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
-use super::{Around, Moment, NOWHERE, Scene, Session, Told, View};
+use super::{Around, Moment, NOWHERE, Scene, Session, View};
 use crate::capture::Notice;
+use crate::flows::Told;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
 use crate::net::{Hosts, Outcome, checksum};
 

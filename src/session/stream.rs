@@ -1,8 +1,7 @@
 //! A TCP connection on its way to a protocol: which one it speaks, and where its messages end.
 
 use dissectors::kit::{
-    self, Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time,
-    Unread,
+    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time, Unread,
 };
 use dissectors::net_rules::{NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
@@ -11,6 +10,7 @@ use super::lane::Lane;
 use super::recording::tell;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
+use crate::flows::stream::Speech;
 use crate::flows::table::Slot;
 use crate::flows::{Flow, FlowRow, Followed, Key, State};
 use crate::net::tcp::{
@@ -23,64 +23,6 @@ const UNDECIDED: usize = 4096;
 
 /// Room for so many pieces of a message is kept for the next one.
 const PIECES: usize = 1 << 10;
-
-/// One connection.
-#[derive(Default)]
-pub struct Stream {
-    connection: Connection,
-    speech: Speech,
-}
-
-/// What a connection speaks, as far as it is told.
-#[derive(Default)]
-struct Speech {
-    talk: Option<Box<Talk>>,
-    /// The unread beginnings, while the protocol is not told.
-    beginnings: Option<Box<[Vec<u8>; 2]>>,
-    /// The direction whose bytes came first, while the protocol was not told.
-    first: Option<Side>,
-    /// The protocol was told when both directions had unread bytes: this one's are to be read first.
-    held: Option<Side>,
-    /// Bytes of this direction were read, by [`Side::index`].
-    heard: [bool; 2],
-    /// The last message of this direction was read before its end, for want of room: what follows
-    /// begins in the middle.
-    cut: [bool; 2],
-}
-
-impl Speech {
-    /// Bytes of memory held beside itself.
-    fn held(&self) -> usize {
-        let talk = self.talk.as_ref().map_or(0, |talk| size_of::<Talk>() + talk.held());
-        let read = self
-            .beginnings
-            .as_ref()
-            .map_or(0, |both| size_of_val(&**both) + both.iter().map(kit::room).sum::<usize>());
-        talk + read
-    }
-}
-
-impl Stream {
-    /// Bytes of memory that it takes, but for the streams' bytes, which have a limit of their own.
-    fn memory(&self) -> usize {
-        size_of::<Stream>() + self.connection.uncharged() + self.speech.held()
-    }
-
-    /// The protocol, if it is told.
-    pub fn protocol(&self) -> Option<Id> {
-        self.speech.talk.as_ref().map(|talk| talk.id())
-    }
-
-    /// Whether bytes are known to be missing, though they may still come.
-    pub(super) fn has_hole(&self) -> bool {
-        [Way::AToB, Way::BToA].into_iter().any(|way| self.connection.has_hole(way))
-    }
-
-    /// The state of the conversation, if its protocol is told.
-    pub fn talk(&mut self) -> Option<&mut Talk> {
-        self.speech.talk.as_deref_mut()
-    }
-}
 
 /// What all connections share.
 pub(super) struct Streams {
@@ -539,41 +481,5 @@ fn side(way: Way) -> Side {
     match way {
         Way::AToB => Side::First,
         Way::BToA => Side::Second,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Undecided;
-
-    impl Reader for Undecided {
-        fn read(&mut self, _: Way, _: &Run<'_>) -> Next {
-            Next::Consumed(0)
-        }
-
-        fn event(&mut self, _: Event) {}
-    }
-
-    #[test]
-    fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
-        let (mut stream, mut budget) = (Stream::default(), Budget::new(Limits::default()));
-        let least = stream.memory();
-        let byte = tcp::Segment {
-            sequence: 1,
-            acknowledgment: 0,
-            flags: Flags::default(),
-            payload: b"a",
-            announced: 1,
-            frame: 1,
-            time: 0,
-            offset: 0,
-            pieces: &[],
-        };
-        for way in [Way::AToB, Way::BToA] {
-            stream.connection.segment(way, &byte, &mut budget, &mut Undecided);
-        }
-        assert!(stream.memory() > least + 2 * 200);
     }
 }

@@ -1,10 +1,10 @@
 //! Who looks on: what a command wants to know of the messages as they are told.
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Side, Sink, Who};
+use dissectors::kit::{FlowFacts, Sink, Who};
 
 use super::Moment;
-use crate::flows::FlowRow;
+use crate::flows::{FlowRow, Told};
 use crate::net::Tunnels;
 
 /// Round which flow the next messages and judgements happen.
@@ -24,17 +24,6 @@ pub struct Scene {
     pub digits: u8,
     /// The tunnels that the packet at hand came through.
     pub tunnels: Tunnels,
-}
-
-/// How much was told since the last time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Messages.
-    pub messages: u32,
-    /// Findings, inconclusive ones left out.
-    pub findings: u32,
-    /// Which end spoke, and the part that this shows it to play.
-    pub spoke: Option<(Side, Who)>,
 }
 
 /// Receives messages and judgements, and is told which flow they belong to.

@@ -1,0 +1,101 @@
+//! A flow over TCP: its connection, and what that speaks.
+
+use dissectors::kit::{self, Side};
+use dissectors::{Id, Talk};
+
+use crate::net::tcp::{Connection, Way};
+
+/// One connection.
+#[derive(Default)]
+pub struct Stream {
+    pub(crate) connection: Connection,
+    pub(crate) speech: Speech,
+}
+
+/// What a connection speaks, as far as it is told.
+#[derive(Default)]
+pub(crate) struct Speech {
+    pub(crate) talk: Option<Box<Talk>>,
+    /// The unread beginnings, while the protocol is not told.
+    pub(crate) beginnings: Option<Box<[Vec<u8>; 2]>>,
+    /// The direction whose bytes came first, while the protocol was not told.
+    pub(crate) first: Option<Side>,
+    /// The protocol was told when both directions had unread bytes: this one's are to be read first.
+    pub(crate) held: Option<Side>,
+    /// Bytes of this direction were read, by [`Side::index`].
+    pub(crate) heard: [bool; 2],
+    /// The last message of this direction was read before its end, for want of room: what follows
+    /// begins in the middle.
+    pub(crate) cut: [bool; 2],
+}
+
+impl Speech {
+    /// Bytes of memory held beside itself.
+    fn held(&self) -> usize {
+        let talk = self.talk.as_ref().map_or(0, |talk| size_of::<Talk>() + talk.held());
+        let read = self
+            .beginnings
+            .as_ref()
+            .map_or(0, |both| size_of_val(&**both) + both.iter().map(kit::room).sum::<usize>());
+        talk + read
+    }
+}
+
+impl Stream {
+    /// Bytes of memory that it takes, but for the streams' bytes, which have a limit of their own.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Stream>() + self.connection.uncharged() + self.speech.held()
+    }
+
+    /// The protocol, if it is told.
+    pub fn protocol(&self) -> Option<Id> {
+        self.speech.talk.as_ref().map(|talk| talk.id())
+    }
+
+    /// Whether bytes are known to be missing, though they may still come.
+    pub fn has_hole(&self) -> bool {
+        [Way::AToB, Way::BToA].into_iter().any(|way| self.connection.has_hole(way))
+    }
+
+    /// The state of the conversation, if its protocol is told.
+    pub fn talk(&mut self) -> Option<&mut Talk> {
+        self.speech.talk.as_deref_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::tcp::{self, Budget, Event, Flags, Limits, Next, Reader, Run};
+
+    struct Undecided;
+
+    impl Reader for Undecided {
+        fn read(&mut self, _: Way, _: &Run<'_>) -> Next {
+            Next::Consumed(0)
+        }
+
+        fn event(&mut self, _: Event) {}
+    }
+
+    #[test]
+    fn what_it_takes_to_keep_a_byte_is_memory_of_the_flow() {
+        let (mut stream, mut budget) = (Stream::default(), Budget::new(Limits::default()));
+        let least = stream.memory();
+        let byte = tcp::Segment {
+            sequence: 1,
+            acknowledgment: 0,
+            flags: Flags::default(),
+            payload: b"a",
+            announced: 1,
+            frame: 1,
+            time: 0,
+            offset: 0,
+            pieces: &[],
+        };
+        for way in [Way::AToB, Way::BToA] {
+            stream.connection.segment(way, &byte, &mut budget, &mut Undecided);
+        }
+        assert!(stream.memory() > least + 2 * 200);
+    }
+}
