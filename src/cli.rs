@@ -104,9 +104,6 @@ impl Command {
 /// `gamewire dissect`.
 #[derive(Args, Debug)]
 pub struct Dissect {
-    /// Where packets come from.
-    #[command(flatten)]
-    pub input: Input,
     /// How messages are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DissectFormat,
@@ -125,6 +122,9 @@ pub struct Dissect {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
 }
 
 /// How `dissect` writes.
@@ -139,15 +139,15 @@ pub enum DissectFormat {
 /// `gamewire flows`.
 #[derive(Args, Debug)]
 pub struct Flows {
-    /// Where packets come from.
-    #[command(flatten)]
-    pub input: Input,
     /// How flows are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FlowsFormat,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
 }
 
 /// How `flows` writes.
@@ -164,9 +164,6 @@ pub enum FlowsFormat {
 /// `gamewire check`.
 #[derive(Args, Debug)]
 pub struct Check {
-    /// Where packets come from.
-    #[command(flatten)]
-    pub input: Input,
     /// How verdicts are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
@@ -201,6 +198,9 @@ pub struct Check {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
 }
 
 /// How `check` writes.
@@ -315,50 +315,52 @@ impl Input {
     }
 }
 
+/// What stands above the options that are for interfaces only.
+const LIVE: &str = "Live capture";
+
 /// Packets as they come, from a network interface, through libpcap.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Live capture")]
 pub struct Sniffing {
     /// Capture on this interface, through libpcap, in place of reading files
-    #[arg(short, long, value_name = "IFACE")]
+    #[arg(help_heading = LIVE, short, long, value_name = "IFACE")]
     pub interface: Option<String>,
     /// List the interfaces
-    #[arg(short = 'D', long)]
+    #[arg(help_heading = LIVE, short = 'D', long)]
     pub list_interfaces: bool,
     /// Only packets that this filter takes, in libpcap's language; on files, too
     #[arg(short = 'f', long, value_name = "BPF")]
     pub capture_filter: Option<String>,
     /// Bytes kept of each packet [default: 262144]
-    #[arg(short, long, value_name = "BYTES",
+    #[arg(help_heading = LIVE, short, long, value_name = "BYTES",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
     pub snaplen: Option<u32>,
     /// Not what is for other hosts
-    #[arg(short = 'p', long)]
+    #[arg(help_heading = LIVE, short = 'p', long)]
     pub no_promiscuous: bool,
     /// What the kernel buffers, in KiB [default: 65536]
-    #[arg(short = 'B', long, value_name = "KIB",
+    #[arg(help_heading = LIVE, short = 'B', long, value_name = "KIB",
         value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
     pub buffer_size: Option<u32>,
     /// Stop after this time: 30s, 5min
-    #[arg(long, value_name = "TIME", value_parser = nanoseconds)]
+    #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
     /// Keep what is captured: as pcapng if the name ends so, else as pcap
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(help_heading = LIVE, short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Begin a new file after so many seconds; files are numbered
-    #[arg(short = 'G', long, value_name = "SECONDS", requires = "write",
+    #[arg(help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..))]
     pub rotate_seconds: Option<u64>,
     /// Begin a new file after so many million bytes; files are numbered
-    #[arg(short = 'C', long, value_name = "MB", requires = "write",
+    #[arg(help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_size: Option<u64>,
     /// Keep this many files, the newest
-    #[arg(short = 'W', long, value_name = "FILES", requires = "write",
+    #[arg(help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_files: Option<u64>,
     /// Who goes on when root has opened the interface [default: who called sudo, else nobody]
-    #[arg(short = 'Z', long, value_name = "USER")]
+    #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
 }
 
@@ -434,5 +436,23 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn only_what_is_for_interfaces_stands_under_live_capture() {
+        let command = Cli::command();
+        for name in ["dissect", "flows", "check"] {
+            let command = command.find_subcommand(name).unwrap();
+            let heading = |option: &str| {
+                let arg = command.get_arguments().find(|arg| arg.get_id() == option).unwrap();
+                arg.get_help_heading()
+            };
+            for option in ["format", "merge", "capture_filter", "limit", "config"] {
+                assert_eq!(heading(option), None, "{name} --{option}");
+            }
+            for option in ["interface", "duration", "write", "user"] {
+                assert_eq!(heading(option), Some(LIVE), "{name} --{option}");
+            }
+        }
     }
 }
