@@ -401,6 +401,7 @@ impl Sniffing {
             duration: self.duration,
             user: self.user.clone(),
             write,
+            made_later: None,
         })
     }
 }

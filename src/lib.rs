@@ -39,6 +39,7 @@ use std::io::Write;
 
 use clap::error::ErrorKind;
 
+use crate::capture::CaptureError;
 use crate::cli::{Cli, Command};
 use crate::commands::Failure;
 
@@ -57,6 +58,9 @@ pub const RAN: u8 = 0;
 pub const FOUND: u8 = 1;
 /// Usage, unreadable input, or output that cannot be written.
 pub const UNUSABLE: u8 = 2;
+
+/// Interrupted before there was a result.
+pub const INTERRUPTED: u8 = 130;
 
 /// Runs a command line and returns the exit code.
 pub fn run(
@@ -98,7 +102,10 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
     if !matches!(failure, Failure::Told) {
         writeln!(err, "gamewire: {failure}").ok();
     }
-    UNUSABLE
+    match failure {
+        Failure::Capture(CaptureError::Interrupted { .. }) => INTERRUPTED,
+        _ => UNUSABLE,
+    }
 }
 
 /// Help goes to the output, and keeps its colours on a terminal; a mistake is a line on the errors.

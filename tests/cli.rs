@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use support::{gamewire, samples};
 
@@ -198,6 +199,29 @@ fn who_interrupts_a_pipe_is_told_what_came_by_then() {
     assert!(rest.iter().any(|line| line.starts_with("PASS  -: ")), "{rest:?}");
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
     drop(pipe);
+}
+
+#[test]
+fn who_interrupts_a_pipe_before_anything_came_gets_no_result_of_it() {
+    let mut child = binary()
+        .args([OsStr::new("check"), sample("gamespy1-query.pcap").as_os_str(), OsStr::new("-")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert!(first.starts_with("PASS "), "{first}");
+    // It waits for the pipe by now.
+    std::thread::sleep(Duration::from_millis(500));
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+    assert!(lines.all(|line| !line.expect("text").starts_with("PASS  -")));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let said = "gamewire: standard input: interrupted before anything came\n";
+    assert_eq!(String::from_utf8_lossy(&output.stderr), said);
 }
 
 #[test]

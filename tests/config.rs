@@ -261,6 +261,9 @@ fn the_file_is_found_from_below_and_can_be_left_out() {
     let err = String::from_utf8_lossy(&run.stderr).into_owned();
     assert_eq!((run.status.code(), err.lines().count()), (Some(2), 1));
     assert!(err.contains("gamewire.toml:1: unknown key `nonsense`"), "{err}");
+    let run = project.spawn("", &["flows", &capture]);
+    let err = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(err.starts_with("gamewire: gamewire.toml:1: unknown key"), "{err}");
     let run = project.run(&["check", "--config", "missing.toml", "broken.pcap"]);
     assert!(run.code == 2 && run.err.contains("missing.toml"), "{}", run.err);
 }

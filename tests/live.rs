@@ -199,6 +199,47 @@ fn signals_ask_for_counts_and_end_it_with_the_verdict() {
 }
 
 #[test]
+fn a_file_that_cannot_be_begun_anew_goes_on() {
+    let folder = std::env::temp_dir().join(format!("gamewire-anew-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let kept = folder.join("kept.pcap");
+    let server = Server::start();
+    let args = ["check", "--format", "json", "-Z", "root", "-w", kept.to_str().unwrap()];
+    let Some(sniffer) = Sniffer::start(server.port, &args) else {
+        return std::fs::remove_dir_all(folder).unwrap();
+    };
+    std::fs::remove_dir_all(folder).unwrap();
+    sniffer.signal("-HUP");
+    let said = sniffer.says("kept.pcap");
+    assert!(said.contains("warning: cannot write") && said.contains("goes on"), "{said}");
+    query(&client(), server.port);
+    std::thread::sleep(Duration::from_millis(500));
+    sniffer.signal("-INT");
+    let output = sniffer.output();
+    assert_eq!(output.status.code(), Some(0));
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcome["packets"], 2);
+}
+
+#[test]
+fn a_baseline_that_could_not_be_written_ends_it_at_the_start() {
+    let folder = std::env::temp_dir().join(format!("gamewire-baseline-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+        .args(["check", "-i", "lo", "--no-config", "--duration", "1s", "--write-baseline"])
+        .arg(folder.join("baseline.json"))
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    // Only root has rights to give up.
+    if nix::unistd::geteuid().is_root() && !said.contains("not installed") {
+        assert_eq!(ran.status.code(), Some(2), "{said}");
+        assert!(said.contains("-Z") && !said.contains("listening"), "{said}");
+    }
+}
+
+#[test]
 fn findings_show_as_they_happen() {
     let server = Server::start();
     let Some(mut sniffer) = Sniffer::start(server.port, &["check", "--color", "never"]) else {

@@ -17,6 +17,12 @@ pub enum CaptureError {
         /// What the system says.
         error: io::Error,
     },
+    /// Somebody had enough of it before anything came.
+    #[error("{}: interrupted before anything came", shown(path))]
+    Interrupted {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is no capture.
     #[error(
         "{}: not a capture file: it {seems}; give a pcap or pcapng file, as tcpdump -w writes it",

@@ -22,7 +22,14 @@ pub(super) struct Interruptible<R> {
     stop: Arc<AtomicBool>,
     /// Bytes that may be read once it has been asked to stop.
     rest: usize,
+    /// Something came.
+    began: bool,
 }
+
+/// It was asked to stop before anything came.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted before anything came")]
+pub(super) struct Stopped;
 
 /// Is set when one of these signals asks to stop. Who asks twice does not want to wait for the
 /// result: the second one ends the process.
@@ -37,7 +44,12 @@ pub(crate) fn asked_to_stop(signals: impl IntoIterator<Item = i32>) -> io::Resul
 
 impl<R: Read + AsFd> Interruptible<R> {
     pub(super) fn new(reader: R) -> io::Result<Interruptible<R>> {
-        Ok(Interruptible { reader, stop: asked_to_stop([SIGINT, SIGTERM])?, rest: REST })
+        Ok(Interruptible {
+            reader,
+            stop: asked_to_stop([SIGINT, SIGTERM])?,
+            rest: REST,
+            began: false,
+        })
     }
 
     /// Waits until there is something to read, or the end. `false`: nothing came for a while.
@@ -56,10 +68,11 @@ impl<R: Read + AsFd> Read for Interruptible<R> {
                 let most = if stop { self.rest.min(out.len()) } else { out.len() };
                 let read = self.reader.read(out.get_mut(..most).unwrap_or_default())?;
                 self.rest -= if stop { read } else { 0 };
+                self.began |= read > 0;
                 return Ok(read);
             }
             if stop {
-                return Ok(0);
+                return if self.began { Ok(0) } else { Err(io::Error::other(Stopped)) };
             }
         }
     }
@@ -75,7 +88,7 @@ mod tests {
     fn what_was_written_before_it_was_asked_to_stop_is_read() {
         let (reader, mut writer) = io::pipe().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let mut reader = Interruptible { reader, stop: Arc::clone(&stop), rest: 5 };
+        let mut reader = Interruptible { reader, stop: Arc::clone(&stop), rest: 5, began: false };
         let mut out = [0; 8];
         writer.write_all(b"abc").unwrap();
         assert_eq!(reader.read(&mut out).unwrap(), 3);

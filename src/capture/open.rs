@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 use super::Packets;
 use super::error::{CaptureError, seems};
 use super::input::Input;
-use super::interrupt::Interruptible;
+use super::interrupt::{Interruptible, Stopped};
 use super::mapping::Mapping;
 use super::merge::Merge;
 use super::pcap::{self, Pcap, Unreadable};
@@ -103,7 +103,12 @@ pub(super) fn recognized(
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     input.fill(MAGIC);
     if let Some(error) = input.error() {
-        return Err(CaptureError::Open { path: path.to_owned(), error });
+        let path = path.to_owned();
+        let is_stopped = error.get_ref().is_some_and(|error| error.is::<Stopped>());
+        return Err(match is_stopped {
+            true => CaptureError::Interrupted { path },
+            false => CaptureError::Open { path, error },
+        });
     }
     let input = match input.unread() {
         [0x1F, 0x8B, ..] => Input::stream(Box::new(MultiGzDecoder::new(input))),

@@ -189,6 +189,10 @@ impl Command for Checking<'_> {
         self.demands.complete
     }
 
+    fn makes(&self) -> Option<&Path> {
+        self.args.write_baseline.as_deref()
+    }
+
     fn check(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use dissectors::kit::{Secret, Settings};
 
-use crate::capture::{self, Event, Packets};
+use crate::capture::{self, CaptureError, Event, Packets};
 use crate::cli::Input;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
-use crate::live::FileFilter;
+use crate::live::{FileFilter, Request};
 use crate::session::{Moment, Options, Session, Totals, View};
 
 /// Files that are at least this large get a progress bar.
@@ -33,6 +33,10 @@ pub(super) trait Command {
     /// Whether the user vouches that captures are complete.
     fn complete(&self) -> bool {
         false
+    }
+    /// A file that it makes when all has been read.
+    fn makes(&self) -> Option<&Path> {
+        None
     }
     /// Whether the output still takes something: an error ends the reading.
     fn check(&mut self) -> io::Result<()>;
@@ -83,6 +87,7 @@ pub(super) fn read<C: Command>(
 ) -> Result<(), Failure> {
     let options = Options { complete: command.complete(), ..options(input, config)? };
     if let Some(request) = input.live.request() {
+        let request = Request { made_later: command.makes().map(Path::to_owned), ..request };
         return sniff::sniff(&request, input.count, options, command, err, progress);
     }
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
@@ -105,6 +110,9 @@ pub(super) fn read<C: Command>(
         });
         match read.and_then(|read| told(&name, &read, err)) {
             Ok(()) => {}
+            Err(failure @ Failure::Capture(CaptureError::Interrupted { .. })) => {
+                return Err(failure);
+            }
             Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
                 writeln!(err, "gamewire: {failure}").ok();
                 ended = Err(Failure::Told);

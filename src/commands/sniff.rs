@@ -51,6 +51,10 @@ pub(super) fn sniff<C: Command>(
         told.losses(live.counts(), &mut session, command);
         line.suspended(|| command.live())?;
         line.says(&session, &command.running());
+        if let Some(error) = live.not_begun_anew() {
+            let goes_on = "what is captured goes on into the file as it was";
+            line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
+        }
         if live.counts_wanted() {
             line.suspended(|| told.counts(live.counts(), err));
         }

@@ -97,7 +97,11 @@ impl Config {
     pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
         let found = match named {
             Some(file) => Some(file.to_owned()),
-            None => std::env::current_dir().ok().and_then(|folder| nearest(&folder)),
+            None => std::env::current_dir().ok().and_then(|folder| {
+                let file = nearest(&folder)?;
+                // Named as a user there would name it.
+                Some(file.strip_prefix(&folder).map(Path::to_owned).unwrap_or(file))
+            }),
         };
         let Some(file) = found else { return Ok(Config::default()) };
         let text =

@@ -12,7 +12,7 @@ mod write;
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -131,6 +131,8 @@ pub struct Request {
     pub user: Option<String>,
     /// Where packets are kept.
     pub write: Option<Plan>,
+    /// A file that is to be made when the capture is over.
+    pub made_later: Option<PathBuf>,
 }
 
 /// What comes next.
@@ -201,6 +203,7 @@ pub struct Live {
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     until: Option<Instant>,
+    not_begun_anew: Option<LiveError>,
 }
 
 impl Live {
@@ -229,8 +232,9 @@ impl Live {
         let writer = writer.transpose()?;
         let user = privileges::drop_to(request.user.as_deref(), |name| std::env::var_os(name))
             .map_err(LiveError::Privileges)?;
-        if let (Some(writer), Some(user), Some(plan)) = (&writer, &user, &request.write) {
-            may_rotate(writer, plan, user)?;
+        let rotating = writer.as_ref().filter(|writer| writer.rotates()).map(Writer::path);
+        for file in rotating.into_iter().chain(request.made_later.as_deref()) {
+            may_make(file, user.as_deref())?;
         }
         let signals = Signals::register(writer.is_some()).map_err(LiveError::Signals)?;
         let queue = Arc::new(Queue::new(QUEUE));
@@ -253,6 +257,7 @@ impl Live {
             stopped,
             thread: Some(thread),
             until,
+            not_begun_anew: None,
         })
     }
 
@@ -277,7 +282,7 @@ impl Live {
             }
         }
         if self.signals.reopen.swap(false, Ordering::Relaxed) {
-            self.written(|writer| writer.next(now()))?;
+            self.not_begun_anew = self.written(|writer| writer.next(now())).err();
         }
         if self.batch.entries.is_empty() {
             return Ok(Turn::Nothing(now() - ON_THE_WAY));
@@ -310,6 +315,11 @@ impl Live {
     /// Whether a signal has asked for the counts since the last time.
     pub fn counts_wanted(&self) -> bool {
         self.signals.counts.swap(false, Ordering::Relaxed)
+    }
+
+    /// Why the file was not begun anew when a signal last asked for it: the old one goes on.
+    pub fn not_begun_anew(&mut self) -> Option<LiveError> {
+        self.not_begun_anew.take()
     }
 
     /// Ends the capture, and its file.
@@ -349,13 +359,14 @@ fn device(library: &Arc<Library>, request: &Request) -> Result<Handle, LiveError
     })
 }
 
-/// Whether who goes on can make the files that come later.
-fn may_rotate(writer: &Writer, plan: &Plan, user: &str) -> Result<(), LiveError> {
-    let folder = match writer.path().parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
+/// Whether who goes on can make files where this one is. Without root's rights, who began goes on.
+fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     };
-    if !plan.rotates() || nix::unistd::access(&folder, nix::unistd::AccessFlags::W_OK).is_ok() {
+    let Some(user) = user else { return Ok(()) };
+    if nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_ok() {
         return Ok(());
     }
     let what = format!(

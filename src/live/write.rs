@@ -79,6 +79,11 @@ impl Writer {
         Ok(writer)
     }
 
+    /// Whether it begins further files.
+    pub(super) fn rotates(&self) -> bool {
+        self.plan.rotates()
+    }
+
     /// The file at hand.
     pub(super) fn path(&self) -> &Path {
         &self.path
@@ -177,7 +182,8 @@ impl Writer {
         self.flush()
     }
 
-    /// Begins the next file, or the same one anew where files are not numbered.
+    /// Begins the next file, or the same one anew where files are not numbered. Where that cannot be
+    /// made, the file at hand goes on.
     pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
         let path = self.plan.name(self.number + 1, now);
