@@ -11,9 +11,10 @@ mod recording;
 mod support;
 
 use dissectors::catalogue;
-use examples::{PRESUMED, setting};
+use examples::PRESUMED;
 use serde_json::Value;
 use support::gamewire;
+use xtask::exchange::Setting;
 use xtask::samples;
 use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::Prng;
@@ -32,7 +33,7 @@ fn conversations() -> Vec<Conversation> {
     let examples = rules.map(|rule| Conversation {
         name: format!("the right example of {}", rule.code),
         script: rule.right.to_owned(),
-        setting: setting(rule),
+        setting: Setting::of_rule(&rule.code.to_string()),
     });
     examples.chain(samples::conversations()).collect()
 }
@@ -43,8 +44,9 @@ fn traffic(seed: u64) -> Traffic {
     Traffic::interleaved(&held, seed).expect("good scripts")
 }
 
-/// The broken rules of error or warning severity, and whose conversations broke them.
-fn broken(traffic: &Traffic, bytes: &[u8]) -> Vec<String> {
+/// The broken rules of error or warning severity, and whose conversations broke them; and how many
+/// messages there are.
+fn judged(traffic: &Traffic, bytes: &[u8]) -> (Vec<String>, u64) {
     let thread = std::thread::current();
     let name = format!("gamewire-conforming-{}-{:?}.pcapng", std::process::id(), thread.id());
     let path = std::env::temp_dir().join(name);
@@ -64,15 +66,17 @@ fn broken(traffic: &Traffic, bytes: &[u8]) -> Vec<String> {
         let held = traffic.conversation(frame);
         format!("{rule} {party} packet {frame}, {held}: {}", finding["message"])
     });
-    rules.chain(findings).collect()
+    (rules.chain(findings).collect(), outcome["messages"].as_u64().expect("a number"))
 }
 
 #[test]
 fn hundreds_of_conversations_at_once_give_nothing_to_find() {
     for seed in 1..=SEEDS {
         let traffic = traffic(seed);
-        let broken = broken(&traffic, &traffic.pcapng());
+        let (broken, messages) = judged(&traffic, &traffic.pcapng());
         assert!(broken.is_empty(), "seed {seed}: {broken:#?}");
+        let conversations = (conversations().len() * TIMES) as u64;
+        assert!(messages > 2 * conversations, "{messages} messages of {conversations}");
     }
 }
 
@@ -84,7 +88,7 @@ fn nothing_is_proven(what: &str, cut: impl Fn(&mut Traffic, &mut Prng) -> Option
         let length = cut(&mut traffic, &mut prng);
         let mut bytes = traffic.pcapng();
         bytes.truncate(length.unwrap_or(usize::MAX));
-        let broken = broken(&traffic, &bytes);
+        let (broken, _) = judged(&traffic, &bytes);
         assert!(broken.is_empty(), "{what}, seed {seed}: {broken:#?}");
     }
 }

@@ -100,11 +100,13 @@ fn flow_bytes_of_connections() {
     bulk::write(Input::HalfOpen, Size::Packets(30_000), &mut flood).unwrap();
     let captured = Captured::bytes("half-open", &flood);
     for command in [["dissect", "--format=json"], ["check", "--format=json"]] {
-        for threads in ["1", "2"] {
+        let [one, two] = ["1", "2"].map(|threads| {
             let limits = ["--limit", "flow-bytes=300K", "--threads", threads];
             let run = captured.run(&[&command[..], &limits].concat());
             assert_eq!((run.code, run.err.as_str()), (0, ""));
-        }
+            run.out
+        });
+        assert_eq!(one, two);
     }
 }
 

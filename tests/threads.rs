@@ -3,18 +3,14 @@
 //! The captures are the samples, and many conversations at once, right ones and wrong ones, of which
 //! the recording lost something.
 
-#[path = "support/examples.rs"]
-mod examples;
-#[path = "support/recording.rs"]
-mod recording;
 mod support;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use dissectors::catalogue;
-use examples::setting;
 use support::{Run, gamewire, samples};
+use xtask::exchange::Setting;
 use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::tunnel::{self, Gre};
 use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
@@ -62,7 +58,7 @@ fn recording(seed: u64) -> PathBuf {
         .map(|(rule, script)| Conversation {
             name: rule.code.to_string(),
             script: script.to_owned(),
-            setting: setting(rule),
+            setting: Setting::of_rule(&rule.code.to_string()),
         })
         .collect();
     let held: Vec<_> = std::iter::repeat_n(held, 2).flatten().collect();

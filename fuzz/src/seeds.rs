@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use dissectors::Id;
 use dissectors::catalogue;
-use dissectors::kit::{Group, Rule, Transport};
+use dissectors::kit::Transport;
 use gamewire::capture::{self, Event, Packet};
 use gamewire::net::packet::Fragment;
 use gamewire::net::{Outcome, decode};
@@ -53,7 +53,10 @@ pub fn all() -> io::Result<Seeds> {
     for rule in catalogue::rules() {
         let knows = |id: &&Id| id.info().rules.iter().any(|known| known.code == rule.code);
         let Some(&id) = Id::ALL.iter().find(knows) else { continue };
-        let Ok(capture) = exchange::capture(rule.wrong, &setting(rule)) else { continue };
+        let Ok(capture) = exchange::capture(rule.wrong, &Setting::of_rule(&rule.code.to_string()))
+        else {
+            continue;
+        };
         let conversation = conversation(&capture.pcap())?;
         let name = format!("{}/{}", conversation_folder(id), rule.code);
         seeds.insert(name, conversation);
@@ -226,17 +229,6 @@ fn conversation(bytes: &[u8]) -> io::Result<Vec<u8>> {
         seed.extend(payload);
     })?;
     Ok(seed)
-}
-
-/// A rule's examples are of its protocol's usual port.
-fn setting(rule: &Rule) -> Setting {
-    match rule.code.group() {
-        Group::Vm => Setting::udp(27010),
-        Group::A2s | Group::Sec | Group::Net => Setting::udp(27015),
-        Group::Gs4 => Setting::udp(6500),
-        Group::Gs1 => Setting::udp(27900),
-        Group::Acr => Setting::tcp(80),
-    }
 }
 
 /// Shows every packet of a capture.

@@ -1,7 +1,7 @@
 //! The examples of rules, played into captures.
 #![allow(dead_code, reason = "not every test file plays them one by one")]
 
-use dissectors::kit::{Group, Rule};
+use dissectors::kit::Rule;
 use xtask::exchange::{Setting, capture};
 
 use crate::recording;
@@ -16,17 +16,6 @@ pub(crate) const PRESUMED: &[(&str, &str)] = &[
     ("SEC005", "A2S061"),
 ];
 
-/// What an example leaves open: the usual ports of its rule's protocol.
-pub(crate) fn setting(rule: &Rule) -> Setting {
-    match rule.code.group() {
-        Group::Vm => Setting::udp(27010),
-        Group::A2s | Group::Sec | Group::Net => Setting::udp(27015),
-        Group::Gs4 => Setting::udp(6500),
-        Group::Gs1 => Setting::udp(27900),
-        Group::Acr => Setting::tcp(80),
-    }
-}
-
 /// Plays an example. What lies below an exchange is done to the packets or to the file.
 pub(crate) fn play(rule: &Rule, script: &str, is_right: bool) -> Result<Vec<u8>, String> {
     let code = rule.code.to_string();
@@ -36,6 +25,6 @@ pub(crate) fn play(rule: &Rule, script: &str, is_right: bool) -> Result<Vec<u8>,
     if script.trim().is_empty() {
         return Err("has no example".to_owned());
     }
-    let capture = capture(script, &setting(rule)).map_err(|error| error.to_string())?;
+    let capture = capture(script, &Setting::of_rule(&code)).map_err(|error| error.to_string())?;
     Ok(capture.pcap())
 }

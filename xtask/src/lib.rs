@@ -5,6 +5,8 @@
 //! - [`exchange`] turns a readable script of a conversation into packets.
 //! - [`samples`] is the list of sample captures and how each is made.
 //! - [`bulk`] writes captures of millions of packets, to measure by.
+//! - [`mutate`] damages captures.
+//! - [`bytes`] lays out what all of these write; [`callgrind`] counts what a program executes.
 //! - [`traffic`] plays many conversations at once, and records them well or badly.
 //!
 //! This crate writes what the protocols' documents say by their tables and knows nothing of the

@@ -117,6 +117,21 @@ impl Setting {
         Self { transport: Transport::Tcp, ..Self::udp(port) }
     }
 
+    /// The usual port of the protocol that a rule is of, told by the rule's code.
+    ///
+    /// # Panics
+    /// No protocol has rules of this code.
+    pub fn of_rule(code: &str) -> Self {
+        match code.get(..3).unwrap_or_default() {
+            "VM0" => Self::udp(27010),
+            "A2S" | "SEC" | "NET" => Self::udp(27015),
+            "GS4" => Self::udp(6500),
+            "GS1" => Self::udp(27900),
+            "ACR" => Self::tcp(80),
+            _ => panic!("no protocol has rules like {code}"),
+        }
+    }
+
     pub(crate) const fn port(&self, transport: Transport) -> u16 {
         match transport {
             Transport::Udp => self.udp_port,

@@ -6,8 +6,6 @@ use crate::bytes::Bytes;
 pub mod ethertype {
     /// IPv4.
     pub const IPV4: u16 = 0x0800;
-    /// ARP.
-    pub const ARP: u16 = 0x0806;
     /// A VLAN tag (802.1Q).
     pub const VLAN: u16 = 0x8100;
     /// IPv6.
