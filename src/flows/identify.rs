@@ -2,10 +2,11 @@
 //! before as a tie-break only.
 
 use std::str::FromStr;
-use std::sync::LazyLock;
 
 use dissectors::Id;
 use dissectors::kit::{Claim, Hint, StreamView, Transport};
+
+use super::is_usual;
 
 /// A protocol that the user forces on a port: `udp.port==27999,a2s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,20 +96,6 @@ pub enum Undecided {
     More,
     /// It is none of ours.
     None,
-}
-
-/// A bit for each port that servers of some protocol usually have: of most datagrams, neither port is
-/// such a one, and no protocol's list need be read.
-static USUAL: LazyLock<[u64; 1024]> = LazyLock::new(|| {
-    let mut bits = [0; 1024];
-    for &port in Id::ALL.iter().flat_map(|id| id.info().ports) {
-        bits[usize::from(port >> 6)] |= 1 << (port & 63);
-    }
-    bits
-});
-
-fn is_usual(port: u16) -> bool {
-    USUAL[usize::from(port >> 6)] >> (port & 63) & 1 == 1
 }
 
 fn hint(id: Id, ports: [u16; 2]) -> Hint {

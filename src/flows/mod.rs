@@ -10,11 +10,13 @@ pub mod identify;
 mod index;
 pub mod key;
 mod places;
+mod ports;
 pub mod stream;
 pub mod table;
 
 pub use flow::{Flow, FlowRow, Followed, State, Told};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;
+pub use ports::{Ports, is_usual};
 pub use stream::Stream;
 pub use table::Table;

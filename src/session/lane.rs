@@ -14,11 +14,11 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET008, NET011};
 use dissectors::{Books, Id};
 
-use super::memory::{Deadlines, Incomplete, Ports};
+use super::memory::{Deadlines, Incomplete};
 use super::stream::Streams;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::table::Slot;
-use crate::flows::{Followed, Key, State, Table};
+use crate::flows::{Followed, Key, Ports, State, Table, is_usual};
 use crate::net::{Datagram, Hosts, Outcome, Tunnels};
 
 /// Lanes of a session.
@@ -65,7 +65,8 @@ pub(super) struct Lane {
     pub(super) budget: Budget,
     pub(super) deadlines: Deadlines,
     pub(super) incomplete: Incomplete,
-    ports: Ports,
+    /// Those that its flows use: a datagram between others need not be looked up.
+    ports: Box<Ports>,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
 }
@@ -89,7 +90,7 @@ impl Lane {
             budget: Budget::new(options.unfinished_bytes / lanes),
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
-            ports: Ports::default(),
+            ports: Box::default(),
             unlooked: 0,
         }
     }
@@ -143,7 +144,7 @@ impl Lane {
         let told = around.options.identifier.datagram(bytes, ports, known);
         let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
             // What was cut may have been a message of ours.
-            if lost && ports.iter().any(|&port| self.ports.may_be_ours(port)) {
+            if lost && ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
                 self.incomplete.insert(Hosts::of(key.source, key.destination));
             }
             return;

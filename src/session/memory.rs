@@ -1,10 +1,9 @@
-//! What a session remembers beside its flows: whom to ask again and when, where to look at all, and
-//! between whom the recording lost something.
+//! What a session remembers beside its flows: whom to ask again and when, and between whom the
+//! recording lost something.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-use dissectors::Id;
 use dissectors::kit::Time;
 use foldhash::quality::RandomState;
 
@@ -96,29 +95,5 @@ impl Deadlines {
 
     fn see_first(&mut self) {
         self.first = self.plans.peek().map_or(Time(i64::MAX), |&Reverse((first, ..))| first);
-    }
-}
-
-/// The ports that flows of ours use: a datagram between others need not be looked up.
-pub(super) struct Ports(Box<[u64; 1024]>);
-
-impl Default for Ports {
-    fn default() -> Ports {
-        Ports(Box::new([0; 1024]))
-    }
-}
-
-impl Ports {
-    pub(super) fn insert(&mut self, port: u16) {
-        self.0[usize::from(port >> 6)] |= 1 << (port & 63);
-    }
-
-    /// Whether flows of ours use the port, or servers usually do.
-    pub(super) fn may_be_ours(&self, port: u16) -> bool {
-        self.contains(port) || Id::ALL.iter().any(|id| id.info().ports.contains(&port))
-    }
-
-    pub(super) fn contains(&self, port: u16) -> bool {
-        self.0[usize::from(port >> 6)] >> (port & 63) & 1 == 1
     }
 }

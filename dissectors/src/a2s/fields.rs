@@ -3,11 +3,7 @@
 use std::borrow::Cow;
 
 use super::rules;
-use crate::kit::{Field, Kind};
-
-macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => { $($(#[$doc])* pub(super) static $name: Field = $field;)+ };
-}
+use crate::kit::{Field, Kind, fields};
 
 fields! {
     // Simple Response

@@ -1,14 +1,6 @@
 //! The messages of A2S, by the names scripts use.
 
-use crate::kit::{Message, Who};
-
-macro_rules! messages {
-    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
-        $(pub(super) static $name: Message =
-            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
-        pub(super) static ALL: &[&Message] = &[$(&$name),+];
-    };
-}
+use crate::kit::{Message, Who, messages};
 
 /// The same toward a server: what attacks look like.
 pub(super) static SPLIT_TOWARD_SERVER: Message = Message { speaker: Who::Client, ..SPLIT_FRAGMENT };

@@ -2,11 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::kit::{Field, Kind};
-
-macro_rules! fields {
-    ($($name:ident = $field:expr;)+) => { $(pub(super) static $name: Field = $field;)+ };
-}
+use crate::kit::{Field, Kind, fields};
 
 fields! {
     // HTTP

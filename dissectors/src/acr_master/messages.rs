@@ -1,16 +1,8 @@
 //! The messages of the AssaultCube Reloaded master, by the names scripts use.
 
-use crate::kit::{Message, Who};
+use crate::kit::{Message, messages};
 
 use super::params::Endpoint;
-
-macro_rules! messages {
-    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
-        $(pub(super) static $name: Message =
-            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
-        pub(super) static ALL: &[&Message] = &[$(&$name),+];
-    };
-}
 
 messages! {
     CLIENT_REQUEST = "client_request", "/c client", Client, "{path}[ build_defs {build_defs}]";

@@ -1,11 +1,7 @@
 //! The fields of the messages. The backslashes and the key belong to the value's bytes.
 
 use super::list::Form;
-use crate::kit::{Field, Kind, PairFields};
-
-macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => { $($(#[$doc])* pub(super) static $name: Field = $field;)+ };
-}
+use crate::kit::{Field, Kind, PairFields, fields};
 
 fields! {
     // Heartbeats, challenges and their answers

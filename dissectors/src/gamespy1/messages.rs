@@ -1,14 +1,6 @@
 //! The messages, by the names scripts use.
 
-use crate::kit::{Message, Who};
-
-macro_rules! messages {
-    ($($ident:ident = $name:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
-        $(pub(super) static $ident: Message =
-            Message { name: $name, label: $label, speaker: Who::$speaker, gist: $gist };)+
-        pub(super) static ALL: &[&Message] = &[$(&$ident),+];
-    };
-}
+use crate::kit::messages;
 
 messages! {
     HEARTBEAT = "heartbeat", "Heartbeat", Server, "heartbeat[ of {gamename}][, query port {port}][, state changed: {statechanged}]";

@@ -1,14 +1,6 @@
 //! The messages of GameSpy 4, by the names scripts use.
 
-use crate::kit::{Message, Who};
-
-macro_rules! messages {
-    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
-        $(pub(super) static $name: Message =
-            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
-        pub(super) static ALL: &[&Message] = &[$(&$name),+];
-    };
-}
+use crate::kit::messages;
 
 messages! {
     CHALLENGE_REQUEST = "challenge_request", "Initial request", Client, "timestamp {timestamp}";

@@ -3,6 +3,7 @@
 //! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
 //! threads, terminals and output formats.
 
+mod declare;
 pub(crate) mod dotted;
 mod fact;
 mod field;
@@ -22,6 +23,7 @@ mod severities;
 mod sink;
 mod tree;
 
+pub(crate) use declare::{fields, messages};
 pub use fact::{Fact, Seen};
 pub(crate) use field::LONGEST;
 pub use field::{Field, Kind, Meaning, Place, Read, Span};

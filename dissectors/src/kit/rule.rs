@@ -87,15 +87,24 @@ pub enum Group {
     Net,
 }
 
-const GROUPS: [(Group, &str); 7] = [
-    (Group::Vm, "VM"),
-    (Group::A2s, "A2S"),
-    (Group::Gs4, "GS4"),
-    (Group::Gs1, "GS1"),
-    (Group::Acr, "ACR"),
-    (Group::Sec, "SEC"),
-    (Group::Net, "NET"),
+/// Each with the prefix of its rules' codes, and a title for people.
+const GROUPS: [(Group, &str, &str); 7] = [
+    (Group::Vm, "VM", "Valve master server"),
+    (Group::A2s, "A2S", "Valve server queries"),
+    (Group::Gs4, "GS4", "GameSpy query protocol 4"),
+    (Group::Gs1, "GS1", "GameSpy text protocol"),
+    (Group::Acr, "ACR", "AssaultCube Reloaded master server"),
+    (Group::Sec, "SEC", "shapes of abuse"),
+    (Group::Net, "NET", "the recording itself"),
 ];
+
+impl Group {
+    /// What people call it: the prefix of its rules' codes, and what they are about.
+    pub fn title(self) -> String {
+        let of = GROUPS.iter().find(|(group, ..)| *group == self);
+        of.map_or_else(String::new, |(_, prefix, about)| format!("{prefix}: {about}"))
+    }
+}
 
 /// A rule's code: its group and its number there. It is its own dense index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,12 +1,8 @@
 //! The fields of the protocol's messages, in the order of the document.
 
-use crate::kit::{Field, Kind, PairFields};
+use crate::kit::{Field, Kind, PairFields, fields};
 
 use super::{filter, info};
-
-macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => { $($(#[$doc])* pub(super) static $name: Field = $field;)+ };
-}
 
 fields! {
     HEADER = Field::new("header", "Header", Kind::Signed).framing();

@@ -1,14 +1,6 @@
 //! The messages of the protocol, by the names scripts use.
 
-use crate::kit::{Message, Who};
-
-macro_rules! messages {
-    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
-        $(pub(super) static $name: Message =
-            Message { name: $id, label: $label, speaker: Who::$speaker, gist: $gist };)+
-        pub(super) static ALL: &[&Message] = &[$(&$name),+];
-    };
-}
+use crate::kit::messages;
 
 messages! {
     QUERY = "query", "Query for a list of servers", Client, "region {region=}, from {seed}, filter {filter}";

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dissectors::kit::{Cite, Group, Rule, Severities};
+use dissectors::kit::{Cite, Rule, Severities};
 
 use super::rules::why;
 
@@ -30,7 +30,7 @@ pub fn write(rules: &[&Rule], severities: &Severities, out: &mut String) {
     out.push_str(HEAD);
     for of_group in rules.chunk_by(|a, b| a.code.group() == b.code.group()) {
         let Some(first) = of_group.first() else { continue };
-        put(out, format_args!("\n## {}\n\n", title(first.code.group())));
+        put(out, format_args!("\n## {}\n\n", first.code.group().title()));
         out.push_str("| code | name | severity | who | asks |\n|---|---|---|---|---|\n");
         for rule in of_group {
             let (code, slug, asks) = (rule.code, rule.slug, marked(rule.asks).replace('|', "\\|"));
@@ -85,18 +85,6 @@ fn marked(text: &str) -> String {
         }
     }
     out
-}
-
-fn title(group: Group) -> &'static str {
-    match group {
-        Group::Vm => "VM: Valve master server",
-        Group::A2s => "A2S: Valve server queries",
-        Group::Gs4 => "GS4: GameSpy query protocol 4",
-        Group::Gs1 => "GS1: GameSpy text protocol",
-        Group::Acr => "ACR: AssaultCube Reloaded master server",
-        Group::Sec => "SEC: shapes of abuse",
-        Group::Net => "NET: the recording itself",
-    }
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {

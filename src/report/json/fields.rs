@@ -14,7 +14,8 @@ use crate::report::put;
 use crate::report::view::{View, endpoint};
 
 /// The keys of the envelope.
-const ENVELOPE: [&str; 14] = [
+const ENVELOPE: [&str; 15] = [
+    "capture",
     "frame",
     "frames",
     "time",
