@@ -114,7 +114,8 @@ impl Waiting {
         }
         let key = self.key(payload.to, payload.from.ip());
         let asked = self.young.get(&key).or_else(|| self.old.get(&key))?;
-        (asked.port != payload.from.port()).then_some(asked)
+        let waits = payload.time.since(asked.time) < self.timeout;
+        (waits && asked.port != payload.from.port()).then_some(asked)
     }
 
     /// Whether somebody waits for an answer from this host, at another port of it.
@@ -130,8 +131,7 @@ impl Waiting {
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        let late = payload.time.since(asked.time) >= settings.answer_timeout;
-        if late || !answer.is_for(asked.request) {
+        if !answer.is_for(asked.request) {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());

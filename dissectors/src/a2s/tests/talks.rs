@@ -193,6 +193,16 @@ fn an_answer_from_another_port_is_told_from_one_that_nobody_asked_for() {
 }
 
 #[test]
+fn nobody_waits_for_ever_for_an_answer_from_another_port() {
+    for (time, heard) in [(2.9, 2), (3.1, 1), (86400.0, 1)] {
+        let mut lab = Lab::new();
+        lab.c(0.0, &bytes(INFO));
+        lab.packet(time, "10.0.0.2:9998", C, &bytes("FFFFFFFF 7A 0102"), false);
+        assert_eq!(lab.names().len(), heard, "{time}");
+    }
+}
+
+#[test]
 fn one_socket_may_ask_several_servers_of_one_host() {
     let mut lab = Lab::new();
     for port in 0..3 {
@@ -272,9 +282,7 @@ fn own_messages_are_claimed() {
         assert_eq!(A2s::claim(&bytes(sure), none), Claim::Sure, "{sure}");
     }
     let weak = ["FFFFFFFF 69", "FFFFFFFF 6A 00", "FFFFFFFF 41 01020304", "FFFFFFFF 6C 'x'"];
-    for weak in
-        weak.into_iter().chain(["FEFFFFFF 01000000 02 00 E004 FFFFFFFF", "FFFFFFFF 44 05 01"])
-    {
+    for weak in weak.into_iter().chain(["FEFFFFFF 01000000 02 00 E004 FFFFFFFF", "FFFFFFFF 44 05 01"]) {
         assert_eq!(A2s::claim(&bytes(weak), none), Claim::Weak, "{weak}");
     }
 }
