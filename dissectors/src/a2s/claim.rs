@@ -40,7 +40,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     }
 }
 
-/// Whether a split packet's header makes sense in some layout, and something stands behind it.
+/// Whether a split packet's header makes sense in some layout. It need hold nothing else: what
+/// stands behind it may be missing, which is then told.
 fn is_split(bytes: &[u8]) -> bool {
     [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
         Header::read(bytes, layout).is_some_and(|header| {
