@@ -8,7 +8,7 @@ use super::facts::{Answer, Asked, Owed, Request};
 use super::layout::Layout;
 use super::parts::Parts;
 use super::split::Spare;
-use super::tally::{Count, Tally};
+use super::tally::{Count, Quarter, Tally};
 use super::waiting::Waiting;
 use crate::kit::{Payload, Recent, ShortMark, Side, Time, room};
 
@@ -22,8 +22,8 @@ pub struct Talk {
     /// A part of the hash of the last answer: networks deliver packets twice, some recordings all.
     last: Option<NonZeroU16>,
     pub(super) tally: Tally,
-    /// The layout of the server's last split answer ([`USED`]), or that its info speaks for.
-    layout: Option<Layout>,
+    /// When info was last answered.
+    informed: Quarter,
     /// What was asked in vain, the last time that was so: its answer may come yet.
     pub(super) missed: Option<Request>,
     /// Bits: see [`Talk::has`].
@@ -65,6 +65,9 @@ pub(super) const ONCE: u16 = 256;
 pub(super) const MORE: u16 = 512;
 /// The last answer was a challenge.
 pub(super) const CHALLENGED: u16 = 1024;
+/// The layout of the server's last split answer ([`USED`]), or that its info speaks for: one more
+/// than its place among all, or 0, in the two bits from this one on.
+const LAYOUT_AT: u32 = 11;
 
 /// What spans the flows between two hosts.
 #[derive(Default)]
@@ -110,12 +113,18 @@ impl Talk {
 
     /// What the server's packets are known to look like.
     pub(super) fn layout(&self) -> Option<Layout> {
-        self.layout
+        let place = usize::from(self.flags >> LAYOUT_AT & 3).checked_sub(1)?;
+        Layout::ALL.get(place).copied()
+    }
+
+    fn set_layout(&mut self, layout: Layout) {
+        self.flags = self.flags & !(3 << LAYOUT_AT) | (layout as u16 + 1) << LAYOUT_AT;
     }
 
     /// The layout of the last split answer; it is this one from now on.
     pub(super) fn split_in(&mut self, layout: Layout) -> Option<Layout> {
-        let before = self.layout.replace(layout).filter(|_| self.has(USED));
+        let before = self.layout().filter(|_| self.has(USED));
+        self.set_layout(layout);
         self.flags |= USED;
         before
     }
@@ -251,7 +260,8 @@ impl Talk {
 
     /// An info request was answered in this form: those in which hybrid servers answer it as well
     /// may come. Says whether a player list that came before is explained.
-    pub(super) fn informed(&mut self, answer: Answer) -> bool {
+    pub(super) fn informed(&mut self, answer: Answer, now: Quarter) -> bool {
+        self.informed = now;
         let stray = self.more.as_mut().map(|more| &mut more.stray);
         if answer == Answer::Info {
             self.tally.add(Count::ObsoleteInfo);
@@ -262,6 +272,18 @@ impl Talk {
         }
         self.tally.add(Count::Info);
         self.explain()
+    }
+
+    /// Whether info was answered in one form and may yet be in others.
+    pub(super) fn has_forms(&self) -> bool {
+        Count::FORMS.iter().any(|&form| self.tally.get(form) > 0)
+    }
+
+    /// The other forms come while an answer may, or nobody asked for them.
+    pub(super) fn forget_forms(&mut self, now: Time, timeout: i64) {
+        if self.has_forms() && !Quarter::of(now, timeout).is_near(self.informed) {
+            self.tally.clear(&Count::FORMS);
+        }
     }
 
     /// The obsolete info came to a request: a player list may come, or has.
@@ -286,7 +308,7 @@ impl Talk {
             _ => return,
         };
         if !self.has(USED) {
-            self.layout = Some(layout);
+            self.set_layout(layout);
         }
     }
 }

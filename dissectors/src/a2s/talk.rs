@@ -8,7 +8,7 @@ use super::facts::{Answer, Asked, Fact, Owed, Request, Standing};
 use super::layout::{SINGLE, SPLIT};
 use super::parts;
 use super::state::{ASKED, BEGAN, CHALLENGED, FOLLOWED, FORCED, MORE, ONCE, Stray, Talk};
-use super::tally::{Count, Tally};
+use super::tally::{Count, Quarter, Tally};
 use super::{A2s, rules};
 use crate::kit::{
     self, Context, Evidence, Host, Limit, Payload, Read, Side, Sink, Socket, Span, Time,
@@ -16,6 +16,7 @@ use crate::kit::{
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+    cx.talk.forget_forms(payload.time, cx.settings.answer_timeout);
     let toward_server = cx.talk.is_toward_server(payload);
     let bytes = payload.bytes;
     if bytes.starts_with(&SPLIT) {
@@ -85,7 +86,7 @@ fn ask<S: Sink>(
         request,
         standing,
         owed: if owed { Owed::Yes } else { Owed::No },
-        behind_info: FORMS.iter().any(|&form| cx.talk.tally.get(form) > 0),
+        behind_info: cx.talk.has_forms(),
     };
     cx.book.waiting.insert(payload, asked.request, cx.settings);
     wait(cx, asked, payload.time, sink);
@@ -164,8 +165,11 @@ fn answer<S: Sink>(
     let best = cx.talk.best(|asked| answer.fits(asked), from, now, timeout);
     let mut server = payload.from;
     match best {
-        // A hybrid server's list comes to who asks for one as well, but has no challenge yet.
-        Some((1.., _)) if answer == Answer::Players && cx.talk.tally.get(Count::Players) > 0 => {
+        Some((1.., at))
+            if answer == Answer::Players
+                && cx.talk.tally.get(Count::Players) > 0
+                && may_be_info(cx, at) =>
+        {
             unexpected(cx, answer, copy, payload, sink);
         }
         Some((_, at)) => {
@@ -180,6 +184,20 @@ fn answer<S: Sink>(
         remember(cx, said.challenge, payload, server, sink);
     }
     expire(cx, now, false, sink);
+}
+
+/// Whether a list may be a hybrid server's answer to info, though this request for one waits without
+/// a good challenge: then that waits on. Where the capture lacks the beginning, a challenge may be
+/// good that was not seen.
+fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
+    let began = cx.flow.began;
+    match cx.talk.at(at) {
+        Some(asked) if began || asked.standing != Standing::NeverIssued => {
+            asked.owed = Owed::NoMore;
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Takes the request that was answered. A challenge that was given before may be a late copy, even
@@ -226,9 +244,6 @@ fn remember<S: Sink>(
     }
 }
 
-/// The forms in which hybrid servers answer one info request.
-const FORMS: [Count; 3] = [Count::Info, Count::ObsoleteInfo, Count::Players];
-
 /// A request was answered.
 fn heard<S: Sink>(
     cx: &mut Context<'_, A2s>,
@@ -240,9 +255,10 @@ fn heard<S: Sink>(
     let talk = &mut *cx.talk;
     talk.flags |= FOLLOWED;
     let rounds = rounds(&mut talk.tally, asked, answer);
-    let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo) && talk.informed(answer);
+    let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo)
+        && talk.informed(answer, Quarter::of(payload.time, cx.settings.answer_timeout));
     if asked.request != Request::Info && asked.behind_info {
-        talk.tally.clear(&FORMS);
+        talk.tally.clear(&Count::FORMS);
     }
     rules::exchange(&Fact::Answered { asked, answer, rounds }, KIND, sink);
     if explained {

@@ -1,6 +1,7 @@
-//! What a flow counts, up to three of each, in the room of a number.
+//! What a flow counts, up to three of each, in the room of a number; and until when, in a byte.
 
 use super::facts::{Answer, Request};
+use crate::kit::Time;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,9 @@ pub(super) enum Count {
 }
 
 impl Count {
+    /// The forms in which hybrid servers answer one info request.
+    pub(super) const FORMS: [Count; 3] = [Count::Info, Count::ObsoleteInfo, Count::Players];
+
     /// The rounds of a request that carries a challenge.
     pub(super) const fn rounds(request: Request) -> Option<Count> {
         match request {
@@ -74,9 +78,36 @@ impl Tally {
     }
 }
 
+/// A time in the room of a byte: quarters of the answer timeout. It comes round after 64 timeouts,
+/// a longer silence than the one by which a flow of queries ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Quarter(u8);
+
+impl Quarter {
+    pub(super) fn of(time: Time, timeout: i64) -> Quarter {
+        Quarter(time.0.div_euclid((timeout / 4).max(1)) as u8)
+    }
+
+    /// Whether the two are no further from each other than the timeout, or a quarter of it beyond.
+    pub(super) const fn is_near(self, other: Quarter) -> bool {
+        self.0.wrapping_sub(other.0).wrapping_add(4) <= 8
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quarters_are_near_for_the_time_of_an_answer_and_no_longer() {
+        for start in [-300, -1, 0, 7, 250, 1_700_000_000] {
+            let near = |after: i64| {
+                Quarter::of(Time(start + after), 40).is_near(Quarter::of(Time(start), 40))
+            };
+            assert!((-30..=40).all(near), "{start}");
+            assert!((50..=2500).chain(-2500..=-50).all(|after| !near(after)), "{start}");
+        }
+    }
 
     #[test]
     fn counts_do_not_touch_each_other() {

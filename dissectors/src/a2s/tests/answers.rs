@@ -164,6 +164,30 @@ fn hybrid_servers_answer_in_any_order_and_every_time() {
 }
 
 #[test]
+fn other_forms_of_info_come_while_an_answer_may_or_were_not_asked_for() {
+    for (other, first) in [(I, M), (D, M), (M, I)] {
+        let with = |time| exchange(&said_at(&[(0.0, T), (0.1, first), (time, other)]));
+        assert_eq!(with(3.0), found("(A2S060)", 3));
+        assert_eq!(with(60.0), found("A2S061", 3));
+    }
+    // A list that is asked for later is an answer to that.
+    let wrong = "FFFFFFFF 55 61626364";
+    let with = |ask, time| said_at(&[(0.0, T), (0.1, M), (time, ask), (time + 0.02, D)]);
+    assert_eq!(exchange(&with(U1, 5.0)), found("A2S023", 4));
+    let later = exchange(&with(wrong, 60.0));
+    assert_eq!(later, [("A2S022".to_owned(), 3), ("A2S024".to_owned(), 4)]);
+    // Before that it may be either: the request is not told to be without an answer.
+    assert_eq!(exchange(&with(U1, 0.5)), found("(A2S060)", 4));
+}
+
+#[test]
+fn a_list_answers_a_challenge_that_may_have_been_given_before_the_capture() {
+    let lab = said(&[I, T, M, U, D]);
+    assert_eq!(exchange(&lab)[1..], [("A2S022?".to_owned(), 4), ("A2S024?".to_owned(), 5)]);
+    assert_eq!(verdict(&lab, &rules::A2S060), [2, 0, 0]);
+}
+
+#[test]
 fn a_late_answer_was_asked_for() {
     let lab = said_at(&[(0.0, T), (3.2, T), (3.3, I), (3.4, I)]);
     assert_eq!(exchange(&lab), found("A2S062", 1));
