@@ -189,6 +189,13 @@ impl Reading {
         !self.short && !self.totals_differ && self.beyond.is_none()
     }
 
+    /// Whether nothing speaks against this layout: the packets agree, no number stands on two of
+    /// them, and what would be the first begins as it must.
+    pub(super) fn is_unopposed(&self) -> bool {
+        let begins = self.confirmed.is_some() || !self.has(0);
+        self.is_sound() && self.conflict.is_none() && begins
+    }
+
     /// Whether Size, if the layout has one, can be one: not 0, not beyond a packet, and no less
     /// than what the packets carry.
     pub(super) fn has_plausible_size(&self) -> bool {

@@ -155,13 +155,16 @@ impl Set {
     }
 
     /// By rising weight: the newest; a Size that can be one; a total that is allowed, and packets
-    /// that agree; what the server sent before; a payload that begins as it must.
+    /// that agree; what the server sent before; packets that nothing speaks against; a payload that
+    /// begins as it must.
     fn best(&self, known: Option<Layout>, among: impl Fn(&Layout) -> bool) -> (Layout, Reason) {
         let rank = |layout: &Layout| {
             let reading = self.reading(*layout);
-            let allowed = rules::is_total(*layout, reading.total) && reading.is_sound();
+            let allowed = rules::is_total(*layout, reading.total);
+            let unopposed = allowed && reading.is_unopposed();
+            let (known, sound) = (known == Some(*layout), allowed && reading.is_sound());
             let size = reading.has_plausible_size();
-            (reading.confirmed.is_some(), known == Some(*layout), allowed, size, *layout as u8)
+            (reading.confirmed.is_some(), unopposed, known, sound, size, *layout as u8)
         };
         let best = |but: Option<Layout>| {
             let rest =
@@ -174,10 +177,12 @@ impl Set {
         let reason = if won.0 != lost.0 {
             self.reading(layout).confirmed.unwrap_or(Reason::Header)
         } else if won.1 != lost.1 {
-            Reason::Server
-        } else if won.2 != lost.2 {
             Reason::Only
-        } else if won.3 != lost.3 || layout == Layout::OrangeBox && won.3 {
+        } else if won.2 != lost.2 {
+            Reason::Server
+        } else if won.3 != lost.3 {
+            Reason::Only
+        } else if won.4 != lost.4 || layout == Layout::OrangeBox && won.4 {
             Reason::Size
         } else {
             Reason::Newest

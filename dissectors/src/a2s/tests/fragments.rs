@@ -1,0 +1,75 @@
+//! Packets of split answers that never became whole: how they are read, and who is to blame.
+
+use crate::a2s::rules;
+
+use super::lab::{C, Lab, S, bytes};
+use super::splits::{FORMS, Form, answer, ask, asked, told, verdict, whole};
+
+#[test]
+fn a_missing_packet_is_judged_by_what_the_capture_shows() {
+    for form in FORMS {
+        let packets = form.packets(7, &whole(110));
+        for missing in 0..packets.len() {
+            let mut left = packets.clone();
+            left.remove(missing);
+            let given_up = |end: f64| {
+                let mut lab = asked();
+                answer(&mut lab, 0.1, &left);
+                lab.end(end);
+                lab
+            };
+            let lab = given_up(9.0);
+            let fragments = told(&lab);
+            assert_eq!(fragments.len(), left.len());
+            assert!(fragments.iter().all(|heard| heard.name == "split_fragment"));
+            assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0], "{form:?}");
+            assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+            if missing != 0 {
+                assert_eq!(fragments[0].value("layout"), Some(form.name()));
+                assert_eq!(fragments[0].value("total"), Some("4"));
+            }
+            let lab = given_up(0.2);
+            assert_eq!(verdict(&lab, &rules::A2S043), [0, 0, 1], "{form:?}");
+        }
+    }
+}
+
+#[test]
+fn what_info_says_of_the_layout_does_not_outweigh_the_packets() {
+    let info = "FFFFFFFF 6D 'a' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
+    for form in FORMS {
+        let packets = form.packets(7, &whole(110));
+        for missing in 0..packets.len() {
+            let mut left = packets.clone();
+            left.remove(missing);
+            let mut lab = Lab::new();
+            lab.c(0.0, &bytes("FFFFFFFF 54 'Source Engine Query' 00")).s(0.0, &bytes(info));
+            ask(&mut lab, 0.1);
+            answer(&mut lab, 0.2, &left);
+            lab.end(9.0);
+            let fragments = &lab.sink.heard[5..];
+            assert!(fragments.iter().all(|heard| heard.value("layout") == Some(form.name())));
+            assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0], "{form:?} {missing}");
+            assert_eq!(verdict(&lab, &rules::A2S044)[1], 0, "{form:?} {missing}");
+
+            // Nor where each is on its own.
+            for packet in &left {
+                let mut lab = Lab::new();
+                lab.c(0.0, &bytes("FFFFFFFF 54 'Source Engine Query' 00")).s(0.0, &bytes(info));
+                lab.s(0.2, packet).end(9.0);
+                let layout = lab.sink.heard[2].value("layout");
+                assert_eq!(layout, Some(form.name()), "{form:?} {missing}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_the_recording_cut_proves_nothing() {
+    let packets = Form::OrangeBox.packets(7, &whole(60));
+    let mut lab = asked();
+    lab.packet(0.1, S, C, &packets[0][..600], true);
+    lab.s(0.2, &packets[1]).end(9.0);
+    let failed: u64 = rules::ALL.iter().map(|rule| lab.counts(rule).failed).sum();
+    assert_eq!(failed, 0, "{:?}", lab.codes());
+}
