@@ -1,6 +1,12 @@
 //! The layouts of split packets, "Multi-packet Response": three, which do not tell themselves apart.
 
 use super::rules;
+use crate::kit::Span;
+
+/// Where a split packet's ID shows compression, its total stands, and its Size.
+pub(super) const COMPRESSED_BIT: Span = Span { start: 7, end: 8 };
+pub(super) const TOTAL: Span = Span { start: 8, end: 9 };
+pub(super) const SIZE: Span = Span { start: 10, end: 12 };
 
 /// The header of a split packet.
 pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
@@ -39,6 +45,14 @@ impl Layout {
             Layout::GoldSrc => 9,
             Layout::Source => 10,
             Layout::OrangeBox => 12,
+        }
+    }
+
+    /// Where its number stands.
+    pub(super) const fn number(self) -> Span {
+        match self {
+            Layout::GoldSrc => TOTAL,
+            Layout::Source | Layout::OrangeBox => Span { start: 9, end: 10 },
         }
     }
 }
@@ -189,11 +203,12 @@ impl Reading {
         !self.short && !self.totals_differ && self.beyond.is_none()
     }
 
-    /// Whether nothing speaks against this layout: the packets agree, no number stands on two of
-    /// them, and what would be the first begins as it must.
-    pub(super) fn is_unopposed(&self) -> bool {
+    /// How much speaks against this layout: packets that disagree, a number that stands on two of
+    /// them, what would be the first and does not begin as it must.
+    pub(super) fn objections(&self) -> u8 {
         let begins = self.confirmed.is_some() || !self.has(0);
-        self.is_sound() && self.conflict.is_none() && begins
+        let (beyond, conflict) = (self.beyond.is_some(), self.conflict.is_some());
+        [self.short, self.totals_differ, beyond, conflict, !begins].map(u8::from).iter().sum()
     }
 
     /// Whether Size, if the layout has one, can be one: not 0, not beyond a packet, and no less

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::inflate::{self, Inflated};
 use super::layout::{self, Header, Layout, Reason, SINGLE};
-use super::split::{self, Added, Joined, Repeat, Set, Shape};
+use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
     Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Seed, Side, Sink, Span,
@@ -186,7 +186,7 @@ pub(super) fn message<S: Sink>(
         Some(set) => set,
         None => {
             if let Some((layout, repeat)) = late(cx, payload, id) {
-                rules::split_repeat(repeat, sink);
+                rules::split_repeat(repeat, layout.number(), sink);
                 fragment(payload, layout, &m::SPLIT_FRAGMENT, sink);
                 return;
             }
@@ -254,7 +254,7 @@ fn whole<S: Sink>(
     for part in set.parts() {
         rules::packet_size(set.bytes_of(part).len(), sink);
     }
-    judge_packets(&shape, sink);
+    judge_packets(&shape, None, sink);
     judge_whole(&shape, &joined, sink);
     let before = cx.talk.split_in(layout);
     if let Some(before) = before {
@@ -335,19 +335,31 @@ fn judge_inflated<S: Sink>(joined: &Joined, inflated: &[u8], more: bool, sink: &
     }
 }
 
-/// What is asked of the packets' headers, whether or not all came. Says whether they can be judged
-/// further: of one fault only its first sign counts.
-fn judge_packets<S: Sink>(shape: &Shape, sink: &mut S) -> bool {
-    rules::split_total(shape.layout, shape.total, sink);
+/// What is asked of the packets' headers, whether or not all came. `part`: the one at hand, of which
+/// only its own faults are told, and of the first what is right; `None` where they make a whole.
+fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
+    let here = |place: Place| match part {
+        Some(part) => (part == place.part).then_some(place.at),
+        None => Some(Span::default()),
+    };
+    if let Some(at) = here(Place { part: 0, at: layout::TOTAL }) {
+        rules::split_total(shape.layout, shape.total, at, sink);
+    }
     if !rules::is_total(shape.layout, shape.total) {
-        return false;
+        return;
     }
-    rules::split_consistent(shape.differs, sink);
-    if shape.differs.is_none() {
-        rules::split_number(shape.beyond, sink);
+    let (differs, place) = shape.differs.unzip();
+    if let Some(at) = here(place.unwrap_or_default()) {
+        rules::split_consistent(differs, at, sink);
     }
-    rules::split_repeat(shape.repeat, sink);
-    shape.beyond.is_none() && shape.differs.is_none() && !matches!(shape.repeat, Repeat::Differs(_))
+    let (beyond, place) = shape.beyond.unzip();
+    if let (None, Some(at)) = (differs, here(place.unwrap_or_default())) {
+        rules::split_number(beyond, at, sink);
+    }
+    let (repeat, place) = shape.repeat;
+    if let Some(at) = here(place) {
+        rules::split_repeat(repeat, at, sink);
+    }
 }
 
 fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
@@ -380,10 +392,12 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
         ..cx.flow.evidence()
     });
     let message = direction(cx, &set, sink);
-    if message.speaker != Who::Client {
-        judge_rest(cx, &set, layout, sink);
-    }
-    for part in set.parts() {
+    let shape =
+        if message.speaker == Who::Client { None } else { judge_rest(cx, &set, layout, sink) };
+    for (at, part) in set.parts().iter().enumerate() {
+        if let Some(shape) = &shape {
+            judge_packets(shape, Some(at), sink);
+        }
         let pieces = set.buffer().pieces_of(part);
         fragment(&recorded(cx, &set, part, &pieces), layout, message, sink);
     }
@@ -391,16 +405,25 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
     set.release(&mut cx.book.spare, cx.budget);
 }
 
-fn judge_rest<S: Sink>(cx: &mut Context<'_, A2s>, set: &Set, layout: Layout, sink: &mut S) {
+/// What is asked of packets that did not make a whole, taken together. What remains is to judge each
+/// by their shape, unless they are copies.
+fn judge_rest<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    set: &Set,
+    layout: Layout,
+    sink: &mut S,
+) -> Option<Shape> {
     if cx.talk.parts().repeats(set) {
-        rules::split_repeat(Repeat::Same, sink);
-    } else if let Some(first) = set.parts().first() {
-        cx.talk.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
-        let shape = set.shape(layout);
-        if judge_packets(&shape, sink) {
-            rules::split_complete(shape.count, shape.total, shape.missing, sink);
-        }
+        rules::split_repeat(Repeat::Same, Span::default(), sink);
+        return None;
     }
+    let first = set.parts().first()?;
+    cx.talk.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
+    let shape = set.shape(layout);
+    if shape.is_right() {
+        rules::split_complete(shape.count, shape.total, shape.missing, sink);
+    }
+    Some(shape)
 }
 
 /// Which way packets went that did not make a whole, by what was said since. Toward a server they

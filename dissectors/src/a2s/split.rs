@@ -3,11 +3,14 @@
 //!
 //! This file knows packets and layouts. It refuses to know conversations, and judges nothing.
 
-use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Time};
+use std::cmp::Reverse;
+
+use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time};
 
 use super::facts::Request;
 use super::layout::{
-    COMPRESSED, Header, Layout, Reading, Reason, SINGLE, announced, id, is_compressed, plain,
+    COMPRESSED, COMPRESSED_BIT, Header, Layout, Reading, Reason, SINGLE, SIZE, TOTAL, announced,
+    id, is_compressed, plain,
 };
 use super::rules;
 
@@ -39,6 +42,11 @@ pub(super) fn carries_request(bytes: &[u8]) -> bool {
         let message = payload.and_then(|payload| payload.strip_prefix(&SINGLE));
         message.and_then(<[u8]>::first).is_some_and(|&kind| Request::of(kind).is_some())
     })
+}
+
+/// Whether a packet's ID has the bit that means compression in most layouts.
+fn has_bit(bytes: &[u8]) -> bool {
+    id(bytes).is_some_and(|id| id & COMPRESSED != 0)
 }
 
 /// What came of handing a packet to a set.
@@ -104,9 +112,8 @@ impl Set {
             return Added::Copy;
         }
         let first = parts.is_empty();
-        let bit = |bytes| id(bytes).is_some_and(|id| id & COMPRESSED != 0);
         if let Some(one) = parts.first() {
-            self.bits_differ |= bit(self.buffer.bytes_of(one)) != bit(payload.bytes);
+            self.bits_differ |= has_bit(self.buffer.bytes_of(one)) != has_bit(payload.bytes);
         }
         if parts.len() >= MOST_PARTS || !self.buffer.keep(payload, most, budget) {
             return Added::Full;
@@ -155,16 +162,16 @@ impl Set {
     }
 
     /// By rising weight: the newest; a Size that can be one; a total that is allowed, and packets
-    /// that agree; what the server sent before; packets that nothing speaks against; a payload that
-    /// begins as it must.
+    /// that agree; what the server sent before; how little speaks against it; a payload that begins as
+    /// it must.
     fn best(&self, known: Option<Layout>, among: impl Fn(&Layout) -> bool) -> (Layout, Reason) {
         let rank = |layout: &Layout| {
             let reading = self.reading(*layout);
             let allowed = rules::is_total(*layout, reading.total);
-            let unopposed = allowed && reading.is_unopposed();
+            let objections = Reverse(reading.objections() + u8::from(!allowed));
             let (known, sound) = (known == Some(*layout), allowed && reading.is_sound());
             let size = reading.has_plausible_size();
-            (reading.confirmed.is_some(), unopposed, known, sound, size, *layout as u8)
+            (reading.confirmed.is_some(), objections, known, sound, size, *layout as u8)
         };
         let best = |but: Option<Layout>| {
             let rest =
@@ -194,28 +201,59 @@ impl Set {
     pub(super) fn shape(&self, layout: Layout) -> Shape {
         let reading = self.reading(layout);
         let missing = (0..reading.total).find(|&number| !reading.has(number));
+        let number = layout.number();
         Shape {
             layout,
             total: reading.total,
             count: reading.count,
             missing,
-            beyond: reading.beyond,
-            differs: if reading.totals_differ {
-                Some("the total")
-            } else if reading.sizes_differ {
-                Some("Size")
-            } else if self.bits_differ && layout != Layout::GoldSrc {
-                Some("the compressed bit")
-            } else {
-                None
-            },
+            beyond: reading.beyond.map(|beyond| {
+                (beyond, self.place(layout, 0, number, |_, header| header.number >= header.total))
+            }),
+            differs: self.differs(layout),
             repeat: match reading.conflict {
-                Some(number) => Repeat::Differs(number),
-                None if self.copied => Repeat::Same,
-                None => Repeat::None,
+                Some(twice) => {
+                    let place = self.place(layout, 1, number, |_, header| header.number == twice);
+                    (Repeat::Differs(twice), place)
+                }
+                None if self.copied => (Repeat::Same, Place::default()),
+                None => (Repeat::None, Place::default()),
             },
             size: reading.size,
         }
+    }
+
+    /// What is not the same in all packets, and in which this shows first.
+    fn differs(&self, layout: Layout) -> Option<(&'static str, Place)> {
+        let reading = self.reading(layout);
+        if reading.totals_differ {
+            let place = self.place(layout, 0, TOTAL, |_, header| header.total != reading.total);
+            Some(("the total", place))
+        } else if reading.sizes_differ {
+            let place = self.place(layout, 0, SIZE, |_, header| header.size != reading.size);
+            Some(("Size", place))
+        } else if self.bits_differ && layout != Layout::GoldSrc {
+            let first = self.parts().first().map(|part| has_bit(self.bytes_of(part)));
+            let differs = |bytes: &[u8], _| Some(has_bit(bytes)) != first;
+            Some(("the compressed bit", self.place(layout, 0, COMPRESSED_BIT, differs)))
+        } else {
+            None
+        }
+    }
+
+    /// The `nth` of the packets of which this is so, and these bytes of it.
+    fn place(
+        &self,
+        layout: Layout,
+        nth: usize,
+        at: Span,
+        is: impl Fn(&[u8], Header) -> bool,
+    ) -> Place {
+        let parts = self.parts().iter().map(|part| self.bytes_of(part)).enumerate();
+        let mut found = parts.filter(|(_, bytes)| {
+            Header::read(bytes, layout).is_some_and(|header| is(bytes, header))
+        });
+        found.nth(nth).map_or(Place::default(), |(part, _)| Place { part, at })
     }
 
     /// The packets, in the order they came.
@@ -328,6 +366,13 @@ impl Spare {
     }
 }
 
+/// A packet of a set, by the order in which they came, and the bytes of its header in question.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    pub(super) part: usize,
+    pub(super) at: Span,
+}
+
 /// What the packets of a set look like in a layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
@@ -337,11 +382,21 @@ pub(super) struct Shape {
     /// The first number that did not come.
     pub(super) missing: Option<u8>,
     /// A number, and the total it is not below.
-    pub(super) beyond: Option<(u8, u8)>,
+    pub(super) beyond: Option<((u8, u8), Place)>,
     /// What is not the same in all packets.
-    pub(super) differs: Option<&'static str>,
-    pub(super) repeat: Repeat,
+    pub(super) differs: Option<(&'static str, Place)>,
+    pub(super) repeat: (Repeat, Place),
     pub(super) size: Option<u16>,
+}
+
+impl Shape {
+    /// Whether the headers can be judged further: of one fault only its first sign counts.
+    pub(super) fn is_right(&self) -> bool {
+        rules::is_total(self.layout, self.total)
+            && self.differs.is_none()
+            && self.beyond.is_none()
+            && !matches!(self.repeat.0, Repeat::Differs(_))
+    }
 }
 
 /// The payloads of all packets of an answer, in their order.

@@ -25,8 +25,8 @@ pub(in crate::a2s) const fn is_total(layout: Layout, total: u8) -> bool {
     }
 }
 
-pub(in crate::a2s) fn split_total<S: Sink>(layout: Layout, total: u8, sink: &mut S) {
-    sink.judged(&A2S040, is_total(layout, total), Span::default(), || {
+pub(in crate::a2s) fn split_total<S: Sink>(layout: Layout, total: u8, at: Span, sink: &mut S) {
+    sink.judged(&A2S040, is_total(layout, total), at, || {
         format!("the total is {total} in the {} layout", layout.name())
     });
 }
@@ -43,8 +43,8 @@ rule! {
 }
 
 /// `beyond`: a number and the total it is not below.
-pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, sink: &mut S) {
-    sink.judged(&A2S041, beyond.is_none(), Span::default(), || {
+pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, at: Span, sink: &mut S) {
+    sink.judged(&A2S041, beyond.is_none(), at, || {
         let (number, total) = beyond.unwrap_or_default();
         format!("number {number} stands in an answer of {total}")
     });
@@ -62,8 +62,12 @@ rule! {
 }
 
 /// `differs`: what is not the same in all packets.
-pub(in crate::a2s) fn split_consistent<S: Sink>(differs: Option<&'static str>, sink: &mut S) {
-    sink.judged(&A2S042, differs.is_none(), Span::default(), || {
+pub(in crate::a2s) fn split_consistent<S: Sink>(
+    differs: Option<&'static str>,
+    at: Span,
+    sink: &mut S,
+) {
+    sink.judged(&A2S042, differs.is_none(), at, || {
         format!("{} differs between packets of one ID", differs.unwrap_or_default())
     });
 }
@@ -104,8 +108,7 @@ rule! {
 0.07 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
 }
 
-pub(in crate::a2s) fn split_repeat<S: Sink>(repeat: Repeat, sink: &mut S) {
-    let at = Span::default();
+pub(in crate::a2s) fn split_repeat<S: Sink>(repeat: Repeat, at: Span, sink: &mut S) {
     match repeat {
         Repeat::None => sink.judged(&A2S044, true, at, String::new),
         Repeat::Same => sink.noted(&A2S044, at, || "an identical copy came as well".to_owned()),

@@ -1,6 +1,7 @@
 //! Packets of split answers that never became whole: how they are read, and who is to blame.
 
 use crate::a2s::rules;
+use crate::kit::Span;
 
 use super::lab::{C, Lab, S, bytes};
 use super::splits::{FORMS, Form, answer, ask, asked, told, verdict, whole};
@@ -72,4 +73,39 @@ fn a_packet_that_the_recording_cut_proves_nothing() {
     lab.s(0.2, &packets[1]).end(9.0);
     let failed: u64 = rules::ALL.iter().map(|rule| lab.counts(rule).failed).sum();
     assert_eq!(failed, 0, "{:?}", lab.codes());
+}
+
+#[test]
+fn a_broken_header_is_told_of_its_packet_and_its_byte() {
+    // Of an answer in four packets one is missing, and the third that comes is wrong.
+    let with = |form: Form, missing: usize, at: usize, flip: u8| {
+        let packets = form.packets(7, &whole(110));
+        let mut wrong = packets[1].clone();
+        wrong[at] ^= flip;
+        let mut lab = asked();
+        answer(&mut lab, 0.1, &[packets[3 - missing].clone(), packets[2].clone(), wrong]);
+        lab.end(9.0);
+        let findings = told(&lab).iter().map(|heard| {
+            heard.findings.iter().map(|f| (f.rule.code.to_string(), f.span.start, f.span.end))
+        });
+        findings.map(Iterator::collect::<Vec<_>>).collect::<Vec<_>>()
+    };
+    let third = |code: &str, start, end| vec![vec![], vec![], vec![(code.to_owned(), start, end)]];
+    for missing in [0, 3] {
+        for form in [Form::Source, Form::OrangeBox] {
+            assert_eq!(with(form, missing, 9, 8), third("A2S041", 9, 10));
+            assert_eq!(with(form, missing, 9, 3), third("A2S044", 9, 10));
+            assert_eq!(with(form, missing, 8, 2), third("A2S042", 8, 9));
+            assert_eq!(with(form, missing, 7, 0x80), third("A2S042", 7, 8));
+        }
+        assert_eq!(with(Form::GoldSrc, missing, 8, 0x80), third("A2S041", 8, 9));
+        assert_eq!(with(Form::GoldSrc, missing, 8, 0x30), third("A2S044", 8, 9));
+        assert_eq!(with(Form::GoldSrc, missing, 8, 2), third("A2S042", 8, 9));
+    }
+    assert_eq!(with(Form::OrangeBox, 3, 10, 1), third("A2S042", 10, 12));
+
+    let mut lab = asked();
+    lab.s(0.1, &Form::OrangeBox.packet(7, 0, 0, &whole(10))).end(9.0);
+    let total = &told(&lab)[0].findings[0];
+    assert_eq!((total.rule.code.to_string(), total.span), ("A2S040".to_owned(), Span::new(8, 9)));
 }
