@@ -8,6 +8,9 @@ use super::{rules, walk};
 /// The whole of an info request.
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
 
+/// The whole of a Source server's answer to a ping.
+const PING_ANSWER: &[u8] = b"j00000000000000\0";
+
 /// Behind FF FF FF FF: Valve's master servers, Steam clients that look for each other, the texts that
 /// games were asked for info with before (no ping), and the lines of a server's log (no print).
 const OTHERS: [&[u8]; 5] = [b"f\n", b"s\n", b"!", b"info", b"log L "];
@@ -30,11 +33,12 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     match *message {
         [] => weak(hint.to_port),
         [b'T', ..] => sure(message.starts_with(INFO_REQUEST)),
-        [b'U' | b'V', _, _, _, _] | [b'W'] => Claim::Sure,
+        [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => Claim::Sure,
         [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
         // Where the flow tells, there is no need to walk.
         [b'I' | b'm' | b'D' | b'E', ..] => sure(!told && walk::is_whole_answer(bytes)),
-        [b'i'] | [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
+        [b'j', ..] if message == PING_ANSWER => Claim::Sure,
+        [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),
     }

@@ -263,6 +263,8 @@ fn other_protocols_are_not_claimed() {
         "FFFFFFFF 'infoResponse' 0A '\\x\\y'",
         "FFFFFFFF 'challengeResponse 1'",
         "FFFFFFFF 'netinfo 49 0 0' 0A",
+        "FFFFFFFF 'i' 00",
+        "FFFFFFFF 'join'",
         "05000080 01000080 DEADBEEF",
         "00*64",
         "",
@@ -277,11 +279,18 @@ fn other_protocols_are_not_claimed() {
 #[test]
 fn own_messages_are_claimed() {
     let none = Hint::default();
-    let requests = ["FFFFFFFF 55 01020304", "FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 57"];
-    for sure in requests.into_iter().chain([INFO, INFO_ANSWER, OBSOLETE, PLAYERS]) {
+    let requests = ["FFFFFFFF 55 01020304", "FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 57", "FFFFFFFF 69"];
+    let ping_answer = "FFFFFFFF 6A '00000000000000' 00";
+    for sure in requests.into_iter().chain([INFO, INFO_ANSWER, OBSOLETE, PLAYERS, ping_answer]) {
         assert_eq!(A2s::claim(&bytes(sure), none), Claim::Sure, "{sure}");
     }
-    let weak = ["FFFFFFFF 69", "FFFFFFFF 6A 00", "FFFFFFFF 41 01020304", "FFFFFFFF 6C 'x'"];
+    let weak = [
+        "FFFFFFFF 6A",
+        "FFFFFFFF 6A 00",
+        "FFFFFFFF 6A '0000' 00",
+        "FFFFFFFF 41 01020304",
+        "FFFFFFFF 6C 'x'",
+    ];
     for weak in weak.into_iter().chain(["FEFFFFFF 01000000 02 00 E004", "FFFFFFFF 44 05 01"]) {
         assert_eq!(A2s::claim(&bytes(weak), none), Claim::Weak, "{weak}");
     }
@@ -302,6 +311,17 @@ fn a_conversation_that_begins_with_the_obsolete_request_is_heard_on_any_port() {
     }
     lab.end(9.0);
     assert_eq!(lab.codes(), ["(A2S025)"]);
+}
+
+#[test]
+fn pings_are_heard_on_any_port() {
+    let server = "10.0.0.2:3000";
+    for answer in ["FFFFFFFF 6A", "FFFFFFFF 6A 00", "FFFFFFFF 6A '00000000000000' 00"] {
+        let mut lab = Lab::new();
+        lab.packet(0.0, C, server, &bytes("FFFFFFFF 69"), false);
+        lab.packet(0.1, server, C, &bytes(answer), false);
+        assert_eq!(lab.names(), ["ping_request", "ping_response"], "{answer}");
+    }
 }
 
 #[test]
