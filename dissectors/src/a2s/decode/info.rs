@@ -17,8 +17,9 @@ pub(super) fn info_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> 
     said.app_id = Some(app_id.value);
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
-    let bots = r.u8(&f::BOTS)?;
-    rules::player_limits(players, max_players, bots, r.sink);
+    let bots = r.u8(&f::BOTS);
+    rules::player_limits(players, max_players, bots.ok(), r.sink);
+    bots?;
     let server_type = r.u8(&f::SERVER_TYPE)?;
     rules::server_type(server_type, Some(app_id.value), r.sink);
     let rest = info_rest(r, app_id);
@@ -26,14 +27,14 @@ pub(super) fn info_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> 
 }
 
 /// A relay whose slots are 255 may answer with less than all fields.
-fn hltv<S: Sink>(
-    rest: Result<(), Cut>,
+fn hltv<S: Sink, T>(
+    rest: Result<T, Cut>,
     max_players: Read<u8>,
     server_type: Read<u8>,
     r: &mut Reader<'_, S>,
-) -> Result<(), Cut> {
+) -> Result<T, Cut> {
     let relay = max_players.value == 255 && matches!(server_type.value, b'p' | b'P');
-    if rest == Err(Cut::Short) && relay {
+    if relay && matches!(rest, Err(Cut::Short)) {
         rules::hltv_incomplete(r.here(), r.sink);
         return Err(Cut::Told);
     }
@@ -104,18 +105,25 @@ pub(super) fn info_response_goldsrc<S: Sink>(
     r.text(&f::GAME)?;
     let players = r.u8(&f::PLAYERS_COUNT)?;
     let max_players = r.u8(&f::MAX_PLAYERS)?;
+    let bots = goldsrc_rest(r, said, max_players);
+    rules::player_limits(players, max_players, bots.ok(), r.sink);
+    bots.map(|_| ())
+}
+
+/// What stands behind the players: the last of it are the bots among them.
+fn goldsrc_rest<S: Sink>(
+    r: &mut Reader<'_, S>,
+    said: &mut Said,
+    max_players: Read<u8>,
+) -> Result<Read<u8>, Cut> {
     said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
     let server_type = r.u8(&f::SERVER_TYPE)?;
     rules::server_type(server_type, None, r.sink);
-    let rest = goldsrc_rest(r, players, max_players);
-    hltv(rest, max_players, server_type, r)
+    let bots = goldsrc_end(r);
+    hltv(bots, max_players, server_type, r)
 }
 
-fn goldsrc_rest<S: Sink>(
-    r: &mut Reader<'_, S>,
-    players: Read<u8>,
-    max_players: Read<u8>,
-) -> Result<(), Cut> {
+fn goldsrc_end<S: Sink>(r: &mut Reader<'_, S>) -> Result<Read<u8>, Cut> {
     let environment = r.u8(&f::ENVIRONMENT)?;
     rules::environment(environment, r.sink);
     let visibility = r.u8(&f::VISIBILITY)?;
@@ -125,9 +133,7 @@ fn goldsrc_rest<S: Sink>(
     mod_section(r, is_mod)?;
     let vac = r.u8(&f::VAC)?;
     rules::flag(&f::VAC, vac, r.sink);
-    let bots = r.u8(&f::BOTS)?;
-    rules::player_limits(players, max_players, bots, r.sink);
-    Ok(())
+    r.u8(&f::BOTS)
 }
 
 /// "These fields are only present in the response if "Mod" is 1". Behind them stand two bytes:

@@ -89,22 +89,21 @@ rule! {
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 06 'dl' 00 01 '1.38' 00") }
 }
 
+/// `bots`: `None` where the answer ends before them: then only too many players are told.
 pub(in crate::a2s) fn player_limits<S: Sink>(
     players: Read<u8>,
     max_players: Read<u8>,
-    bots: Read<u8>,
+    bots: Option<Read<u8>>,
     sink: &mut S,
 ) {
-    let fits = players.value <= max_players.value;
-    let at = if fits { bots.at } else { players.at };
-    sink.judged(&A2S014, fits && bots.value <= players.value, at, || {
-        let (players, most, bots) = (players.value, max_players.value, bots.value);
-        if fits {
-            format!("{bots} bots among {players} players")
-        } else {
-            format!("{players} players where {most} fit")
-        }
-    });
+    let [count, most] = [players.value, max_players.value];
+    if count > most {
+        sink.judged(&A2S014, false, players.at, || format!("{count} players where {most} fit"));
+    } else if let Some(bots) = bots {
+        sink.judged(&A2S014, bots.value <= count, bots.at, || {
+            format!("{} bots among {count} players", bots.value)
+        });
+    }
 }
 
 rule! {

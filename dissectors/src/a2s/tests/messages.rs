@@ -175,6 +175,18 @@ fn the_obsolete_info_with_and_without_a_mod() {
 }
 
 #[test]
+fn too_many_players_are_told_of_an_answer_that_is_cut_behind_them() {
+    let obsolete = "FFFFFFFF 6D 'a' 00 'n' 00 'm' 00 'f' 00 'g' 00";
+    let newer = "FFFFFFFF 49 30 'n' 00 'm' 00 'f' 00 'g' 00 le16:10";
+    for (start, rest) in [(obsolete, ""), (obsolete, "30 'dl' 00"), (newer, "")] {
+        let codes = |players: &str| info(&format!("{start} {players} {rest}")).codes();
+        assert!(codes("11 10").contains(&"A2S014".into()), "{start} {rest}");
+        assert!(!codes("10 10").contains(&"A2S014".into()), "{start} {rest}");
+        assert!(codes("11 10").contains(&"A2S007".into()), "{start} {rest}");
+    }
+}
+
+#[test]
 fn a_relay_with_255_slots_may_be_incomplete() {
     let start = "FFFFFFFF 49 30 'n' 00 'm' 00 'f' 00 'g' 00 le16:10 05";
     assert_eq!(info(&format!("{start} FF 00 'p'")).codes(), ["(A2S007)", "(SEC003)"]);
