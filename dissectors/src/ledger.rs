@@ -167,24 +167,16 @@ impl Ledger {
         match fact {
             Fact::Challenged(challenge) => self.challenge(challenge, *witness),
             Fact::Accepted(challenge) => {
-                if self.has_room(self.accepted.len()) {
+                if self.has_room(self.accepted.len(), |_| false) {
                     self.accepted.push((challenge, *witness));
                 }
             }
-            Fact::Unused => {
-                self.settle();
-                let place = self.places.get(&self.seed.hash_one(Socket(seen.from))).copied();
-                if self.has_room(self.unused)
-                    && let Some(server) = place.and_then(|at| self.challengers.get_mut(at as usize))
-                    && server.unused.len() < UNUSED
-                {
-                    self.unused += usize::from(server.unused.insert(seen.to.ip()));
-                }
-            }
+            Fact::Unused => self.unused(seen),
             Fact::Unasked => self.unasked(*witness),
             Fact::Split(layout) => self.split(layout, *witness),
             Fact::Joined => {
-                if self.has_room(self.masters.len()) {
+                let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
+                if self.has_room(self.masters.len(), is_known) {
                     let first = || (BTreeSet::new(), *witness);
                     let (masters, _) = self.masters.entry(seen.from).or_insert_with(first);
                     if masters.len() < 2 {
@@ -206,9 +198,11 @@ impl Ledger {
         }
     }
 
-    fn has_room(&mut self, entries: usize) -> bool {
-        self.full |= entries >= self.most;
-        entries < self.most
+    /// Whether there is room beside so many entries; one that is known already needs none.
+    fn has_room(&mut self, entries: usize, is_known: impl FnOnce(&Ledger) -> bool) -> bool {
+        let has_room = entries < self.most || is_known(self);
+        self.full |= !has_room;
+        has_room
     }
 
     fn rule(
@@ -235,7 +229,7 @@ impl Ledger {
         who: Who,
         detail: impl FnOnce() -> String,
     ) {
-        if self.has_room(self.rulings.len()) {
+        if self.has_room(self.rulings.len(), |_| false) {
             self.rulings.push(Ruling { rule, evidence, witness, speaker: who, detail: detail() });
         }
     }
@@ -254,7 +248,8 @@ impl Ledger {
     fn settle(&mut self) {
         let mut challenged = std::mem::take(&mut self.challenged);
         for (key, witness) in challenged.drain(..) {
-            if !self.has_room(self.challengers.len()) {
+            let is_known = |it: &Ledger| it.places.contains_key(&key);
+            if !self.has_room(self.challengers.len(), is_known) {
                 continue;
             }
             let servers = &mut self.challengers;
@@ -274,13 +269,32 @@ impl Ledger {
         self.seed.hash_one((Socket(server), challenge))
     }
 
+    /// A client sent one packet and left this server's challenge unused.
+    fn unused(&mut self, seen: &Seen) {
+        self.settle();
+        let place = self.places.get(&self.seed.hash_one(Socket(seen.from))).copied();
+        let Some(server) = place.and_then(|at| self.challengers.get_mut(at as usize)) else {
+            return;
+        };
+        if server.unused.len() >= UNUSED || server.unused.contains(&seen.to.ip()) {
+            return;
+        }
+        if self.unused < self.most {
+            server.unused.insert(seen.to.ip());
+            self.unused += 1;
+        } else {
+            self.full = true;
+        }
+    }
+
     fn unasked(&mut self, witness: Witness) {
-        if !self.has_room(self.unasked.len()) {
+        let victim = witness.seen.to.ip();
+        if !self.has_room(self.unasked.len(), |it| it.unasked.contains_key(&victim)) {
             return;
         }
         let now = witness.seen.mark.time;
         let first = Flood { latest: witness, count: 0, window: (now, 0), most: 0 };
-        let flood = self.unasked.entry(witness.seen.to.ip()).or_insert(first);
+        let flood = self.unasked.entry(victim).or_insert(first);
         flood.latest = witness;
         flood.count += 1;
         if now.since(flood.window.0) > WINDOW {
@@ -292,11 +306,11 @@ impl Ledger {
 
     /// The first split answer of a flow; what follows in the flow is judged there.
     fn split(&mut self, layout: &'static str, witness: Witness) {
-        if !self.has_room(self.layouts.len()) {
+        let server = self.seed.hash_one(Socket(witness.seen.from));
+        if !self.has_room(self.layouts.len(), |it| it.layouts.contains_key(&server)) {
             return;
         }
         let first = (layout, witness.flow);
-        let server = self.seed.hash_one(Socket(witness.seen.from));
         let (before, flow) = *self.layouts.entry(server).or_insert(first);
         if flow != witness.flow {
             let detail =
@@ -306,11 +320,14 @@ impl Ledger {
     }
 
     fn list(&mut self, servers: &[Listed], witness: Witness) {
-        if servers.is_empty() || !self.has_room(self.listed) {
+        let client = Host(witness.seen.to.ip());
+        if servers.is_empty()
+            || !self.has_room(self.lists.len(), |it| it.lists.contains_key(&client))
+        {
             return;
         }
         let first = || List { servers: Set::default(), witness, queried: false };
-        let list = self.lists.entry(Host(witness.seen.to.ip())).or_insert_with(first);
+        let list = self.lists.entry(client).or_insert_with(first);
         if list.queried {
             return;
         }
@@ -329,10 +346,11 @@ impl Ledger {
     }
 
     fn handed_out(&mut self, challenge: [u8; 16], witness: Witness) {
-        if !self.has_room(self.handed_out.len()) {
+        let challenge = (witness.seen.from, challenge);
+        if !self.has_room(self.handed_out.len(), |it| it.handed_out.contains(&challenge)) {
             return;
         }
-        let fresh = self.handed_out.insert((witness.seen.from, challenge));
+        let fresh = self.handed_out.insert(challenge);
         let detail = || "this challenge was handed out before".to_owned();
         self.rule(&ACR031, fresh, witness, Who::Master, detail);
     }
@@ -405,156 +423,4 @@ impl Ledger {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::kit::{Mark, Side};
-
-    use super::*;
-
-    fn seen(frame: u64, from: &str, to: &str) -> Witness {
-        let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
-        let time = Time(frame as i64 * 1_000_000);
-        let mark = Mark { frame, time, length: 9, side: Side::First };
-        Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true, lossy: false }
-    }
-
-    /// What was broken, with its frame, and what was kept, with how often.
-    fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
-        let mut ledger = Ledger::new(1000);
-        for (frame, (fact, from, to)) in (1..).zip(facts) {
-            ledger.fact(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
-        }
-        let review = ledger.review();
-        let broken = review.rulings.iter();
-        let broken = broken.map(|it| (it.rule.code.to_string(), false, it.witness.seen.mark.frame));
-        let kept = review.kept.iter().map(|(rule, count)| (rule.code.to_string(), true, *count));
-        broken.chain(kept).collect()
-    }
-
-    const S: &str = "10.0.0.2:27015";
-    const C: &str = "10.0.0.1:50000";
-    const D: &str = "10.0.1.1:50000";
-    /// The one server of each list.
-    const LISTED_SERVER: &str = "10.0.0.2:7778";
-
-    #[test]
-    fn a_list_is_taken_as_far_as_there_is_room() {
-        let servers = |from: u16| (from..from + 4).map(|port| listed(([10, 0, 0, 2], port).into()));
-        let lists = |most, queried: &str| {
-            let mut ledger = Ledger::new(most);
-            for from in [1, 3, 5] {
-                ledger.fact(Fact::Listed, &Vec::from_iter(servers(from)), &seen(1, S, C));
-            }
-            ledger.fact(Fact::Queried, &[], &seen(2, C, queried));
-            let review = ledger.review();
-            (review.kept.len(), review.rulings.first().map(|ruling| ruling.evidence.lossy))
-        };
-        assert_eq!(lists(9, "10.0.0.2:8"), (1, None));
-        assert_eq!(lists(8, "10.0.0.2:8"), (1, None));
-        assert_eq!(lists(7, "10.0.0.2:7"), (1, None));
-        assert_eq!(lists(7, "10.0.0.2:8"), (0, Some(true)));
-        assert_eq!(lists(8, "10.0.0.2:9"), (0, Some(false)));
-        assert_eq!(lists(0, "10.0.0.2:1"), (0, None));
-    }
-
-    #[test]
-    fn listed_servers_are_told_apart() {
-        let servers = [
-            "10.0.0.2:1",
-            "10.0.0.2:2",
-            "10.0.0.3:1",
-            "[::]:1",
-            "[::]:2",
-            "[::1]:1",
-            "[1::]:1",
-            "[1::1]:1",
-            "[::a00:2]:1",
-        ];
-        let servers = servers.map(|server| listed(server.parse().unwrap()));
-        assert_eq!(Set::from_iter(servers).len(), servers.len());
-    }
-
-    #[test]
-    fn a_challenge_given_to_another_address_is_shared() {
-        let shared = [(Fact::Challenged(7), S, C), (Fact::Accepted(7), S, D)];
-        assert_eq!(review(&shared), [("SEC004".to_owned(), false, 2)]);
-        let other_port = [(Fact::Challenged(7), S, C), (Fact::Accepted(7), S, "10.0.0.1:50001")];
-        assert_eq!(review(&other_port), []);
-        let never_given = [(Fact::Challenged(8), S, C), (Fact::Accepted(7), S, D)];
-        assert_eq!(review(&never_given), []);
-    }
-
-    #[test]
-    fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
-        let proven = |began: bool, lossy: bool| {
-            let mut ledger = Ledger::new(8);
-            ledger.fact(Fact::Challenged(7), &[], &seen(1, S, C));
-            ledger.fact(Fact::Accepted(7), &[], &Witness { began, lossy, ..seen(2, S, D) });
-            let rulings = ledger.review().rulings;
-            assert_eq!(rulings.len(), 1);
-            rulings[0].evidence.suffices(SEC004.needs)
-        };
-        assert!(proven(true, false));
-        assert!(!proven(false, false));
-        assert!(!proven(true, true));
-    }
-
-    #[test]
-    fn a_few_unasked_answers_are_no_flood_and_neither_are_many_over_a_long_time() {
-        let answers = [(Fact::Unasked, S, C); 29];
-        assert_eq!(review(&answers), []);
-        assert_eq!(review(&[answers[0]; 30]), [("SEC005".to_owned(), false, 30)]);
-        let mut ledger = Ledger::new(1000);
-        for frame in 0..200 {
-            ledger.fact(Fact::Unasked, &[], &seen(frame * 100, S, C));
-        }
-        assert!(ledger.review().rulings.is_empty());
-    }
-
-    #[test]
-    fn one_packet_sources_are_counted_by_address() {
-        let unused = |addresses: u32| {
-            let mut ledger = Ledger::new(1000);
-            for n in 0..200 {
-                let client = format!("10.9.0.{}:{}", n % addresses, 40_000 + n);
-                ledger.fact(Fact::Challenged(n), &[], &seen(u64::from(n) + 1, S, &client));
-                ledger.fact(Fact::Unused, &[], &seen(0, S, &client));
-            }
-            ledger.review().rulings.len()
-        };
-        assert_eq!(unused(99), 0);
-        assert_eq!(unused(100), 1);
-    }
-
-    #[test]
-    fn one_server_has_one_layout_for_all() {
-        let facts = [
-            (Fact::Split("Orange Box"), S, C),
-            (Fact::Split("Orange Box"), S, D),
-            (Fact::Split("GoldSrc"), S, "10.0.2.1:50000"),
-        ];
-        let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
-        assert_eq!(review(&facts), rulings);
-    }
-
-    #[test]
-    fn a_challenge_comes_once_whoever_gets_it() {
-        let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
-        let fact = Fact::HandedOut([7; 16]);
-        let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
-        let rulings = [(false, 3), (true, 2)];
-        assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
-    }
-
-    #[test]
-    fn lists_and_masters_are_told_at_their_first_message() {
-        let m = "10.0.0.9:28900";
-        let queried = [(Fact::Listed, m, C), (Fact::Queried, C, LISTED_SERVER)];
-        assert_eq!(review(&queried), [("GS1032".to_owned(), true, 1)]);
-        assert_eq!(review(&queried[..1]), [("GS1032".to_owned(), false, 1)]);
-        let other = [queried[0], (Fact::Queried, C, S)];
-        assert_eq!(review(&other), [("GS1032".to_owned(), false, 1)]);
-        let joins = [(Fact::Joined, S, m), (Fact::Joined, S, "10.0.1.9:27010")];
-        assert_eq!(review(&joins), [("VM046".to_owned(), true, 1)]);
-        assert_eq!(review(&joins[..1]), [("VM046".to_owned(), false, 1)]);
-    }
-}
+mod tests;

@@ -1,0 +1,197 @@
+//! Facts by hand, and what they come to.
+
+use crate::kit::{Mark, Side};
+
+use super::*;
+
+fn seen(frame: u64, from: &str, to: &str) -> Witness {
+    let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
+    let time = Time(frame as i64 * 1_000_000);
+    let mark = Mark { frame, time, length: 9, side: Side::First };
+    Witness { seen: Seen { mark, from, to }, flow: frame as u32, began: true, lossy: false }
+}
+
+/// What was broken, with its frame, and what was kept, with how often.
+fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
+    let mut ledger = Ledger::new(1000);
+    for (frame, (fact, from, to)) in (1..).zip(facts) {
+        ledger.fact(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
+    }
+    let review = ledger.review();
+    let broken = review.rulings.iter();
+    let broken = broken.map(|it| (it.rule.code.to_string(), false, it.witness.seen.mark.frame));
+    let kept = review.kept.iter().map(|(rule, count)| (rule.code.to_string(), true, *count));
+    broken.chain(kept).collect()
+}
+
+const S: &str = "10.0.0.2:27015";
+const C: &str = "10.0.0.1:50000";
+const D: &str = "10.0.1.1:50000";
+/// The one server of each list.
+const LISTED_SERVER: &str = "10.0.0.2:7778";
+
+#[test]
+fn a_list_is_taken_as_far_as_there_is_room() {
+    let servers = |from: u16| (from..from + 4).map(|port| listed(([10, 0, 0, 2], port).into()));
+    let lists = |most, queried: &str| {
+        let mut ledger = Ledger::new(most);
+        for from in [1, 3, 5] {
+            ledger.fact(Fact::Listed, &Vec::from_iter(servers(from)), &seen(1, S, C));
+        }
+        ledger.fact(Fact::Queried, &[], &seen(2, C, queried));
+        let review = ledger.review();
+        (review.kept.len(), review.rulings.first().map(|ruling| ruling.evidence.lossy))
+    };
+    assert_eq!(lists(9, "10.0.0.2:8"), (1, None));
+    assert_eq!(lists(8, "10.0.0.2:8"), (1, None));
+    assert_eq!(lists(7, "10.0.0.2:7"), (1, None));
+    assert_eq!(lists(7, "10.0.0.2:8"), (0, Some(true)));
+    assert_eq!(lists(8, "10.0.0.2:9"), (0, Some(false)));
+    assert_eq!(lists(0, "10.0.0.2:1"), (0, None));
+}
+
+#[test]
+fn listed_servers_are_told_apart() {
+    let servers = [
+        "10.0.0.2:1",
+        "10.0.0.2:2",
+        "10.0.0.3:1",
+        "[::]:1",
+        "[::]:2",
+        "[::1]:1",
+        "[1::]:1",
+        "[1::1]:1",
+        "[::a00:2]:1",
+    ];
+    let servers = servers.map(|server| listed(server.parse().unwrap()));
+    assert_eq!(Set::from_iter(servers).len(), servers.len());
+}
+
+#[test]
+fn a_challenge_given_to_another_address_is_shared() {
+    let shared = [(Fact::Challenged(7), S, C), (Fact::Accepted(7), S, D)];
+    assert_eq!(review(&shared), [("SEC004".to_owned(), false, 2)]);
+    let other_port = [(Fact::Challenged(7), S, C), (Fact::Accepted(7), S, "10.0.0.1:50001")];
+    assert_eq!(review(&other_port), []);
+    let never_given = [(Fact::Challenged(8), S, C), (Fact::Accepted(7), S, D)];
+    assert_eq!(review(&never_given), []);
+}
+
+#[test]
+fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
+    let proven = |began: bool, lossy: bool| {
+        let mut ledger = Ledger::new(8);
+        ledger.fact(Fact::Challenged(7), &[], &seen(1, S, C));
+        ledger.fact(Fact::Accepted(7), &[], &Witness { began, lossy, ..seen(2, S, D) });
+        let rulings = ledger.review().rulings;
+        assert_eq!(rulings.len(), 1);
+        rulings[0].evidence.suffices(SEC004.needs)
+    };
+    assert!(proven(true, false));
+    assert!(!proven(false, false));
+    assert!(!proven(true, true));
+}
+
+#[test]
+fn a_few_unasked_answers_are_no_flood_and_neither_are_many_over_a_long_time() {
+    let answers = [(Fact::Unasked, S, C); 29];
+    assert_eq!(review(&answers), []);
+    assert_eq!(review(&[answers[0]; 30]), [("SEC005".to_owned(), false, 30)]);
+    let mut ledger = Ledger::new(1000);
+    for frame in 0..200 {
+        ledger.fact(Fact::Unasked, &[], &seen(frame * 100, S, C));
+    }
+    assert!(ledger.review().rulings.is_empty());
+}
+
+#[test]
+fn one_packet_sources_are_counted_by_address() {
+    let unused = |addresses: u32| {
+        let mut ledger = Ledger::new(1000);
+        for n in 0..200 {
+            let client = format!("10.9.0.{}:{}", n % addresses, 40_000 + n);
+            ledger.fact(Fact::Challenged(n), &[], &seen(u64::from(n) + 1, S, &client));
+            ledger.fact(Fact::Unused, &[], &seen(0, S, &client));
+        }
+        ledger.review().rulings.len()
+    };
+    assert_eq!(unused(99), 0);
+    assert_eq!(unused(100), 1);
+}
+
+#[test]
+fn one_server_has_one_layout_for_all() {
+    let facts = [
+        (Fact::Split("Orange Box"), S, C),
+        (Fact::Split("Orange Box"), S, D),
+        (Fact::Split("GoldSrc"), S, "10.0.2.1:50000"),
+    ];
+    let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
+    assert_eq!(review(&facts), rulings);
+}
+
+#[test]
+fn a_challenge_comes_once_whoever_gets_it() {
+    let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
+    let fact = Fact::HandedOut([7; 16]);
+    let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
+    let rulings = [(false, 3), (true, 2)];
+    assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
+}
+
+#[test]
+fn lists_and_masters_are_told_at_their_first_message() {
+    let m = "10.0.0.9:28900";
+    let queried = [(Fact::Listed, m, C), (Fact::Queried, C, LISTED_SERVER)];
+    assert_eq!(review(&queried), [("GS1032".to_owned(), true, 1)]);
+    assert_eq!(review(&queried[..1]), [("GS1032".to_owned(), false, 1)]);
+    let other = [queried[0], (Fact::Queried, C, S)];
+    assert_eq!(review(&other), [("GS1032".to_owned(), false, 1)]);
+    let joins = [(Fact::Joined, S, m), (Fact::Joined, S, "10.0.1.9:27010")];
+    assert_eq!(review(&joins), [("VM046".to_owned(), true, 1)]);
+    assert_eq!(review(&joins[..1]), [("VM046".to_owned(), false, 1)]);
+}
+
+#[test]
+fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
+    let mut ledger = Ledger::new(8);
+    for host in 1..100 {
+        let client = format!("10.9.0.{host}:50000");
+        ledger.fact(Fact::Listed, &[listed(S.parse().unwrap())], &seen(1, D, &client));
+        ledger.fact(Fact::Queried, &[], &seen(2, &client, S));
+    }
+    assert_eq!(ledger.lists.len(), 8);
+    assert_eq!(ledger.review().kept[0].1, 8);
+}
+
+/// Who is sprayed with addresses forgets new ones, not those that it knows.
+#[test]
+fn where_there_is_no_more_room_what_is_known_is_counted_on() {
+    let (m, n) = ("10.0.0.9:27010", "10.0.1.9:27010");
+    let others = ["10.0.2.1:1", "10.0.2.2:1", "10.0.2.3:1"];
+    let full = |first: Fact, to: &str| {
+        let mut ledger = Ledger::new(3);
+        ledger.fact(first, &[], &seen(1, S, to));
+        for other in others {
+            ledger.fact(first, &[], &seen(2, other, other));
+        }
+        ledger
+    };
+    let mut victim = full(Fact::Unasked, C);
+    (0..30).for_each(|frame| victim.fact(Fact::Unasked, &[], &seen(frame, S, C)));
+    assert_eq!(victim.review().rulings[0].rule.code, SEC005.code);
+    let mut server = full(Fact::Split("GoldSrc"), C);
+    server.fact(Fact::Split("Orange Box"), &[], &seen(3, S, D));
+    assert_eq!(server.review().rulings[0].rule.code, A2S053.code);
+    let mut master = full(Fact::HandedOut([7; 16]), C);
+    master.fact(Fact::HandedOut([7; 16]), &[], &seen(3, S, D));
+    assert_eq!(master.review().rulings[0].rule.code, ACR031.code);
+    let mut server = full(Fact::Joined, m);
+    server.fact(Fact::Joined, &[], &seen(3, S, n));
+    assert_eq!(server.review().kept[0].1, 1);
+    let mut challenger = full(Fact::Challenged(7), C);
+    challenger.fact(Fact::Challenged(8), &[], &seen(9, S, D));
+    challenger.settle();
+    assert!(challenger.full);
+    assert_eq!(challenger.challengers[0].latest.seen.mark.frame, 9);
+}
