@@ -135,6 +135,8 @@ struct List {
     servers: Set<u64>,
     witness: Witness,
     queried: bool,
+    /// Not all of it is here: what the client queried may be what is not.
+    is_cut: bool,
 }
 
 impl Ledger {
@@ -326,7 +328,7 @@ impl Ledger {
         {
             return;
         }
-        let first = || List { servers: Set::default(), witness, queried: false };
+        let first = || List { servers: Set::default(), witness, queried: false, is_cut: false };
         let list = self.lists.entry(client).or_insert_with(first);
         if list.queried {
             return;
@@ -339,6 +341,7 @@ impl Ledger {
                 return;
             }
             if list.servers.len() >= LISTED {
+                list.is_cut = true;
                 return;
             }
             self.listed += usize::from(list.servers.insert(u64::from_ne_bytes(*server)));
@@ -407,11 +410,15 @@ impl Ledger {
         let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
         lists.sort_unstable_by_key(|(client, _)| client.0);
         for (_, list) in lists {
-            let witness = Witness { began: false, ..list.witness };
             let count = list.servers.len();
             let servers = if count == 1 { "the server" } else { "any of the servers" };
             let detail = || format!("the client never queries {servers} that it was listed");
-            self.rule(&GS1032, list.queried, witness, Who::Master, detail);
+            if list.queried {
+                self.rule(&GS1032, true, list.witness, Who::Master, detail);
+            } else {
+                let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
+                self.broken(&GS1032, evidence, list.witness, Who::Master, detail);
+            }
         }
         let mut rulings = self.rulings;
         for ruling in &mut rulings {

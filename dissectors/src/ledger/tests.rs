@@ -50,6 +50,20 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     assert_eq!(lists(0, "10.0.0.2:1"), (0, None));
 }
 
+/// Of a very long list, the server that the client queries may stand behind what is kept.
+#[test]
+fn a_list_that_is_kept_in_part_proves_nothing() {
+    let lossy = |servers: usize| {
+        let mut ledger = Ledger::new(2 * LISTED);
+        let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
+        ledger.fact(Fact::Listed, &Vec::from_iter(servers), &seen(1, S, C));
+        ledger.fact(Fact::Queried, &[], &seen(2, C, "0.0.64.0:1"));
+        ledger.review().rulings.first().map(|ruling| ruling.evidence.lossy)
+    };
+    assert_eq!(lossy(LISTED), Some(false));
+    assert_eq!(lossy(LISTED + 1), Some(true));
+}
+
 #[test]
 fn listed_servers_are_told_apart() {
     let servers = [
