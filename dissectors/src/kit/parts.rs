@@ -28,15 +28,13 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// What one kept part costs beside its bytes.
-    const PART_COST: usize = size_of::<PartSpan>() + size_of::<Piece>();
-
     /// Keeps a whole datagram as the next part. `false`, and nothing kept, where the budget or
     /// `most` bytes would be passed.
     #[must_use]
     pub fn keep(&mut self, payload: &Payload<'_>, most: usize, budget: &mut Budget) -> bool {
-        let cost = payload.bytes.len() + Buffer::PART_COST;
-        if self.cost().saturating_add(cost) > most {
+        let before = self.cost();
+        let cost = payload.bytes.len() + size_of_val(payload.pieces) + size_of::<PartSpan>();
+        if before.saturating_add(cost) > most {
             budget.meet(Limit::PartsBytes);
             return false;
         }
@@ -54,6 +52,8 @@ impl Buffer {
             time: payload.time,
             lost: payload.lost,
         });
+        // Pieces without a byte are not kept.
+        budget.give((before + cost).saturating_sub(self.cost()));
         true
     }
 
@@ -148,6 +148,35 @@ impl Buffer {
 
     /// What the kept parts cost.
     pub fn cost(&self) -> usize {
-        self.bytes.len() + self.parts.len() * Buffer::PART_COST
+        self.bytes.len() + size_of_val(&*self.pieces) + size_of_val(&*self.parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kit::{FlowFacts, Side, Transport};
+
+    use super::*;
+
+    /// A datagram may have been joined from fragments of eight bytes.
+    #[test]
+    fn where_a_part_was_recorded_takes_room_too() {
+        let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
+        let (began, seen, lossy, number, transport) = (true, [true; 2], false, 1, Transport::Udp);
+        let flow = FlowFacts { ends, began, seen, lossy, number, transport };
+        let bytes = [7; 800];
+        let piece = |at: u32| Piece { at: 8 * at, length: 8, frame: 1 + u64::from(at), offset: 34 };
+        let fragments = Vec::from_iter((0..100).map(piece));
+        let one = [Piece { length: 800, ..piece(0) }];
+        let empty = [Piece { length: 0, ..piece(0) }];
+        for (pieces, fit) in [(&fragments[..], 3), (&one, 11), (&empty, 11)] {
+            let (mut parts, mut budget) = (Buffer::default(), Budget::new(1 << 20));
+            let payload = flow.payload(Side::First, &bytes, pieces);
+            let kept = (0..20).filter(|_| parts.keep(&payload, 10_000, &mut budget)).count();
+            assert_eq!((kept, budget.held()), (fit, parts.cost()));
+            assert!(parts.room() < 30_000);
+            parts.release(&mut budget);
+            assert_eq!(budget.held(), 0);
+        }
     }
 }
