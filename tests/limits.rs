@@ -259,10 +259,15 @@ fn depth(nodes: &Value) -> usize {
 
 /// A bzip2 answer that announces 4 KB and holds very much more.
 fn bomb(megabytes: usize) -> String {
-    let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
-    packed.write_all(b"\xFF\xFF\xFF\xFF\x45\x01\x00motd\0").expect("memory takes all");
     let block = vec![b'x'; 1 << 20];
-    (0..megabytes).for_each(|_| packed.write_all(&block).expect("memory takes all"));
+    packed_rules([b"motd\0".to_vec()].into_iter().chain(vec![block; megabytes]))
+}
+
+/// A bzip2 answer of rules that announces 4 KB.
+fn packed_rules(rules: impl IntoIterator<Item = Vec<u8>>) -> String {
+    let mut packed = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    packed.write_all(b"\xFF\xFF\xFF\xFF\x45\x01\x00").expect("memory takes all");
+    rules.into_iter().for_each(|rule| packed.write_all(&rule).expect("memory takes all"));
     let packed = packed.finish().expect("memory takes all");
     format!(
         "0.0 c > s FFFFFFFF 56 4BA1D522\n\
@@ -287,6 +292,27 @@ fn a_compressed_answer_that_holds_more_than_it_says() {
         rules.find(|rule| rule["code"] == code).unwrap()["verdict"].clone()
     };
     assert_eq!(fared("A2S047"), "fail");
+}
+
+/// Three bytes with a finding each, three hundred thousand times, in a hundred bytes of capture.
+#[test]
+fn a_message_of_nothing_but_findings() {
+    let script = packed_rules([b"\xFF\0\0".repeat(330_000)]);
+    let captured = Captured::script("findings", &script, &UDP);
+    let run = captured.run(&["dissect", "--format", "json"]);
+    let message: Value = serde_json::from_str(run.out.lines().last().unwrap()).expect("JSON");
+    let findings = message["findings"].as_array().unwrap().iter();
+    assert_eq!(findings.filter(|finding| finding["rule"] == "A2S005").count(), 1000);
+    assert_eq!(message["findings_left_out"], 329_000);
+    let run = captured.run(&["dissect"]);
+    assert!(run.out.contains("(329000 findings left out)"), "{}", run.out);
+    for selected in [&[][..], &["--who", "server"]] {
+        let run = captured.run(&[&["check", "--format", "json"], selected].concat());
+        let report: Value = serde_json::from_str(&run.out).expect("JSON");
+        let mut rules = report["rules"].as_array().unwrap().iter();
+        assert_eq!(rules.find(|rule| rule["code"] == "A2S005").unwrap()["failed"], 330_000);
+        assert_eq!(report["findings_left_out"], 329_000);
+    }
 }
 
 #[test]

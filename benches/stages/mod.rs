@@ -6,7 +6,7 @@ mod inputs;
 use std::hint::black_box;
 
 use dissectors::kit::{
-    Audience, Budget, Finding, FlowFacts, Framed, Message, Payload, Piece, Settings, Show, Side,
+    Audience, Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Settings, Show, Side,
     Transport, Tree, Unread,
 };
 use dissectors::{Books, Id};
@@ -206,14 +206,24 @@ impl Audience for Writer {
         message: &'static Message,
         payload: &Payload<'_>,
         tree: &Tree,
-        findings: &[Finding],
+        judge: &Judge,
     ) {
         self.messages += 1;
         black_box(tree);
         let Some(json) = &mut self.json else { return };
         let info = self.id.info();
         self.text.clear();
-        let envelope = Envelope { info, message, payload, tree, findings, digits: 6, via: None };
+        let (findings, findings_left_out) = (&*judge.findings, 0);
+        let envelope = Envelope {
+            info,
+            message,
+            payload,
+            tree,
+            findings,
+            findings_left_out,
+            digits: 6,
+            via: None,
+        };
         json.message(&envelope, &mut self.text);
         black_box(&self.text);
     }

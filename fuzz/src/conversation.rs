@@ -305,6 +305,7 @@ impl Witness {
             assert!(finding.span.start <= finding.span.end);
             self.said.push(format!("{finding:?}"));
         }
+        self.judge.clear();
     }
 }
 

@@ -32,8 +32,9 @@ use parts::Across;
 pub use parts::FlowFact;
 pub use selection::{Host, Ignore, Selection, rule, severity};
 
-/// Findings of one rule and one verdict that are kept; further ones are counted.
-const KEPT: u64 = 1000;
+/// Findings of one rule and one verdict that are kept; further ones are counted. One message may have
+/// them all.
+const KEPT: u64 = Judge::MOST;
 
 /// Findings of one rule, by verdict.
 type Kept = [u64; 3];
@@ -71,8 +72,9 @@ pub struct Checker {
 impl Checker {
     /// Nothing judged yet. Of what is known across flows, at most so many facts of a kind are kept.
     pub fn new(selection: Selection, facts: usize) -> Checker {
+        let judge = Judge::new(selection.severities.clone());
         Checker {
-            judge: Judge::new(selection.severities.clone()),
+            judge: if selection.weighs_each() { judge.keeping_all() } else { judge },
             across: Across::new(Some(Ledger::new(facts))),
             baselined: selection.baseline.clone().map(Baselined::new),
             asks_who: selection.asks_who(),
@@ -192,6 +194,13 @@ impl Checker {
             self.keep(finding, message);
         }
         self.judge.findings = findings;
+        let left_out = Vec::from_iter(self.judge.left_out());
+        for (rule, verdict, times) in left_out {
+            if self.selection.has(rule) {
+                self.leave_out(rule, verdict, times);
+            }
+        }
+        self.judge.clear();
     }
 
     fn keep(&mut self, finding: Finding, message: Option<(&'static Message, &Payload<'_>)>) {
@@ -200,9 +209,9 @@ impl Checker {
         if !self.selection.has(finding.rule) {
             return;
         }
-        // A message may have as many findings as bytes: no more is made of each than is needed.
+        // A message may have very many findings: no more is made of each than is needed.
         if self.is_full(finding.rule, finding.verdict) {
-            return self.leave_out(finding.rule, finding.verdict);
+            return self.leave_out(finding.rule, finding.verdict, 1);
         }
         let Some(scene) = &self.scene else { return };
         let found = Found::of(finding, scene, message);
@@ -235,16 +244,16 @@ impl Checker {
 
     /// Whether no more findings of this rule and verdict are kept.
     fn is_full(&self, rule: &Rule, verdict: Verdict) -> bool {
-        self.kept[rule.code.index()][verdict as usize] >= KEPT
-            && self.baselined.is_none()
-            && !self.selection.chooses()
+        self.kept[rule.code.index()][verdict as usize] >= KEPT && !self.selection.weighs_each()
     }
 
-    /// Counts a finding that is not kept.
-    fn leave_out(&mut self, rule: &Rule, verdict: Verdict) {
-        self.kept[rule.code.index()][verdict as usize] += 1;
-        self.left_out += 1;
-        self.told.findings += u32::from(verdict != Verdict::Inconclusive);
+    /// Counts findings that are not kept.
+    fn leave_out(&mut self, rule: &Rule, verdict: Verdict, times: u64) {
+        self.kept[rule.code.index()][verdict as usize] += times;
+        self.left_out += times;
+        if verdict != Verdict::Inconclusive {
+            self.told.findings += u32::try_from(times).unwrap_or(u32::MAX);
+        }
     }
 
     /// Counts a breach that is left out anyway, without putting it into words. Says whether it is.
@@ -253,7 +262,7 @@ impl Checker {
         let is_full = self.is_full(rule, verdict);
         if is_full {
             self.judge.count_broken(rule, verdict);
-            self.leave_out(rule, verdict);
+            self.leave_out(rule, verdict, 1);
         }
         is_full
     }
@@ -311,7 +320,12 @@ impl Sink for Checker {
         self.pass(rule, None, times);
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
+        if self.is_full(rule, Verdict::Note) {
+            self.judge.kept(rule, 1);
+            self.leave_out(rule, Verdict::Note, 1);
+        } else {
+            self.judge.noted(rule, at, detail);
+        }
     }
     fn recalled(
         &mut self,

@@ -59,10 +59,10 @@ impl Selection {
         self.require.iter().any(|other| other.code == rule.code)
     }
 
-    /// Whether some findings of a rule count and others do not.
-    pub(super) fn chooses(&self) -> bool {
+    /// Whether some findings of a rule count and others do not, or are known.
+    pub(super) fn weighs_each(&self) -> bool {
         let of_a_host = |ignore: &Ignore| ignore.host.is_some();
-        self.asks_who() || self.ignores.iter().any(of_a_host)
+        self.asks_who() || self.ignores.iter().any(of_a_host) || self.baseline.is_some()
     }
 
     /// Whether it matters who kept or broke a rule.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use dissectors::Id;
-use dissectors::kit::{Audience, Finding, Judge, Message, Payload, Severities, Show, Time, Tree};
+use dissectors::kit::{Audience, Judge, Message, Payload, Severities, Show, Time, Tree, Verdict};
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
@@ -190,17 +190,23 @@ impl Audience for Collector {
         message: &'static Message,
         payload: &Payload<'_>,
         tree: &Tree,
-        findings: &[Finding],
+        judge: &Judge,
     ) {
         let Some(Scene { protocol: Some(id), digits, tunnels, moment, .. }) = &self.scene else {
             return;
         };
         self.told.messages += 1;
-        self.told.findings += findings.len() as u32;
+        let left_out = judge.left_out().filter(|(_, verdict, _)| *verdict != Verdict::Inconclusive);
+        let (findings, findings_left_out) =
+            (&*judge.findings, left_out.map(|(.., times)| times).sum::<u64>());
+        let found = findings.len() as u64 + findings_left_out;
+        self.told.findings += u32::try_from(found).unwrap_or(u32::MAX);
         let via = Via(*tunnels);
         let via: Option<&dyn fmt::Display> = if tunnels.is_empty() { None } else { Some(&via) };
         let info = Id::info(*id);
-        let envelope = Envelope { info, message, payload, tree, findings, digits: *digits, via };
+        let digits = *digits;
+        let envelope =
+            Envelope { info, message, payload, tree, findings, findings_left_out, digits, via };
         let (time, flow, start) = (payload.time, payload.flow, self.text.len());
         if self.places.is_none() {
             self.report.heading(time, &mut self.text);

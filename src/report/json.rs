@@ -123,6 +123,10 @@ impl Report for Json {
             finding(found, out);
         }
         out.push(b']');
+        if m.findings_left_out > 0 {
+            out.extend_from_slice(b",\"findings_left_out\":");
+            unsigned(out, m.findings_left_out);
+        }
         out.extend_from_slice(&self.capture);
         out.extend_from_slice(b"}\n");
         Some(flow)

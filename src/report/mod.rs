@@ -42,6 +42,8 @@ pub struct Envelope<'a> {
     pub tree: &'a Tree,
     /// What was found in it.
     pub findings: &'a [Finding],
+    /// How many more were found.
+    pub findings_left_out: u64,
     /// Digits of a second that the capture has: 6, or 9 for anything finer.
     pub digits: u8,
     /// The tunnels that its packets passed through, if any.

@@ -96,6 +96,7 @@ pub(super) struct Sample {
     pub(super) message: &'static Message,
     pub(super) tree: Tree,
     pub(super) findings: Vec<Finding>,
+    pub(super) findings_left_out: u64,
     pub(super) pieces: Vec<Piece>,
     pub(super) time: Time,
     pub(super) digits: u8,
@@ -125,6 +126,7 @@ impl Sample {
             message,
             tree,
             findings: Vec::new(),
+            findings_left_out: 0,
             pieces: vec![Piece { at: 0, length: bytes.len() as u32, frame: 7, offset: 42 }],
             time: Time(1_795_168_800_123_456_789),
             digits: 6,
@@ -197,6 +199,7 @@ impl Sample {
             payload: &payload,
             tree: &self.tree,
             findings: &self.findings,
+            findings_left_out: self.findings_left_out,
             digits: self.digits,
             via,
         };

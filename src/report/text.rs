@@ -119,6 +119,9 @@ impl Text {
         if m.tree.left_out() > 0 {
             note(&format_args!("{} fields left out", m.tree.left_out()));
         }
+        if m.findings_left_out > 0 {
+            note(&format_args!("{} findings left out", m.findings_left_out));
+        }
         if let Some(via) = m.via {
             note(&format_args!("via {}", crate::text::escaped(&via.to_string())));
         }

@@ -96,8 +96,12 @@ pub struct Counts {
 /// Counts what passes, and keeps a finding where something does not.
 pub struct Judge {
     counts: Box<[Counts; CODES]>,
-    /// What was found since the last message ended.
+    /// What was found since the last message ended, as far as it is kept.
     pub findings: Vec<Finding>,
+    /// How often each rule came to a verdict since then.
+    found: Vec<(&'static Rule, Verdict, u64)>,
+    /// Findings of one rule and verdict that are kept.
+    most: u64,
     severities: Severities,
     evidence: Evidence,
 }
@@ -107,6 +111,8 @@ impl Default for Judge {
         Judge {
             counts: Box::new([Counts::default(); CODES]),
             findings: Vec::new(),
+            found: Vec::new(),
+            most: Judge::MOST,
             severities: Severities::default(),
             evidence: Evidence::default(),
         }
@@ -114,9 +120,32 @@ impl Default for Judge {
 }
 
 impl Judge {
+    /// Of one message, findings of one rule and verdict that are kept; further ones are counted.
+    pub const MOST: u64 = 1000;
+
     /// Judges with the user's severities.
     pub fn new(severities: Severities) -> Judge {
         Judge { severities, ..Judge::default() }
+    }
+
+    /// Keeps all findings of a message, as many as it has: where each may be another's.
+    #[must_use]
+    pub fn keeping_all(self) -> Judge {
+        Judge { most: u64::MAX, ..self }
+    }
+
+    /// How many findings were not kept since the last message ended, by rule and verdict.
+    pub fn left_out(&self) -> impl Iterator<Item = (&'static Rule, Verdict, u64)> {
+        let left_out = |&(rule, verdict, times): &(_, _, u64)| {
+            (times > self.most).then(|| (rule, verdict, times - self.most))
+        };
+        self.found.iter().filter_map(left_out)
+    }
+
+    /// The message has ended: forgets what was found in it.
+    pub fn clear(&mut self) {
+        self.findings.clear();
+        self.found.clear();
     }
 
     /// How a rule fared so far.
@@ -159,19 +188,29 @@ impl Judge {
         }
     }
 
+    /// Counts a breach. What it comes to, if it is to be kept.
     #[cold]
-    fn broken(
-        &mut self,
-        rule: &'static Rule,
-        recalled: Option<Evidence>,
-        span: Span,
-        mark: Option<Mark>,
-        detail: String,
-    ) {
+    fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Option<Verdict> {
         let verdict = self.verdict(rule, recalled);
         self.count_broken(rule, verdict);
-        let severity = self.severities.of(rule);
-        self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+        self.has_room(rule, verdict).then_some(verdict)
+    }
+
+    /// Counts a finding. Whether it is to be kept: a message may have as many as bytes.
+    fn has_room(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
+        let same =
+            |found: &&mut (&Rule, Verdict, u64)| found.0.code == rule.code && found.1 == verdict;
+        let times = match self.found.iter_mut().find(same) {
+            Some((.., times)) => {
+                *times += 1;
+                *times
+            }
+            None => {
+                self.found.push((rule, verdict, 1));
+                1
+            }
+        };
+        times <= self.most
     }
 }
 
@@ -181,7 +220,11 @@ impl Sink for Judge {
         if ok {
             self.count(rule).passed += 1;
         } else {
-            self.broken(rule, None, at, None, detail());
+            if let Some(verdict) = self.broken(rule, None) {
+                let (severity, detail) = (self.severities.of(rule), detail());
+                let (span, mark) = (at, None);
+                self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+            }
         }
     }
 
@@ -192,14 +235,16 @@ impl Sink for Judge {
 
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
         self.count(rule).passed += 1;
-        self.findings.push(Finding {
-            rule,
-            verdict: Verdict::Note,
-            severity: Severity::Note,
-            span: at,
-            detail: detail(),
-            mark: None,
-        });
+        if self.has_room(rule, Verdict::Note) {
+            self.findings.push(Finding {
+                rule,
+                verdict: Verdict::Note,
+                severity: Severity::Note,
+                span: at,
+                detail: detail(),
+                mark: None,
+            });
+        }
     }
 
     fn recalled(
@@ -214,13 +259,50 @@ impl Sink for Judge {
             self.count(rule).passed += 1;
             return;
         }
-        let span = Span { start: 0, end: mark.length };
-        self.broken(rule, Some(evidence), span, Some(*mark), detail());
+        if let Some(verdict) = self.broken(rule, Some(evidence)) {
+            let (severity, detail) = (self.severities.of(rule), detail());
+            let (span, mark) = (Span { start: 0, end: mark.length }, Some(*mark));
+            self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
+        }
     }
 
     /// The user's word is about the whole capture: once given, it stays.
     fn evidence(&mut self, evidence: Evidence) {
         let vouched = evidence.vouched || self.evidence.vouched;
         self.evidence = Evidence { vouched, ..evidence };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net_rules::{NET008, NET011};
+
+    #[test]
+    fn of_a_message_each_rule_keeps_a_bounded_number_of_findings() {
+        let left_out = |judge: &Judge| {
+            Vec::from_iter(
+                judge.left_out().map(|(rule, verdict, times)| (rule.code, verdict, times)),
+            )
+        };
+        for (mut judge, kept) in [(Judge::default(), 1000), (Judge::default().keeping_all(), 3000)]
+        {
+            for _ in 0..3000 {
+                judge.noted(&NET011, Span::default(), String::new);
+            }
+            judge.judged(&NET008, false, Span::default(), String::new);
+            assert_eq!(judge.findings.len(), kept + 1, "notes hide nothing else");
+            assert_eq!(judge.counts(&NET011).passed, 3000);
+            let behind = (3000 - kept) as u64;
+            let expected = [(NET011.code, Verdict::Note, behind)];
+            assert_eq!(
+                left_out(&judge),
+                expected.into_iter().filter(|_| behind > 0).collect::<Vec<_>>()
+            );
+            judge.clear();
+            assert_eq!((judge.findings.len(), left_out(&judge).len()), (0, 0));
+            judge.noted(&NET011, Span::default(), String::new);
+            assert_eq!(judge.findings.len(), 1);
+        }
     }
 }

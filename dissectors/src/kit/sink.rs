@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Evidence, Fact, Field, Finding, Judge, Mark, Message, Payload, Rule, Seen, Span, Tree, Verdict,
+    Evidence, Fact, Field, Judge, Mark, Message, Payload, Rule, Seen, Span, Tree, Verdict,
 };
 
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
@@ -65,7 +65,7 @@ pub struct Blind;
 
 impl Sink for Blind {}
 
-/// Takes each whole message, with its fields and what was found in it.
+/// Takes each whole message, with its fields and who has judged it.
 pub trait Audience {
     /// The message is whole.
     fn message(
@@ -73,7 +73,7 @@ pub trait Audience {
         message: &'static Message,
         payload: &Payload<'_>,
         tree: &Tree,
-        findings: &[Finding],
+        judge: &Judge,
     );
 }
 
@@ -97,7 +97,7 @@ impl<A: Audience> Show<A> {
     /// Forgets what belongs to no whole message.
     pub fn clear(&mut self) {
         self.tree.clear();
-        self.judge.findings.clear();
+        self.judge.clear();
     }
 }
 
@@ -136,7 +136,7 @@ impl<A: Audience> Sink for Show<A> {
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.judge.findings.retain(|finding| finding.verdict != Verdict::Inconclusive);
-        self.audience.message(message, payload, &self.tree, &self.judge.findings);
+        self.audience.message(message, payload, &self.tree, &self.judge);
         self.clear();
     }
 }

@@ -210,7 +210,7 @@ impl Audience for Lines {
         message: &'static Message,
         payload: &Payload<'_>,
         tree: &Tree,
-        _: &[Finding],
+        _: &Judge,
     ) {
         self.message = message.name;
         assert_covered(tree, payload.bytes.len());

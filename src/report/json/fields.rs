@@ -14,7 +14,7 @@ use crate::report::put;
 use crate::report::view::{View, endpoint};
 
 /// The keys of the envelope.
-const ENVELOPE: [&str; 15] = [
+const ENVELOPE: [&str; 16] = [
     "capture",
     "frame",
     "frames",
@@ -30,6 +30,7 @@ const ENVELOPE: [&str; 15] = [
     "tree",
     "fields_left_out",
     "findings",
+    "findings_left_out",
 ];
 
 /// What is reused from message to message.

@@ -107,6 +107,7 @@ impl Sink for Ear {
         frames.dedup();
         let (recalled, findings) =
             std::mem::take(&mut self.judge.findings).into_iter().partition(|f| f.mark.is_some());
+        self.judge.clear();
         self.judge.findings = recalled;
         let leaves = leaves.collect();
         self.heard.push(Heard {
