@@ -51,8 +51,9 @@ pub struct Found {
     pub file_offset: Option<u64>,
     /// When it was told.
     pub moment: Moment,
-    /// Which of the captures it was found in, or which of the merged files its packet is from.
-    pub capture: u32,
+    /// Which of the captures it was found in, or which of the merged files its packet is from, if
+    /// that is known.
+    pub capture: Option<u32>,
     /// Some of the bytes round it.
     pub excerpt: Option<Excerpt>,
 }
@@ -101,7 +102,7 @@ impl Found {
                 .as_ref()
                 .and_then(|(_, payload)| file_offset(payload, finding.span.start, scene.packet)),
             moment: scene.moment,
-            capture: 0,
+            capture: Some(0),
             excerpt: message.map(|(_, payload)| {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
             }),
@@ -110,7 +111,8 @@ impl Found {
 
     /// The same, where so many captures stand before its own.
     pub(super) fn of_more(self, captures: u32) -> Found {
-        Found { capture: self.capture.saturating_add(captures), ..self }
+        let capture = self.capture.map(|capture| capture.saturating_add(captures));
+        Found { capture, ..self }
     }
 
     /// The packet that it is about: the last of its frames; 0 for none.

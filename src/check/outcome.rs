@@ -126,9 +126,10 @@ impl Outcome {
         })
     }
 
-    /// The name of the file that a finding is in.
+    /// The name of the file that a finding is in; empty if that is not known.
     pub fn file(&self, found: &Found) -> &str {
-        self.captures.get(found.capture as usize).map_or("", String::as_str)
+        let capture = found.capture.and_then(|at| self.captures.get(at as usize));
+        capture.map_or("", String::as_str)
     }
 
     /// Whether a rule was broken that weighs at least so much.

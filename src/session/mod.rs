@@ -240,7 +240,7 @@ impl Session {
     pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
         let around = &mut self.around;
         around.frame += 1;
-        self.files.go_on(around.frame, packet.file);
+        let has_no_file = self.files.go_on(around.frame, packet.file);
         around.digits = packet.digits;
         around.offset = packet.offset;
         around.now = Time(packet.time);
@@ -248,6 +248,9 @@ impl Session {
         self.elapse(view);
         self.around.moment = Moment::at(self.around.frame);
         let time = Time(packet.time);
+        if has_no_file && self.is_first() {
+            self.around.files_end(time, view);
+        }
         let Some(glance) = glance(packet.link, packet.data) else {
             let outcome = decode(packet.link, packet.data, packet.original_length);
             return self.outcome(&outcome, time, Recorded::Here, 0, view);

@@ -4,6 +4,7 @@
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
+use super::files::MOST as FILES;
 use super::{Around, Moment, NOWHERE, Scene, Session, View};
 use crate::capture::Notice;
 use crate::flows::Told;
@@ -76,6 +77,13 @@ impl Around {
     ) {
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
         tell(view, self.scene(&NOWHERE), rule, ok, &mark, detail);
+    }
+
+    /// Which of merged files packets are from is not known from the packet at hand on.
+    #[cold]
+    pub(super) fn files_end<V: View>(&self, time: Time, view: &mut V) {
+        let detail = || format!("from here on, no file is named: they took turns {FILES} times");
+        self.about_packet(&NET011, false, time, view, detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
