@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -102,6 +103,30 @@ fn several_files_and_merged_ones_read_the_same() {
         }
     }
     for file in [first, second] {
+        std::fs::remove_file(file).ok();
+    }
+}
+
+/// What is packed is read by one thread, however many there are.
+#[test]
+fn packed_files_among_others_have_the_same_headings() {
+    let plain = recording(13);
+    let packed = plain.with_extension("pcapng.gz");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&std::fs::read(&plain).expect("it was written")).expect("memory takes all");
+    std::fs::write(&packed, gzip.finish().expect("memory takes all")).expect("a writable folder");
+    let files = [&packed, &plain, &packed].map(|file| file.to_string_lossy().into_owned());
+    for command in ["dissect", "flows", "check"] {
+        let run = |threads: &str| {
+            gamewire(
+                [command, "--threads", threads].map(str::to_owned).into_iter().chain(files.clone()),
+            )
+        };
+        let (one, many) = (run("1"), run("3"));
+        assert!(one.code < 2 && one.out.len() > 1000, "{}", one.err);
+        assert!(one.out == many.out, "{command}: other output");
+    }
+    for file in [plain, packed] {
         std::fs::remove_file(file).ok();
     }
 }

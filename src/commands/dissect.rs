@@ -112,14 +112,13 @@ impl Command for Dissecting<'_> {
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         let Some(name) = name else { return Ok(()) };
-        match self.how.format {
-            DissectFormat::Text => writeln!(self.show.audience.text, "==> {name} <=="),
-            DissectFormat::Json => {
-                self.how.capture = Some(name.to_owned());
-                self.show = self.how.show(None);
-                Ok(())
-            }
+        self.how.capture = Some(name.to_owned());
+        // Each capture has its own headings, whoever reads it.
+        (self.show, self.heading) = (self.how.show(None), self.how.report());
+        if self.how.format == DissectFormat::Text {
+            writeln!(self.show.audience.text, "==> {name} <==")?;
         }
+        Ok(())
     }
 
     fn view(&mut self) -> &mut Self::View {
