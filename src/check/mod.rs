@@ -16,8 +16,8 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Side,
-    Sink, Span, Verdict, Who,
+    CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Severity,
+    Side, Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{Ledger, Ruling, Witness};
 
@@ -95,6 +95,17 @@ impl Checker {
     /// What was found so far, in the order in which it was told.
     pub fn found(&self) -> &[Found] {
         &self.found
+    }
+
+    /// How many findings there are so far, kept or only counted, by severity.
+    pub fn grave(&self) -> [u64; 3] {
+        let mut grave = [0; 3];
+        for rule in catalogue::rules() {
+            let kept = &self.kept[rule.code.index()];
+            grave[self.selection.severities.of(rule) as usize] += kept[Verdict::Fail as usize];
+            grave[Severity::Note as usize] += kept[Verdict::Note as usize];
+        }
+        grave
     }
 
     /// What came of it all.
@@ -377,5 +388,43 @@ impl View for Checker {
             self.take(None);
         }
         std::mem::take(&mut self.told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dissectors::kit::Transport;
+    use dissectors::net_rules::{NET004, NET011};
+
+    use super::*;
+    use crate::net::Tunnels;
+    use crate::session::Moment;
+
+    #[test]
+    fn findings_that_are_not_kept_are_counted_by_severity() {
+        let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
+        let (began, seen, lossy, number, transport) = (true, [true; 2], false, 1, Transport::Udp);
+        let scene = Scene {
+            protocol: None,
+            flow: FlowFacts { ends, began, seen, lossy, number, transport },
+            roles: [None; 2],
+            packet: (1, 24),
+            moment: Moment::at(1),
+            digits: 6,
+            tunnels: Tunnels::default(),
+        };
+        let mut checker = Checker::new(Selection::default(), 8);
+        for _ in 0..3 {
+            checker.scene(scene);
+            for _ in 0..900 {
+                checker.judged(&NET004, false, Span::default(), String::new);
+                checker.noted(&NET011, Span::default(), String::new);
+            }
+            assert_eq!(checker.settle().findings, 1800);
+        }
+        let [notes, warnings, errors] = checker.grave();
+        assert_eq!([notes, warnings, errors], [2700, 2700, 0]);
+        assert_eq!((checker.found().len(), checker.left_out), (2000, 3400));
+        assert_eq!(checker.judge.counts(&NET011).passed, 2700);
     }
 }

@@ -52,7 +52,6 @@ pub fn run(
         missing: Vec::new(),
         occurred: BTreeSet::new(),
         shown: 0,
-        grave: [0; 3],
         out,
     };
     let live = args.input.live.interface.is_some();
@@ -163,9 +162,8 @@ struct Checking<'a> {
     missing: Vec<(String, String)>,
     /// What the captures show, known or not, where a baseline is read or written.
     occurred: BTreeSet<Fingerprint>,
-    /// Findings of a live capture that were shown as they happened, and how many weigh what.
+    /// Findings of a live capture that were shown as they happened.
     shown: usize,
-    grave: [usize; 3],
     out: &'a mut dyn Write,
 }
 
@@ -202,11 +200,8 @@ impl Command for Checking<'_> {
         let mut lines = String::new();
         for found in self.checker.found().iter().skip(self.shown) {
             self.shown += 1;
-            if found.verdict == Verdict::Inconclusive {
-                continue;
-            }
-            self.grave[found.severity as usize] += 1;
-            if self.args.format == CheckFormat::Text {
+            let is_told = found.verdict != Verdict::Inconclusive;
+            if is_told && self.args.format == CheckFormat::Text {
                 text::line(found, paint, &mut lines);
             }
         }
@@ -215,7 +210,7 @@ impl Command for Checking<'_> {
     }
 
     fn running(&self) -> String {
-        let [notes, warnings, errors] = self.grave;
+        let [notes, warnings, errors] = self.checker.grave();
         format!("{errors} errors, {warnings} warnings, {notes} notes")
     }
 
