@@ -2,35 +2,64 @@
 
 use std::fmt::Write;
 
-use dissectors::kit::Severity;
+use dissectors::kit::{Severity, Verdict};
 
-use crate::check::{Outcome, gravest_first};
+use crate::check::{Found, Outcome};
 
-/// GitHub shows ten annotations of a kind in a step; more only hide each other.
-const SHOWN: usize = 50;
+/// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
+const SHOWN: usize = 10;
 
-/// Writes the findings of the outcomes.
+/// Writes the findings of the outcomes, the gravest first.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
-    for outcome in outcomes {
-        for found in gravest_first(outcome.findings.iter()).into_iter().take(SHOWN) {
-            let kind = match found.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Note => "notice",
-            };
-            let file = property(outcome.file(found));
-            let title = property(&format!("{} {}", found.rule.code, found.rule.slug));
-            let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-            let detail = data(&format!("{}{party}: {}", found.place(), found.detail));
+    for severity in Severity::ALL {
+        let is_told =
+            |found: &&Found| found.verdict != Verdict::Inconclusive && found.severity == severity;
+        let findings = outcomes.iter().flat_map(|outcome| {
+            outcome.findings.iter().filter(is_told).map(|found| line(found, outcome))
+        });
+        let required = outcomes.iter().filter(|_| severity == Severity::Error).flat_map(required);
+        let shown = Vec::from_iter(required.chain(findings).take(SHOWN));
+        out.extend(shown.iter().map(String::as_str));
+        let all: u64 = outcomes.iter().map(|outcome| all(outcome, severity)).sum();
+        let more = all.saturating_sub(shown.len() as u64);
+        if more > 0 {
+            let s = if more == 1 { "" } else { "s" };
             // A `String` takes everything.
-            let _ = writeln!(out, "::{kind} file={file},title={title}::{detail}");
-        }
-        let file = property(outcome.captures.first().map_or("", String::as_str));
-        for rule in outcome.rules.iter().filter(|it| it.missing > 0).map(|it| it.rule) {
-            let title = property(&format!("{} {}", rule.code, rule.slug));
-            let _ = writeln!(out, "::error file={file},title={title}::required, and not exercised");
+            let _ = writeln!(
+                out,
+                "and {more} more {}{s}: GitHub shows {SHOWN} of a kind in a step",
+                severity.name()
+            );
         }
     }
+}
+
+/// How many annotations of a severity there would be.
+fn all(outcome: &Outcome, severity: Severity) -> u64 {
+    let missing = outcome.rules.iter().map(|rule| rule.missing).sum();
+    outcome.count(severity) + if severity == Severity::Error { missing } else { 0 }
+}
+
+fn line(found: &Found, outcome: &Outcome) -> String {
+    let kind = match found.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    };
+    let file = property(outcome.file(found));
+    let title = property(&format!("{} {}", found.rule.code, found.rule.slug));
+    let party = found.party.map_or(String::new(), |party| format!(", {party}"));
+    let detail = data(&format!("{}{party}: {}", found.place(), found.detail));
+    format!("::{kind} file={file},title={title}::{detail}\n")
+}
+
+/// The rules that were required and had no occasion.
+fn required(outcome: &Outcome) -> impl Iterator<Item = String> {
+    let file = property(outcome.captures.first().map_or("", String::as_str));
+    outcome.rules.iter().filter(|it| it.missing > 0).map(move |it| {
+        let title = property(&format!("{} {}", it.rule.code, it.rule.slug));
+        format!("::error file={file},title={title}::required, and not exercised\n")
+    })
 }
 
 /// The workflow commands' own escapes: without them a server's name could issue commands.
