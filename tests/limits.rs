@@ -11,6 +11,7 @@ use support::{Run, gamewire};
 use xtask::bulk::{self, Input, Size};
 use xtask::bytes::hex;
 use xtask::exchange::{Setting, Transport, capture};
+use xtask::wire::{Capture, Datagram, Link, START};
 
 const UDP: Setting = Setting::udp(27015);
 
@@ -216,6 +217,28 @@ fn list_bytes() {
         0.2 m > c '\\\\final\\\\' fin";
     let captured = Captured::script("list", list, &setting);
     captured.meets("list-bytes=1K", "the limit list-bytes was met");
+}
+
+/// More clients than are remembered; the first ones come again, with what they were given then.
+#[test]
+fn remembered() {
+    let mut capture = Capture::new(Link::Ethernet);
+    let mut time = 0;
+    for (client, port) in (0..40).map(|n| (n, 5000)).chain((0..9).map(|n| (n, 5001))) {
+        let (client, server) = (format!("10.0.1.{client}:{port}"), "10.0.0.2:27015");
+        let (ask, given) =
+            (b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF", b"\xFF\xFF\xFF\xFFA\x01\x02\x03\x04");
+        let (again, players) = (b"\xFF\xFF\xFF\xFFU\x01\x02\x03\x04", b"\xFF\xFF\xFF\xFFD\x00");
+        let talk: [(bool, &[u8]); 4] =
+            [(true, ask), (false, given), (true, again), (false, players)];
+        for &(asks, payload) in &talk[if port == 5000 { 0 } else { 2 }..] {
+            let (from, to) = if asks { (&*client, server) } else { (server, &*client) };
+            time += 1;
+            capture.push(START.after_ms(time), &Datagram::new(from, to, payload).packet());
+        }
+    }
+    let captured = Captured::bytes("remembered", &capture.pcap());
+    captured.meets("remembered=8", "the limit remembered was met");
 }
 
 #[test]

@@ -15,9 +15,10 @@ use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Map, Rule, Seed, Seen, Set, Socket, Time, Who,
-    append,
+    AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Limit, Map, Rule, Seed, Seen, Set, Socket,
+    Time, Who, append,
 };
+use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
 
@@ -104,6 +105,8 @@ pub struct Ledger {
     /// How often each rule was kept.
     kept: BTreeMap<Code, (&'static Rule, u64)>,
     full: bool,
+    /// The message that it was filled by; while there is room, the latest one.
+    latest: Option<Witness>,
 }
 
 /// What all flows together come to.
@@ -160,12 +163,16 @@ impl Ledger {
             rulings: Vec::new(),
             kept: BTreeMap::new(),
             full: false,
+            latest: None,
         }
     }
 
     /// Takes a fact that a message of this flow shows; the servers of [`Fact::Listed`] with it.
     pub fn fact(&mut self, fact: Fact, servers: &[Listed], witness: &Witness) {
         let seen = &witness.seen;
+        if !self.full {
+            self.latest = Some(*witness);
+        }
         match fact {
             Fact::Challenged(challenge) => self.challenge(challenge, *witness),
             Fact::Accepted(challenge) => {
@@ -424,6 +431,13 @@ impl Ledger {
         for ruling in &mut rulings {
             ruling.evidence.lossy |= self.full;
         }
+        rulings.extend(self.latest.filter(|_| self.full).map(|witness| Ruling {
+            rule: &NET011,
+            evidence: Evidence::default(),
+            witness: Witness { flow: 0, ..witness },
+            speaker: Who::Capture,
+            detail: format!("the limit {} was met", Limit::Remembered.name()),
+        }));
         rulings.sort_by_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
         Review { rulings, kept: self.kept.into_values().collect() }
     }

@@ -171,6 +171,11 @@ macro_rules! protocols {
                     $(if $protocol::expects(&mut self.$name, payload) { return Some(Id::$name) })+
                     None
                 }
+
+                /// Whether something was forgotten. See [`Protocol::forgot`].
+                pub fn forgot(&self) -> bool {
+                    $($protocol::forgot(&self.$name))||+
+                }
             }
         }
     };

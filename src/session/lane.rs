@@ -69,6 +69,8 @@ pub(super) struct Lane {
     ports: Box<Ports>,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
+    /// That the books have forgotten something was told.
+    forgot: bool,
 }
 
 /// Flows that are looked at at a time: one by one, each would be waited for.
@@ -92,6 +94,7 @@ impl Lane {
             incomplete: Incomplete::default(),
             ports: Box::default(),
             unlooked: 0,
+            forgot: false,
         }
     }
 
@@ -278,8 +281,17 @@ impl Lane {
         if self.unlooked >= LOOKED_AT {
             self.unlooked = 0;
             self.end_idle(LOOKED_AT, around, view);
+            self.see_forgotten();
         }
         self.limits_met(around, around.now, view);
+    }
+
+    /// Whether the books have forgotten something by now: told once, they never know it again.
+    pub(super) fn see_forgotten(&mut self) {
+        if !self.forgot && self.books.forgot() {
+            self.forgot = true;
+            self.budget.meet(Limit::Remembered);
+        }
     }
 
     /// Looks at the next so many flows, side by side in memory, and ends those that are silent for

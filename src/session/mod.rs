@@ -314,6 +314,7 @@ impl Session {
         }
         for (at, lane) in self.lanes.iter_mut().enumerate() {
             self.around.moment = Moment::end_of(0, self.share.first + at);
+            lane.see_forgotten();
             lane.limits_met(&self.around, self.around.now, view);
         }
         false

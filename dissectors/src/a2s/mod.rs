@@ -67,6 +67,10 @@ impl Protocol for A2s {
             && book.waiting.expects(payload)
     }
 
+    fn forgot(book: &Book) -> bool {
+        book.issued.forgot() || book.blurred.forgot() || book.waiting.elsewhere.forgot()
+    }
+
     fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
         talk::message(cx, payload, sink);
     }

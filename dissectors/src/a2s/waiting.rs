@@ -43,7 +43,7 @@ pub(super) struct Waiting {
     most: usize,
     timeout: i64,
     /// Requests that another port answered.
-    elsewhere: Recent,
+    pub(super) elsewhere: Recent,
 }
 
 impl Waiting {

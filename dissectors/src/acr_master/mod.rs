@@ -63,6 +63,10 @@ impl Protocol for AcrMaster {
         book.expects(payload)
     }
 
+    fn forgot(book: &Book) -> bool {
+        book.registered.forgot() || book.ids.forgot()
+    }
+
     /// Streams begin with a SYN; a socket check is told by what came before.
     fn opens(_: &[u8]) -> bool {
         false

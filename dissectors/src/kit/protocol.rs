@@ -496,6 +496,11 @@ pub trait Protocol: Sized {
         false
     }
 
+    /// Whether `book` has met [`Limits::remembered`], so that it has forgotten something.
+    fn forgot(_: &Self::Book) -> bool {
+        false
+    }
+
     /// Whether a datagram opens a conversation, so that nothing need have come before it.
     fn opens(bytes: &[u8]) -> bool;
 

@@ -46,6 +46,11 @@ impl Recent {
         }
         if self.forgot { None } else { Some(false) }
     }
+
+    /// Whether facts have been forgotten.
+    pub fn forgot(&self) -> bool {
+        self.forgot
+    }
 }
 
 /// The latest values by their keys: between `most` and twice as many.
@@ -126,11 +131,13 @@ mod tests {
         recent.insert(&1, 2);
         assert_eq!(recent.contains(&1), Some(true));
         assert_eq!(recent.contains(&2), Some(false));
+        assert!(!recent.forgot());
         for fact in 2..=7 {
             recent.insert(&fact, 2);
         }
         assert_eq!(recent.contains(&7), Some(true));
         assert_eq!(recent.contains(&1), None);
+        assert!(recent.forgot());
     }
 
     #[test]

@@ -53,6 +53,10 @@ impl Protocol for ValveMaster {
         claim::opens(bytes)
     }
 
+    fn forgot(book: &Book) -> bool {
+        book.stops.forgot()
+    }
+
     fn held(talk: &Talk) -> usize {
         talk.held()
     }

@@ -97,7 +97,7 @@ impl Talk {
 /// ended with, and whether the same socket has gone on from there.
 #[derive(Default)]
 pub struct Book {
-    stops: Recent,
+    pub(super) stops: Recent,
 }
 
 impl Book {
