@@ -372,6 +372,90 @@ mod tests {
         }
     }
 
+    /// Those that are fixed, as they stand in the code and on the page.
+    const FIXED: [(&str, &str, &str); 15] = [
+        (
+            include_str!("session/files.rs"),
+            "const MOST: usize = 1 << 20;",
+            "`--merge` | 1,048,576 |",
+        ),
+        (
+            include_str!("../dissectors/src/kit/judge.rs"),
+            "const MOST: u64 = 1000;",
+            "of a capture and of a message | 1,000;",
+        ),
+        (
+            include_str!("../dissectors/src/a2s/split.rs"),
+            "const MOST_PARTS: usize = 300;",
+            "packets of one split A2S answer, with copies | 300 |",
+        ),
+        (
+            include_str!("../dissectors/src/gamespy4/unfinished.rs"),
+            "const MOST: usize = 256 << 10;",
+            "packets of one GameSpy 4 answer | 256 KiB,",
+        ),
+        (
+            include_str!("../dissectors/src/gamespy4/talk.rs"),
+            "const GIVEN: usize = 8;",
+            "flow | 8, ",
+        ),
+        (
+            include_str!("../dissectors/src/gamespy4/talk.rs"),
+            "const COPIED: usize = 32;",
+            "8, 32, ",
+        ),
+        (
+            include_str!("../dissectors/src/gamespy4/talk.rs"),
+            "const EARLY: usize = 16;",
+            "32, 16 |",
+        ),
+        (
+            include_str!("../dissectors/src/valve_master/listing.rs"),
+            "const MOST: usize = 1 << 16;",
+            "Valve master's listing | 65,536 |",
+        ),
+        (
+            include_str!("../dissectors/src/valve_master/registration.rs"),
+            "const MOST_GIVEN: usize = 16;",
+            "a Valve master to one server | 16 |",
+        ),
+        (
+            include_str!("../dissectors/src/acr_master/book.rs"),
+            "const CHECKS: usize = 4096;",
+            "servers, by group of hosts | 4,096 |",
+        ),
+        (
+            include_str!("../dissectors/src/ledger.rs"),
+            "const LISTED: usize = 1 << 14;",
+            "a client was sent | 16,384 |",
+        ),
+        (
+            include_str!("session/memory.rs"),
+            "const MOST: usize = 1 << 13;",
+            "lost something, by group of hosts | 8,192 |",
+        ),
+        (
+            include_str!("check/baseline.rs"),
+            "const MOST: usize = 100_000;",
+            "`--write-baseline` | 100,000 of a capture |",
+        ),
+        (
+            include_str!("capture/pcap.rs"),
+            "const PLAUSIBLE: usize = 256 << 20;",
+            "a record of a pcap file | 256 MiB,",
+        ),
+        (include_str!("net/tcp/budget.rs"), "ranges: 4096", "out of order | 4,096 |"),
+    ];
+
+    #[test]
+    fn the_page_has_the_fixed_ones_as_they_are() {
+        let page = include_str!("../docs/limits.md");
+        for (code, bound, row) in FIXED {
+            assert!(code.contains(bound), "not in the code: {bound}");
+            assert!(page.contains(row), "docs/limits.md lacks\n{row}");
+        }
+    }
+
     #[test]
     fn the_page_lists_them_all() {
         let page = include_str!("../docs/limits.md");

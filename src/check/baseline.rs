@@ -118,6 +118,8 @@ pub struct Baselined {
     baseline: Arc<Baseline>,
     /// The fingerprints of all that the capture shows, known or not.
     pub occurred: BTreeSet<Fingerprint>,
+    /// There were more that are not known.
+    pub is_full: bool,
     /// Findings that are in the baseline, in the order of the packets.
     pub findings: Vec<Found>,
     /// How many there are, by rule: the broken ones.
@@ -132,6 +134,7 @@ impl Baselined {
         Baselined {
             baseline,
             occurred: BTreeSet::new(),
+            is_full: false,
             findings: Vec::new(),
             failed: BTreeMap::new(),
             count: 0,
@@ -145,11 +148,7 @@ impl Baselined {
         if found.verdict == Verdict::Inconclusive {
             return Some(found);
         }
-        let fingerprint = Fingerprint::of(&found);
-        let is_known = self.baseline.0.contains(&fingerprint);
-        if self.occurred.len() < MOST {
-            self.occurred.insert(fingerprint);
-        }
+        let is_known = self.note(Fingerprint::of(&found));
         if !is_known {
             return Some(found);
         }
@@ -164,6 +163,18 @@ impl Baselined {
         None
     }
 
+    /// Notes that a finding occurred. Says whether it is known.
+    fn note(&mut self, fingerprint: Fingerprint) -> bool {
+        let is_known = self.baseline.0.contains(&fingerprint);
+        // What is known has room in any case: else it would seem to be gone.
+        if is_known || self.occurred.len() < MOST {
+            self.occurred.insert(fingerprint);
+        } else {
+            self.is_full |= !self.occurred.contains(&fingerprint);
+        }
+        is_known
+    }
+
     /// How often a rule was broken in ways that are known.
     pub(super) fn failed(&self, code: Code) -> u64 {
         self.failed.get(&code).copied().unwrap_or(0)
@@ -172,6 +183,7 @@ impl Baselined {
     /// Adds what another capture shows, the `nth` of those that are summed up.
     pub(super) fn add(&mut self, other: Baselined, nth: u32) {
         self.occurred.extend(other.occurred);
+        self.is_full |= other.is_full;
         self.count += other.count;
         let findings = other.findings.into_iter();
         self.findings.extend(findings.map(|found| found.of_more(nth)));
@@ -191,6 +203,21 @@ mod tests {
             message: text("info_response"),
             detail: text("it says \"…\""),
         }
+    }
+
+    #[test]
+    fn of_very_many_findings_those_that_are_known_occur_all_the_same() {
+        let known = Arc::new(Baseline([fingerprint("A2S030")].into()));
+        let mut baselined = Baselined::new(known);
+        for nth in 0..MOST {
+            baselined.note(Fingerprint { message: nth.to_string(), ..fingerprint("A2S030") });
+        }
+        assert!(!baselined.is_full);
+        assert!(!baselined.note(fingerprint("VM001")));
+        assert!(baselined.is_full);
+        assert!(baselined.note(fingerprint("A2S030")));
+        assert_eq!(baselined.occurred.len(), MOST + 1);
+        assert!(baselined.occurred.contains(&fingerprint("A2S030")));
     }
 
     #[test]

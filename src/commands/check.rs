@@ -51,6 +51,7 @@ pub fn run(
         outcomes: Vec::new(),
         missing: Vec::new(),
         occurred: BTreeSet::new(),
+        is_full: false,
         shown: 0,
         out,
     };
@@ -60,7 +61,7 @@ pub fn run(
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
     let written = if outcomes.is_empty() { Ok(()) } else { checking.write(outcomes) };
-    let Checking { found, missing, occurred, selection, .. } = checking;
+    let Checking { found, missing, occurred, is_full, selection, .. } = checking;
     match ran.and(written.map_err(Failure::Output)) {
         // A reader that goes away has seen enough; what was found stays found.
         Err(failure) if failure.reader_is_gone() => return Ok(found || !missing.is_empty()),
@@ -77,6 +78,9 @@ pub fn run(
     Baseline(occurred).write(file)?;
     let findings = if count == 1 { "finding" } else { "findings" };
     writeln!(err, "gamewire: wrote a baseline of {count} {findings} to {}", escaped(&name)).ok();
+    if is_full {
+        writeln!(err, "gamewire: warning: there are more: they are not in the baseline").ok();
+    }
     Ok(!missing.is_empty())
 }
 
@@ -162,6 +166,8 @@ struct Checking<'a> {
     missing: Vec<(String, String)>,
     /// What the captures show, known or not, where a baseline is read or written.
     occurred: BTreeSet<Fingerprint>,
+    /// They show more than there is room for.
+    is_full: bool,
     /// Findings of a live capture that were shown as they happened.
     shown: usize,
     out: &'a mut dyn Write,
@@ -242,6 +248,7 @@ impl Command for Checking<'_> {
         self.found |= outcome.is_broken(self.demands.least);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {
+            self.is_full |= known.is_full;
             self.occurred.extend(known.occurred.iter().cloned());
         }
         if self.args.format != CheckFormat::Text {
