@@ -107,6 +107,32 @@ fn several_files_and_merged_ones_read_the_same() {
     }
 }
 
+/// Flows that end before others begin have their numbers as long as something is told of them.
+#[test]
+fn flows_of_a_long_capture_have_the_same_numbers() {
+    let mut capture = Capture::new(Link::Ethernet);
+    for n in 0..40_000_u32 {
+        // They begin in bursts, and every hundredth of them is heard of again in the next burst.
+        let time = u64::from(n / 4000) * 300_000 + u64::from(n % 4000);
+        let mut say = |n: u32, time: u64| {
+            let client = format!("10.{}.{}.{}:5000", n >> 16, n >> 8 & 255, n & 255);
+            let server = format!("20.0.0.{}:27015", n % 7);
+            let payload: &[u8] =
+                if n % 50 == 0 { b"\xFF\xFF\xFF\xFFT?" } else { b"\xFF\xFF\xFF\xFFW" };
+            capture.push(START.after_ms(time), &Datagram::new(&client, &server, payload).packet());
+        };
+        say(n, time);
+        if n >= 4000 && n % 100 == 0 {
+            say(n - 4000, time);
+        }
+    }
+    let name = format!("gamewire-threads-{}-long.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, capture.pcap()).expect("a writable folder");
+    is_the_same(&path);
+    std::fs::remove_file(path).ok();
+}
+
 /// What is packed is read by one thread, however many there are.
 #[test]
 fn packed_files_among_others_have_the_same_headings() {

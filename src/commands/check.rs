@@ -233,6 +233,10 @@ impl Command for Checking<'_> {
         part.exchange_facts(&mut slice.entries, &mut slice.text);
     }
 
+    fn named(part: &Checker) -> Vec<u32> {
+        part.found().iter().map(|found| found.flow).collect()
+    }
+
     fn take(&mut self, _: Moment, told: &FlowFact, text: &[u8], number: &dyn Fn(u32) -> u32) {
         let witness = Witness { flow: number(told.witness.flow), ..told.witness };
         self.checker.hear(told, &witness, text);

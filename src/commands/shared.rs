@@ -29,11 +29,17 @@ const PACKETS: u64 = 1 << 14;
 /// What a slice holds at most, but for its last message.
 const FULL: usize = 1 << 17;
 
+/// A thread tells which flows are still needed when it has numbered so many, and twice as many as
+/// are open: to look at those costs little of what numbering did.
+const NUMBERED: usize = 1 << 12;
+
 /// A slice, and what else a thread tells.
 struct Batch<E> {
     slice: Slice<E>,
     /// When flows began that were numbered in it.
     begun: Vec<Moment>,
+    /// Behind it only these flows and later ones are told of, where that is told.
+    needed: Option<Vec<u32>>,
     /// Nothing earlier than this comes any more.
     through: Moment,
     notices: Vec<Notice>,
@@ -98,7 +104,9 @@ impl<V> Shares<V> {
                 }
                 let notices = Vec::new();
                 let (spare, spares) = sync_channel(WAITING);
-                let thread = Thread::<C> { packets, session, part, sender, spares, notices };
+                let (needed, told) = (None, 0);
+                let thread =
+                    Thread::<C> { packets, session, part, sender, spares, notices, needed, told };
                 queues.push(Queue::new(receiver, spare));
                 threads.push(scope.spawn(move || thread.run(count)));
             }
@@ -127,6 +135,9 @@ struct Thread<C: Command> {
     /// Empty slices, to be used again.
     spares: Receiver<Slice<C::Entry>>,
     notices: Vec<Notice>,
+    /// See [`Batch::needed`], and how many flows had a number when it was told last.
+    needed: Option<Vec<u32>>,
+    told: u32,
 }
 
 impl<C: Command> Thread<C> {
@@ -150,6 +161,7 @@ impl<C: Command> Thread<C> {
             }
             let read = self.session.packets();
             if read.is_multiple_of(PACKETS) || C::told(&self.part) >= FULL {
+                self.see_needed();
                 self.send()?;
             }
             if count.is_some_and(|count| read >= count) {
@@ -165,6 +177,21 @@ impl<C: Command> Thread<C> {
         self.send()
     }
 
+    /// Now and then, sees which flows are still needed: most of a long capture have ended.
+    fn see_needed(&mut self) {
+        let numbered = self.session.numbered();
+        let since = (numbered - self.told) as usize;
+        if since < NUMBERED + 2 * self.session.followed() {
+            return;
+        }
+        self.told = numbered;
+        let mut needed = C::named(&self.part);
+        needed.extend(self.session.followed_numbers());
+        needed.sort_unstable();
+        needed.dedup();
+        self.needed = Some(needed);
+    }
+
     fn send(&mut self) -> Option<()> {
         let position = if self.session.is_first() { self.packets.progress() } else { None };
         let mut slice = self.spares.try_recv().unwrap_or_default();
@@ -172,6 +199,7 @@ impl<C: Command> Thread<C> {
         let batch = Batch {
             slice,
             begun: self.session.take_begun(),
+            needed: self.needed.take(),
             through: self.session.moment(),
             notices: std::mem::take(&mut self.notices),
             position: position.map_or(0, |(done, _)| done),
@@ -216,15 +244,15 @@ impl Head {
 
 /// What all threads tell, in one order.
 struct Merge<E> {
-    /// The numbers of each thread's flows in the whole capture, by its own.
-    numbers: Vec<Vec<u32>>,
+    /// The numbers of each thread's flows in the whole capture.
+    numbers: Vec<Numbers>,
     given: u32,
     queues: Vec<Queue<E>>,
 }
 
 impl<E> Merge<E> {
     fn new(queues: Vec<Queue<E>>) -> Merge<E> {
-        let numbers = queues.iter().map(|_| Vec::new()).collect();
+        let numbers = queues.iter().map(|_| Numbers::default()).collect();
         Merge { numbers, given: 0, queues }
     }
 
@@ -268,6 +296,9 @@ impl<E> Merge<E> {
         let Some(queue) = self.queues.get_mut(nth) else { return };
         (queue.entry, queue.begun) = (0, 0);
         if let Some(mut told) = queue.batch.take() {
+            if let (Some(needed), Some(numbers)) = (told.needed, self.numbers.get_mut(nth)) {
+                numbers.keep(&needed);
+            }
             told.slice.entries.clear();
             told.slice.text.clear();
             // Where there are enough, or nobody wants any, its memory goes.
@@ -295,7 +326,7 @@ impl<E> Merge<E> {
         };
         let Some(batch) = &queue.batch else { return };
         loop {
-            let whole = |moment: Moment| moment.renumbered(|local| number(numbers, local));
+            let whole = |moment: Moment| moment.renumbered(|local| numbers.whole(local));
             let is_due = |moment: Moment| until.is_none_or(|until| whole(moment) < until);
             let entry = batch.slice.entries.get(queue.entry);
             // A flow has its number before anything of it is told.
@@ -311,7 +342,7 @@ impl<E> Merge<E> {
             } else if let Some(&(moment, ref entry)) = entry
                 && is_due(moment)
             {
-                command.take(moment, entry, &batch.slice.text, &|local| number(numbers, local));
+                command.take(moment, entry, &batch.slice.text, &|local| numbers.whole(local));
                 queue.entry += 1;
             } else {
                 return;
@@ -320,13 +351,66 @@ impl<E> Merge<E> {
     }
 
     fn number(&self, nth: usize, local: u32) -> u32 {
-        self.numbers.get(nth).map_or(0, |numbers| number(numbers, local))
+        self.numbers.get(nth).map_or(0, |numbers| numbers.whole(local))
     }
 }
 
-/// The number in the whole capture. A flow whose beginning is not told yet comes before all others:
-/// nothing of it is told before that.
-fn number(numbers: &[u32], local: u32) -> u32 {
-    let at = (local as usize).checked_sub(1);
-    at.map_or(0, |at| numbers.get(at).copied().unwrap_or(1))
+/// The numbers of a thread's flows in the whole capture, by its own, as far as they are needed.
+#[derive(Default)]
+struct Numbers {
+    /// Those that were kept: own number, and that in the whole capture.
+    kept: Vec<(u32, u32)>,
+    /// The last one before all others, which come one after the other.
+    before: u32,
+    latest: Vec<u32>,
+}
+
+impl Numbers {
+    /// The number of the thread's next flow.
+    fn push(&mut self, whole: u32) {
+        self.latest.push(whole);
+    }
+
+    /// The number in the whole capture. A flow whose beginning is not told yet comes before all
+    /// others: nothing of it is told before that.
+    fn whole(&self, own: u32) -> u32 {
+        if own == 0 {
+            return 0;
+        }
+        let whole = match own.checked_sub(self.before + 1) {
+            Some(at) => self.latest.get(at as usize).copied(),
+            None => {
+                let at = self.kept.binary_search_by_key(&own, |&(own, _)| own).ok();
+                at.and_then(|at| self.kept.get(at)).map(|&(_, whole)| whole)
+            }
+        };
+        whole.unwrap_or(1)
+    }
+
+    /// Forgets all but these, which stand in order.
+    fn keep(&mut self, needed: &[u32]) {
+        self.kept = needed.iter().map(|&own| (own, self.whole(own))).collect();
+        self.before = self.before.saturating_add(self.latest.len() as u32);
+        self.latest = Vec::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_known_as_long_as_they_are_needed() {
+        let mut numbers = Numbers::default();
+        (1..=9).for_each(|own| numbers.push(own * 10));
+        numbers.keep(&[0, 2, 5, 9]);
+        (10..=12).for_each(|own| numbers.push(own * 10));
+        let known = [0, 2, 5, 9, 10, 11, 12];
+        assert_eq!(known.map(|own| numbers.whole(own)), known.map(|own| own * 10));
+        numbers.keep(&[5, 11]);
+        numbers.push(130);
+        assert_eq!([5, 11, 13].map(|own| numbers.whole(own)), [50, 110, 130]);
+        assert_eq!((numbers.kept.len(), numbers.latest.len()), (2, 1));
+        assert_eq!(numbers.whole(14), 1, "it comes before all others");
+    }
 }

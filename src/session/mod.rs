@@ -236,6 +236,22 @@ impl Session {
         self.around.numbers.take_begun()
     }
 
+    /// How many flows have got a number so far.
+    pub fn numbered(&self) -> u32 {
+        self.around.numbers.given()
+    }
+
+    /// How many flows are followed.
+    pub fn followed(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.table.len()).sum()
+    }
+
+    /// The numbers of the flows that are followed, as far as they have one.
+    pub fn followed_numbers(&self) -> impl Iterator<Item = u32> {
+        let flows = self.lanes.iter().flat_map(|lane| lane.table.iter());
+        flows.map(|(_, flow)| flow.number).filter(|&number| number > 0)
+    }
+
     /// The next packet.
     pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
         let around = &mut self.around;
