@@ -231,6 +231,7 @@ fn sarif_points_at_the_bytes_in_the_file() {
     let index = result["ruleIndex"].as_u64().expect("an index") as usize;
     assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "A2S030");
     let region = &result["locations"][0]["physicalLocation"]["region"];
+    assert_eq!(region["startLine"], 1);
     let at = region["byteOffset"].as_u64().expect("an offset") as usize;
     let bytes = std::fs::read(&file.0).expect("the capture");
     assert_eq!(&bytes[at - 5..=at], b"\xFF\xFF\xFF\xFF\x44\x02");

@@ -136,8 +136,29 @@ fn a_rule_that_is_required_and_not_exercised_fails_in_every_format() {
     assert!(github.contains("title=A2S030 player-count::required, and not exercised"));
     let sarif = run(&["--format", "sarif", "two.pcap"]).out;
     assert!(sarif.contains("required, and not exercised"));
+    let ignored = json(&project, &["--require", "A2S004", "--ignore", "A2S004", "two.pcap"]);
+    assert_eq!(
+        (&ignored["verdict"], &rule(&ignored, "A2S004")["missing"]),
+        (&"fail".into(), &1.into())
+    );
     let exercised = project.run(&["check", "--require", "A2S004", "two.pcap"]);
     assert!(!exercised.out.contains("it was not exercised"), "{}", exercised.out);
+}
+
+#[test]
+fn a_known_form_counts_for_who_has_it() {
+    let project = Project::new("forms");
+    // A challenge is asked for with 0.
+    let script = "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 41 01020304\nend 1";
+    project.play("zero.pcap", &SETTING, script);
+    let passed = |args: &[&str]| {
+        let outcome = json(&project, &[args, &["zero.pcap"]].concat());
+        assert_eq!(found(&outcome, "A2S022").len() as u64, rule(&outcome, "A2S022")["passed"]);
+        rule(&outcome, "A2S022")["passed"].clone()
+    };
+    assert_eq!((passed(&[]), passed(&["--who", "client"])), (1.into(), 1.into()));
+    assert_eq!(passed(&["--who", "server"]), 0);
+    assert_eq!(passed(&["--host", "10.0.0.99"]), 0);
 }
 
 #[test]
@@ -150,6 +171,11 @@ fn a_finding_in_merged_files_names_its_own() {
     assert_eq!(cut[0]["capture"], project.path("b.pcap").as_str());
     let ping = found(&outcome, "A2S064");
     assert_eq!(ping[0]["capture"], project.path("a.pcap").as_str());
+    for format in ["text", "github", "junit"] {
+        let run = project.run(&["check", "--format", format, "--merge", "a.pcap", "b.pcap"]);
+        let place = format!("frame 4 of all, in {}", project.path("b.pcap"));
+        assert!(run.out.contains(&place), "{}", run.out);
+    }
     let sarif = project.run(&["check", "--format", "sarif", "--merge", "a.pcap", "b.pcap"]).out;
     let log: Value = serde_json::from_str(&sarif).expect("JSON");
     let results = log["runs"][0]["results"].as_array().expect("results");

@@ -118,7 +118,7 @@ fn flows_of_a_long_capture_have_the_same_numbers() {
             let client = format!("10.{}.{}.{}:5000", n >> 16, n >> 8 & 255, n & 255);
             let server = format!("20.0.0.{}:27015", n % 7);
             let payload: &[u8] =
-                if n % 50 == 0 { b"\xFF\xFF\xFF\xFFT?" } else { b"\xFF\xFF\xFF\xFFW" };
+                if n.is_multiple_of(50) { b"\xFF\xFF\xFF\xFFT?" } else { b"\xFF\xFF\xFF\xFFW" };
             capture.push(START.after_ms(time), &Datagram::new(&client, &server, payload).packet());
         };
         say(n, time);

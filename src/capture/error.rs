@@ -63,13 +63,13 @@ pub enum Notice {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// The recorder says that it dropped packets.
+    /// The recorder says how many packets it dropped.
     Drops {
         /// The file.
         path: PathBuf,
         /// Of which of its interfaces, as packets number them.
         interface: u32,
-        /// How many until now: what is said last of an interface counts.
+        /// How many until now: what is said last of an interface counts. 0 is good news.
         count: u64,
     },
     /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the nearest
@@ -96,6 +96,13 @@ pub enum Notice {
         /// What the system or the decompressor says.
         what: String,
     },
+}
+
+impl Notice {
+    /// Whether something is wrong with the recording.
+    pub fn is_warning(&self) -> bool {
+        !matches!(self, Notice::Drops { count: 0, .. })
+    }
 }
 
 impl fmt::Display for Notice {

@@ -46,8 +46,8 @@ struct Interface {
     /// 0: no limit.
     snaplen: u32,
     clock: Clock,
-    /// What its statistics said last.
-    dropped: u64,
+    /// Packets dropped, by what its statistics said last; `None`: they said nothing.
+    dropped: Option<u64>,
 }
 
 /// Where the packet at hand is, and what is said of it.
@@ -245,7 +245,7 @@ impl PcapNg {
         }
         let link = LinkType((block.linktype.0 & 0xFFFF) as u16);
         let snaplen = block.snaplen;
-        if self.describe(Interface { link, snaplen, clock, dropped: 0 }) {
+        if self.describe(Interface { link, snaplen, clock, dropped: None }) {
             Block::Nothing
         } else {
             Block::Broken("a section of more than 65,536 interfaces: packets of more are not read")
@@ -275,16 +275,18 @@ impl PcapNg {
             let option = block.options.iter().find(|option| option.code == code)?;
             Some(self.long(*value(option).first_chunk()?))
         };
-        let by_interface = count(OptionCode::IsbIfDrop).unwrap_or(0);
-        let dropped = by_interface.saturating_add(count(OptionCode::IsbOsDrop).unwrap_or(0));
+        let counts = [count(OptionCode::IsbIfDrop), count(OptionCode::IsbOsDrop)];
+        let Some(dropped) = counts.into_iter().flatten().reduce(u64::saturating_add) else {
+            return Block::Nothing;
+        };
         let number = block.if_id;
         let Some(interface) = self.interfaces.get_mut(number as usize) else {
             return Block::Broken("statistics of an interface that no block describes");
         };
-        if dropped <= interface.dropped {
+        if interface.dropped.is_some_and(|before| dropped <= before) {
             return Block::Nothing;
         }
-        interface.dropped = dropped;
+        interface.dropped = Some(dropped);
         let interface = self.earlier.saturating_add(number);
         self.notice = Some(Notice::Drops { path: self.path.clone(), interface, count: dropped });
         Block::Event
@@ -363,7 +365,7 @@ const LENGTHS_DIFFER: &str = "a block whose two lengths differ";
 impl Interface {
     /// Stands for one whose description does not parse.
     const UNREADABLE: Interface =
-        Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: 0 };
+        Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: None };
 }
 
 /// An option's value without its padding.

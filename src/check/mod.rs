@@ -62,11 +62,10 @@ pub struct Checker {
     /// If so, what was kept since the last message.
     held: Vec<Held>,
     baselined: Option<Baselined>,
-    /// What was counted but does not count: findings that the selection leaves out.
-    others: Box<[[u64; 2]; CODES]>,
+    /// What was counted but does not count: findings that the selection leaves out, by verdict.
+    others: Box<[Kept; CODES]>,
     messages: u64,
     cut: bool,
-    drops: bool,
 }
 
 impl Checker {
@@ -85,10 +84,9 @@ impl Checker {
             kept: Box::new([Kept::default(); CODES]),
             left_out: 0,
             held: Vec::new(),
-            others: Box::new([[0; 2]; CODES]),
+            others: Box::new([Kept::default(); CODES]),
             messages: 0,
             cut: false,
-            drops: false,
         }
     }
 
@@ -123,26 +121,9 @@ impl Checker {
                 b.flow,
             ))
         });
-        let rules = catalogue::rules().into_iter().filter(|rule| self.selection.has(rule));
-        let rules = rules.map(|rule| {
-            let [failed, inconclusive] = self.others[rule.code.index()];
-            let counts = self.judge.counts(rule);
-            let notes = self.kept[rule.code.index()][Verdict::Note as usize];
-            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
-            let mut fared = RuleOutcome {
-                rule,
-                severity: self.selection.severities.of(rule),
-                missing: 0,
-                passed: counts.passed + u64::from(self.is_kept_by_silence(rule, read)),
-                failed: counts.failed.saturating_sub(failed + known),
-                in_baseline: known,
-                notes,
-                inconclusive: counts.inconclusive.saturating_sub(inconclusive),
-            };
-            let is_missing = fared.fared() == Fared::NotExercised;
-            fared.missing = u64::from(is_missing && self.selection.requires(rule));
-            fared
-        });
+        let counts = |rule: &&Rule| self.selection.has(rule) || self.selection.requires(rule);
+        let rules = catalogue::rules().into_iter().filter(counts);
+        let rules = rules.map(|rule| self.fared(rule, read));
         Outcome {
             captures,
             packets: read.packets,
@@ -155,14 +136,33 @@ impl Checker {
         }
     }
 
-    /// A capture that was not cut, and of which nobody says that packets were dropped, keeps the
-    /// rules that ask for that.
+    /// How a rule fared. One that is required, but not judged by, had no occasion.
+    fn fared(&self, rule: &'static Rule, read: &Totals) -> RuleOutcome {
+        let severity = self.selection.severities.of(rule);
+        let mut fared = RuleOutcome::new(rule, severity);
+        if self.selection.has(rule) {
+            let (others, counts) = (self.others[rule.code.index()], self.judge.counts(rule));
+            let of_others = |verdict: Verdict| others[verdict as usize];
+            let known = self.baselined.as_ref().map_or(0, |known| known.failed(rule.code));
+            fared.passed = counts.passed.saturating_sub(of_others(Verdict::Note));
+            fared.passed += u64::from(self.is_kept_by_silence(rule, read));
+            fared.failed = counts.failed.saturating_sub(of_others(Verdict::Fail) + known);
+            fared.in_baseline = known;
+            fared.notes = self.kept[rule.code.index()][Verdict::Note as usize];
+            fared.inconclusive =
+                counts.inconclusive.saturating_sub(of_others(Verdict::Inconclusive));
+        }
+        let is_missing = fared.fared() == Fared::NotExercised;
+        fared.missing = u64::from(is_missing && self.selection.requires(rule));
+        fared
+    }
+
+    /// A capture that was not cut, and for which no limit was met, keeps the rules that ask for that.
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
         read.packets > 0
             && self.selection.asks_for(rule.who, None)
             && match rule.slug {
                 "file-cut" => !self.cut,
-                "capture-drops" => !self.drops,
                 "limit-met" => self.judge.counts(rule).failed == 0,
                 _ => false,
             }
@@ -216,7 +216,6 @@ impl Checker {
 
     fn keep(&mut self, finding: Finding, message: Option<(&'static Message, &Payload<'_>)>) {
         self.cut |= finding.rule.slug == "file-cut";
-        self.drops |= finding.rule.slug == "capture-drops";
         if !self.selection.has(finding.rule) {
             return;
         }
@@ -228,11 +227,10 @@ impl Checker {
         let found = Found::of(finding, scene, message);
         let at = found.rule.code.index();
         if !self.selection.wants(found.rule, found.who, found.party) {
-            match found.verdict {
-                Verdict::Fail => self.others[at][0] += 1,
-                Verdict::Inconclusive => self.others[at][1] += 1,
-                Verdict::Note => {}
-            }
+            // What is ignored of a host was kept all the same.
+            let asked_for = self.selection.asks_for(found.who, found.party);
+            self.others[at][found.verdict as usize] +=
+                u64::from(found.verdict != Verdict::Note || !asked_for);
             return;
         }
         let Some(found) = (match &mut self.baselined {

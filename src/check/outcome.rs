@@ -53,6 +53,20 @@ pub struct RuleOutcome {
 }
 
 impl RuleOutcome {
+    /// Of a rule that had no occasion yet.
+    pub(super) fn new(rule: &'static Rule, severity: Severity) -> RuleOutcome {
+        RuleOutcome {
+            rule,
+            severity,
+            missing: 0,
+            passed: 0,
+            failed: 0,
+            inconclusive: 0,
+            in_baseline: 0,
+            notes: 0,
+        }
+    }
+
     /// How many findings have this severity; what is inconclusive has none.
     pub fn count(&self, severity: Severity) -> u64 {
         let failed = if self.severity == severity { self.failed } else { 0 };
@@ -130,6 +144,25 @@ impl Outcome {
     pub fn file(&self, found: &Found) -> &str {
         let capture = found.capture.and_then(|at| self.captures.get(at as usize));
         capture.map_or("", String::as_str)
+    }
+
+    /// Which packet a finding is about, in words; where files were merged, and counted as one, in
+    /// which of them.
+    pub fn place(&self, found: &Found) -> String {
+        let place = found.place();
+        if self.captures.len() < 2 || found.frame() == 0 {
+            return place;
+        }
+        match self.file(found) {
+            "" => format!("{place} of all"),
+            file => format!("{place} of all, in {file}"),
+        }
+    }
+
+    /// A finding in a line: where, by whom, what.
+    pub fn line(&self, found: &Found) -> String {
+        let party = found.party.map_or(String::new(), |party| format!(", {party}"));
+        format!("{}{party}: {}", self.place(found), found.detail)
     }
 
     /// Whether a rule was broken that weighs at least so much.

@@ -105,7 +105,6 @@ impl Checker {
             self.judge.add(&part.judge);
             self.messages += part.messages;
             self.cut |= part.cut;
-            self.drops |= part.drops;
             for (all, more) in self.others.iter_mut().zip(&*part.others) {
                 all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             }

@@ -211,7 +211,9 @@ fn one<C: Command>(
             }
             Event::Notice(notice) => {
                 session.notice(&notice, command.view());
-                writeln!(err, "gamewire: warning: {notice}").ok();
+                if notice.is_warning() {
+                    writeln!(err, "gamewire: warning: {notice}").ok();
+                }
             }
         }
         if session.packets().is_multiple_of(STEP)

@@ -154,7 +154,7 @@ impl<C: Command> Thread<C> {
                 Event::Packet(packet) => self.session.packet(&packet, &mut self.part),
                 Event::Notice(notice) => {
                     self.session.notice(&notice, &mut self.part);
-                    if self.session.is_first() {
+                    if self.session.is_first() && notice.is_warning() {
                         self.notices.push(notice);
                     }
                 }

@@ -67,6 +67,9 @@ pub(super) fn sniff<C: Command>(
     };
     let finished = live.finish();
     told.losses(live.counts(), &mut session, command);
+    if told.lost == 0 {
+        told.drops(0, &mut session, command);
+    }
     let judged = finish(&mut session, command);
     line.ends();
     let read = session.totals();
@@ -92,9 +95,13 @@ impl Told<'_> {
         let lost = counts.lost();
         if lost > self.lost {
             self.lost = lost;
-            let path = self.interface.into();
-            session.notice(&Notice::Drops { path, interface: 0, count: lost }, command.view());
+            self.drops(lost, session, command);
         }
+    }
+
+    fn drops<C: Command>(&self, count: u64, session: &mut Session, command: &mut C) {
+        let path = self.interface.into();
+        session.notice(&Notice::Drops { path, interface: 0, count }, command.view());
     }
 
     fn counts(&self, counts: Counts, err: &mut dyn Write) {

@@ -22,7 +22,8 @@ impl Session {
             | Notice::ReadError { .. } => &NET009,
             Notice::TimeOutOfRange { .. } => return,
         };
-        self.around.lossy = true;
+        let is_good = !notice.is_warning();
+        self.around.lossy |= !is_good;
         if !self.is_first() {
             return;
         }
@@ -30,7 +31,7 @@ impl Session {
         around.moment = Moment::at(around.frame);
         let (frame, time) = (around.frame, around.now.max(Time(0)));
         let mark = Mark { frame, time, length: 0, side: Side::First };
-        tell(view, around.scene(&NOWHERE), rule, false, &mark, || notice.to_string());
+        tell(view, around.scene(&NOWHERE), rule, is_good, &mark, || notice.to_string());
     }
 
     pub(super) fn fragment_events<V: View>(&mut self, view: &mut V) {

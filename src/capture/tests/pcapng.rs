@@ -312,7 +312,7 @@ fn statistics_tell_the_drops_of_each_interface_and_the_last_counts() {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(drops, [(2, 3), (2, 6), (1, 1), (1, u64::MAX)]);
+        assert_eq!(drops, [(2, 3), (1, 0), (2, 6), (1, 1), (1, u64::MAX)]);
     }
 }
 

@@ -1,9 +1,8 @@
 //! The outcome as annotations of GitHub Actions: a line per finding.
 
-use std::fmt::Write;
-
 use dissectors::kit::{Severity, Verdict};
 
+use super::put;
 use crate::check::{Found, Outcome};
 
 /// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
@@ -24,11 +23,12 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
         let more = all.saturating_sub(shown.len() as u64);
         if more > 0 {
             let s = if more == 1 { "" } else { "s" };
-            // A `String` takes everything.
-            let _ = writeln!(
+            let kind = severity.name();
+            put(
                 out,
-                "and {more} more {}{s}: GitHub shows {SHOWN} of a kind in a step",
-                severity.name()
+                format_args!(
+                    "and {more} more {kind}{s}: GitHub shows {SHOWN} of a kind in a step\n"
+                ),
             );
         }
     }
@@ -48,8 +48,7 @@ fn line(found: &Found, outcome: &Outcome) -> String {
     };
     let file = property(outcome.file(found));
     let title = property(&format!("{} {}", found.rule.code, found.rule.slug));
-    let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-    let detail = data(&format!("{}{party}: {}", found.place(), found.detail));
+    let detail = data(&outcome.line(found));
     format!("::{kind} file={file},title={title}::{detail}\n")
 }
 

@@ -5,10 +5,10 @@
 //! why. A rule broken below the severity that fails is a success with its findings as output.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use dissectors::kit::Severity;
 
+use super::put;
 use crate::check::{Fared, Outcome, RuleOutcome, gravest_first};
 
 /// Findings of one rule that are written out.
@@ -127,8 +127,7 @@ fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let mut text = String::new();
     let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
     for found in gravest_first(of_rule).into_iter().take(SHOWN) {
-        let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-        put(&mut text, format_args!("{}{party}: {}\n", found.place(), found.detail));
+        put(&mut text, format_args!("{}\n", outcome.line(found)));
     }
     if fared.in_baseline > 0 {
         put(&mut text, format_args!("{} more in the baseline\n", fared.in_baseline));
@@ -160,11 +159,6 @@ fn escaped(text: &str) -> Cow<'_, str> {
 fn is_held(c: char) -> bool {
     matches!(c, '\t' | '\n' | ' '..='~' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}')
         || c >= '\u{10000}'
-}
-
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // A `String` takes everything.
-    let _ = out.write_fmt(text);
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The catalogue as a page for people: a table for each group, then rule by rule.
 
-use std::fmt::Write;
-
 use dissectors::kit::{Cite, Rule, Severities};
 
+use super::put;
 use super::rules::why;
 
 /// The page's head.
@@ -85,11 +84,6 @@ fn marked(text: &str) -> String {
         }
     }
     out
-}
-
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // A `String` takes everything.
-    let _ = out.write_fmt(text);
 }
 
 #[cfg(test)]

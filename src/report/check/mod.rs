@@ -12,3 +12,10 @@ pub mod markdown;
 pub mod rules;
 pub mod sarif;
 pub mod text;
+
+/// Formats into a text, which cannot fail.
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    use std::fmt::Write;
+
+    let _ = out.write_fmt(text);
+}

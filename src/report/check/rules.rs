@@ -1,10 +1,9 @@
 //! The catalogue of rules, as a list and rule by rule.
 
-use std::fmt::Write;
-
 use dissectors::kit::{Rule, Severities, Severity};
 use serde::Serialize;
 
+use super::put;
 use crate::report::paint::{Paint, Tone};
 
 #[derive(Serialize)]
@@ -100,9 +99,4 @@ pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) 
 /// The reason, as one paragraph.
 pub(super) fn why(rule: &Rule) -> String {
     rule.why.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
-}
-
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // A `String` takes everything.
-    let _ = out.write_fmt(text);
 }

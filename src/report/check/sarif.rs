@@ -117,8 +117,7 @@ struct Location<'a> {
 #[serde(rename_all = "camelCase")]
 struct Physical<'a> {
     artifact_location: Artifact<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    region: Option<Region>,
+    region: Region,
 }
 
 #[derive(Serialize)]
@@ -129,6 +128,15 @@ struct Artifact<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Region {
+    /// GitHub shows nothing of a place without a line.
+    start_line: u32,
+    #[serde(flatten)]
+    bytes: Option<Bytes>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Bytes {
     byte_offset: u64,
     byte_length: u32,
 }
@@ -145,22 +153,20 @@ struct Fingerprints {
 /// None that a `Vec` can have.
 pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
-    let results =
-        outcomes.iter().flat_map(|outcome| {
-            let file = outcome.captures.first().map_or("", String::as_str);
-            let known = outcome.baselined.as_ref();
-            let new = known.map(|_| Vec::new);
-            let findings = outcome.findings.iter();
-            let findings = findings
-                .map(move |found| result(found, outcome.file(found), rules, new.map(|new| new())));
-            let known = known.map_or(&[][..], |known| &known.findings).iter();
-            let missing = outcome.rules.iter().enumerate().filter(|(_, fared)| fared.missing > 0);
-            let missing = missing
-                .map(move |(at, fared)| not_exercised(fared.rule, at, file, new.map(|new| new())));
-            missing.chain(findings).chain(known.map(move |found| {
-                result(found, outcome.file(found), rules, Some(vec![IN_BASELINE]))
-            }))
-        });
+    let results = outcomes.iter().flat_map(|outcome| {
+        let file = outcome.captures.first().map_or("", String::as_str);
+        let known = outcome.baselined.as_ref();
+        let new = known.map(|_| Vec::new);
+        let findings = outcome.findings.iter();
+        let findings = findings.map(move |found| result(found, outcome, new.map(|new| new())));
+        let known = known.map_or(&[][..], |known| &known.findings).iter();
+        let missing = outcome.rules.iter().enumerate().filter(|(_, fared)| fared.missing > 0);
+        let missing = missing
+            .map(move |(at, fared)| not_exercised(fared.rule, at, file, new.map(|new| new())));
+        missing
+            .chain(findings)
+            .chain(known.map(move |found| result(found, outcome, Some(vec![IN_BASELINE]))))
+    });
     let log = Log {
         schema: SCHEMA,
         version: "2.1.0",
@@ -214,32 +220,26 @@ fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
 }
 
 fn result<'a>(
-    found: &'a Found,
-    file: &'a str,
-    rules: &[RuleOutcome],
+    found: &Found,
+    outcome: &'a Outcome,
     suppressions: Option<Vec<Suppression>>,
 ) -> Result_<'a> {
+    let rules = &outcome.rules;
     let (kind, level) = match found.verdict {
         Verdict::Inconclusive => ("review", "none"),
         Verdict::Fail | Verdict::Note => ("fail", level(found.severity)),
     };
-    let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-    let text = format!("{}{party}: {}", found.place(), found.detail);
     let gamewire = Fingerprint::of(found).to_string();
     Result_ {
         rule_id: found.rule.code.to_string(),
         rule_index: rules.iter().position(|fared| fared.rule.code == found.rule.code).unwrap_or(0),
         kind,
         level,
-        message: Text { text },
-        locations: [Location {
-            physical_location: Physical {
-                artifact_location: Artifact { uri: uri(file) },
-                region: found
-                    .file_offset
-                    .map(|byte_offset| Region { byte_offset, byte_length: found.length }),
-            },
-        }],
+        message: Text { text: outcome.line(found) },
+        locations: [location(
+            outcome.file(found),
+            found.file_offset.map(|byte_offset| Bytes { byte_offset, byte_length: found.length }),
+        )],
         partial_fingerprints: Fingerprints { gamewire },
         suppressions,
     }
@@ -258,15 +258,17 @@ fn not_exercised<'a>(
         kind: "fail",
         level: "error",
         message: Text { text: "required, and not exercised".to_owned() },
-        locations: [Location {
-            physical_location: Physical {
-                artifact_location: Artifact { uri: uri(file) },
-                region: None,
-            },
-        }],
+        locations: [location(file, None)],
         partial_fingerprints: Fingerprints { gamewire: format!("{}/required", rule.code) },
         suppressions,
     }
+}
+
+/// Bytes of a file, if they are known.
+fn location(file: &str, bytes: Option<Bytes>) -> Location<'_> {
+    let artifact_location = Artifact { uri: uri(file) };
+    let region = Region { start_line: 1, bytes };
+    Location { physical_location: Physical { artifact_location, region } }
 }
 
 fn level(severity: Severity) -> &'static str {

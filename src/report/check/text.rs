@@ -1,10 +1,10 @@
 //! The outcome for people: what is wrong first, then how every rule fared.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use dissectors::kit::{Severity, Verdict};
 
+use super::put;
 use crate::check::{Excerpt, Fared, Found, Outcome, RuleOutcome};
 use crate::report::clock::Clock;
 use crate::report::paint::{Paint, Tone};
@@ -31,7 +31,7 @@ pub fn write(outcome: &Outcome, least: Severity, paint: Paint, out: &mut String)
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
         for fared in &outcome.rules {
             if let Some(of_rule) = by_rule.get(&(severity, fared.rule.code)) {
-                findings(fared, severity, of_rule, &mut clock, paint, out);
+                findings(outcome, fared, severity, of_rule, &mut clock, paint, out);
             }
         }
     }
@@ -43,6 +43,7 @@ pub fn write(outcome: &Outcome, least: Severity, paint: Paint, out: &mut String)
 }
 
 fn findings(
+    outcome: &Outcome,
     fared: &RuleOutcome,
     severity: Severity,
     found: &[&Found],
@@ -71,7 +72,7 @@ fn findings(
             out,
             format_args!(
                 "  {}{time}{party}{message}{}: {}\n",
-                found.place(),
+                outcome.place(found),
                 found.message,
                 escaped(&found.detail)
             ),
@@ -184,9 +185,4 @@ fn tone_of(fared: Fared) -> Tone {
         Fared::Pass => Tone::Good,
         Fared::Inconclusive | Fared::NotExercised => tone(Severity::Warning),
     }
-}
-
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // A `String` takes everything.
-    let _ = out.write_fmt(text);
 }
