@@ -37,6 +37,8 @@ pub(super) enum Asked {
     /// It is the first on its socket. `elsewhere`: it asks from where a listing of another socket
     /// of this host stopped.
     First { elsewhere: bool },
+    /// It goes on from where the listing of its socket stopped, after a silence.
+    Resumed,
     /// It begins a new listing, from 0.0.0.0:0. `ended`: the one before came to its end.
     Anew { ended: bool },
     /// It is the one before once more, which was not answered, or not in time.
@@ -199,6 +201,12 @@ impl Listing {
     pub(super) fn unanswered(&self) -> impl Iterator<Item = Mark> + '_ {
         let latest = self.query.filter(|query| !self.answered && query.owed);
         self.waiting.iter().copied().chain(latest.map(|query| query.mark.get()))
+    }
+
+    /// Which side's listing has not come to its end, and the last address it got.
+    pub(super) fn stands_at(&self) -> Option<(Side, Endpoint)> {
+        let side = self.query?.mark.get().side;
+        self.last.filter(|_| !self.ended).map(|last| (side, last))
     }
 
     /// Gives memory back.

@@ -1,7 +1,7 @@
 //! The conversation of one flow, and what is remembered of the other flows of its two hosts. It
 //! hands messages to what keeps the listing and the registration, and their facts to the rules.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use crate::kit::{
     Context, Evidence, Fact, Limit, Mark, Payload, Protocol, Recent, Sink, Span, Time,
@@ -94,28 +94,35 @@ impl Talk {
 }
 
 /// Where the listings of all clients stand: a client's host, a master, the address that a reply
-/// ended with, and whether the same socket has gone on from there.
+/// ended with, and what became of the listing there.
 #[derive(Default)]
 pub struct Book {
     pub(super) stops: Recent,
 }
 
+/// What became of a listing at the last address of a reply.
+#[derive(Clone, Copy, Hash)]
+enum Stop {
+    /// It stopped there, on a socket of the client's host.
+    Stopped,
+    /// Its socket went on from there.
+    WentOn,
+    /// Its flow ended there: the port.
+    Left(u16),
+}
+
 impl Book {
-    fn stopped(&mut self, payload: &Payload<'_>, last: Endpoint, most: usize) {
-        let (client, master): (IpAddr, SocketAddr) = (payload.to.ip(), payload.from);
-        self.stops.insert(&(client, master, last, false), most);
+    fn note(&mut self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: Stop, most: usize) {
+        self.stops.insert(&(client.ip(), master, last, stop), most);
     }
 
-    fn went_on(&mut self, payload: &Payload<'_>, last: Endpoint, most: usize) {
-        let (client, master): (IpAddr, SocketAddr) = (payload.from.ip(), payload.to);
-        self.stops.insert(&(client, master, last, true), most);
+    fn was(&self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: Stop) -> bool {
+        self.stops.contains(&(client.ip(), master, last, stop)) == Some(true)
     }
 
     /// Whether a listing of this client's host has stopped at an address, and not gone on.
-    fn stands_at(&self, payload: &Payload<'_>, seed: Endpoint) -> bool {
-        let (client, master): (IpAddr, SocketAddr) = (payload.from.ip(), payload.to);
-        let was = |on: bool| self.stops.contains(&(client, master, seed, on)) == Some(true);
-        was(false) && !was(true)
+    fn stands_at(&self, ends: [SocketAddr; 2], seed: Endpoint) -> bool {
+        self.was(ends, seed, Stop::Stopped) && !self.was(ends, seed, Stop::WentOn)
     }
 }
 
@@ -160,16 +167,19 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
     unanswered(cx, Owed::Query, given_up, payload.time, sink);
 
     let Some(seed) = said.seed else { return };
-    match &mut asked {
+    let ends = [payload.from, payload.to];
+    if seed != ZERO && matches!(asked, Asked::First { .. }) {
         // Where the master has spoken before, the listing may have begun here, before the capture.
-        Asked::First { elsewhere } if seed != ZERO => {
-            let seen = cx.flow.seen.get(payload.side.other().index());
-            *elsewhere = seen == Some(&false) && cx.book.stands_at(payload, seed);
-        }
-        Asked::On { last, .. } if *last == Some(seed) => {
-            cx.book.went_on(payload, seed, cx.settings.limits.remembered);
-        }
-        _ => {}
+        let silent = cx.flow.seen.get(payload.side.other().index()) == Some(&false);
+        asked = if cx.book.was(ends, seed, Stop::Left(payload.from.port())) {
+            Asked::Resumed
+        } else {
+            Asked::First { elsewhere: silent && cx.book.stands_at(ends, seed) }
+        };
+    }
+    let goes_on = matches!(asked, Asked::On { last, .. } if last == Some(seed));
+    if goes_on || asked == Asked::Resumed {
+        cx.book.note(ends, seed, Stop::WentOn, cx.settings.limits.remembered);
     }
     rules::asked(asked, seed, said.seed_at, sink);
 }
@@ -182,7 +192,8 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
         && !said.ended
         && let Some(last) = said.last()
     {
-        cx.book.stopped(payload, last, cx.settings.limits.remembered);
+        let ends = [payload.to, payload.from];
+        cx.book.note(ends, last, Stop::Stopped, cx.settings.limits.remembered);
     }
     // Replies without a query are the noise of floods: nothing is kept for them.
     if cx.talk.is_silent() {
@@ -297,6 +308,11 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
             if let Some(mut listing) = listing {
                 unanswered(cx, Owed::Query, listing.unanswered(), now, sink);
                 listing.release(cx.budget);
+                // The client may take it up again on this socket, after a silence.
+                if let Some((side, last)) = listing.stands_at() {
+                    let (ends, most) = (cx.flow.ends_from(side), cx.settings.limits.remembered);
+                    cx.book.note(ends, last, Stop::Left(ends[0].port()), most);
+                }
             }
             if let Some(registration) = registration {
                 let (joins, wrong) = registration.unanswered();

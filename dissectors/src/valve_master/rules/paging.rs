@@ -62,7 +62,8 @@ pub(in crate::valve_master) fn asked<S: Sink>(
         Asked::First { elsewhere: false } => sink.judged(&VM020, seed == ZERO, at, || {
             format!("the first query on this socket asks from {}", shown(seed))
         }),
-        Asked::Again | Asked::On { last: None, ended: false, .. } => {}
+        // In the silence the port may have come to another client.
+        Asked::Resumed | Asked::Again | Asked::On { last: None, ended: false, .. } => {}
         Asked::Anew { ended } => {
             if ended {
                 sink.judged(&VM023, true, at, String::new);
