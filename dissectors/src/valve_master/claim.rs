@@ -19,6 +19,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'1', rest @ ..] if may_be_query(rest) => to_master,
         [b'0', b'\n', b'\\', ..] if is_info(bytes) => Claim::Sure,
         [b'0', b'\n', b'\\', ..] | [b'0', b'\\', ..] => to_master,
+        [b'0', b'\n', rest @ ..] if is_text(rest) => to_master,
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
@@ -69,6 +70,13 @@ fn is_info(bytes: &[u8]) -> bool {
     has(b"\\challenge\\") && has(b"\\protocol\\")
 }
 
+/// What an info string may be that does not begin as one: without a control character, its end aside.
+fn is_text(text: &[u8]) -> bool {
+    let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
+    let text = text.get(..text.len() - zeros).unwrap_or_default();
+    !text.strip_suffix(b"\n").unwrap_or(text).iter().any(u8::is_ascii_control)
+}
+
 /// Whole address blocks that servers can have, the last one aside, which may be the end.
 fn is_list(blocks: &[u8]) -> bool {
     let (whole, rest) = blocks.as_chunks();
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_rest_needs_a_port_or_a_flow_that_speaks_for_it() {
-        let to_master: [&[u8]; 8] = [
+        let to_master: [&[u8]; 12] = [
             b"q",
             b"q\0",
             b"q\xFF\x19\x9eU!",
@@ -117,6 +125,10 @@ mod tests {
             b"1",
             b"1\xFF0.0.0.0\0\0",
             b"0\\a\\b\n",
+            b"0\nprotocol\\47\\challenge\\5\n",
+            b"0\n",
+            b"0\n\n",
+            b"0\nhello\n\0",
         ];
         for bytes in to_master {
             let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));

@@ -346,6 +346,16 @@ fn on_an_unusual_port_the_first_join_is_not_told() {
 }
 
 #[test]
+fn an_info_string_without_its_first_backslash_is_one() {
+    let told = String::from_utf8(info("5")).unwrap().replacen('\\', "", 1);
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.claims = true;
+    lab.udp(0.0, SERVER, MASTER, b"q").udp(0.02, MASTER, SERVER, &given(5));
+    lab.udp(0.04, SERVER, MASTER, told.as_bytes()).end(9.0);
+    assert_eq!((lab.last().name, lab.codes()), ("challenge_response", vec!["VM033".to_owned()]));
+}
+
+#[test]
 fn what_was_cut_does_not_tell_its_form() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.datagram(0.0, SERVER, MASTER, b"q", true);
