@@ -17,12 +17,14 @@ pub(crate) struct Heard {
     pub(crate) leaves: Vec<&'static str>,
 }
 
-/// Tree and judgement at once; and the tree must cover every byte once.
+/// Tree and judgement at once; and the tree must cover every byte once, and findings lie in it.
 #[derive(Default)]
 pub(crate) struct Ear {
     tree: Tree,
     pub(crate) judge: Judge,
     pub(crate) heard: Vec<Heard>,
+    /// Findings whose places were looked at.
+    placed: usize,
 }
 
 impl Sink for Ear {
@@ -59,6 +61,8 @@ impl Sink for Ear {
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes);
+        lie_within(&self.judge.findings[self.placed..], payload);
+        self.placed = self.judge.findings.len();
         let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
         frames.dedup();
         let leaves = self.tree.nodes().iter().filter(|node| node.kids == 0);
@@ -97,6 +101,14 @@ fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
         }
     });
     parts.collect::<Vec<_>>().join(" ")
+}
+
+/// No finding about the message at hand points behind it.
+pub(crate) fn lie_within(findings: &[Finding], payload: &Payload<'_>) {
+    for finding in findings.iter().filter(|finding| finding.mark.is_none()) {
+        let end = finding.span.end as usize;
+        assert!(end <= payload.bytes.len(), "{:?}: {}", finding.rule, finding.detail);
+    }
 }
 
 /// Every byte is in one leaf.

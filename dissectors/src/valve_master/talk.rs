@@ -187,7 +187,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
 fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink: &mut S) {
     let timeout = cx.settings.answer_timeout;
     let known = said.sound && !payload.lost;
-    let header = Span::new(0, 6);
+    let header = Span::new(0, payload.bytes.len().min(6));
     if known
         && !said.ended
         && let Some(last) = said.last()

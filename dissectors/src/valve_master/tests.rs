@@ -210,9 +210,10 @@ impl Audience for Lines {
         message: &'static Message,
         payload: &Payload<'_>,
         tree: &Tree,
-        _: &Judge,
+        judge: &Judge,
     ) {
         self.message = message.name;
+        lab::lie_within(&judge.findings, payload);
         assert_covered(tree, payload.bytes.len());
         for (at, node) in tree.nodes().iter().enumerate() {
             let indent = "  ".repeat(node.depth as usize);

@@ -402,6 +402,14 @@ fn joins_that_nobody_answers_are_no_heartbeats() {
 }
 
 #[test]
+fn a_reply_that_ends_in_its_header_is_judged_as_far_as_it_goes() {
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.vouched = true;
+    lab.udp(0.0, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf").end(9.0);
+    assert_eq!(lab.codes(), ["VM010", "VM027"]);
+}
+
+#[test]
 fn memory_is_bounded_whatever_is_sent() {
     let unanswered: Vec<Vec<u8>> = (0..200).map(|n| query(ALL, &format!(r"\map\m{n}"))).collect();
     let mut steps: Vec<Step<'_>> = vec![];
