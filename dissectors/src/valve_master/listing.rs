@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
-use crate::kit::{Budget, Limit, Map, Mark, ShortMark, Side, Time, room};
+use crate::kit::{Budget, Limit, Map, Mark, Payload, ShortMark, Side, Time, room};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -59,6 +59,10 @@ pub(super) enum Asked {
 pub(super) enum Answers {
     /// It answers one. `owed`: which had to be answered.
     Query { owed: bool },
+    /// It answers one that was sent more than once, and has an answer already.
+    Again,
+    /// It is one of the latest replies once more: networks double packets.
+    Copy,
     /// It follows an answer at once.
     More,
     /// It follows an answer, long after.
@@ -70,6 +74,9 @@ pub(super) enum Answers {
 /// Nobody sends a query again sooner than this: what comes sooner is no repetition, but goes on.
 const SOONEST_RETRY: i64 = 400_000_000;
 
+/// Replies that copies are told by.
+const LATEST: usize = 4;
+
 /// The queries of one socket.
 #[derive(Default)]
 pub(super) struct Listing {
@@ -79,6 +86,8 @@ pub(super) struct Listing {
     answered: bool,
     /// The latest query has been sent more than once.
     retried: bool,
+    /// Queries that were sent once more while they waited: each may have a reply of its own.
+    repeats: u8,
     /// What the listing's first query asks for.
     question: Option<u32>,
     /// The last address of the latest reply.
@@ -87,6 +96,10 @@ pub(super) struct Listing {
     ended: bool,
     /// When the latest reply came.
     replied: Option<Time>,
+    /// Checksums of the latest replies, the latest last.
+    replies: [u32; LATEST],
+    /// So many copies were taken for answers, one behind the other.
+    copies: u8,
     /// Older queries that still wait, the latest last.
     waiting: Vec<Mark>,
     handed: Handed,
@@ -115,10 +128,13 @@ impl Listing {
         let pause = query.mark.get().time.since(before.mark.get().time);
         let waits = !self.answered && before.owed;
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
-            let given_up =
-                if waits && pause >= timeout { self.wait(before.mark.get(), most) } else { None };
+            let overdue = waits && pause >= timeout;
+            let given_up = if overdue { self.wait(before.mark.get(), most) } else { None };
+            if !self.answered && !overdue {
+                self.repeats = self.repeats.saturating_add(1);
+            }
             // The client waits since it first asked.
-            if !waits || pause >= timeout {
+            if !waits || overdue {
                 self.query = Some(query);
                 self.answered = false;
             }
@@ -129,6 +145,9 @@ impl Listing {
         self.query = Some(query);
         self.answered = false;
         self.retried = false;
+        if pause >= timeout {
+            self.repeats = 0;
+        }
         if query.seed == Some(ZERO) || query.seed.is_none() {
             let ended = self.ended;
             self.question = Some(query.question);
@@ -152,19 +171,37 @@ impl Listing {
         &mut self,
         reply: &Reply<'_>,
         known: bool,
-        side: Side,
-        time: Time,
+        payload: &Payload<'_>,
         timeout: i64,
     ) -> Answers {
-        let answers = self.answers(side, time, timeout);
+        let copy = self.is_copy(payload, timeout);
+        let answers = self.answers(copy, payload, timeout);
+        if copy && !matches!(answers, Answers::Query { .. }) {
+            return answers;
+        }
+        // Of two replies to one question, the client may go on from either.
+        let known = known && answers != Answers::Again;
         self.last = if known { reply.last() } else { None };
         self.ended = known && reply.ended;
-        self.replied = Some(time);
+        self.replied = Some(payload.time);
+        self.copies = if copy { self.copies.saturating_add(1) } else { 0 };
         answers
     }
 
-    fn answers(&mut self, side: Side, time: Time, timeout: i64) -> Answers {
-        let Some(query) = self.query.filter(|query| query.mark.get().side != side) else {
+    /// Whether a reply is one of the latest once more. It is one of them from now on.
+    fn is_copy(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
+        let checksum = crc32fast::hash(payload.bytes);
+        let soon = self.replied.is_some_and(|replied| payload.time.since(replied) <= timeout);
+        let copy = soon && self.replies.contains(&checksum);
+        if !copy {
+            self.replies.rotate_left(1);
+            self.replies[LATEST - 1] = checksum;
+        }
+        copy
+    }
+
+    fn answers(&mut self, copy: bool, payload: &Payload<'_>, timeout: i64) -> Answers {
+        let Some(query) = self.query.filter(|query| query.mark.get().side != payload.side) else {
             return Answers::Nothing;
         };
         if !self.answered {
@@ -174,8 +211,13 @@ impl Listing {
         if self.waiting.pop().is_some() {
             return Answers::Query { owed: true };
         }
+        if self.repeats > 0 {
+            self.repeats -= 1;
+            return Answers::Again;
+        }
         match self.replied {
-            Some(replied) if time.since(replied) <= timeout => Answers::More,
+            _ if copy => Answers::Copy,
+            Some(replied) if payload.time.since(replied) <= timeout => Answers::More,
             _ => Answers::Late,
         }
     }
@@ -187,7 +229,9 @@ impl Listing {
         reply: &Reply<'_>,
         budget: &mut Budget,
     ) -> Result<Option<usize>, Forgotten> {
-        if self.retried {
+        // One copy behind a new query may be the network's. More of them are the master's.
+        let doubled = self.copies == 1 && !self.handed.stale;
+        if self.retried || doubled {
             return Err(Forgotten);
         }
         let repeated = self.handed.take(reply, budget);
@@ -226,7 +270,7 @@ struct Handed {
 }
 
 /// Whether an address was handed out before cannot be told: it may have been forgotten, or the
-/// same page was asked for twice.
+/// same page was asked for twice, or doubled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Forgotten;
 

@@ -203,7 +203,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     let budget = &mut *cx.budget;
     let (answers, repeated) = cx.talk.long(timeout, |long| {
         let listing = long.listing();
-        let answers = listing.reply(said, known, payload.side, payload.time, timeout);
+        let answers = listing.reply(said, known, payload, timeout);
         let belongs = matches!(answers, Answers::Query { .. } | Answers::More);
         (answers, belongs.then(|| listing.repeated(said, budget)))
     });

@@ -78,6 +78,8 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink
                 sink.judged(&VM026, true, at, String::new);
             }
         }
+        Answers::Again => sink.judged(&VM027, true, at, String::new),
+        Answers::Copy => {}
         Answers::More => sink.noted(&VM027, at, || {
             "one more packet in reply to one query, as Xash3D's master sends them".to_owned()
         }),

@@ -61,6 +61,60 @@ fn a_query_sent_again_is_one_question() {
 }
 
 #[test]
+fn a_query_sent_twice_may_be_answered_twice() {
+    let (first, second) = (reply(&[A, B], false), reply(&[C], true));
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (10, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &first[..]),
+        (30, CLIENT, MASTER, &query(B, "")[..]),
+        (40, MASTER, CLIENT, &first[..]),
+        (50, MASTER, CLIENT, &second[..]),
+    ];
+    // The second answer comes before the next query, behind it, or is another list.
+    let orders = [[0, 1, 2, 4, 3, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4]];
+    for order in orders {
+        let outcome = converse(&order.map(|at| steps[at]), 9000);
+        assert!(outcome.findings.is_empty(), "{order:?}: {:?}", outcome.findings);
+        assert_eq!(outcome.passed("VM026"), 2);
+    }
+    let other = reply(&[A, C], false);
+    let mut steps = orders[2].map(|at| steps[at]);
+    steps[5].3 = &other;
+    let outcome = converse(&steps, 9000);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    // A third one answers nothing.
+    let third = reply(&[B], true);
+    let steps = [&steps[..], &[(60, MASTER, CLIENT, &third[..])]].concat();
+    assert_eq!(converse(&steps, 9000).noted(), ["VM027"]);
+}
+
+#[test]
+fn a_copy_of_a_reply_proves_nothing() {
+    let (first, second) = (reply(&[A, B], false), reply(&[C], false));
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (20, MASTER, CLIENT, &first[..]),
+        (20, MASTER, CLIENT, &first[..]),
+        (30, CLIENT, MASTER, &query(B, "")[..]),
+        (50, MASTER, CLIENT, &second[..]),
+        (51, MASTER, CLIENT, &first[..]),
+        (60, CLIENT, MASTER, &query(C, "")[..]),
+        (61, MASTER, CLIENT, &second[..]),
+    ];
+    let outcome = converse(&steps, 9000);
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+    // A master that has the same page for every query hands it out, none the less.
+    let mut same = steps.to_vec();
+    same.truncate(2);
+    for at in 1..=3 {
+        same.push((at * 30, CLIENT, MASTER, steps[3].3));
+        same.push((at * 30 + 20, MASTER, CLIENT, &first));
+    }
+    assert_eq!(converse(&same, 9000).failed(), ["VM025", "VM025"]);
+}
+
+#[test]
 fn an_unanswered_query_between_answered_ones_is_found() {
     let steps = [
         (0, CLIENT, MASTER, &query(ALL, "")[..]),
@@ -356,6 +410,14 @@ fn an_info_string_without_its_first_backslash_is_one() {
 }
 
 #[test]
+fn a_reply_that_ends_in_its_header_is_judged_as_far_as_it_goes() {
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.vouched = true;
+    lab.udp(0.0, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf").end(9.0);
+    assert_eq!(lab.codes(), ["VM010", "VM027"]);
+}
+
+#[test]
 fn what_was_cut_does_not_tell_its_form() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.datagram(0.0, SERVER, MASTER, b"q", true);
@@ -399,14 +461,6 @@ fn joins_that_nobody_answers_are_no_heartbeats() {
     let outcome = converse(&steps, 700_000);
     assert_eq!(outcome.failed(), ["VM047", "VM047"]);
     assert_eq!(outcome.passed("VM044"), 2);
-}
-
-#[test]
-fn a_reply_that_ends_in_its_header_is_judged_as_far_as_it_goes() {
-    let mut lab = lab::Lab::<ValveMaster, _>::new();
-    lab.vouched = true;
-    lab.udp(0.0, MASTER, CLIENT, b"\xFF\xFF\xFF\xFFf").end(9.0);
-    assert_eq!(lab.codes(), ["VM010", "VM027"]);
 }
 
 #[test]
