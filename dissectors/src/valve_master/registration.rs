@@ -83,6 +83,9 @@ pub(super) struct Registration {
     server_challenge: Option<Option<u32>>,
     /// The info string with a wrong challenge that waits for a new one.
     wrong: Option<Mark>,
+    /// The latest info string that came before any challenge, and any other packet of the master: a
+    /// challenge that follows it proves that there was none.
+    early: Option<Mark>,
     /// A challenge may come for a reason that the capture does not tell.
     perhaps: bool,
     /// The latest challenges, the latest last.
@@ -112,6 +115,8 @@ pub(super) struct Joined {
     pub(super) after_quit: bool,
     /// An older join that is given up for its sake.
     pub(super) given_up: Option<Mark>,
+    /// An info string that came before any challenge, and that none followed.
+    pub(super) early: Option<Mark>,
 }
 
 impl Registration {
@@ -133,7 +138,8 @@ impl Registration {
     /// Takes a join; at most `most` wait for an answer.
     pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
         let now = join.mark.get().time;
-        let mut joined = Joined { after_quit: self.quit, ..Joined::default() };
+        let early = self.early.take();
+        let mut joined = Joined { after_quit: self.quit, early, ..Joined::default() };
         if self.quit {
             self.quit = false;
             self.round = None;
@@ -249,6 +255,16 @@ impl Registration {
             }
             _ => Claimed::Unclear,
         }
+    }
+
+    /// An info string came before any challenge. Returns an earlier one of which the same was said.
+    pub(super) fn told_early(&mut self, mark: Mark) -> Option<Mark> {
+        self.early.replace(mark)
+    }
+
+    /// The info string that came before any challenge, if it is not judged yet.
+    pub(super) fn take_early(&mut self) -> Option<Mark> {
+        self.early.take()
     }
 
     /// Takes a quit. Says whether it is the second.

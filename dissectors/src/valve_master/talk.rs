@@ -12,7 +12,7 @@ use super::decode::{self, Known, Reply, Said};
 use super::endpoint::{Endpoint, ZERO};
 use super::info::{Engine, Info};
 use super::listing::{Answers, Asked, Listing, Query};
-use super::registration::{Join, Joined, Registration};
+use super::registration::{Claimed, Join, Joined, Registration};
 use super::rules::{self, Owed};
 
 /// What one flow has said. Most flows of a flood say one thing: that is kept in place.
@@ -231,6 +231,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     };
     meets(cx, joined.given_up);
     unanswered(cx, Owed::Join, joined.given_up, payload.time, sink);
+    unchallenged(cx, joined.early, false, sink);
     sink.fact(Fact::Joined, payload.seen());
     let at = whole(payload);
     if joined.after_quit {
@@ -247,13 +248,14 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     // The join, of a byte or so, is told by its port alone, unless the flow is known.
     let join_unseen =
         cx.talk.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
-    let why = cx.talk.long(timeout, |long| {
+    let (early, why) = cx.talk.long(timeout, |long| {
         let registration = long.registration();
         if join_unseen {
             registration.expect_any();
         }
-        registration.challenge(value, payload.side)
+        (registration.take_early(), registration.challenge(value, payload.side))
     });
+    unchallenged(cx, early, true, sink);
     rules::challenged(why, whole(payload), sink);
 }
 
@@ -274,8 +276,15 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
     if claimed.is_certain() {
         sink.evidence(Evidence { began: true, lost: payload.lost, ..cx.flow.evidence() });
     }
-    let at = said.challenge.map_or(at, |echo| echo.at);
-    rules::claimed(claimed, at, sink);
+    let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);
+    if claimed == Claimed::Unchallenged && cx.flow.began && !master_seen && !payload.lost {
+        let mark = payload.mark();
+        let early = cx.talk.long(timeout, |long| long.registration().told_early(mark));
+        unchallenged(cx, early, false, sink);
+    } else {
+        let at = said.challenge.map_or(at, |echo| echo.at);
+        rules::claimed(claimed, at, sink);
+    }
     unanswered(cx, Owed::WrongChallenge, given_up, payload.time, sink);
 }
 
@@ -314,12 +323,23 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
                     cx.book.note(ends, last, Stop::Left(ends[0].port()), most);
                 }
             }
-            if let Some(registration) = registration {
+            if let Some(mut registration) = registration {
+                unchallenged(cx, registration.take_early(), false, sink);
                 let (joins, wrong) = registration.unanswered();
                 unanswered(cx, Owed::Join, joins, now, sink);
                 unanswered(cx, Owed::WrongChallenge, wrong, now, sink);
             }
         }
+    }
+}
+
+/// Judges an info string that came before any challenge. Where none followed it at once, one before
+/// it may be missing from the capture.
+fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink: &mut S) {
+    if let Some(mark) = early {
+        let evidence =
+            Evidence { began: cx.flow.began, asked_party_seen: followed, ..Evidence::default() };
+        rules::unchallenged(evidence, &mark, sink);
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a game server joins, stays in the list, and leaves it.
 
-use crate::kit::{Settings, Sink, Span};
+use crate::kit::{Evidence, Mark, Settings, Sink, Span};
 use crate::rule;
 use crate::valve_master::info::Engine;
 use crate::valve_master::registration::Claimed;
@@ -51,8 +51,7 @@ rule! {
 pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
     match claimed {
         Claimed::Unclear => {}
-        Claimed::Unchallenged => sink
-            .judged(&VM042, false, at, || "the info string comes before any challenge".to_owned()),
+        Claimed::Unchallenged => sink.judged(&VM042, false, at, too_early),
         Claimed::Given => {
             sink.judged(&VM040, true, at, String::new);
             sink.judged(&VM042, true, at, String::new);
@@ -82,6 +81,19 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
             sink.judged(&VM040, false, at, || "the challenge is no 32-bit int".to_owned());
         }
     }
+}
+
+fn too_early() -> String {
+    "the info string comes before any challenge".to_owned()
+}
+
+/// An info string of the past came before any challenge.
+pub(in crate::valve_master) fn unchallenged<S: Sink>(
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&VM042, false, evidence, mark, too_early);
 }
 
 /// `interval`: nanoseconds since the join before.

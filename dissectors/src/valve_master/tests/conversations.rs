@@ -410,6 +410,26 @@ fn an_info_string_without_its_first_backslash_is_one() {
 }
 
 #[test]
+fn an_info_string_before_any_challenge_is_proven_by_the_challenge_behind_it() {
+    let (strange, told) = (info("77"), info("5"));
+    let steps = [
+        (0, SERVER, MASTER, &b"q"[..]),
+        (9000, SERVER, MASTER, &strange[..]),
+        (9100, MASTER, SERVER, &given(5)[..]),
+        (9120, SERVER, MASTER, &told[..]),
+    ];
+    assert_eq!(converse(&steps, 20_000).failed(), ["VM042"]);
+    // Where the capture begins behind the join, the challenge may stand before it;
+    assert_eq!(converse(&steps[1..], 20_000).inconclusive(), ["VM042"]);
+    // and where another join comes between, it may be missing, as all that the master said.
+    let again = (9050, SERVER, MASTER, &b"q"[..]);
+    let again = [steps[0], steps[1], again, steps[2], steps[3]];
+    assert!(converse(&again, 20_000).inconclusive().contains(&"VM042"));
+    assert!(!converse(&again, 20_000).failed().contains(&"VM042"));
+    assert_eq!(converse(&steps[..2], 20_000).inconclusive(), ["VM042", "VM047"]);
+}
+
+#[test]
 fn a_reply_that_ends_in_its_header_is_judged_as_far_as_it_goes() {
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.vouched = true;
