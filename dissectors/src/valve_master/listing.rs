@@ -1,6 +1,5 @@
 //! What one socket has asked a master for, and got. It makes facts and knows no rules.
 
-use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
 use crate::kit::{Budget, Limit, Map, Mark, Payload, ShortMark, Side, Time, room};
@@ -263,7 +262,9 @@ impl Listing {
 #[derive(Default)]
 struct Handed {
     blocks: Map<u64, ()>,
-    /// Some did not fit.
+    /// How many the budget has granted room for.
+    granted: usize,
+    /// They did not fit.
     forgot: bool,
     /// They are an earlier listing's.
     stale: bool,
@@ -286,24 +287,33 @@ impl Handed {
         if self.stale {
             self.release(budget);
         }
-        let mut repeated = None;
         let blocks = reply.blocks.chunks_exact(reply.block.max(1));
-        self.blocks.reserve(blocks.len().min(Handed::MOST.saturating_sub(self.blocks.len())));
+        self.make_room(blocks.len(), budget)?;
+        let mut repeated = None;
         for (at, block) in blocks.enumerate() {
-            let key = self.key(block);
-            let is_room = self.blocks.len() < Handed::MOST;
-            match self.blocks.entry(key) {
-                Entry::Occupied(_) => repeated = repeated.or(Some(at)),
-                Entry::Vacant(place) if is_room && budget.take(Handed::COST) => {
-                    place.insert(());
-                }
-                Entry::Vacant(_) => {
-                    budget.meet(Limit::Remembered);
-                    self.forgot = true;
-                }
+            if self.blocks.insert(self.key(block), ()).is_some() {
+                repeated = repeated.or(Some(at));
             }
         }
-        if repeated.is_none() && self.forgot { Err(Forgotten) } else { Ok(repeated) }
+        Ok(repeated)
+    }
+
+    /// Makes room for so many more. Where there is none, what is there makes room for others.
+    fn make_room(&mut self, more: usize, budget: &mut Budget) -> Result<(), Forgotten> {
+        if self.forgot {
+            return Err(Forgotten);
+        }
+        let wanted = self.blocks.len() + more;
+        let lacking = wanted.saturating_sub(self.granted);
+        if wanted > Handed::MOST || !budget.take(lacking * Handed::COST) {
+            budget.meet(Limit::Remembered);
+            self.release(budget);
+            self.forgot = true;
+            return Err(Forgotten);
+        }
+        self.granted += lacking;
+        self.blocks.reserve(more);
+        Ok(())
     }
 
     /// An address and its port: itself, or a hash of those that are longer.
@@ -316,7 +326,39 @@ impl Handed {
     }
 
     fn release(&mut self, budget: &mut Budget) {
-        budget.give(self.blocks.len() * Handed::COST);
+        budget.give(self.granted * Handed::COST);
         *self = Handed::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_take_no_room_that_the_budget_does_not_grant() {
+        let blocks: Vec<u8> = (0..240u32).flat_map(|at| [10, 0, at as u8, 2, 0x69, 0x87]).collect();
+        let page = |from: usize| Reply {
+            blocks: &blocks[from * 6..][..120 * 6],
+            block: 6,
+            ..Reply::default()
+        };
+        let mut budget = Budget::new(200 * Handed::COST);
+        let (mut first, mut second) = (Handed::default(), Handed::default());
+        assert_eq!(first.take(&page(0), &mut budget), Ok(None));
+        assert!(first.blocks.capacity() * size_of::<u64>() <= budget.held());
+        assert_eq!(first.take(&page(0), &mut budget), Err(Forgotten), "so many more do not fit");
+        assert_eq!((first.blocks.capacity(), budget.held()), (0, 0));
+        // What one gives up is there for others.
+        assert_eq!(second.take(&page(80), &mut budget), Ok(None));
+        assert_eq!(first.take(&page(0), &mut budget), Err(Forgotten));
+        first.release(&mut budget);
+        second.release(&mut budget);
+        assert_eq!(budget.held(), 0);
+        let mut budget = Budget::new(1 << 20);
+        assert_eq!(first.take(&page(0), &mut budget), Ok(None));
+        assert_eq!(first.take(&page(80), &mut budget), Ok(Some(0)));
+        assert_eq!(first.take(&page(120), &mut budget), Ok(Some(0)));
+        assert_eq!(first.blocks.len(), 240);
     }
 }
