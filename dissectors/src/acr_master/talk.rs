@@ -199,7 +199,8 @@ fn challenged<S: Sink>(
     answer: Response,
     sink: &mut S,
 ) {
-    let is_registered = cx.book.registered.get_mut(&server).is_some();
+    let most = cx.settings.limits.remembered;
+    let is_registered = cx.book.registered.get_mut(&server, most).is_some();
     match answer.auth {
         Some(b'c') if is_registered => rules::register_first(answer.auth_at, sink),
         Some(b'c') if !cx.book.registered.forgot() => {
@@ -208,7 +209,6 @@ fn challenged<S: Sink>(
         Some(b'f') if !is_registered => rules::register_first(answer.auth_at, sink),
         _ => {}
     }
-    let most = cx.settings.limits.remembered;
     if let (true, Some(id)) = (answer.coded, request.id) {
         cx.book.ids.insert((server, id), Challenged::default(), most);
     }
@@ -242,7 +242,8 @@ fn verified<S: Sink>(
         return;
     };
     let forgot = cx.book.ids.forgot();
-    let before = cx.book.ids.get_mut(&(server, id)).map(|state| {
+    let most = cx.settings.limits.remembered;
+    let before = cx.book.ids.get_mut(&(server, id), most).map(|state| {
         let before = state.clone();
         state.used = true;
         before

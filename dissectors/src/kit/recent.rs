@@ -70,7 +70,7 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
     /// Remembers a value in place of the key's last one; with more than `most` new keys the oldest
     /// are forgotten.
     pub fn insert(&mut self, key: K, value: V, most: usize) {
-        if self.young.len() >= most.max(1) {
+        if self.young.len() >= most.max(1) && !self.young.contains_key(&key) {
             self.forgot |= !self.old.is_empty();
             self.old = std::mem::take(&mut self.young);
         }
@@ -78,12 +78,18 @@ impl<K: Eq + Hash, V> RecentMap<K, V> {
         self.young.insert(key, value);
     }
 
-    /// The key's value.
-    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        match self.young.get_mut(key) {
-            Some(value) => Some(value),
-            None => self.old.get_mut(key),
+    /// The key's value. What is asked for is among the latest again.
+    pub fn get_mut(&mut self, key: &K, most: usize) -> Option<&mut V> {
+        if let Some((key, value)) = self.old.remove_entry(key) {
+            self.insert(key, value, most);
         }
+        self.young.get_mut(key)
+    }
+
+    /// Forgets a key.
+    pub fn remove(&mut self, key: &K) {
+        self.young.remove(key);
+        self.old.remove(key);
     }
 
     /// Whether keys have been forgotten, so that one that is not there may have been.
@@ -146,10 +152,34 @@ mod tests {
         for key in 0..6 {
             recent.insert(key, key * 10, 2);
         }
-        assert_eq!(recent.get_mut(&5), Some(&mut 50));
-        assert_eq!(recent.get_mut(&0), None);
+        assert_eq!(recent.get_mut(&5, 2), Some(&mut 50));
+        assert_eq!(recent.get_mut(&0, 2), None);
         assert!(recent.forgot());
         recent.insert(5, 51, 2);
-        assert_eq!(recent.get_mut(&5), Some(&mut 51));
+        assert_eq!(recent.get_mut(&5, 2), Some(&mut 51));
+    }
+
+    #[test]
+    fn only_new_keys_make_a_map_forget() {
+        let mut recent = RecentMap::default();
+        for value in 0..9 {
+            recent.insert(0, value, 1);
+        }
+        recent.insert(1, 1, 1);
+        assert!(!recent.forgot());
+        assert_eq!(recent.get_mut(&0, 1), Some(&mut 8));
+    }
+
+    #[test]
+    fn what_a_map_is_asked_for_stays() {
+        let mut recent = RecentMap::default();
+        recent.insert(0, "zero", 2);
+        for key in 1..20 {
+            recent.insert(key, "other", 2);
+            assert_eq!(recent.get_mut(&0, 2), Some(&mut "zero"), "{key}");
+        }
+        assert!(recent.young.len() <= 2 && recent.old.len() <= 2);
+        recent.remove(&0);
+        assert_eq!(recent.get_mut(&0, 2), None);
     }
 }
