@@ -152,11 +152,15 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, 
                 answer.auth_at = line.at;
                 answer.challenge = hex(rest).map(Box::new).filter(|_| *kind == b'c');
             }
-            [b'*', rest @ ..] if lookup.is_none() => {
-                r.leaf(&CONTROL, 1, b'*'.into());
-                r.text_of(&LOOKUP, rest.len());
-                lookup = Some(line);
+            [b'*', rest @ ..] => {
                 lookups += 1;
+                if lookup.is_none() {
+                    r.leaf(&CONTROL, 1, b'*'.into());
+                    r.text_of(&LOOKUP, rest.len());
+                } else {
+                    r.text_of(&LINE, line.text.len());
+                }
+                lookup.get_or_insert(line);
             }
             [] => {}
             text => {
@@ -172,7 +176,7 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, 
     if first.is_some() {
         rules::auth_answer(asked.wants_challenge(), first, answer, all, r.sink);
     }
-    rules::address_answer(lookup.filter(|_| lookups == 1), all, r.sink);
+    rules::address_answer(lookup, lookups, all, r.sink);
 }
 
 /// `/v`: the result.

@@ -186,14 +186,17 @@ rule! {
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bx\n'")) }
 }
 
-/// `line`: the one lookup line.
+/// `line`: the first lookup line of so many.
 pub(in crate::acr_master) fn address_answer<S: Sink>(
     line: Option<Line<'_>>,
+    lines: usize,
     all: Span,
     sink: &mut S,
 ) {
     let known = line.is_some_and(|line| matches!(line.text, b"*bw" | b"*bi" | b"*bm" | b"*a"));
-    sink.judged(&ACR022, known, line.map_or(all, |line| line.at), || match line {
+    let at = line.filter(|_| lines == 1).map_or(all, |line| line.at);
+    sink.judged(&ACR022, known && lines == 1, at, || match line {
+        Some(_) if lines > 1 => format!("{lines} results of a lookup stand there, not one"),
         Some(line) => format!("{:?} is no result of a lookup", lossy(line.text)),
         None => "no result of the lookup stands there".into(),
     });

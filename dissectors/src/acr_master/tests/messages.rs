@@ -84,6 +84,14 @@ fn a_challenge_and_the_lookup() {
 }
 
 #[test]
+fn there_is_one_result_of_a_lookup() {
+    let lab = exchange("/a?a=::1", "*a\n*bw\n*bi\n");
+    assert_eq!(lab.sink.heard[1].fields, "lookup=\"a\"");
+    assert_eq!(lab.codes(), ["ACR022"]);
+    assert_eq!(lab.details(), ["3 results of a lookup stand there, not one"]);
+}
+
+#[test]
 fn a_player_is_verified() {
     let (nonce, digest) = ("5f".repeat(48), "0a".repeat(32));
     let [request, answer] =
