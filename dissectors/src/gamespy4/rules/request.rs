@@ -62,8 +62,8 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     behind: Option<&[u8]>,
     r: &mut Reader<'_, S>,
 ) -> bool {
-    let at = Span::new(before + 4, before + r.rest());
     let length = before + r.rest();
+    let at = Span::new(length.min(before + 4), length);
     match behind {
         Some([0, 0, 0, 0]) => {
             r.sink.noted(&GS4003, at, || {

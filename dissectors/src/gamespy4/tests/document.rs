@@ -78,6 +78,16 @@ fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_judged() {
 }
 
 #[test]
+fn an_answer_may_end_before_its_challenge() {
+    for timestamp in [&b"\x10\x20\x30\x40"[..], b"\x10\x20"] {
+        let mut stage = Stage::default();
+        stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+        let outcome = stage.server(20, &[b"\x09", timestamp].concat()).ends(30);
+        assert_eq!(outcome.details()[0], "the answer ends before the challenge");
+    }
+}
+
+#[test]
 fn a_request_behind_a_late_start_proves_nothing_about_challenges() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
