@@ -286,13 +286,18 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
     }
     sink.fact(Fact::Queried, payload.seen());
     let asked = Asked { mark: payload.mark(), word };
-    if cx.talk.asked.is_none() {
+    let Some(oldest) = cx.talk.asked else {
         cx.talk.asked = Some(asked);
         return;
-    }
+    };
     if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
         cx.budget.meet(Limit::Pending);
-        give_up(cx, payload.time, sink);
+        // What is given up before its time is not judged.
+        if is_overdue(cx, &oldest.mark, payload.time) {
+            give_up(cx, payload.time, sink);
+        } else {
+            cx.talk.take(0);
+        }
     }
     cx.talk.more().waiting.push(asked);
 }

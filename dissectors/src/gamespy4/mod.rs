@@ -184,7 +184,10 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     let asked = Request { sound: said.sound && proven, ..said };
     if let Some(old) = cx.talk.ask(&asked, verified, payload, &cx.settings.limits) {
         cx.budget.meet(Limit::Pending);
-        unanswered(cx, &old, payload.time, sink);
+        // What is given up before its time is not judged.
+        if payload.time.since(old.mark.get().time) >= cx.settings.answer_timeout {
+            unanswered(cx, &old, payload.time, sink);
+        }
     }
     sink.end(request_message(said.kind), payload);
 }
@@ -293,6 +296,7 @@ fn answers<S: Sink>(
     sink: &mut S,
 ) -> bool {
     let Some(timestamp) = said.timestamp else { return false };
+    let what = if kind == Kind::Info { "info" } else { "challenge" };
     let asked = match cx.talk.answer(kind, timestamp.value, payload.bytes) {
         Found::Asked(asked) => asked,
         Found::Copy => {
@@ -304,8 +308,15 @@ fn answers<S: Sink>(
             }
             return false;
         }
+        Found::GivenUp => {
+            if kind == Kind::Challenge {
+                cx.talk.done_challenge(payload.bytes);
+            }
+            sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+            rules::asked_for(false, what, sink);
+            return false;
+        }
         Found::Nothing => {
-            let what = if kind == Kind::Info { "info" } else { "challenge" };
             rules::asked_for(false, what, sink);
             return false;
         }

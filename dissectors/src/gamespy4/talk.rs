@@ -31,6 +31,8 @@ struct Rest {
     done: Done,
     /// Info requests before anything of the server.
     early: Vec<ShortMark>,
+    /// Requests that were given up for later ones' sake, and may be answered yet.
+    given_up: u8,
 }
 
 /// How many given challenges are remembered.
@@ -68,6 +70,8 @@ pub(super) enum Found {
     Asked(Asked),
     /// Nothing, but it is, byte for byte, a packet of an answer before it.
     Copy,
+    /// Perhaps a request that was given up.
+    GivenUp,
     /// Nothing.
     Nothing,
 }
@@ -142,7 +146,11 @@ impl Talk {
         let older = self.latest.replace(asked)?;
         let rest = self.rest();
         rest.older.push(older);
-        (rest.older.len() >= limits.pending.max(1)).then(|| rest.older.remove(0))
+        if rest.older.len() < limits.pending.max(1) {
+            return None;
+        }
+        rest.given_up = rest.given_up.saturating_add(1);
+        Some(rest.older.remove(0))
     }
 
     fn find(&mut self, is: impl Fn(&Asked) -> bool) -> Option<&mut Asked> {
@@ -150,26 +158,51 @@ impl Talk {
         self.latest.iter_mut().chain(older).find(|asked| is(asked))
     }
 
+    /// The request whose timestamp an answer repeats: as it is, or else masked.
+    fn echoed(&mut self, kind: Kind, timestamp: u32) -> Option<&mut Asked> {
+        let repeats = |asked: &Asked| asked.kind == kind && asked.timestamp == timestamp;
+        let exactly = self.find(repeats).is_some();
+        let is = |asked: &Asked| asked.kind == kind && echoes(asked.timestamp, timestamp);
+        self.find(|asked| if exactly { repeats(asked) } else { is(asked) })
+    }
+
+    /// Whether an answer may be to a request that was given up: each may have one.
+    fn take_given_up(&mut self) -> bool {
+        let given_up = self.rest.as_mut().map(|rest| &mut rest.given_up);
+        given_up.is_some_and(|left| match left.checked_sub(1) {
+            Some(less) => {
+                *left = less;
+                true
+            }
+            None => false,
+        })
+    }
+
     /// How the answer with this timestamp was asked for, if it was.
     pub(super) fn form(&mut self, timestamp: u32) -> Option<Form> {
-        let is = |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, timestamp);
-        self.find(is).map(|asked| asked.form)
+        self.echoed(Kind::Info, timestamp).map(|asked| asked.form)
     }
 
     /// What an answer answers: the request with its timestamp, or else any of its kind.
     pub(super) fn answer(&mut self, kind: Kind, timestamp: u32, bytes: &[u8]) -> Found {
-        let is = |asked: &Asked| asked.kind == kind && echoes(asked.timestamp, timestamp);
-        let exact = self.find(is).map(|asked| asked.timestamp);
+        let exact = self.echoed(kind, timestamp).map(|asked| asked.timestamp);
         if exact.is_none() && self.is_copy(bytes) {
             return Found::Copy;
         }
+        let given_up = exact != Some(timestamp) && self.take_given_up();
         let found = self.find(|asked| match exact {
             Some(exact) => asked.kind == kind && asked.timestamp == exact,
             None => asked.kind == kind && asked.answers == 0,
         });
-        let Some(found) = found else { return Found::Nothing };
-        found.answers = found.answers.saturating_add(1);
-        let asked = *found;
+        let asked = found.map(|found| {
+            found.answers = found.answers.saturating_add(1);
+            *found
+        });
+        // Which of the two it answers cannot be told: neither is said to have none.
+        if given_up {
+            return Found::GivenUp;
+        }
+        let Some(asked) = asked else { return Found::Nothing };
         if asked.answers >= asked.times {
             self.forget(|other| other.kind == kind && other.timestamp == asked.timestamp);
         }
@@ -178,12 +211,11 @@ impl Talk {
 
     /// What came for the request with this timestamp is no whole answer, but no silence either.
     pub(super) fn settle(&mut self, timestamp: u32) {
-        let is = |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, timestamp);
-        if let Some(asked) = self.find(is) {
-            asked.answers = asked.answers.saturating_add(1);
-            if asked.answers >= asked.times {
-                self.forget(is);
-            }
+        let Some(asked) = self.echoed(Kind::Info, timestamp) else { return };
+        asked.answers = asked.answers.saturating_add(1);
+        if asked.answers >= asked.times {
+            let timestamp = asked.timestamp;
+            self.forget(|asked| asked.kind == Kind::Info && asked.timestamp == timestamp);
         }
     }
 
@@ -241,8 +273,7 @@ impl Talk {
 
     /// Whether the request with this timestamp, if one waits, has had an answer.
     pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
-        let is = |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, timestamp);
-        self.find(is).map(|asked| asked.answers > 0)
+        self.echoed(Kind::Info, timestamp).map(|asked| asked.answers > 0)
     }
 
     /// Remembers an info request until the server speaks, if there is room.
@@ -269,9 +300,8 @@ impl Talk {
         timeout: i64,
         budget: &mut Budget,
     ) -> Part {
-        let is =
-            |asked: &Asked| asked.kind == Kind::Info && echoes(asked.timestamp, header.timestamp);
-        let asked = self.find(is).map(|asked| (asked.left(), asked.answers > 0));
+        let asked = self.echoed(Kind::Info, header.timestamp);
+        let asked = asked.map(|asked| (asked.left(), asked.answers > 0));
         let rest = self.rest();
         let is =
             |open: &Unfinished| open.timestamp == header.timestamp && open.side == payload.side;

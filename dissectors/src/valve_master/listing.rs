@@ -58,7 +58,7 @@ pub(super) enum Asked {
 pub(super) enum Answers {
     /// It answers one. `owed`: which had to be answered.
     Query { owed: bool },
-    /// It answers one that was sent more than once, and has an answer already.
+    /// It answers one that was sent more than once, and has an answer already, or that was given up.
     Again,
     /// It is one of the latest replies once more: networks double packets.
     Copy,
@@ -85,7 +85,8 @@ pub(super) struct Listing {
     answered: bool,
     /// The latest query has been sent more than once.
     retried: bool,
-    /// Queries that were sent once more while they waited: each may have a reply of its own.
+    /// Queries that were sent once more while they waited, or were given up: each may have a reply
+    /// of its own.
     repeats: u8,
     /// What the listing's first query asks for.
     question: Option<u32>,
@@ -161,6 +162,7 @@ impl Listing {
 
     fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
         let given_up = (self.waiting.len() >= most.max(1)).then(|| self.waiting.remove(0));
+        self.repeats = self.repeats.saturating_add(u8::from(given_up.is_some()));
         self.waiting.push(mark);
         given_up
     }

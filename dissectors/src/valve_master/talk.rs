@@ -163,8 +163,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
     } else {
         cx.talk.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
-    meets(cx, given_up);
-    unanswered(cx, Owed::Query, given_up, payload.time, sink);
+    give_up(cx, Owed::Query, given_up, payload.time, sink);
 
     let Some(seed) = said.seed else { return };
     let ends = [payload.from, payload.to];
@@ -214,10 +213,12 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     }
 }
 
-/// A request was given up for another one's sake.
-fn meets(cx: &mut Cx<'_>, given_up: Option<Mark>) {
-    if given_up.is_some() {
-        cx.budget.meet(Limit::Pending);
+/// A request was given up for another one's sake. Where that is before its time, it is not judged.
+fn give_up<S: Sink>(cx: &mut Cx<'_>, owed: Owed, given_up: Option<Mark>, now: Time, sink: &mut S) {
+    let Some(mark) = given_up else { return };
+    cx.budget.meet(Limit::Pending);
+    if now.since(mark.time) >= cx.settings.answer_timeout {
+        unanswered(cx, owed, given_up, now, sink);
     }
 }
 
@@ -229,8 +230,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     } else {
         cx.talk.long(timeout, |long| long.registration().join(join, timeout, pending))
     };
-    meets(cx, joined.given_up);
-    unanswered(cx, Owed::Join, joined.given_up, payload.time, sink);
+    give_up(cx, Owed::Join, joined.given_up, payload.time, sink);
     unchallenged(cx, joined.early, false, sink);
     sink.fact(Fact::Joined, payload.seen());
     let at = whole(payload);

@@ -351,6 +351,21 @@ fn a_query_without_an_answer() {
 }
 
 #[test]
+fn what_is_given_up_before_its_time_is_nobody_s_fault() {
+    let mut lab = Lab::new();
+    lab.vouched = true;
+    for _ in 0..30 {
+        lab.udp(0.0, C, S, br"\info\");
+    }
+    for answer in 1..=30 {
+        lab.udp(0.1, S, C, format!(r"\hostname\x\queryid\{answer}.1\final\").as_bytes());
+    }
+    lab.end(9.0);
+    assert_eq!(lab.codes(), [""; 0]);
+    assert_eq!(lab.counts(&rules::GS1030).passed, 16);
+}
+
+#[test]
 fn what_the_recording_cut_is_not_held_against_anybody() {
     let mut lab = Lab::new();
     lab.datagram(0.0, S, M, br"\heartbeat\7778\gamena", true);

@@ -1,5 +1,6 @@
 //! The document's four packets and its table.
 
+use crate::gamespy4::rules;
 use crate::kit::*;
 
 use super::{Stage, packet};
@@ -85,6 +86,40 @@ fn an_answer_may_end_before_its_challenge() {
         let outcome = stage.server(20, &[b"\x09", timestamp].concat()).ends(30);
         assert_eq!(outcome.details()[0], "the answer ends before the challenge");
     }
+}
+
+/// As many as wait, and more; and one timestamp is another's, masked.
+#[test]
+fn what_is_given_up_before_its_time_is_nobody_s_fault() {
+    let mut stage = Stage::default();
+    for timestamp in 0..30 {
+        stage.client(0, &[0xFE, 0xFD, 0x09, 0, 0, 0, timestamp]);
+    }
+    for timestamp in 0..30 {
+        stage.server(100, &[b"\x09\0\0\0", &[timestamp][..], b"123456\0"].concat());
+    }
+    let outcome = stage.ends(9000);
+    assert_eq!(outcome.failed(), [""; 0]);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4030"; 14]);
+    assert_eq!(outcome.judge.counts(&rules::GS4031), Counts { passed: 16, ..Counts::default() });
+    assert_eq!(outcome.judge.counts(&rules::GS4004), Counts { passed: 16, ..Counts::default() });
+}
+
+#[test]
+fn a_timestamp_that_is_another_s_masked_is_taken_as_it_is() {
+    let mut stage = Stage::default();
+    for timestamp in [0x01, 0x11] {
+        stage.client(0, &[0xFE, 0xFD, 0x09, 0, 0, 0, timestamp]);
+    }
+    for timestamp in [0x01, 0x11] {
+        stage.server(100, &[b"\x09\0\0\0", &[timestamp][..], b"123456\0"].concat());
+    }
+    let outcome = stage.ends(9000);
+    assert!(
+        outcome.details().iter().all(|detail| !detail.contains("masks")),
+        "{:?}",
+        outcome.details()
+    );
 }
 
 #[test]

@@ -484,6 +484,20 @@ fn joins_that_nobody_answers_are_no_heartbeats() {
 }
 
 #[test]
+fn what_is_given_up_before_its_time_is_nobody_s_fault() {
+    let mut lab = lab::Lab::<ValveMaster, _>::with(Judge::default());
+    lab.vouched = true;
+    for number in 0..30 {
+        lab.udp(0.0, CLIENT, MASTER, &query(ALL, &format!(r"\map\m{number}")));
+    }
+    for number in 0..30 {
+        lab.udp(0.1, MASTER, CLIENT, &reply(&[&format!("10.0.0.{number}:27015")], true));
+    }
+    lab.end(9.0);
+    assert!(lab.sink.findings.is_empty(), "{:?}", lab.sink.findings);
+}
+
+#[test]
 fn memory_is_bounded_whatever_is_sent() {
     let unanswered: Vec<Vec<u8>> = (0..200).map(|n| query(ALL, &format!(r"\map\m{n}"))).collect();
     let mut steps: Vec<Step<'_>> = vec![];
