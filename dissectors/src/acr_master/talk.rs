@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::kit::{
     Budget, Buffer, Closed, Context, Evidence, Fact, Framed, Limit, Limits, Mark, Payload, Side,
-    Sink, Span, Time, Unread, room,
+    Sink, Time, Unread, room,
 };
 
 use super::book::{Challenged, CheckKey, Server};
@@ -99,10 +99,6 @@ impl Connection {
     }
 }
 
-fn whole(payload: &Payload<'_>) -> Span {
-    Span::new(0, payload.bytes.len())
-}
-
 /// One request or response.
 pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     if !http::is_response(payload.bytes) {
@@ -161,7 +157,7 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     let mut endpoint = None;
     if let Some(Waiting { request, .. }) = &asked {
         endpoint = request.endpoint;
-        rules::request_answered(whole(payload), sink);
+        rules::request_answered(payload.whole(), sink);
         if request.sound && answer.status == 200 && !payload.lost {
             answered(cx, payload, request, answer, sink);
         }
@@ -309,7 +305,7 @@ fn judge_check<S: Sink>(
 
 /// A datagram of a socket check.
 pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    sink.leaf(&PROBE, whole(payload), 0);
+    sink.leaf(&PROBE, payload.whole(), 0);
     let is_probe = match cx.talk.prober {
         Some(prober) => prober == payload.side,
         None => cx.book.reply(payload).is_none(),

@@ -2,7 +2,7 @@
 //! message, whichever came first.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Side, Sink, Span, Time, room,
+    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Side, Sink, Time, room,
 };
 
 use super::rules::{self, Misnumbered};
@@ -126,7 +126,7 @@ pub(super) fn datagram<S: Sink>(
         }
     };
     if held.first == 1 && held.closed {
-        whole(payload, words, sink, |sink| rules::numbered(rules::whole(&mark), sink));
+        whole(payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
         return true;
     }
     gather(cx, payload, number, held, sink)
@@ -288,7 +288,7 @@ fn join<S: Sink>(
             let what = Misnumbered::FinalInside(closed, last);
             rules::misnumbered(what, lost, &payload.mark(), sink);
         }
-        None => rules::numbered(Span::new(0, payload.bytes.len()), sink),
+        None => rules::numbered(payload.whole(), sink),
     }
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }

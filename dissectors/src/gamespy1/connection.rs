@@ -1,6 +1,6 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
-use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Seen, Side, Sink, Span, Time};
+use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Seen, Side, Sink, Time};
 
 use super::book;
 use super::codes::{Challenges, Worth};
@@ -74,10 +74,6 @@ impl Connection {
     }
 }
 
-fn whole(payload: &Payload<'_>) -> Span {
-    Span::new(0, payload.bytes.len())
-}
-
 /// The master speaks. `challenge`: gives one; `list`: gives the list.
 fn master_speaks<S: Sink>(
     cx: &mut Cx<'_>,
@@ -89,7 +85,7 @@ fn master_speaks<S: Sink>(
     let connection = cx.talk.connection();
     if !std::mem::replace(&mut connection.master_spoke, true) {
         connection.misopened = !challenge;
-        rules::master_opens(challenge, basic, whole(payload), sink);
+        rules::master_opens(challenge, basic, payload.whole(), sink);
     }
 }
 
@@ -146,7 +142,7 @@ pub(super) fn validate<S: Sink>(
             (words.validate.is_none(), "validate"),
         ];
         let missing = missing.into_iter().find_map(|(missing, what)| missing.then_some(what));
-        rules::client_opens(missing, whole(payload), sink);
+        rules::client_opens(missing, payload.whole(), sink);
     }
     connection.enctype = words.enctype;
     let Some(code) = words.validate else { return };
@@ -181,7 +177,7 @@ pub(super) fn list_request<S: Sink>(
     connection.client_spoke = true;
     let value = words.list.map(|list| list.value).unwrap_or_default();
     connection.asked = Some(Form::asked(value));
-    let at = words.list.map_or(whole(payload), |list| list.at);
+    let at = words.list.map_or(payload.whole(), |list| list.at);
     rules::list_after_validate(connection.validated.is_some(), at, sink);
     if let Some(validated) = &connection.validated
         && words.is_sound()
@@ -223,13 +219,13 @@ pub(super) fn list_response<S: Sink>(
     };
     // A master that never gave a challenge has nothing to guard the list with: that is told.
     if let Some(grant) = grant.filter(|_| !connection.misopened) {
-        rules::list_guarded(grant, whole(payload), sink);
+        rules::list_guarded(grant, payload.whole(), sink);
     }
     let mark = payload.mark();
     let open = !connection.closed[payload.side.index()];
     connection.closing = open.then_some((Closing::Listed, mark));
     match complete {
-        Some(true) => rules::list_complete(whole(payload), sink),
+        Some(true) => rules::list_complete(payload.whole(), sink),
         Some(false) if !connection.closed[payload.side.other().index()] => {
             connection.closing = None;
             connection.cut = Some((mark, payload.lost));
@@ -255,7 +251,7 @@ pub(super) fn other<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
     let Some(client) = connection.client else { return };
     if client == payload.side {
         if !std::mem::replace(&mut connection.client_spoke, true) {
-            rules::client_opens(Some("gamename"), whole(payload), sink);
+            rules::client_opens(Some("gamename"), payload.whole(), sink);
         }
         return;
     }

@@ -307,7 +307,7 @@ fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let asks = |asked: &Asked| asked.mark.side != payload.side;
     let Some(at) = cx.talk.waiting().position(asks) else { return };
     if cx.talk.take(at).is_some() {
-        rules::query_answered(rules::whole(&payload.mark()), sink);
+        rules::query_answered(payload.whole(), sink);
     }
 }
 

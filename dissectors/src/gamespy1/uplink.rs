@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use crate::kit::{Context, Evidence, Mark, Payload, Settings, Side, Sink, Span, Time};
+use crate::kit::{Context, Evidence, Mark, Payload, Settings, Side, Sink, Time};
 
 use super::book::{self, Pair, Standing};
 use super::codes::{Challenges, Worth};
@@ -84,7 +84,7 @@ pub(super) fn heartbeat<S: Sink>(
         validated: false,
         challenged: false,
     };
-    let at = Span::new(0, payload.bytes.len());
+    let at = payload.whole();
     let usual = usual(cx.settings);
     let Ok(standing) = cx.book.standing(&pair, most).map_err(|never| {
         // A state that changes is older than the capture, and so is what was challenged: the first

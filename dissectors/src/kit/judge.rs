@@ -261,7 +261,7 @@ impl Sink for Judge {
         }
         if let Some(verdict) = self.broken(rule, Some(evidence)) {
             let (severity, detail) = (self.severities.of(rule), detail());
-            let (span, mark) = (Span { start: 0, end: mark.length }, Some(*mark));
+            let (span, mark) = (mark.whole(), Some(*mark));
             self.findings.push(Finding { rule, verdict, severity, span, detail, mark });
         }
     }

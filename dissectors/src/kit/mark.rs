@@ -1,6 +1,6 @@
 //! What can be said of a message when it is gone.
 
-use crate::kit::{Payload, Side, Time};
+use crate::kit::{Payload, Side, Span, Time};
 
 /// What can be said of one side's message later, when its answer fails to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,10 +16,22 @@ pub struct Mark {
 }
 
 impl Payload<'_> {
+    /// Where the whole of it stands.
+    pub fn whole(&self) -> Span {
+        Span::new(0, self.bytes.len())
+    }
+
     /// A note of this message for later.
     pub fn mark(&self) -> Mark {
         let length = self.bytes.len().min(u32::MAX as usize) as u32;
         Mark { frame: self.frame, time: self.time, length, side: self.side }
+    }
+}
+
+impl Mark {
+    /// Where the whole of the message stands.
+    pub fn whole(&self) -> Span {
+        Span { start: 0, end: self.length }
     }
 }
 

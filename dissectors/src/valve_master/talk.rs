@@ -233,7 +233,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     give_up(cx, Owed::Join, joined.given_up, payload.time, sink);
     unchallenged(cx, joined.early, false, sink);
     sink.fact(Fact::Joined, payload.seen());
-    let at = whole(payload);
+    let at = payload.whole();
     if joined.after_quit {
         rules::after_quit(true, at, sink);
     }
@@ -256,7 +256,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         (registration.take_early(), registration.challenge(value, payload.side))
     });
     unchallenged(cx, early, true, sink);
-    rules::challenged(why, whole(payload), sink);
+    rules::challenged(why, payload.whole(), sink);
 }
 
 fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut S) {
@@ -268,7 +268,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
         }
         Some(registration.info(said, !payload.lost, payload.mark(), timeout))
     });
-    let at = whole(payload);
+    let at = payload.whole();
     let Some((claimed, given_up)) = claimed else {
         rules::after_quit(false, at, sink);
         return;
@@ -293,7 +293,7 @@ fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, s
         let registration = long.registration();
         (registration.quit(), registration.engine())
     });
-    let at = whole(payload);
+    let at = payload.whole();
     if again {
         rules::after_quit(false, at, sink);
     } else if let (Some(form), Some(engine)) = (form, engine) {
@@ -361,10 +361,6 @@ fn unanswered<S: Sink>(
         };
         rules::unanswered(owed, evidence, &mark, sink);
     }
-}
-
-fn whole(payload: &Payload<'_>) -> Span {
-    Span::new(0, payload.bytes.len())
 }
 
 #[cfg(test)]

@@ -34,6 +34,11 @@ macro_rules! challenged {
     };
 }
 
+/// What was said, to be shown.
+fn lossy(text: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
 mod request;
 mod response;
 mod state;

@@ -2,13 +2,10 @@
 
 use std::net::IpAddr;
 
+use super::lossy;
 use crate::acr_master::params::address;
 use crate::kit::{Sink, Span};
 use crate::rule;
-
-fn lossy(text: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(text)
-}
 
 rule! {
     /// A master that is written by the document has no other handlers.

@@ -1,13 +1,10 @@
 //! What is answered.
 
+use super::lossy;
 use crate::acr_master::digest::CHALLENGE;
 use crate::acr_master::response::{Line, Response};
 use crate::kit::{Sink, Span};
 use crate::rule;
-
-fn lossy(text: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(text)
-}
 
 rule! {
     /// Programs that split at LF keep the CR: the last word of each line is then another.

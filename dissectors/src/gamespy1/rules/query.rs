@@ -106,8 +106,3 @@ rule! {
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\nend 60") }
 }
-
-/// Where the whole of a message stands.
-pub(in crate::gamespy1) fn whole(mark: &Mark) -> Span {
-    Span { start: 0, end: mark.length }
-}

@@ -88,7 +88,7 @@ pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
     mark: &Mark,
     sink: &mut S,
 ) {
-    let at = Span { start: 0, end: mark.length };
+    let at = mark.whole();
     match missing {
         None => sink.judged(&GS1022, true, at, String::new),
         Some(missing) if as_query => {
