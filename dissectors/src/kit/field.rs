@@ -124,6 +124,14 @@ pub struct Field {
     pub meaning: Meaning,
 }
 
+/// Declares a protocol's fields: a `static` each.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => {
+        $($(#[$doc])* pub(super) static $name: $crate::kit::Field = $field;)+
+    };
+}
+pub(crate) use fields;
+
 impl Field {
     /// A field that shows in `fields`.
     pub const fn new(name: &'static str, label: &'static str, kind: Kind) -> Field {

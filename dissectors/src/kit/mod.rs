@@ -3,7 +3,6 @@
 //! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
 //! threads, terminals and output formats.
 
-mod declare;
 pub(crate) mod dotted;
 mod fact;
 mod field;
@@ -23,21 +22,20 @@ mod severities;
 mod sink;
 mod tree;
 
-pub(crate) use declare::{fields, messages};
 pub use fact::{Fact, Seen};
-pub(crate) use field::LONGEST;
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
+pub(crate) use field::{LONGEST, fields};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Socket};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use mark::{Mark, ShortMark};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
-pub(crate) use protocol::append;
 pub use protocol::{
     Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message, Payload,
     Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
 };
+pub(crate) use protocol::{append, append_within, messages};
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};

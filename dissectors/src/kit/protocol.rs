@@ -104,6 +104,20 @@ pub struct Message {
     pub gist: &'static str,
 }
 
+/// Declares a protocol's messages: a `static` each, and the list of `ALL`.
+macro_rules! messages {
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+        $(pub(super) static $name: $crate::kit::Message = $crate::kit::Message {
+            name: $id,
+            label: $label,
+            speaker: $crate::kit::Who::$speaker,
+            gist: $gist,
+        };)+
+        pub(super) static ALL: &[&$crate::kit::Message] = &[$(&$name),+];
+    };
+}
+pub(crate) use messages;
+
 /// How sure a protocol is that bytes are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
@@ -540,4 +554,11 @@ pub(crate) fn append<T>(list: &mut Vec<T>, thing: T) {
         list.reserve_exact(list.len() / 4 + 16);
     }
     list.push(thing);
+}
+
+/// Appends to a list of at most `most` things, and one at least; the first is handed out for its sake.
+pub(crate) fn append_within<T>(list: &mut Vec<T>, thing: T, most: usize) -> Option<T> {
+    let first = (list.len() >= most.max(1)).then(|| list.remove(0));
+    list.push(thing);
+    first
 }

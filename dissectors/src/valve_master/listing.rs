@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use crate::kit::{Budget, Limit, Map, Mark, Payload, ShortMark, Side, Time, room};
+use crate::kit::{Budget, Limit, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -161,9 +161,8 @@ impl Listing {
     }
 
     fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
-        let given_up = (self.waiting.len() >= most.max(1)).then(|| self.waiting.remove(0));
+        let given_up = append_within(&mut self.waiting, mark, most);
         self.repeats = self.repeats.saturating_add(u8::from(given_up.is_some()));
-        self.waiting.push(mark);
         given_up
     }
 

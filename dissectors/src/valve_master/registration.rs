@@ -1,7 +1,7 @@
 //! How one game server stands with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
-use crate::kit::{Mark, ShortMark, Side, Time, room};
+use crate::kit::{Mark, ShortMark, Side, Time, append_within, room};
 
 use super::info::{Engine, Info};
 
@@ -160,17 +160,12 @@ impl Registration {
         match self.join {
             Some(waiting) if now.since(waiting.time) < timeout => {}
             waiting => {
-                joined.given_up = waiting.and_then(|waiting| self.wait(waiting, most));
+                joined.given_up =
+                    waiting.and_then(|waiting| append_within(&mut self.waiting, waiting, most));
                 self.join = join.owed.then_some(join.mark.get());
             }
         }
         joined
-    }
-
-    fn wait(&mut self, mark: Mark, most: usize) -> Option<Mark> {
-        let given_up = (self.waiting.len() >= most.max(1)).then(|| self.waiting.remove(0));
-        self.waiting.push(mark);
-        given_up
     }
 
     /// A challenge comes, for a reason that the capture may not tell.
