@@ -239,7 +239,7 @@ pub(super) fn body_so_far(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(held.concat()))
 }
 
-/// Reads a whole head. What is wrong with a header of an answer is no reason to lose the answer.
+/// Reads a whole head. What is wrong with a header is no reason to lose the message.
 fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     if is_response(bytes) {
@@ -260,7 +260,9 @@ fn head(bytes: &[u8]) -> Result<Head, httparse::Error> {
         return Ok(Head { length, body, coded: is_compressed(response.headers) });
     }
     let mut request = httparse::Request::new(&mut headers);
-    let httparse::Status::Complete(length) = request.parse(bytes)? else {
+    let mut config = httparse::ParserConfig::default();
+    config.ignore_invalid_headers_in_requests(true);
+    let httparse::Status::Complete(length) = config.parse_request(&mut request, bytes)? else {
         return Err(httparse::Error::NewLine);
     };
     let body = body(request.headers).unwrap_or(Body::Length(0));
@@ -449,19 +451,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_header_ends_no_answer() {
-        let answers: [&[u8]; 4] = [
+    fn what_is_wrong_with_a_header_ends_no_message() {
+        let messages: [&[u8]; 8] = [
+            b"GET /c HTTP/1.1\r\nX-Foo: a\r\n b\r\nHost: m\r\n\r\n",
+            b"GET /c HTTP/1.1\r\nHost : m\r\n\r\n",
+            b"GET /c HTTP/1.1\r\nno colon\r\nHost: m\r\n\r\n",
+            b"GET /c HTTP/1.1\r\nX Foo: a\r\nContent-Length: 2\r\n\r\nab",
             b"HTTP/1.1 200 OK\r\nX-Foo: a\r\n b\r\nContent-Length: 2\r\n\r\nab",
             b"HTTP/1.1 200 OK\r\nX Foo: a\r\nContent-Length: 2\r\n\r\nab",
             b"HTTP/1.1 200 OK\r\nX-Foo : a\r\nContent-Length: 2\r\n\r\nab",
             b"HTTP/1.1 200 OK\r\nX-Foo: a\r\nContent-Length: 2\n\r\nab",
         ];
-        for answer in answers {
+        for message in messages {
             assert_eq!(
-                lengths(&answer.repeat(2), 5),
-                [answer.len(); 2],
+                lengths(&message.repeat(2), 5),
+                [message.len(); 2],
                 "{}",
-                answer.escape_ascii()
+                message.escape_ascii()
             );
         }
         // What is no head at all takes nothing with it.
