@@ -334,10 +334,10 @@ fn may_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| method.starts_with(bytes))
 }
 
-/// Behind a gap, or behind what is none: the next line that begins a message.
+/// Behind a gap, or behind what is none: the next line that begins a message, or may yet.
 fn next_start(bytes: &[u8]) -> Option<usize> {
     let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
-    lines.find(|&at| bytes.get(at..).is_some_and(is_start))
+    lines.find(|&at| bytes.get(at..).is_some_and(|rest| is_start(rest) || may_start(rest)))
 }
 
 /// The chunks of a body, one by one.
@@ -504,6 +504,12 @@ mod tests {
 
     #[test]
     fn what_begins_no_message_is_passed_over() {
+        let empty = b"GET /c HTTP/1.0\n\n\r\nGET /c HTTP/1.0\n\n\nHTTP/1.0 204\n\n";
+        for step in 1..empty.len() {
+            let lengths = lengths(empty, step);
+            let messages: Vec<_> = lengths.into_iter().filter(|&length| length > 2).collect();
+            assert_eq!(messages, [17, 17, 14], "in pieces of {step}");
+        }
         assert_eq!(lengths(b"rest of a body\nGET /c HTTP/1.0\n\n", 64), [15, 17]);
         assert_eq!(lengths(b"nothing of ours", 64), [15]);
     }
