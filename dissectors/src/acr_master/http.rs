@@ -178,6 +178,10 @@ impl Progress {
                     };
                 }
                 match head(bytes) {
+                    // As if it had come in pieces.
+                    Ok(head) if head.length > limits.http_header => {
+                        return Err((Limit::HttpHeader, Framed::Junk(head.length)));
+                    }
                     Ok(head) => *self.head.insert(head),
                     Err(httparse::Error::TooManyHeaders) => {
                         return Err((Limit::HttpHeader, Framed::Junk(all)));
@@ -276,9 +280,9 @@ fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
         Some(last) if !last.eq_ignore_ascii_case(b"identity") => return None,
         _ => {}
     }
-    let mut lengths = headers.iter().filter(|it| it.name.eq_ignore_ascii_case("content-length"));
-    let length = std::str::from_utf8(lengths.next()?.value).ok()?;
-    length.trim().parse().ok().map(Body::Length)
+    // The same length may stand there several times (RFC 9110 section 8.6).
+    let length = codings(headers, "content-length").next()?;
+    std::str::from_utf8(length).ok()?.parse().ok().map(Body::Length)
 }
 
 /// Whether the body's bytes are others than those that are meant.
@@ -393,7 +397,11 @@ mod tests {
         let body = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_vec();
         let body = [body, vec![b'x'; (1 << 20) + (16 << 10)]].concat();
         let whole = body.len();
+        let long =
+            [b"GET /c HTTP/1.1\r\nX: ".to_vec(), b"y".repeat(20 << 10), b"\r\n\r\n".to_vec()]
+                .concat();
         for (bytes, limit, expected) in [
+            (&long, Limit::HttpHeader, Framed::Junk(long.len())),
             (&endless, Limit::HttpHeader, Framed::Junk(endless.len())),
             (&many, Limit::HttpHeader, Framed::Junk(many.len())),
             (&body, Limit::HttpBody, Framed::Message(whole)),
@@ -488,6 +496,8 @@ mod tests {
             ("Transfer-Encoding: identity\r\nContent-Length: 3", Body::Length(3), false),
             ("Content-Encoding: gzip\r\nContent-Length: 3", Body::Length(3), true),
             ("Content-Encoding: identity", Body::UntilClose, false),
+            ("Content-Length: 21, 21", Body::Length(21), false),
+            ("Content-Length: 21\r\nContent-Length: 21", Body::Length(21), false),
         ] {
             let answer = format!("HTTP/1.1 200 OK\r\n{header}\r\n\r\n");
             let head = head(answer.as_bytes()).unwrap();
