@@ -48,6 +48,8 @@ pub(super) struct Check {
     pub(super) zero: bool,
     /// Something came back.
     pub(super) answered: bool,
+    /// The registration was told as one later than it came: datagrams before that were not looked at.
+    pub(super) late: bool,
 }
 
 /// What spans connections.
@@ -63,8 +65,13 @@ pub struct Book {
 impl Book {
     /// A registration calls for a check. Returns the one that an earlier registration called for
     /// and that is not judged yet.
-    pub(super) fn call_for_check(&mut self, key: CheckKey, mark: Mark) -> Option<Check> {
-        let check = Check { mark, prober: None, zero: false, answered: false };
+    pub(super) fn call_for_check(
+        &mut self,
+        key: CheckKey,
+        mark: Mark,
+        late: bool,
+    ) -> Option<Check> {
+        let check = Check { mark, prober: None, zero: false, answered: false, late };
         if self.checks.len() >= CHECKS && !self.checks.contains_key(&key) && !self.sweep(mark.time)
         {
             return None;
@@ -131,8 +138,8 @@ mod tests {
             let [_, a, b, c] = number.to_be_bytes();
             let key = (([10, a, b, c], 28764).into(), [10, 0, 0, 9].into());
             let mark = Mark { frame: 1, time: Time(time), length: 9, side: Side::First };
-            book.call_for_check(key, mark);
-            book.take_check(&key, &mark).map(|_| book.call_for_check(key, mark)).is_some()
+            book.call_for_check(key, mark, false);
+            book.take_check(&key, &mark).map(|_| book.call_for_check(key, mark, false)).is_some()
         };
         for number in 0..CHECKS as u32 {
             assert!(call(number, 0));

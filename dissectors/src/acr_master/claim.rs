@@ -49,6 +49,11 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
     Claim::No
 }
 
+/// Whether a connection is claimed by this request, and not only by what comes behind it.
+pub(super) fn tells(request: &[u8]) -> bool {
+    target(request).is_some_and(|target| is_ours(request, target))
+}
+
 /// Whether a request says by itself that it is the game's.
 fn is_ours(request: &[u8], target: &[u8]) -> bool {
     let is_likely = |it: Endpoint| it.is_likely(split(target).1.unwrap_or_default());

@@ -15,7 +15,7 @@ use super::params::Endpoint;
 use super::request::{self, Request};
 use super::response::{self, Response};
 use super::rules::{self, Checked};
-use super::{AcrMaster, digest, messages};
+use super::{AcrMaster, claim, digest, messages};
 
 type Cx<'c> = Context<'c, AcrMaster>;
 
@@ -31,6 +31,8 @@ pub struct Talk {
 struct Connection {
     framing: Framing,
     waiting: VecDeque<Waiting>,
+    /// What has come tells that the connection is ours: what comes from now on is told at once.
+    known: bool,
     /// A message is missing, so that nobody knows which answer is whose.
     adrift: bool,
     /// What came last is a whole answer.
@@ -123,6 +125,8 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
 fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let request = request::request(payload.bytes, sink);
     let endpoint = request.endpoint;
+    let connection = cx.talk.connection();
+    connection.known = connection.known || claim::tells(payload.bytes);
     if endpoint == Some(Endpoint::Register) && request.sound && !payload.lost {
         call_for_check(cx, payload, request.port, sink);
     }
@@ -141,6 +145,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 
 fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: &mut S) {
     let connection = cx.talk.connection();
+    connection.known = true;
     let interim = http::is_interim(payload.bytes);
     // What it answers was lost, or is recorded behind it.
     let is_unasked = !interim && !connection.adrift && connection.waiting.is_empty();
@@ -271,7 +276,8 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
     let Some(port) = u16::try_from(port).ok().and_then(|port| port.checked_add(1)) else { return };
     let key = (SocketAddr::new(payload.from.ip(), port), payload.to.ip());
     let mark = payload.mark();
-    if let Some(earlier) = cx.book.call_for_check(key, mark) {
+    let late = !cx.talk.connection().known;
+    if let Some(earlier) = cx.book.call_for_check(key, mark, late) {
         judge_check(cx, key, &earlier, payload.time, sink);
     }
     let registrations = &mut cx.talk.connection().registrations;
@@ -296,6 +302,7 @@ fn judge_check<S: Sink>(
         _ => Checked::Answered,
     };
     let evidence = Evidence {
+        lost: check.late && checked == Checked::NotAtAll,
         asked_party_seen: cx.flow.seen[check.mark.side.other().index()],
         waited: now.since(check.mark.time) >= cx.settings.answer_timeout,
         ..Evidence::default()

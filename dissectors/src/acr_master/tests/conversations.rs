@@ -208,3 +208,15 @@ fn an_answer_recorded_before_its_request_shifts_no_pairs() {
     assert_eq!(judged(&lab, &ACR011), [1, 0, 0]);
     assert_eq!(judged(&lab, &ACR035), [2, 0, 0]);
 }
+
+#[test]
+fn a_probe_before_its_registration_was_told_as_one_may_have_been_there() {
+    let registers = |target: &str| {
+        let mut lab = Lab::new();
+        ask(&mut lab, 0.0, "10.0.0.2:40000", target, "registered");
+        lab.end(9.0);
+        judged(&lab, &ACR034)
+    };
+    assert_eq!(registers("/r?v=140&g=180300&p=28770"), [0, 1, 0]);
+    assert_eq!(registers("/r?v=140"), [0, 0, 1]);
+}
