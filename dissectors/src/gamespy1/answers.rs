@@ -2,7 +2,8 @@
 //! message, whichever came first.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Side, Sink, Time, room,
+    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Side, Sink, Time, append_within,
+    room,
 };
 
 use super::rules::{self, Misnumbered};
@@ -13,6 +14,9 @@ type Cx<'c> = Context<'c, GameSpy1>;
 
 /// Datagrams of one answer that are kept: far more than any server sends.
 const MOST_HELD: usize = 256;
+
+/// Whole answers that copies are told by.
+const MOST_DONE: usize = 4;
 
 /// One datagram of an answer: which of its parts it holds.
 #[derive(Clone, Copy)]
@@ -55,7 +59,7 @@ impl Answer {
     }
 }
 
-/// The latest whole answer in several datagrams, to tell a copy of one of them.
+/// One of the latest whole answers in several datagrams, to tell a copy of one of them.
 struct Done {
     side: Side,
     number: u32,
@@ -67,7 +71,8 @@ struct Done {
 #[derive(Default)]
 pub(super) struct Answers {
     waiting: Vec<Answer>,
-    done: Option<Box<Done>>,
+    /// The latest last.
+    done: Vec<Done>,
 }
 
 impl Answers {
@@ -75,7 +80,8 @@ impl Answers {
     pub(super) fn held(&self) -> usize {
         room(&self.waiting)
             + self.waiting.iter().map(|answer| room(&answer.held)).sum::<usize>()
-            + self.done.as_ref().map_or(0, |done| size_of::<Done>() + room(&done.datagrams))
+            + room(&self.done)
+            + self.done.iter().map(|done| room(&done.datagrams)).sum::<usize>()
     }
 
     pub(super) fn due(&self) -> Option<Time> {
@@ -91,11 +97,13 @@ impl Answers {
         (at < self.waiting.len()).then(|| self.waiting.remove(at))
     }
 
-    /// When the answer became whole that has this datagram, if it is the latest.
+    /// When the answer became whole that has this datagram, if it is one of the latest.
     fn was_in(&self, payload: &Payload<'_>, number: u32) -> Option<Time> {
         let same = |done: &&Done| done.side == payload.side && done.number == number;
-        let done = self.done.as_deref().filter(same)?;
-        done.datagrams.contains(&crc32fast::hash(payload.bytes)).then_some(done.time)
+        let mut done = self.done.iter().rev().filter(same).peekable();
+        done.peek()?;
+        let checksum = crc32fast::hash(payload.bytes);
+        done.find(|done| done.datagrams.contains(&checksum)).map(|done| done.time)
     }
 }
 
@@ -277,7 +285,8 @@ fn join<S: Sink>(
     let datagrams = answer.buffer.parts().iter();
     let datagrams = datagrams.map(|part| crc32fast::hash(answer.buffer.bytes_of(part))).collect();
     let (side, number, time) = (answer.side, answer.number, payload.time);
-    cx.talk.answers().done = Some(Box::new(Done { side, number, time, datagrams }));
+    let done = Done { side, number, time, datagrams };
+    append_within(&mut cx.talk.answers().done, done, MOST_DONE);
     answer.buffer.release(cx.budget);
     let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });

@@ -286,6 +286,15 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
     }
     sink.fact(Fact::Queried, payload.seen());
     let asked = Asked { mark: payload.mark(), word };
+    // Who asks the same again, or is doubled by the network, is owed no more.
+    let again = |other: &Asked| {
+        (other.word, other.mark.side, other.mark.length)
+            == (word, asked.mark.side, asked.mark.length)
+            && !is_overdue(cx, &other.mark, payload.time)
+    };
+    if cx.talk.waiting().any(again) {
+        return;
+    }
     let Some(oldest) = cx.talk.asked else {
         cx.talk.asked = Some(asked);
         return;

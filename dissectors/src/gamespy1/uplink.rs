@@ -24,6 +24,8 @@ pub(super) struct Uplink {
     challenges: Challenges,
     /// A challenge was given or answered: the heartbeat that caused it came before.
     met: bool,
+    /// The latest challenge: its checksum, and when it came.
+    given: Option<(u32, Time)>,
     /// The challenge that waits for its answer.
     owed: Option<Mark>,
 }
@@ -40,7 +42,7 @@ impl Uplink {
     }
 }
 
-/// The same heartbeat so soon is a copy that the network or the recording has made.
+/// The same heartbeat or challenge so soon is a copy that the network or the recording has made.
 const COPIES: i64 = 500_000_000;
 
 /// The times between heartbeats that are neither short nor long: a clock that is a tenth off is
@@ -134,6 +136,11 @@ pub(super) fn secure<S: Sink>(
     let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
     let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
     let uplink = cx.talk.uplink();
+    let (checksum, now) = (crc32fast::hash(payload.bytes), payload.time);
+    let before = uplink.given.replace((checksum, now));
+    if before.is_some_and(|(same, time)| same == checksum && now.since(time) < COPIES) {
+        return;
+    }
     uplink.challenges.give(challenge.value, payload);
     uplink.met = true;
     if uplink.server.is_none() && words.basic && super::is_master_port(payload.from.port()) {
