@@ -37,6 +37,7 @@ fields! {
     C = Field::new("c", "Client nonce", Kind::Text);
     A_DIGEST = Field::new("a", "Digest", Kind::Text);
     UNKNOWN = Field::new("unknown", "Parameter not in the document", Kind::Pair);
+    SEPARATORS = Field::new("separators", "Separators", Kind::Bytes).framing();
     UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text);
     UNKNOWN_VALUE = Field::new("parameter_value", "Value", Kind::Text);
     REPEATED = Field::new("repeated", "Parameter given again", Kind::Text).framing();

@@ -87,7 +87,14 @@ fn target<S: Sink>(r: &mut Reader<'_, S>, target: &[u8], start: usize, asked: &m
     };
     let mut there: Vec<&str> = Vec::new();
     for piece in pieces(query, start + path.len() + 1) {
-        parameter(r, &piece, asked, &mut there);
+        // Nothing between two signs is no parameter.
+        if piece.name_at.start < piece.value_at.end {
+            parameter(r, &piece, asked, &mut there);
+        }
+    }
+    let end = start + target.len();
+    if r.at() < end {
+        r.bytes(&SEPARATORS, end - r.at());
     }
     missing(&there, asked, path_at, r.sink);
 }
@@ -102,14 +109,15 @@ fn parameter<S: Sink>(
     let value_end = piece.value_at.end as usize;
     let name_length = value_start.saturating_sub(r.at());
     let value_length = value_end - value_start;
-    let found = asked.endpoint.and_then(|endpoint| endpoint.parameter(piece.name));
+    let name = decoded(piece.name);
+    let found = asked.endpoint.and_then(|endpoint| endpoint.parameter(&name));
     let Some((_, parameter)) = found else {
         r.open(&UNKNOWN);
-        r.text_in(&UNKNOWN_NAME, name_length, piece.name_at);
+        text_value(r, &UNKNOWN_NAME, name_length, (piece.name, piece.name_at), &name);
         r.decoded(&UNKNOWN_VALUE, value_length, &decoded(piece.value));
         r.close();
         if asked.endpoint.is_some() && !piece.name.is_empty() {
-            rules::parameter_unknown(piece.name, piece.name_at, r.sink);
+            rules::parameter_unknown(&name, piece.name_at, r.sink);
         }
         return;
     };
@@ -137,7 +145,7 @@ fn parameter<S: Sink>(
             number
         }
         Value::Text(field) => {
-            text_value(r, field, value_length, piece, &text);
+            text_value(r, field, value_length, (piece.value, piece.value_at), &text);
             None
         }
     };
@@ -149,11 +157,11 @@ fn text_value<S: Sink>(
     r: &mut Reader<'_, S>,
     field: &'static Field,
     length: usize,
-    piece: &Piece<'_>,
+    (written, at): (&[u8], Span),
     text: &[u8],
 ) {
-    if text == piece.value {
-        r.leaf(field, length, Text::at(piece.value_at).value());
+    if text == written {
+        r.leaf(field, length, Text::at(at).value());
     } else {
         r.decoded(field, length, text);
     }

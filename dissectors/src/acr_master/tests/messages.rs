@@ -107,6 +107,19 @@ fn what_is_no_number_shows_as_it_is_and_what_is_unknown_as_well() {
 }
 
 #[test]
+fn what_stands_between_signs_is_a_parameter_and_nothing_is_none() {
+    for (target, shown) in [
+        ("/c?build_defs=4&", "client_request build_defs=4"),
+        ("/c?&&build_defs=4&&", "client_request build_defs=4"),
+        ("/c?%62uild_defs=4", "client_request build_defs=4"),
+        ("/c?build_defs=4&x%20z=y%20z", "client_request build_defs=4 x z:y z"),
+        ("/a?a=::1&", "auth_request a=\"::1\""),
+    ] {
+        assert_eq!(fields(target, "")[0], shown);
+    }
+}
+
+#[test]
 fn answers_are_read_in_the_order_of_the_requests() {
     let mut lab = Lab::new();
     let requests = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /a?a=::1 HTTP/1.1\r\nHost: m\r\n\r\n";
