@@ -92,6 +92,13 @@ fn there_is_one_result_of_a_lookup() {
 }
 
 #[test]
+fn there_is_one_result_of_a_verification() {
+    let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
+    let lab = exchange(&target, "*d\n*sxBob\n");
+    assert!(lab.details().contains(&"\"*d\" is not the only result"), "{:?}", lab.details());
+}
+
+#[test]
 fn a_player_is_verified() {
     let (nonce, digest) = ("5f".repeat(48), "0a".repeat(32));
     let [request, answer] =
