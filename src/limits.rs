@@ -410,9 +410,9 @@ mod tests {
             "32, 16 |",
         ),
         (
-            include_str!("../dissectors/src/valve_master/listing.rs"),
+            include_str!("../dissectors/src/gamespy1/book.rs"),
             "const MOST: usize = 1 << 16;",
-            "Valve master's listing | 65,536 |",
+            "known to masters, by group of hosts | 65,536,",
         ),
         (
             include_str!("../dissectors/src/valve_master/registration.rs"),

@@ -51,6 +51,11 @@ struct Queried {
 }
 
 impl Book {
+    /// Whether something has been forgotten for the limit on what is remembered.
+    pub(super) fn forgot(&self) -> bool {
+        self.standings.forgot() || self.queried.forgot()
+    }
+
     /// How a server stands. `Err`: it is not known, and `true` where it never was.
     pub(super) fn standing(&mut self, pair: &Pair, most: usize) -> Result<&mut Standing, bool> {
         let forgot = self.standings.forgot();

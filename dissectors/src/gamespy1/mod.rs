@@ -77,6 +77,10 @@ impl Protocol for GameSpy1 {
         claim::opens(bytes)
     }
 
+    fn forgot(book: &Book) -> bool {
+        book.forgot()
+    }
+
     fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
         let most = cx.settings.limits.list_bytes.max(1);
         let wanted = cx.talk.wanted(side);

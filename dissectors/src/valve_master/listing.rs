@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use crate::kit::{Budget, Limit, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
+use crate::kit::{Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -280,9 +280,6 @@ impl Handed {
     /// What an address costs: a map is half empty at worst.
     const COST: usize = 3 * size_of::<u64>();
 
-    /// Addresses remembered of one listing.
-    const MOST: usize = 1 << 16;
-
     /// Adds a reply's addresses, and finds the first that was there already.
     fn take(&mut self, reply: &Reply<'_>, budget: &mut Budget) -> Result<Option<usize>, Forgotten> {
         if self.stale {
@@ -304,10 +301,8 @@ impl Handed {
         if self.forgot {
             return Err(Forgotten);
         }
-        let wanted = self.blocks.len() + more;
-        let lacking = wanted.saturating_sub(self.granted);
-        if wanted > Handed::MOST || !budget.take(lacking * Handed::COST) {
-            budget.meet(Limit::Remembered);
+        let lacking = (self.blocks.len() + more).saturating_sub(self.granted);
+        if !budget.take(lacking * Handed::COST) {
             self.release(budget);
             self.forgot = true;
             return Err(Forgotten);
