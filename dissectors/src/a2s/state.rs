@@ -35,6 +35,8 @@ pub(super) struct More {
     pub(super) waiting: Vec<Asked>,
     parts: Parts,
     pub(super) stray: Option<Stray>,
+    /// Requests that were given up before their time, for later ones' sake: each may be answered yet.
+    given_up: u8,
 }
 
 /// A player list that came where info was due or had just come: a hybrid server's, if the obsolete
@@ -184,6 +186,21 @@ impl Talk {
     /// requests: none is under way of which packets may have come before.
     pub(super) fn is_followed(&self, from: Side, began: bool) -> bool {
         self.was_asked(from) && (began || self.has(FOLLOWED))
+    }
+
+    /// The oldest request makes room for another, before its time.
+    pub(super) fn spill(&mut self) {
+        self.take(0);
+        let more = self.more.get_or_insert_default();
+        more.given_up = more.given_up.saturating_add(1);
+    }
+
+    /// Whether an answer may be to a request that was given up before its time: each may have one.
+    pub(super) fn take_given_up(&mut self) -> bool {
+        let Some(more) = &mut self.more else { return false };
+        let left = more.given_up.checked_sub(1);
+        more.given_up = left.unwrap_or(0);
+        left.is_some()
     }
 
     pub(super) fn take(&mut self, at: usize) -> Option<Asked> {

@@ -136,15 +136,21 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Asked, now: Time, sink: &mut 
     if let Some(at) = repeated {
         cx.talk.take(at);
     }
-    if cx.talk.asked.is_none() {
-        cx.talk.asked = Some(asked);
-        return;
-    }
     if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
         cx.budget.meet(Limit::Pending);
-        give_up(cx, now, sink);
+        // What is given up before its time is not judged.
+        let is_due = |asked: &Asked| now.since(asked.mark.get().time) >= cx.settings.answer_timeout;
+        if cx.talk.asked.as_ref().is_some_and(is_due) {
+            give_up(cx, now, sink);
+        } else {
+            cx.talk.spill();
+        }
     }
-    cx.talk.more.get_or_insert_default().waiting.push(asked);
+    if cx.talk.asked.is_none() {
+        cx.talk.asked = Some(asked);
+    } else {
+        cx.talk.more.get_or_insert_default().waiting.push(asked);
+    }
 }
 
 fn answer<S: Sink>(
@@ -307,6 +313,11 @@ fn unexpected<S: Sink>(
         return None;
     }
     if talk.missed.take_if(|request| answer.is_for(*request)).is_some() {
+        return None;
+    }
+    if talk.take_given_up() {
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+        rules::exchange(&Fact::Unasked { answer }, KIND, sink);
         return None;
     }
     if !copy && answered_wrongly(cx, answer, payload, sink) {

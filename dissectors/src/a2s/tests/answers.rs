@@ -56,6 +56,17 @@ fn found(code: &str, frame: u64) -> Vec<(String, u64)> {
     vec![(code.to_owned(), frame)]
 }
 
+/// As many as wait, and more.
+#[test]
+fn what_is_given_up_before_its_time_is_nobodys_fault() {
+    let asked = (0..20).map(|n| (f64::from(n) * 0.01, T));
+    let answers = (0..21).map(|n| (1.0 + f64::from(n) * 0.01, I));
+    let lab = said_at(&asked.chain(answers).collect::<Vec<_>>());
+    let inconclusive: Vec<_> = (37..=40).map(|frame| ("A2S061?".to_owned(), frame)).collect();
+    assert_eq!(exchange(&lab), [inconclusive, found("A2S061", 41)].concat());
+    assert_eq!(verdict(&lab, &rules::A2S062), [16, 0, 0]);
+}
+
 #[test]
 fn a_copy_of_the_last_answer_does_not_answer_the_next_request() {
     let start = [U1, A];
