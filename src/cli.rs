@@ -286,7 +286,8 @@ pub struct Input {
     /// The output is the same; what is compressed, or filtered by -f, is read by one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Judge IP, UDP and TCP checksums (network cards fill them in late, so captures lie)
+    /// Judge UDP and TCP checksums, too, and those of all packets (network cards fill them in late,
+    /// so captures lie)
     #[arg(long)]
     pub verify_checksums: bool,
     /// How much memory a run may take, such as 512M: 1G if not said otherwise, or a quarter of the

@@ -1,7 +1,9 @@
-//! IPv4, UDP and TCP checksums, for those who ask.
+//! IPv4, UDP and TCP checksums.
 //!
-//! Not part of decoding: summing costs more than all the rest, and on a host that sends, checksums
-//! are left to the network card and are wrong in its own captures. Only complete bytes are judged.
+//! Not part of decoding: summing a payload costs more than all the rest, and on a host that sends,
+//! checksums are left to the network card and are wrong in its own captures. Who asks for all gets
+//! them judged; else only the IPv4 header's are, which are seldom left to the card, and are 0 then.
+//! Only complete bytes are judged.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -52,6 +54,24 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
             Checksums { ipv4: ipv4(fragment.headers.ipv4), transport: Verdict::NotJudged }
         }
         _ => Checksums { ipv4: Verdict::NotJudged, transport: Verdict::NotJudged },
+    }
+}
+
+/// Verifies the checksum of a packet's innermost IPv4 header, unless that was left to the network
+/// card.
+#[inline]
+pub fn header(headers: &Headers<'_>) -> Verdict {
+    let (words, rest) = headers.ipv4.as_chunks();
+    let sum =
+        words.iter().fold(0, |sum: u64, word| sum.saturating_add(u32::from_ne_bytes(*word).into()));
+    // What overflows from sixteen bits comes round.
+    let sum = (0..3).fold(sum, |sum, _| (sum & 0xffff).saturating_add(sum >> 16));
+    if sum == 0xffff && rest.is_empty() {
+        return Verdict::Right;
+    }
+    match ipv4(headers.ipv4) {
+        Verdict::Wrong { found: 0, .. } => Verdict::NotJudged,
+        verdict => verdict,
     }
 }
 
@@ -107,7 +127,7 @@ fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, verify};
+    use super::{Outcome, Verdict, header, verify};
     use crate::capture::LinkType;
     use crate::net::decode;
     use crate::net::test_packets::*;
@@ -115,6 +135,23 @@ mod tests {
     fn verdicts(packet: &[u8], original_length: usize) -> (Verdict, Verdict) {
         let checksums = verify(&decode(LinkType::RAW, packet, original_length as u32));
         (checksums.ipv4, checksums.transport)
+    }
+
+    #[test]
+    fn a_header_alone_is_judged_unless_it_was_left_to_the_network_card() {
+        let judged = |packet: &[u8]| match decode(LinkType::RAW, packet, packet.len() as u32) {
+            Outcome::Udp(datagram) => header(&datagram.headers),
+            _ => panic!("no datagram"),
+        };
+        for length in 0..40 {
+            let packet = ipv4(17, &udp(7, 9, &vec![length; length.into()]));
+            assert_eq!(judged(&packet), Verdict::Right);
+            assert_eq!(judged(&flip(&packet, 8)), verdicts(&flip(&packet, 8), packet.len()).0);
+            let mut offloaded = packet.clone();
+            offloaded[10..12].fill(0);
+            assert_eq!(judged(&offloaded), Verdict::NotJudged);
+        }
+        assert_eq!(judged(&ipv6(17, &query())), Verdict::NotJudged);
     }
 
     fn flip(packet: &[u8], at: usize) -> Vec<u8> {

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use dissectors::kit::{
     Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Span, Time, Transport,
 };
-use dissectors::net_rules::{NET001, NET008, NET011};
+use dissectors::net_rules::{NET001, NET002, NET008, NET011};
 use dissectors::{Books, Id};
 
 use super::memory::{Deadlines, Incomplete};
@@ -19,7 +19,7 @@ use super::stream::Streams;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::table::Slot;
 use crate::flows::{Followed, Key, Ports, State, Table, is_usual};
-use crate::net::{Datagram, Hosts, Outcome, Tunnels};
+use crate::net::{Datagram, Hosts, Outcome};
 
 /// Lanes of a session.
 pub(super) const LANES: usize = 8;
@@ -176,7 +176,7 @@ impl Lane {
                 &joined
             }
         };
-        self.message(around, slot, payload, datagram.payload.snapped, datagram.ip.tunnels, view);
+        self.message(around, slot, payload, datagram, view);
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
@@ -227,8 +227,7 @@ impl Lane {
         around: &mut Around,
         slot: Slot,
         mut payload: Payload<'_>,
-        snapped: bool,
-        tunnels: Tunnels,
+        datagram: &Datagram<'_>,
         view: &mut V,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
@@ -238,13 +237,17 @@ impl Lane {
             flow.set_lossy();
         }
         let facts = around.facts(&flow, &self.incomplete);
-        let roles = flow.roles;
+        let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });
         let whole = Span::new(0, payload.bytes.len());
         let vouched = around.options.complete;
         view.evidence(Evidence { vouched, ..Evidence::default() });
+        let snapped = datagram.payload.snapped;
         view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        around.header_checksum(&datagram.headers, |ok, detail| {
+            view.judged(&NET002, ok, whole, detail);
+        });
         let is_sound = !around.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
         if is_sound {
             view.judged(&NET008, true, whole, String::new);

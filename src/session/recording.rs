@@ -9,7 +9,7 @@ use super::{Around, Moment, NOWHERE, Scene, Session, View};
 use crate::capture::Notice;
 use crate::flows::Told;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
-use crate::net::{Hosts, Outcome, checksum};
+use crate::net::{Headers, Hosts, Outcome, checksum};
 
 impl Session {
     /// Something was said about the recording itself.
@@ -90,16 +90,32 @@ impl Around {
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
         let sums = checksum::verify(outcome);
         for (rule, verdict) in [(&NET002, sums.ipv4), (&NET003, sums.transport)] {
-            match verdict {
-                checksum::Verdict::NotJudged => {}
-                checksum::Verdict::Right => self.headers.push((rule, true, String::new())),
-                checksum::Verdict::Wrong { found, expected } => {
-                    let detail =
-                        format!("the checksum is {found:#06x}, the bytes give {expected:#06x}");
-                    self.headers.push((rule, false, detail));
-                }
-            }
+            judged(verdict, |ok, detail| self.headers.push((rule, ok, detail())));
         }
+    }
+
+    /// Judges the checksum of a message's IPv4 header, where not all checksums are judged anyway.
+    #[inline]
+    pub(super) fn header_checksum(
+        &self,
+        headers: &Headers<'_>,
+        judge: impl FnOnce(bool, &dyn Fn() -> String),
+    ) {
+        if !self.options.verify_checksums {
+            judged(checksum::header(headers), judge);
+        }
+    }
+}
+
+/// What is to be said about a checksum: whether it is right, and what is wrong with it.
+#[inline]
+fn judged(verdict: checksum::Verdict, judge: impl FnOnce(bool, &dyn Fn() -> String)) {
+    match verdict {
+        checksum::Verdict::NotJudged => {}
+        checksum::Verdict::Right => judge(true, &String::new),
+        checksum::Verdict::Wrong { found, expected } => judge(false, &|| {
+            format!("the checksum is {found:#06x}, the bytes give {expected:#06x}")
+        }),
     }
 }
 
