@@ -146,7 +146,7 @@ pub(super) fn challenge_used<S: Sink>(
             sink.judged(&A2S024, again, at, || {
                 let (request, challenge) = (asked.request.name(), asked.challenge);
                 format!(
-                    "{request} with {challenge}, never issued, is answered by {}",
+                    "{request} with {challenge}, never issued to this client, is answered by {}",
                     answer.name()
                 )
             });
