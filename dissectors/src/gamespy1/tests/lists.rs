@@ -132,6 +132,16 @@ fn who_may_have_a_list() {
 }
 
 #[test]
+fn what_is_wrong_with_the_challenge_is_no_fault_of_the_list() {
+    let mut lab = Lab::new();
+    master(&mut lab, 0.0, br"\basic\\secure\abcdefghi", false);
+    let words = PROOF.replace("3JOdDFU5", "QnhL/w4kprNl") + LIST;
+    lab.tcp(0.1, (C, L), C, words.as_bytes(), Segment::default());
+    master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\final\", true);
+    assert_eq!(lab.end(9.0).codes(), ["GS1003", "GS1004"]);
+}
+
+#[test]
 fn a_wrong_validate_closes_the_connection() {
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
     assert_eq!(listed(&[&wrong], b"").codes(), ["GS1005"]);
