@@ -90,16 +90,22 @@ pub(super) fn opening(bytes: &[u8]) -> Option<usize> {
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CLOSING));
 
 /// The first `\final` that is a keyword, if it does not lie wholly before `from`.
-pub(super) fn closing(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from.saturating_sub(CLOSING.len());
+pub(super) fn closing(bytes: &[u8], mut from: usize) -> Option<usize> {
     loop {
-        let found = at + FINDER.find(bytes.get(at..)?)?;
+        let found = list_closing(bytes, from)?;
         let behind = found + CLOSING.len();
         if matches!(bytes.get(behind), None | Some(b'\\')) {
             return Some(found);
         }
-        at = behind;
+        from = behind + CLOSING.len();
     }
+}
+
+/// The same in a list of addresses, of which nothing else begins so: it is told before it is known
+/// what follows.
+pub(super) fn list_closing(bytes: &[u8], from: usize) -> Option<usize> {
+    let at = from.saturating_sub(CLOSING.len());
+    Some(at + FINDER.find(bytes.get(at..)?)?)
 }
 
 /// How long the `\queryid\` is that begins here, without the backslash behind it.
@@ -123,7 +129,9 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
 fn next_message(text: &[u8]) -> Option<usize> {
     let next = follower(text)?;
     let starts = Text::new(text, 0).take_while(|pair| pair.key != words::FINAL);
-    let mut starts = starts.map(|pair| pair.at().start as usize);
+    // Where the text ends in a backslash of its own, its last pair seems to have an empty key.
+    let starts = starts.map(|pair| pair.at().start as usize + usize::from(pair.key.is_empty()));
+    let mut starts = starts.filter(|&start| start > 0);
     starts.find(|&start| text.get(start..).is_some_and(|rest| rest.starts_with(next)))
 }
 

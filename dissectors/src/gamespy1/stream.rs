@@ -226,7 +226,9 @@ impl Framing {
     /// A list in text.
     fn list(&mut self, side: Side, unread: &Unread<'_>) -> Framed {
         let (bytes, searched) = (unread.bytes, &mut self.searched[side.index()]);
-        let found = ends::closing(bytes, (*searched).min(unread.seen).min(bytes.len()));
+        let of_addresses = bytes.starts_with(list::OPENING) || bytes.starts_with(CLOSING);
+        let closing = if of_addresses { ends::list_closing } else { ends::closing };
+        let found = closing(bytes, (*searched).min(unread.seen).min(bytes.len()));
         *searched = bytes.len();
         let Some(end) = found.map(|found| found + CLOSING.len()) else {
             return if unread.ended { Framed::Message(bytes.len()) } else { Framed::More };
@@ -435,6 +437,9 @@ mod tests {
             (r"\basic\\secure\XDWAOR\final\\ip\1.2.3.4:5\ip\1.2.3.4:6\final\".into(), 2),
             (r"\basic\\secure\XDWAORXX\ip\1.2.3.4:5\final\\ip\1.2.3.4:5\final\".into(), 3),
             (r"\ip\1.2.3.4:5\final\rest\x".into(), 2),
+            ("\\ip\\1.2.3.4:5\\final\r\n".into(), 2),
+            (r"\ip\1.2.3.4:5\finality\ip\1.2.3.4:5\final\".into(), 3),
+            (format!(r"{}\\list\\gamename\ut\final\", &VALIDATE[..VALIDATE.len() - 6]), 2),
             (r"\secure\XDW".into(), 1),
             (r"\echo\finally\final\".into(), 1),
         ] {

@@ -142,6 +142,22 @@ fn what_is_wrong_with_the_challenge_is_no_fault_of_the_list() {
 }
 
 #[test]
+fn a_backslash_in_place_of_final_ends_a_validate() {
+    let words = PROOF.replace(r"\final\", r"\") + LIST;
+    let lab = listed(&[&words], br"\ip\1.2.3.4:7778\final\");
+    assert_eq!(lab.names(), ["secure", "validate", "list_request", "list_response"]);
+    assert_eq!(lab.codes(), ["GS1002"]);
+}
+
+#[test]
+fn what_stands_behind_final_without_a_backslash_is_no_part_of_the_list() {
+    let lab = listed(&[PROOF, LIST], b"\\ip\\1.2.3.4:7778\\final\r\n");
+    assert_eq!(lab.names()[3..], ["list_response", "text"]);
+    assert_eq!(lab.codes(), ["GS1002"]);
+    assert_eq!(lab.counts(&rules::GS1016).passed, 1);
+}
+
+#[test]
 fn a_wrong_validate_closes_the_connection() {
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
     assert_eq!(listed(&[&wrong], b"").codes(), ["GS1005"]);
@@ -265,6 +281,7 @@ fn where_segments_end_does_not_matter() {
         wire(CHALLENGE, &words.replace(r"\ut\final", r"\ut\where\mapname='x'\final"), list),
         wire(CHALLENGE, &words.replacen(r"\final\", r"\final\\queryid\1.1\", 1), list),
         wire(CHALLENGE, &words.replacen(r"\final\", "", 1), list),
+        wire(CHALLENGE, &words.replacen(r"\final\", r"\", 1), list),
         wire(CHALLENGE, &words.replace("ut", "deusex"), list),
         wire(r"\secure\XDWAOR\final\", &words, list),
         // With faults.
@@ -272,6 +289,7 @@ fn where_segments_end_does_not_matter() {
         wire(r"\basic\\secure\XDWAORX", &words, list),
         wire(r"\basic\\secure\XDW", &words, list),
         wire(CHALLENGE, &words, &format!(r"{list}rest\x")),
+        wire(CHALLENGE, &words, &list.replace(r"\final\", "\\final\r\n")),
         wire(CHALLENGE, &words, &format!(r"{list}{list}")),
         wire(CHALLENGE, &words, &list[..25]),
         wire(CHALLENGE, &format!(r"{PROOF}foo\bar\{LIST}"), list),
