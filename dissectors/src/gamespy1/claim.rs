@@ -90,7 +90,7 @@ pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
     }
     let undecided = |bytes: &[u8], ended: bool| {
         let may = |start: &&&[u8]| start.len() > bytes.len() && start.starts_with(bytes);
-        !ended && STREAMS.iter().any(|start| may(&start))
+        !ended && STREAMS.iter().chain(&LATER).any(|start| may(&start))
     };
     let [first, second] = view.bytes;
     let [first_ended, second_ended] = view.ended;
@@ -171,5 +171,6 @@ mod tests {
         assert_eq!(stream(b"GET / HTTP/1.1\r\n", b""), Claim::No);
         assert_eq!(stream(br"\basic instinct", b""), Claim::No);
         assert_eq!(stream(b"", br"\"), Claim::Undecided);
+        assert_eq!(stream(b"", br"\i"), Claim::Undecided);
     }
 }

@@ -108,6 +108,13 @@ pub(super) fn list_closing(bytes: &[u8], from: usize) -> Option<usize> {
     Some(at + FINDER.find(bytes.get(at..)?)?)
 }
 
+/// Where reading may go on behind missing bytes: at the first message that is known by its first
+/// word, or at what may yet begin one.
+pub(super) fn resumption(bytes: &[u8], ended: bool) -> Option<usize> {
+    let begins = |at: &usize| !ended && bytes.get(*at..).is_some_and(may_open);
+    opening(bytes).or_else(|| memchr::memrchr(b'\\', bytes).filter(begins))
+}
+
 /// How long the `\queryid\` is that begins here, without the backslash behind it.
 pub(super) fn number(bytes: &[u8]) -> Option<usize> {
     let value = bytes.strip_prefix(NUMBER)?;

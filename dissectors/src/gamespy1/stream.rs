@@ -136,9 +136,11 @@ impl Framing {
             held.lost |= !held.is_whole();
         }
         self.listed[side.index()] = false;
-        let found = ends::opening(unread.bytes);
-        *astray = found != Some(0);
-        astray.then(|| Framed::Junk(found.unwrap_or(unread.bytes.len()).max(1)))
+        *astray = !ends::opens(unread.bytes);
+        astray.then(|| match ends::resumption(unread.bytes, unread.ended) {
+            Some(0) => Framed::More,
+            found => Framed::Junk(found.unwrap_or(unread.bytes.len())),
+        })
     }
 
     /// What is held may go on.
@@ -507,13 +509,15 @@ mod tests {
         assert_eq!(frame(&mut framing, None, Side::First, &unread, LONGEST), Framed::Junk(6));
         // Until there is one, however the rest is divided.
         let mut framing = Framing::default();
-        let mut parts = [&br"on"[..], br"\0\validate\3JOd", br"\validate\3JOd"].into_iter();
+        let parts = [&br"on"[..], br"\0\va", br"\va", br"\validate\3JOd"];
+        let mut parts = parts.into_iter();
         let mut framed = |after_gap| {
             let bytes = parts.next().unwrap();
             let unread = Unread { bytes, seen: 0, ended: false, after_gap };
             frame(&mut framing, None, Side::First, &unread, LONGEST)
         };
         assert_eq!([framed(true), framed(false)], [Framed::Junk(2), Framed::Junk(2)]);
+        assert_eq!(framed(false), Framed::More);
         assert_eq!(framed(false), Framed::Message(r"\validate\3JOd".len()));
     }
 }
