@@ -131,7 +131,7 @@ fn a_conversation_that_began_before_the_capture_is_judged_once_its_pairs_are_kno
     for (script, wrong) in [
         (format!("0 m:80 > c tcp nosyn {answers}\n{}", pairs(1)), 15),
         (pairs(1).replacen("tcp", "tcp nosyn", 1), 14),
-        (gap + &pairs(4), 10),
+        (gap + &pairs(4), 15),
     ] {
         let outcome = File::of("inside", &script).json(&[]);
         let rules = outcome["rules"].as_array().expect("rules");

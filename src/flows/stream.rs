@@ -1,6 +1,6 @@
 //! A flow over TCP: its connection, and what that speaks.
 
-use dissectors::kit::{self, Side};
+use dissectors::kit::{self, Side, Time};
 use dissectors::{Id, Talk};
 
 use crate::net::tcp::{Connection, Way};
@@ -18,10 +18,8 @@ pub(crate) struct Speech {
     pub(crate) talk: Option<Box<Talk>>,
     /// The unread beginnings, while the protocol is not told.
     pub(crate) beginnings: Option<Box<[Vec<u8>; 2]>>,
-    /// The direction whose bytes came first, while the protocol was not told.
-    pub(crate) first: Option<Side>,
-    /// The protocol was told when both directions had unread bytes: this one's are to be read first.
-    pub(crate) held: Option<Side>,
+    /// What waits until the protocol is told, or until what it answers to is read.
+    pub(crate) waits: Option<Box<[Option<Wait>; 2]>>,
     /// Bytes of this direction were read, by [`Side::index`].
     pub(crate) heard: [bool; 2],
     /// The last message of this direction was read before its end, for want of room: what follows
@@ -29,7 +27,32 @@ pub(crate) struct Speech {
     pub(crate) cut: [bool; 2],
 }
 
+/// Bytes of a direction that are not read yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The packet of the first one.
+    pub(crate) since: u64,
+    /// How many were shown.
+    pub(crate) shown: usize,
+    /// When the direction was closed behind them.
+    pub(crate) closed: Option<Time>,
+}
+
 impl Speech {
+    /// What waits of this direction.
+    pub(crate) fn wait(&self, side: Side) -> Option<Wait> {
+        self.waits.as_ref()?[side.index()]
+    }
+
+    /// Nothing waits of this direction any more. What did?
+    pub(crate) fn stop_waiting(&mut self, side: Side) -> Option<Wait> {
+        let wait = self.waits.as_mut()?[side.index()].take();
+        if self.wait(side.other()).is_none() {
+            self.waits = None;
+        }
+        wait
+    }
+
     /// Bytes of memory held beside itself.
     fn held(&self) -> usize {
         let talk = self.talk.as_ref().map_or(0, |talk| size_of::<Talk>() + talk.held());
@@ -37,7 +60,7 @@ impl Speech {
             .beginnings
             .as_ref()
             .map_or(0, |both| size_of_val(&**both) + both.iter().map(kit::room).sum::<usize>());
-        talk + read
+        talk + read + self.waits.as_ref().map_or(0, |both| size_of_val(&**both))
     }
 }
 

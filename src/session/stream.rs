@@ -10,7 +10,7 @@ use super::lane::Lane;
 use super::recording::tell;
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
-use crate::flows::stream::Speech;
+use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
 use crate::flows::{Flow, FlowRow, Followed, Key, State};
 use crate::net::tcp::{
@@ -121,14 +121,12 @@ impl Lane {
             pieces: std::mem::take(&mut self.streams.pieces),
             lossy,
             tunnels,
+            rereads: false,
             view: &mut *view,
         };
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
         work(connection, budget, &mut reading);
-        if let Some(held) = reading.speech.held.take() {
-            connection.read_again(way(held), budget, &mut reading);
-            connection.read_again(way(held.other()), budget, &mut reading);
-        }
+        reading.catch_up(connection, budget);
         stream.speech = reading.speech;
         if reading.pieces.capacity() <= PIECES {
             self.streams.pieces = reading.pieces;
@@ -207,6 +205,8 @@ struct Reading<'s, V> {
     pieces: Vec<Piece>,
     lossy: bool,
     tunnels: Tunnels,
+    /// The protocol was told when both directions had bytes: they are shown again.
+    rereads: bool,
     view: &'s mut V,
 }
 
@@ -216,21 +216,34 @@ impl<V: View> Reader for Reading<'_, V> {
         if self.speech.talk.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
-                Err(Undecided::More) => return Next::Consumed(0),
                 Err(Undecided::None) => return Next::Ignore,
-            }
-            if self.waits(side.other()) {
-                self.speech.held = self.speech.first;
+                Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
+                Err(Undecided::More) => {
+                    self.wait(side, run);
+                    // Bytes are looked at again with those that follow; behind a FIN there are none.
+                    let is_kept = run.end() == Some(End::Fin);
+                    return if is_kept { Next::Later } else { Next::Consumed(0) };
+                }
             }
             self.speech.beginnings = None;
+            if self.other_begins(side, run) {
+                self.rereads = true;
+                self.wait(side, run);
+                return Next::Later;
+            }
         }
-        if self.speech.held.is_some_and(|held| held != side) && run.end().is_none() {
-            return Next::Consumed(0);
+        if self.has_to_wait(side, run) {
+            self.wait(side, run);
+            return Next::Later;
         }
         let used = self.next(side, run);
-        let is_last = used == 0 || used >= run.bytes().len();
-        if let Some(end) = run.end().filter(|_| is_last) {
-            self.closed(side, end, run.other_has_hole());
+        if run.is_held_back() {
+            self.wait(side, run);
+        } else if used == 0 || used >= run.bytes().len() {
+            let waited = self.speech.stop_waiting(side).and_then(|wait| wait.closed);
+            if let Some((how, time)) = closing(run.end(), waited, self.around.now) {
+                self.closed(side, how, time, run.other_has_hole());
+            }
         }
         Next::Consumed(used)
     }
@@ -291,10 +304,11 @@ impl<V: View> Reading<'_, V> {
             ports.swap(0, 1);
         }
         let told = self.around.options.identifier.stream(&view, ports);
-        if told != Err(Undecided::More) {
+        // What was said before may tell.
+        let may_tell = told == Err(Undecided::None) && run.other_has_hole();
+        if told != Err(Undecided::More) && !may_tell {
             return told;
         }
-        self.speech.first.get_or_insert(side);
         let beginnings = self.speech.beginnings.get_or_insert_default();
         let own = &mut beginnings[side.index()];
         if run.bytes().len() > UNDECIDED {
@@ -304,9 +318,78 @@ impl<V: View> Reading<'_, V> {
         Err(Undecided::More)
     }
 
-    /// Whether a direction has unread bytes from before the protocol was told.
-    fn waits(&self, side: Side) -> bool {
-        self.speech.beginnings.as_ref().is_some_and(|both| !both[side.index()].is_empty())
+    /// Whether neither direction has said anything that is known of.
+    fn is_nothing(&self, side: Side, run: &Run<'_>) -> bool {
+        let is_silent = run.bytes().is_empty() && !run.other_has_hole();
+        is_silent && self.speech.wait(side.other()).is_none()
+    }
+
+    /// Whether, now that the protocol is told, the other direction has bytes that are to be read with
+    /// these.
+    fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
+        let Some(other) = self.speech.wait(side.other()) else { return false };
+        match run.end() {
+            None | Some(End::Fin) => true,
+            Some(End::Reset | End::Abandoned) => other.since < self.first_frame(side, run),
+            Some(End::Gap | End::Limit) => false,
+        }
+    }
+
+    /// Whether what the other direction said before is to be read first: it is missing yet, or waits.
+    fn has_to_wait(&self, side: Side, run: &Run<'_>) -> bool {
+        match run.end() {
+            Some(End::Gap | End::Limit) => false,
+            Some(End::Fin)
+                if run.bytes().is_empty() && self.speech.wait(side.other()).is_some() =>
+            {
+                true
+            }
+            None | Some(End::Fin | End::Reset | End::Abandoned) => {
+                run.other_has_hole() || run.answers_unshown()
+            }
+        }
+    }
+
+    /// Reads what had to wait and need not any more, in the order in which it was said.
+    fn catch_up(&mut self, connection: &mut Connection, budget: &mut Budget) {
+        if self.speech.talk.is_none() {
+            return;
+        }
+        if self.rereads {
+            connection.forget_shown();
+        }
+        while self.speech.waits.is_some() {
+            let mut sides = [Side::First, Side::Second];
+            sides.sort_by_key(|&side| self.speech.wait(side).map(|wait| wait.since));
+            let goes_on = sides.into_iter().any(|side| {
+                let before = self.speech.wait(side);
+                if before.is_some() {
+                    connection.read_again(way(side), budget, self);
+                }
+                self.speech.wait(side) != before
+            });
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// What is unread of a direction has to wait.
+    fn wait(&mut self, side: Side, run: &Run<'_>) {
+        let since = self.first_frame(side, run);
+        let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
+        let wait = wait.get_or_insert(Wait { since, shown: 0, closed: None });
+        (wait.since, wait.shown) = (since, run.bytes().len());
+        if run.end() == Some(End::Fin) {
+            wait.closed.get_or_insert(self.around.now);
+        }
+    }
+
+    /// The packet of the first unread byte, or of the FIN.
+    fn first_frame(&self, side: Side, run: &Run<'_>) -> u64 {
+        let waits = || self.speech.wait(side).map(|wait| wait.since);
+        let frame = run.pieces().next().map(|piece| piece.frame).or_else(waits);
+        frame.unwrap_or(self.around.frame)
     }
 
     fn begin(&mut self, id: Id) {
@@ -391,13 +474,8 @@ impl<V: View> Reading<'_, V> {
         });
     }
 
-    fn closed(&mut self, side: Side, end: End, other_has_hole: bool) {
-        let how = match end {
-            End::Fin => Closed::Orderly,
-            End::Reset => Closed::Reset,
-            End::Gap | End::Limit | End::Abandoned => return,
-        };
-        let payload = self.payload(side, &[]);
+    fn closed(&mut self, side: Side, how: Closed, time: Time, other_has_hole: bool) {
+        let payload = Payload { time, ..self.payload(side, &[]) };
         self.talk(false, other_has_hole, |talk, books, cx| {
             cx.view.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
@@ -467,6 +545,16 @@ struct Working<'w, V> {
 impl<V> Working<'_, V> {
     fn evidence(&self, lost: bool) -> Evidence {
         Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
+    }
+}
+
+/// How, and when, a direction was closed. `waited`: when it was behind what had to wait.
+fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
+    match end? {
+        End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
+        End::Reset | End::Abandoned if waited.is_some() => Some((Closed::Orderly, waited?)),
+        End::Reset => Some((Closed::Reset, now)),
+        End::Gap | End::Limit | End::Abandoned => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Both directions of a connection, and what the flags do to them.
 
 use super::budget::Budget;
+use super::run::Unshown;
 use super::stream::{Context, Stream};
 use super::{End, Event, Kind, Reader, Segment, Way};
 
@@ -54,12 +55,7 @@ impl Connection {
     /// been silent for long. What lies behind them is handed on.
     pub fn give_up_gaps<R: Reader>(&mut self, budget: &mut Budget, reader: &mut R) {
         for way in [Way::AToB, Way::BToA] {
-            let (own, other) = self.pair(way);
-            let other_has_hole = other.has_hole();
-            own.give_up_all(&mut Context { way, budget, reader, other_has_hole });
-        }
-        if self.is_ignored() {
-            self.ignore(budget);
+            self.with(way, budget, reader, |own, cx| own.give_up_all(cx));
         }
     }
 
@@ -69,18 +65,17 @@ impl Connection {
         self.end(Way::AToB, End::Abandoned, budget, reader);
     }
 
-    /// Shows the reader what it has left unread of a direction: for a reader that could make
-    /// nothing of it before it saw the other direction.
+    /// Shows the reader what it lets wait of a direction: [`Next::Later`](super::Next::Later).
     pub fn read_again<R: Reader>(&mut self, way: Way, budget: &mut Budget, reader: &mut R) {
-        let (own, other) = self.pair(way);
-        if own.is_ended() || own.is_ignored() {
-            return;
+        self.with(way, budget, reader, |own, cx| own.show_again(cx));
+        if self.is_over() {
+            self.release(budget);
         }
-        let other_has_hole = other.has_hole();
-        own.show_again(&mut Context { way, budget, reader, other_has_hole });
-        if self.is_ignored() {
-            self.ignore(budget);
-        }
+    }
+
+    /// What is unread of both directions counts as if it had not been shown to the reader.
+    pub fn forget_shown(&mut self) {
+        self.streams.iter_mut().for_each(Stream::forget_shown);
     }
 
     /// Whether both directions have ended. What comes now is a repeat, or a new connection.
@@ -131,18 +126,19 @@ impl Connection {
     ) {
         let (own, other) = self.pair(way);
         if segment.flags.ack && own.is_near(segment.sequence) {
-            other.reaches(segment.acknowledgment, segment.frame);
+            let is_latest = own.is_latest(segment.sequence);
+            other.reaches(segment.acknowledgment, segment.frame, is_latest);
         }
-        let other_has_hole = other.has_hole();
-        own.data(segment, &mut Context { way, budget, reader, other_has_hole });
+        let other = other.unshown();
+        own.data(segment, &mut Context { way, budget, reader, other });
         for way in [way, way.other()] {
             if self.is_ignored() {
                 return;
             }
             let (own, other) = self.pair(way);
-            let other_has_hole = other.has_hole();
-            let mut cx = Context { way, budget, reader, other_has_hole };
-            own.tick(segment.time, other.is_seen(), &mut cx);
+            let other_seen = other.is_seen();
+            let mut cx = Context { way, budget, reader, other: other.unshown() };
+            own.tick(segment.time, other_seen, &mut cx);
         }
     }
 
@@ -168,10 +164,11 @@ impl Connection {
     fn is_anew(&self, way: Way, segment: &Segment<'_>) -> bool {
         let (own, other) = (self.stream(way), self.stream(way.other()));
         if !own.is_known() {
-            return other.is_ended() && !answers(segment, other);
+            return other.is_closed() && !answers(segment, other);
         }
         let same = own.initial() == segment.sequence && own.has_begun();
-        self.is_over() || !(same || own.is_late_syn(segment.sequence))
+        let is_over = self.streams.iter().all(Stream::is_closed);
+        is_over || !(same || own.is_late_syn(segment.sequence))
     }
 
     /// Ends the old connection and begins a new one with a SYN.
@@ -214,21 +211,41 @@ impl Connection {
             return;
         }
         if !ignored {
-            own.reaches(segment.sequence, segment.frame);
+            own.reaches(segment.sequence, segment.frame, true);
         }
         self.end(way, End::Reset, budget, reader);
     }
 
-    /// Ends both directions, one of them first.
+    /// Ends both directions, after all holes were given up, one of them first. What the reader lets
+    /// wait for the other one is shown to it again.
     fn end<R: Reader>(&mut self, first: Way, end: End, budget: &mut Budget, reader: &mut R) {
-        for way in [first, first.other()] {
-            if self.is_ignored() {
-                self.ignore(budget);
-            }
-            let (own, other) = self.pair(way);
-            let other_has_hole = other.has_hole();
-            own.end(end, &mut Context { way, budget, reader, other_has_hole });
+        let other = first.other();
+        for way in [first, other] {
+            self.with(way, budget, reader, |own, cx| own.give_up_all(cx));
         }
+        for way in [first, other] {
+            self.with(way, budget, reader, |own, cx| own.show_last(end, cx));
+        }
+        for way in [first, other] {
+            self.with(way, budget, reader, |own, cx| {
+                cx.other = Unshown::default();
+                own.show_last(end, cx);
+            });
+        }
+        self.streams.iter_mut().for_each(|stream| stream.end(budget));
+    }
+
+    /// Lets `work` show the reader something of a direction.
+    fn with<R: Reader>(
+        &mut self,
+        way: Way,
+        budget: &mut Budget,
+        reader: &mut R,
+        work: impl FnOnce(&mut Stream, &mut Context<'_, R>),
+    ) {
+        let (own, other) = self.pair(way);
+        let other = other.unshown();
+        work(own, &mut Context { way, budget, reader, other });
         if self.is_ignored() {
             self.ignore(budget);
         }

@@ -12,13 +12,15 @@ pub(super) struct Origin {
     pub(super) frame: u64,
     pub(super) time: i64,
     pub(super) offset: u32,
+    /// What its segment acknowledges.
+    pub(super) acknowledgment: u32,
 }
 
 impl Origin {
     /// The origin of a piece of what begins at a position.
-    pub(super) fn of(piece: &Piece, start: u64) -> Self {
+    pub(super) fn of(piece: &Piece, start: u64, acknowledgment: u32) -> Self {
         let start = start.saturating_add(piece.bytes.start as u64);
-        Self { start, frame: piece.frame, time: piece.time, offset: piece.offset }
+        Self { start, frame: piece.frame, time: piece.time, offset: piece.offset, acknowledgment }
     }
 
     /// The same origin for bytes that begin later.

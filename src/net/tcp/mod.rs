@@ -61,6 +61,13 @@
 //! assert_eq!(budget.used(), 0);
 //! ```
 //!
+//! # In which order
+//!
+//! A direction's bytes are shown as soon as they have come, but for those that acknowledge bytes of
+//! the other direction which were not shown: they wait behind those that do not. Where they come
+//! first, the reader sees that ([`Run::answers_unshown`]) and may leave them for
+//! [later](Next::Later), until it has had the others. [`Connection::read_again`] shows them then.
+//!
 //! # What is decided here
 //!
 //! - **First copy wins.** A repeat that carries other bytes is reported ([`Kind::OverlapDiffers`]).
@@ -79,7 +86,7 @@
 //!   FIN looks like a hole of one byte at the end.
 //! - **Acknowledgments ahead of what they acknowledge**, as in a capture of each direction by itself
 //!   whose clocks differ, change nothing while the bytes follow within three seconds. One beyond all
-//!   that was seen holds until the next one says less.
+//!   that was seen holds until one that was sent later says less.
 //! - **A capture that begins in the middle**: the first segment with data sets the position. One up
 //!   to 64 KiB before it that comes later is taken while the reader has used nothing.
 //! - **A SYN** with another initial number than before, or after the end, begins a new connection on
@@ -176,6 +183,10 @@ pub trait Reader {
 pub enum Next {
     /// So many bytes from the front are used up (more than there are means all); keep the rest.
     Consumed(usize),
+    /// It is not their turn: keep them, and a FIN behind them, as not shown until
+    /// [`read_again`](Connection::read_again). Before a gap or a limit nothing is kept; where the
+    /// connection ends, they are shown once more behind the other direction's.
+    Later,
     /// The connection is of no interest: keep nothing, and do not call again before ports are
     /// reused.
     Ignore,

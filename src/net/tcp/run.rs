@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::End;
-use super::kept::Chunk;
+use super::kept::{Chunk, Origin};
 
 /// All unread bytes of one direction, in order and without a hole.
 #[derive(Debug)]
@@ -13,7 +13,24 @@ pub struct Run<'a> {
     pub(super) missing_before: u64,
     pub(super) end: Option<End>,
     pub(super) began: bool,
-    pub(super) other_has_hole: bool,
+    pub(super) other: Unshown,
+    /// More bytes follow that are not shown yet.
+    pub(super) held_back: bool,
+}
+
+/// What the reader has not been shown of the other direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Unshown {
+    /// Bytes are known to be missing.
+    pub(super) has_hole: bool,
+    /// The sequence number of the first byte that was not shown, if there are any.
+    pub(super) from: Option<u32>,
+}
+
+impl Unshown {
+    fn is_answered_by(&self, origin: &Origin) -> bool {
+        self.from.is_some_and(|from| origin.acknowledgment.wrapping_sub(from) as i32 > 0)
+    }
 }
 
 /// Bytes of a run that lie side by side in one packet.
@@ -72,7 +89,37 @@ impl<'a> Run<'a> {
     /// still come: what these bytes answer to may be among them.
     #[must_use]
     pub fn other_has_hole(&self) -> bool {
-        self.other_has_hole
+        self.other.has_hole
+    }
+
+    /// Whether the first unread byte was sent behind bytes of the other direction that were not
+    /// shown, for they are missing or the reader wants to see them [later](super::Next::Later).
+    #[must_use]
+    pub fn answers_unshown(&self) -> bool {
+        self.chunk.own_origins().first().is_some_and(|first| self.other.is_answered_by(first))
+    }
+
+    /// Whether bytes follow that are not shown yet, for they [answer](Self::answers_unshown) some
+    /// that were not.
+    #[must_use]
+    pub fn is_held_back(&self) -> bool {
+        self.held_back
+    }
+
+    /// What comes before bytes that answer some that were not shown; all if they come first, if
+    /// there are none, or if what is unread now will not be shown again.
+    pub(super) fn up_to_unshown(&self) -> Run<'a> {
+        let is_last = matches!(self.end, Some(End::Gap | End::Limit));
+        if is_last || self.other.from.is_none() || self.answers_unshown() {
+            return Run { ..*self };
+        }
+        // A direction acknowledges more and more.
+        let origins = self.chunk.own_origins();
+        let free = origins.partition_point(|origin| !self.other.is_answered_by(origin));
+        let Some(answer) = origins.get(free) else { return Run { ..*self } };
+        let chunk = self.chunk.until(answer.start);
+        let seen = self.seen.min(chunk.bytes.len());
+        Run { chunk, seen, end: None, held_back: true, ..*self }
     }
 
     /// The sequence number of the first unread byte.

@@ -26,6 +26,8 @@ enum Phase {
     /// Segments were seen, but none that tells the position.
     Silent,
     Open,
+    /// All has come, a FIN included, but the reader wants to be shown the last of it later.
+    Closing,
     Ended,
 }
 
@@ -46,7 +48,7 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn is_known(&self) -> bool {
-        matches!(self.phase, Phase::Open | Phase::Ended)
+        matches!(self.phase, Phase::Open | Phase::Closing | Phase::Ended)
     }
 
     pub(super) fn is_seen(&self) -> bool {
@@ -55,6 +57,11 @@ impl Stream {
 
     pub(super) fn is_ended(&self) -> bool {
         self.phase == Phase::Ended
+    }
+
+    /// Whether its end has come, be it shown to the reader or not.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closing | Phase::Ended)
     }
 
     pub(super) fn is_ignored(&self) -> bool {
@@ -159,9 +166,17 @@ impl Stream {
         }
     }
 
+    /// Whether what has this sequence number was sent behind all that was seen: it is no repeat, nor
+    /// recorded late.
+    pub(super) fn is_latest(&self, sequence: u32) -> bool {
+        let end = self.held.as_ref().map_or(self.next, |held| held.end(self.next));
+        !self.is_known() || self.position(sequence).is_some_and(|position| position >= end)
+    }
+
     /// The stream is said to reach up to a sequence number. What goes beyond all that was seen holds
-    /// until the next word: an acknowledgment that nobody sent is not repeated.
-    pub(super) fn reaches(&mut self, sequence: u32, frame: u64) {
+    /// until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`: this was
+    /// said behind all before.
+    pub(super) fn reaches(&mut self, sequence: u32, frame: u64, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
         }
@@ -171,7 +186,7 @@ impl Stream {
         }
         let held = self.held.get_or_insert_default();
         let said = held.acked.0;
-        if position > said || position < said && said > held.end(self.next) {
+        if position > said || is_latest && position < said && said > held.end(self.next) {
             held.acked = (position, frame);
         }
     }
@@ -192,17 +207,21 @@ impl Stream {
             cx.budget.counts.out_of_window += 1;
             return;
         };
-        let alone =
-            [Origin { start, frame: segment.frame, time: segment.time, offset: segment.offset }];
+        // What acknowledges nothing answers nothing.
+        let acknowledgment =
+            if flags.ack { segment.acknowledgment } else { cx.other.from.unwrap_or_default() };
+        let &Segment { frame, time, offset, .. } = segment;
+        let alone = [Origin { start, frame, time, offset, acknowledgment }];
         let several: Vec<_>;
         let origins = if segment.pieces.is_empty() {
             &alone[..]
         } else {
-            several = segment.pieces.iter().map(|piece| Origin::of(piece, start)).collect();
+            let of = |piece| Origin::of(piece, start, acknowledgment);
+            several = segment.pieces.iter().map(of).collect();
             &several
         };
         let chunk = Chunk { start, bytes: segment.payload, origins };
-        if self.phase == Phase::Ended {
+        if self.phase != Phase::Open {
             self.after_end(chunk, cx);
             return;
         }
@@ -249,14 +268,10 @@ impl Stream {
         }
     }
 
-    /// Ends it, after all holes were given up, and keeps nothing.
-    pub(super) fn end<R: Reader>(&mut self, end: End, cx: &mut Context<'_, R>) {
-        self.give_up_all(cx);
-        if self.phase == Phase::Open && !self.ignored {
-            self.show(Some(end), cx);
-        }
+    /// Ends it, and keeps nothing.
+    pub(super) fn end(&mut self, budget: &mut Budget) {
         self.phase = Phase::Ended;
-        self.release(cx.budget);
+        self.release(budget);
     }
 
     /// Whether nothing waits, and this position is next.

@@ -4,7 +4,7 @@ use super::held::{Growth, HISTORY};
 use super::{Phase, Stream};
 use crate::net::tcp::budget::Budget;
 use crate::net::tcp::kept::{Chunk, Kept};
-use crate::net::tcp::run::Run;
+use crate::net::tcp::run::{Run, Unshown};
 use crate::net::tcp::{Cause, End, Event, Kind, Limit, Next, Reader, Way};
 
 /// What the code below needs from outside while it works on one direction.
@@ -12,7 +12,16 @@ pub(in crate::net::tcp) struct Context<'c, R> {
     pub(in crate::net::tcp) way: Way,
     pub(in crate::net::tcp) budget: &'c mut Budget,
     pub(in crate::net::tcp) reader: &'c mut R,
-    pub(in crate::net::tcp) other_has_hole: bool,
+    pub(in crate::net::tcp) other: Unshown,
+}
+
+/// What came of showing a run.
+struct Offered {
+    consumed: usize,
+    /// How many of the bytes that are left the reader has looked at.
+    seen: usize,
+    /// It wants to be shown the rest later.
+    later: bool,
 }
 
 impl<R: Reader> Context<'_, R> {
@@ -21,12 +30,19 @@ impl<R: Reader> Context<'_, R> {
     }
 
     /// Shows a run until the reader takes no more of it; None if it will have none of it.
-    fn offer(&mut self, mut run: Run<'_>) -> Option<usize> {
+    fn offer(&mut self, mut run: Run<'_>) -> Option<Offered> {
         let start = run.chunk.start;
+        let offered = |run: &Run<'_>, seen, later| {
+            Some(Offered { consumed: (run.chunk.start - start) as usize, seen, later })
+        };
         loop {
-            match self.reader.read(self.way, &run) {
+            let part = run.up_to_unshown();
+            match self.reader.read(self.way, &part) {
                 Next::Ignore => return None,
-                Next::Consumed(0) => break,
+                Next::Later => return offered(&run, run.seen, true),
+                Next::Consumed(0) => {
+                    return offered(&run, part.chunk.bytes.len(), part.held_back);
+                }
                 Next::Consumed(count) => {
                     run.chunk = run.chunk.from(run.chunk.start.saturating_add(count as u64));
                     run.seen = run.seen.saturating_sub(count);
@@ -34,10 +50,9 @@ impl<R: Reader> Context<'_, R> {
                 }
             }
             if run.chunk.bytes.is_empty() {
-                break;
+                return offered(&run, 0, false);
             }
         }
-        Some((run.chunk.start - start) as usize)
     }
 }
 
@@ -50,20 +65,41 @@ impl Stream {
         cx: &mut Context<'_, R>,
     ) {
         self.report_growth(cx);
-        let run = self.run(chunk, 0, end, cx.other_has_hole);
+        let run = self.run(chunk, 0, end, cx.other);
         self.next = chunk.end();
-        let Some(consumed) = cx.offer(run) else { return self.ignore(cx.budget) };
+        let Some(Offered { consumed, seen, later }) = cx.offer(run) else {
+            return self.ignore(cx.budget);
+        };
         self.consumed(consumed);
-        if end.is_some() {
-            self.phase = Phase::Ended;
-            self.remember(chunk, chunk.bytes.len(), cx);
+        if self.keeps(end, later) {
+            self.remember(chunk, consumed, seen, cx);
         } else {
-            self.remember(chunk, consumed, cx);
+            self.remember(chunk, chunk.bytes.len(), 0, cx);
         }
     }
 
-    /// Keeps what was not consumed of a fresh chunk, and some of what was.
-    fn remember<R: Reader>(&mut self, chunk: Chunk<'_>, consumed: usize, cx: &mut Context<'_, R>) {
+    /// A run was shown, and its end. Whether what the reader has left of it is kept.
+    fn keeps(&mut self, end: Option<End>, later: bool) -> bool {
+        self.phase = match end {
+            Some(End::Fin) if later => Phase::Closing,
+            Some(End::Fin | End::Reset | End::Abandoned) if !later => Phase::Ended,
+            _ => self.phase,
+        };
+        match end {
+            None => true,
+            Some(End::Gap | End::Limit) => false,
+            Some(End::Fin | End::Reset | End::Abandoned) => later,
+        }
+    }
+
+    /// Keeps what was not consumed of a fresh chunk, of which so much was seen, and some of what was.
+    fn remember<R: Reader>(
+        &mut self,
+        chunk: Chunk<'_>,
+        consumed: usize,
+        seen: usize,
+        cx: &mut Context<'_, R>,
+    ) {
         let rest = chunk.from(chunk.start.saturating_add(consumed as u64));
         let spares = cx.budget.spares_memory();
         if self.held.is_none() && rest.bytes.is_empty() && (!spares || chunk.bytes.is_empty()) {
@@ -84,7 +120,7 @@ impl Stream {
         }
         if kept {
             held.read = held.buffer.len().saturating_sub(rest.bytes.len());
-            held.shown = rest.bytes.len();
+            held.shown = seen;
         } else {
             held.clear_buffer();
         }
@@ -180,7 +216,6 @@ impl Stream {
             return self.show(None, cx);
         }
         self.show(Some(End::Fin), cx);
-        self.phase = Phase::Ended;
         if let Some(held) = &mut self.held {
             held.ahead.clear();
             held.settle(cx.budget);
@@ -200,24 +235,32 @@ impl Stream {
             .map_or_else(Default::default, |held| (std::mem::take(&mut held.buffer), held.read));
         let start = self.next.saturating_sub(buffer.len() as u64);
         let chunk = buffer.chunk(start).from(start.saturating_add(read as u64));
-        let run = self.run(chunk, shown, end, cx.other_has_hole);
-        let Some(consumed) = cx.offer(run) else { return self.ignore(cx.budget) };
+        let run = self.run(chunk, shown, end, cx.other);
+        let Some(Offered { consumed, seen, later }) = cx.offer(run) else {
+            return self.ignore(cx.budget);
+        };
         self.consumed(consumed);
+        let is_kept = self.keeps(end, later);
         let Some(held) = &mut self.held else { return };
-        let gone = if end.is_some() { unread } else { consumed };
+        let gone = if is_kept { consumed } else { unread };
         held.buffer = buffer;
         held.read = read.saturating_add(gone);
-        held.shown = unread.saturating_sub(gone);
+        held.shown = if is_kept { seen } else { 0 };
         held.compact(self.next, cx.budget);
         held.settle(cx.budget);
     }
 
-    /// Shows the reader what is unread, as if it had not seen it.
+    /// Shows the reader what had to wait, and the FIN behind it.
     pub(in crate::net::tcp) fn show_again<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
-        if let Some(held) = &mut self.held {
-            held.shown = 0;
+        let is_closing = self.phase == Phase::Closing;
+        self.show(is_closing.then_some(End::Fin), cx);
+    }
+
+    /// Shows the reader what is unread for the last time.
+    pub(in crate::net::tcp) fn show_last<R: Reader>(&mut self, end: End, cx: &mut Context<'_, R>) {
+        if matches!(self.phase, Phase::Open | Phase::Closing) && !self.ignored {
+            self.show(Some(end), cx);
         }
-        self.show(None, cx);
     }
 
     /// Shows unread bytes for the last time, for want of room. They are no longer in the buffer.
@@ -231,17 +274,32 @@ impl Stream {
         let len = leftover.bytes.len();
         self.report_growth(cx);
         cx.event(frame, Kind::Limit { limit, dropped: len as u64 });
-        let run = self.run(leftover, seen, Some(End::Limit), cx.other_has_hole);
-        let Some(consumed) = cx.offer(run) else { return self.ignore(cx.budget) };
+        let run = self.run(leftover, seen, Some(End::Limit), cx.other);
+        let Some(Offered { consumed, .. }) = cx.offer(run) else { return self.ignore(cx.budget) };
         self.consumed(consumed);
         self.touched = true;
         let held = self.held.get_or_insert_default();
         held.missing = len.saturating_sub(consumed) as u64;
     }
 
-    fn run<'a>(&self, chunk: Chunk<'a>, seen: usize, end: Option<End>, hole: bool) -> Run<'a> {
+    fn run<'a>(&self, chunk: Chunk<'a>, seen: usize, end: Option<End>, other: Unshown) -> Run<'a> {
         let missing_before = self.held.as_ref().map_or(0, |held| held.missing);
-        Run { chunk, seen, missing_before, end, began: self.began, other_has_hole: hole }
+        Run { chunk, seen, missing_before, end, began: self.began, other, held_back: false }
+    }
+
+    /// What is unread counts as not shown.
+    pub(in crate::net::tcp) fn forget_shown(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.shown = 0;
+        }
+    }
+
+    /// What of this direction the reader of the other one has not been shown.
+    pub(in crate::net::tcp) fn unshown(&self) -> Unshown {
+        let unshown = self.held.as_ref().map_or(0, |held| held.unread().saturating_sub(held.shown));
+        let has_hole = self.has_hole();
+        let from = self.next.saturating_sub(unshown as u64) as u32;
+        Unshown { has_hole, from: (has_hole || unshown > 0).then_some(from) }
     }
 
     fn consumed(&mut self, count: usize) {

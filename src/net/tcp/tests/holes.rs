@@ -43,6 +43,51 @@ fn acknowledged_hole_may_still_be_filled() {
 }
 
 #[test]
+fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
+    let fin = Flags { ack: true, ..FIN };
+    let mut bench = Bench::begun(Appetite::InOrder, 1000);
+    bench.send(B, ACK, 9000, 1000, b"hello");
+    bench.send(B, fin, 9005, 1004, b"answer");
+    // An old word, said again, does not undo the later one.
+    bench.send(B, ACK, 9000, 1000, b"hello");
+    assert!(bench.connection.has_hole(A));
+    bench.send(A, ACK, 1000, 9005, b"abcd");
+    assert_eq!(bench.told(), [Told::Bytes(B, b"hello".to_vec(), 0), bytes("abcd")]);
+    bench.connection.read_again(B, &mut bench.budget, &mut bench.listener);
+    let answer = b"answer".to_vec();
+    let ended = Told::End(B, Vec::new(), End::Fin);
+    assert_eq!(bench.told(), [Told::Bytes(B, answer, 0), ended]);
+}
+
+#[test]
+fn what_answers_is_held_back_behind_what_does_not() {
+    let mut bench = Bench::begun(Appetite::InOrder, 1000);
+    // Both directions were recorded from their ends to their beginnings.
+    bench.send(B, SYN_ACK, 8999, 1000, b"");
+    bench.send(B, ACK, 9005, 1004, b"answer");
+    bench.send(A, ACK, 1000, 9005, b"abcd");
+    bench.send(B, ACK, 9000, 1000, b"hello");
+    assert_eq!(bench.told(), [Told::Bytes(B, b"hello".to_vec(), 0)]);
+    bench.connection.read_again(A, &mut bench.budget, &mut bench.listener);
+    bench.connection.read_again(B, &mut bench.budget, &mut bench.listener);
+    assert_eq!(bench.told(), [bytes("abcd"), Told::Bytes(B, b"answer".to_vec(), 0)]);
+}
+
+#[test]
+fn what_waits_is_shown_at_the_end_in_its_order() {
+    let mut bench = Bench::begun(Appetite::InOrder, 1000);
+    bench.send(B, SYN_ACK, 8999, 1000, b"");
+    bench.send(A, ACK, 1000, 9002, b"thanks");
+    bench.send(B, ACK, 9004, 1000, b"ef");
+    let told = bench.finish();
+    let read: Vec<_> = told.iter().filter(|told| !matches!(told, Told::Event(..))).collect();
+    let end = |way, end| Told::End(way, Vec::new(), end);
+    let behind_gap = Told::Bytes(B, b"ef".to_vec(), 4);
+    let expected = [end(B, End::Gap), behind_gap, bytes("thanks"), end(A, End::Abandoned)];
+    assert_eq!(read[..4], expected.iter().collect::<Vec<_>>()[..]);
+}
+
+#[test]
 fn acknowledgment_does_not_reach_behind_what_it_says() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1010, b"kl");

@@ -33,6 +33,8 @@ enum Appetite {
     /// Whole groups of so many bytes; what is left at an end is not consumed.
     Groups(usize),
     Nothing,
+    /// All, but nothing that answers what it was not shown.
+    InOrder,
     Ignore,
 }
 
@@ -75,6 +77,8 @@ impl Reader for Listener {
             Appetite::All => len,
             Appetite::Groups(size) => len - len % size,
             Appetite::Nothing => 0,
+            Appetite::InOrder if run.answers_unshown() => return Next::Later,
+            Appetite::InOrder => len,
             Appetite::Ignore => return Next::Ignore,
         };
         if count > 0 {

@@ -1,0 +1,186 @@
+//! How a stream was cut into segments, and in which order those were recorded, changes neither
+//! messages nor verdicts, as long as none is missing.
+
+#[path = "support/project.rs"]
+mod project;
+mod support;
+
+use dissectors::catalogue;
+use dissectors::kit::Group;
+use project::Project;
+use serde_json::Value;
+use xtask::exchange::{Setting, Transport, capture};
+use xtask::wire::{Capture, TimedPacket, flags};
+
+/// What is said of a recording: the messages of each direction, and how every rule fared.
+#[derive(Debug, PartialEq, Eq)]
+struct Said {
+    messages: Vec<(String, String, String)>,
+    rules: Vec<(String, [u64; 3])>,
+}
+
+/// What a command tells of a recording, in JSON.
+fn told(project: &Project, command: &str, capture: &Capture) -> String {
+    project.write("streams.pcap", capture.pcap());
+    project.run(&[command, "--format", "json", "streams.pcap"]).out
+}
+
+fn said(project: &Project, capture: &Capture) -> Said {
+    let run = |command| told(project, command, capture);
+    let text = |value: &Value| value.to_string();
+    let message = |line: &str| {
+        let message: Value = serde_json::from_str(line).expect("JSON");
+        (text(&message["src"]), text(&message["message"]), text(&message["fields"]))
+    };
+    let mut messages: Vec<_> = run("dissect").lines().map(message).collect();
+    // Of each direction in its order: two that do not answer each other have none.
+    messages.sort_by(|one, other| one.0.cmp(&other.0));
+    let checked: Value = serde_json::from_str(&run("check")).expect("JSON");
+    let count = |rule: &Value, key: &str| rule[key].as_u64().expect("a count");
+    let rules = checked["rules"].as_array().expect("rules").iter().map(|rule| {
+        let counts = ["passed", "failed", "inconclusive"].map(|key| count(rule, key));
+        (text(&rule["code"]), counts)
+    });
+    // Of the recording, segments are counted.
+    let rules = rules.filter(|(code, _)| !code.contains("NET"));
+    Said { messages, rules: rules.collect() }
+}
+
+/// Behind Ethernet and IPv4 without options.
+const TCP: usize = 14 + 20;
+
+/// Where the payload begins of a segment that carries some, or closes.
+fn payload(packet: &TimedPacket) -> Option<usize> {
+    let tcp = packet.bytes.get(TCP..)?;
+    let (start, flags) = (TCP + usize::from(tcp.get(12)? >> 4) * 4, tcp.get(13)?);
+    let plain = packet.bytes[14] == 0x45 && packet.bytes[23] == 6 && tcp[13] & flags::SYN == 0;
+    let tells = packet.bytes.len() > start || flags & (flags::FIN | flags::RST) != 0;
+    (plain && tells && flags & flags::RST == 0).then_some(start)
+}
+
+/// Every segment in two.
+fn halved(mut capture: Capture) -> Capture {
+    let packets = std::mem::take(&mut capture.packets);
+    capture.packets = packets.into_iter().flat_map(halves).collect();
+    capture
+}
+
+fn halves(packet: TimedPacket) -> Vec<TimedPacket> {
+    let Some(start) = payload(&packet).filter(|start| packet.bytes.len() - start > 1) else {
+        return vec![packet];
+    };
+    let middle = (start + packet.bytes.len()) / 2;
+    let part = |from: usize, to: usize| {
+        let mut part = packet.clone();
+        part.bytes = [&packet.bytes[..start], &packet.bytes[from..to]].concat();
+        let length = (part.bytes.len() - 14) as u16;
+        part.bytes[16..18].copy_from_slice(&length.to_be_bytes());
+        let sequence = part.bytes[TCP + 4..].first_chunk_mut().expect("a sequence number");
+        *sequence = (u32::from_be_bytes(*sequence) + (from - start) as u32).to_be_bytes();
+        part
+    };
+    let (mut front, back) = (part(start, middle), part(middle, packet.bytes.len()));
+    front.bytes[TCP + 13] &= !flags::FIN;
+    vec![front, back]
+}
+
+/// The recordings in which two packets that stand so far apart have changed places. Each place keeps
+/// its time.
+fn swapped(capture: &Capture, apart: usize) -> Vec<Capture> {
+    let carries = |at: usize| capture.packets.get(at).and_then(payload).is_some();
+    let firsts = (0..capture.packets.len()).filter(|&at| carries(at) && carries(at + apart));
+    let swap = |first: usize| {
+        let mut swapped = capture.clone();
+        swapped.packets.swap(first, first + apart);
+        for at in [first, first + apart] {
+            swapped.packets[at].time = capture.packets[at].time;
+        }
+        swapped
+    };
+    firsts.map(swap).collect()
+}
+
+/// The examples that are held over TCP.
+fn conversations() -> Vec<(String, String, Setting)> {
+    let rules = catalogue::rules().into_iter();
+    let rules = rules.filter(|rule| matches!(rule.code.group(), Group::Gs1 | Group::Acr));
+    let examples = rules.flat_map(|rule| {
+        [("right", rule.right), ("wrong", rule.wrong)].map(|(what, script)| {
+            (
+                format!("{what} {}", rule.code),
+                script.to_owned(),
+                Setting::of_rule(&rule.code.to_string()),
+            )
+        })
+    });
+    let is_stream = |(_, script, setting): &(String, String, Setting)| {
+        script.contains(" tcp ") || setting.transport == Transport::Tcp
+    };
+    examples.filter(is_stream).collect()
+}
+
+#[test]
+fn cuts_and_the_order_of_neighbours_change_nothing() {
+    let project = Project::new("streams");
+    for (name, script, setting) in conversations() {
+        let whole = capture(&script, &setting).expect("a good script");
+        let expected = said(&project, &whole);
+        let halved = halved(whole.clone());
+        let others = [vec![halved.clone()], swapped(&whole, 1), swapped(&halved, 1)].concat();
+        for (nth, other) in others.iter().enumerate() {
+            assert_eq!(said(&project, other), expected, "{name}, recording {nth}");
+        }
+    }
+}
+
+#[test]
+fn what_is_recorded_far_too_late_is_nobody_s_fault() {
+    let project = Project::new("streams-late");
+    for (name, script, setting) in conversations() {
+        let whole = capture(&script, &setting).expect("a good script");
+        let expected = said(&project, &whole);
+        let halved = halved(whole.clone());
+        let far = [2, 3].map(|apart| [swapped(&whole, apart), swapped(&halved, apart)].concat());
+        for (nth, other) in far.concat().iter().enumerate() {
+            let found = said(&project, other);
+            let both = found.rules.iter().zip(&expected.rules);
+            // A socket check goes beside the connection.
+            for (found, before) in both.filter(|(found, _)| !found.0.contains("ACR034")) {
+                assert!(found.1[1] <= before.1[1], "{name}, recording {nth}: {}", found.0);
+            }
+        }
+    }
+}
+
+/// The messages of an exchange with the AssaultCube Reloaded master, and their packets.
+fn messages(name: &str, script: &str) -> Vec<(String, u64)> {
+    let capture = capture(script, &Setting::tcp(80)).expect("a good script");
+    let told = told(&Project::new(name), "dissect", &capture);
+    let message = |line: &str| {
+        let message: Value = serde_json::from_str(line).expect("JSON");
+        let name = message["message"].as_str().expect("a name").to_owned();
+        (name, message["frame"].as_u64().expect("a number"))
+    };
+    told.lines().map(message).collect()
+}
+
+#[test]
+fn an_answer_that_tells_the_protocol_by_its_end_is_read_behind_its_request() {
+    let script = r"0.0 c > m 'GET /r?v=140 HTTP/1.0\r\n\r\n'
+        0.1 m > c 'HTTP/1.0 200 OK\r\n\r\nserver registered'
+        0.2 m > c fin
+        end 9";
+    let expected = [("register_request".to_owned(), 4), ("register_response".to_owned(), 5)];
+    assert_eq!(messages("end", script), expected);
+}
+
+#[test]
+fn what_is_told_late_to_be_ours_is_read_in_the_order_of_the_capture() {
+    let script = r"0.0 c > m 'GET /r?v=140 HTTP/1.1\r\n\r\n'
+        0.1 m > c 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx\n'
+        0.2 c > m 'GET /a?p=1&a=::1 HTTP/1.1\r\n\r\n'
+        0.3 m > c 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n*a\n'
+        end 9";
+    let frames: Vec<_> = messages("late", script).into_iter().map(|(_, frame)| frame).collect();
+    assert_eq!(frames, [4, 5, 6, 7]);
+}
