@@ -184,3 +184,20 @@ fn what_is_told_late_to_be_ours_is_read_in_the_order_of_the_capture() {
     let frames: Vec<_> = messages("late", script).into_iter().map(|(_, frame)| frame).collect();
     assert_eq!(frames, [4, 5, 6, 7]);
 }
+
+#[test]
+fn a_hole_that_is_filled_does_not_excuse_what_the_other_side_said_before() {
+    let script = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAO'
+        0.1 c > m:28900 tcp '\\'
+        0.1 c > m:28900 tcp 'gamename\\ut\\location\\0\\validate\\3JOdDFU=\\final\\\\list\\\\g'
+        0.1 c > m:28900 tcp 'amename\\ut\\final\\'
+        0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\' fin
+        end 9";
+    let mut capture = capture(script, &Setting::udp(27900)).expect("a good script");
+    let of_client = |packet: &TimedPacket| packet.bytes.ends_with(br"\");
+    let first = capture.packets.iter().position(of_client).expect("the client's first segment");
+    capture.packets[first..first + 3].rotate_right(1);
+    let found = said(&Project::new("hole"), &capture);
+    let rule = found.rules.iter().find(|(code, _)| code.contains("GS1003")).expect("the rule");
+    assert_eq!(rule.1, [0, 1, 0]);
+}

@@ -323,12 +323,15 @@ impl Lane {
     /// Lets a flow's talk judge what time has decided.
     fn ask<V: View>(&mut self, around: &mut Around, slot: Slot, end: bool, view: &mut V) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let mut facts = around.facts(&flow, &self.incomplete);
+        let facts = around.facts(&flow, &self.incomplete);
         let roles = flow.roles;
         let talk = match &mut flow.state {
             State::Talk(talk) => talk,
             State::Stream(stream) => {
-                facts.lossy |= stream.has_hole();
+                // What is missing yet may change what is due.
+                if stream.has_hole() && !end {
+                    return;
+                }
                 match stream.talk() {
                     Some(talk) => talk,
                     None => return,
