@@ -201,3 +201,17 @@ fn a_hole_that_is_filled_does_not_excuse_what_the_other_side_said_before() {
     let rule = found.rules.iter().find(|(code, _)| code.contains("GS1003")).expect("the rule");
     assert_eq!(rule.1, [0, 1, 0]);
 }
+
+#[test]
+fn what_waits_until_the_end_is_whole_behind_its_fin() {
+    let script = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+        0.1 c > m:28900 tcp lost '\\gamename\\ut\\locatio'
+        0.1 c > m:28900 tcp 'n\\0\\validate\\3JOdDFU5\\final\\\\list\\\\gamename\\ut\\final\\'
+        0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\' fin";
+    let capture = capture(script, &Setting::udp(27900)).expect("a good script");
+    let found = said(&Project::new("waits"), &capture);
+    let counts = |code: &str| found.rules.iter().find(|(it, _)| it.contains(code)).map(|it| it.1);
+    assert_eq!(counts("GS1016"), Some([1, 0, 0]));
+    assert_eq!(counts("GS1014"), Some([0, 0, 0]), "nobody knows what was validated");
+    assert!(!told(&Project::new("whole"), "dissect", &capture).contains("recording lost"));
+}

@@ -552,7 +552,6 @@ impl<V> Working<'_, V> {
 fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
     match end? {
         End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
-        End::Reset | End::Abandoned if waited.is_some() => Some((Closed::Orderly, waited?)),
         End::Reset => Some((Closed::Reset, now)),
         End::Gap | End::Limit | End::Abandoned => None,
     }

@@ -258,8 +258,11 @@ impl Stream {
 
     /// Shows the reader what is unread for the last time.
     pub(in crate::net::tcp) fn show_last<R: Reader>(&mut self, end: End, cx: &mut Context<'_, R>) {
-        if matches!(self.phase, Phase::Open | Phase::Closing) && !self.ignored {
-            self.show(Some(end), cx);
+        match self.phase {
+            _ if self.ignored => {}
+            Phase::Open => self.show(Some(end), cx),
+            Phase::Closing => self.show(Some(End::Fin), cx),
+            Phase::Unseen | Phase::Silent | Phase::Ended => {}
         }
     }
 
