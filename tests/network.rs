@@ -4,6 +4,7 @@
 mod project;
 mod support;
 
+use project::Project;
 use serde_json::Value;
 use support::gamewire;
 use xtask::exchange::{Setting, capture};
@@ -62,6 +63,20 @@ fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
     let (messages, _) = dissect(script, &[]);
     assert_eq!(messages[1]["message"], "challenge_response");
     assert_eq!(rules(&messages[1]), ["NET001"]);
+}
+
+#[test]
+fn a_snapped_segment_is_told_as_one() {
+    let script = "0.0 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\
+        0.1 m > c  tcp snap=100 'HTTP/1.1 200 OK\\r\\nContent-Length: 120\\r\\n\\r\\n' 'x'*120 fin";
+    let project = Project::new("snapped");
+    project.play("snapped.pcap", &Setting::tcp(80), script);
+    let run = project.run(&["check", "--format", "json", "snapped.pcap"]);
+    let outcome: Value = serde_json::from_str(&run.out).expect("JSON");
+    let findings = outcome["findings"].as_array().expect("findings");
+    let snapped: Vec<_> = findings.iter().filter(|it| it["rule"] == "NET001").collect();
+    let lost = findings.iter().find(|it| it["rule"] == "NET006").expect("bytes are missing");
+    assert_eq!((snapped.len(), &snapped[0]["frames"]), (1, &lost["frames"]));
 }
 
 #[test]
@@ -152,7 +167,7 @@ fn lost_bytes_are_told_of_the_message_that_lacks_them() {
         "\n",
         r"0.05 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\ip\\10.0.1'",
     );
-    let project = project::Project::new("lost-bytes");
+    let project = Project::new("lost-bytes");
     project.play("cut.pcap", &Setting::udp(27900), script);
     let frames = |format: &[&str]| -> Vec<Value> {
         let run = project.run(&[format, &["--format", "json", "cut.pcap"]].concat());

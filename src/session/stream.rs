@@ -1,9 +1,10 @@
 //! A TCP connection on its way to a protocol: which one it speaks, and where its messages end.
 
 use dissectors::kit::{
-    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Side, Span, StreamView, Time, Unread,
+    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Span, StreamView, Time,
+    Unread,
 };
-use dissectors::net_rules::{NET006, NET007, NET011};
+use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
 use super::lane::Lane;
@@ -14,7 +15,7 @@ use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
 use crate::flows::{Flow, FlowRow, Followed, Key, State};
 use crate::net::tcp::{
-    self, Budget, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
+    self, Budget, Cause, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
 use crate::net::{Segment, TcpFlags, Tunnels};
 
@@ -257,6 +258,9 @@ impl<V: View> Reader for Reading<'_, V> {
             self.flow.set_lossy();
         }
         let Some(id) = self.speech.talk.as_ref().map(|talk| talk.id()) else { return };
+        if let Kind::Gap { cause: Cause::Snapped, .. } = event.kind {
+            self.tell(id, &event, &NET001, "cut by the snap length".to_owned());
+        }
         let (rule, detail) = match event.kind {
             Kind::Gap { sequence, missing, .. } => {
                 (&NET006, format!("{missing} bytes are missing at sequence number {sequence}"))
@@ -275,15 +279,20 @@ impl<V: View> Reader for Reading<'_, V> {
             }
             Kind::NewConnection => return,
         };
+        self.tell(id, &event, rule, detail);
+    }
+}
+
+impl<V: View> Reading<'_, V> {
+    /// Tells what is wrong with the stream.
+    fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
         let mark =
             Mark { frame: event.frame, time: self.around.now, length: 0, side: side(event.way) };
         let scene = self.scene(id);
         let told = tell(self.view, scene, rule, false, &mark, || detail);
         self.flow.count_told(told);
     }
-}
 
-impl<V: View> Reading<'_, V> {
     fn identify(&mut self, side: Side, run: &Run<'_>) -> Result<Id, Undecided> {
         if run.bytes().is_empty() {
             return Err(Undecided::More);
