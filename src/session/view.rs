@@ -14,7 +14,8 @@ pub struct Scene {
     pub protocol: Option<Id>,
     /// The flow; its number is 0 where no flow is concerned.
     pub flow: FlowFacts,
-    /// Which part each end plays, as far as it has spoken, by [`Side::index`].
+    /// Which part each end plays, as far as it has spoken, by
+    /// [`Side::index`](dissectors::kit::Side::index).
     pub roles: [Option<Who>; 2],
     /// The packet at hand, and where its recorded bytes begin in the capture file.
     pub packet: (u64, u64),
