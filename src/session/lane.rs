@@ -8,9 +8,7 @@
 
 use std::net::IpAddr;
 
-use dissectors::kit::{
-    Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Span, Time, Transport,
-};
+use dissectors::kit::{Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Time, Transport};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011};
 use dissectors::{Books, Id};
 
@@ -240,7 +238,7 @@ impl Lane {
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });
-        let whole = Span::new(0, payload.bytes.len());
+        let whole = payload.whole();
         let vouched = around.options.complete;
         view.evidence(Evidence { vouched, ..Evidence::default() });
         let snapped = datagram.payload.snapped;

@@ -89,23 +89,22 @@ pub(super) fn opening(bytes: &[u8]) -> Option<usize> {
 /// Finds [`CLOSING`]: long lists are searched for it.
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CLOSING));
 
+/// Where `\final` stands, unless wholly before `from`.
+fn closings(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
+    let at = from.saturating_sub(CLOSING.len());
+    FINDER.find_iter(bytes.get(at..).unwrap_or_default()).map(move |found| at + found)
+}
+
 /// The first `\final` that is a keyword, if it does not lie wholly before `from`.
-pub(super) fn closing(bytes: &[u8], mut from: usize) -> Option<usize> {
-    loop {
-        let found = list_closing(bytes, from)?;
-        let behind = found + CLOSING.len();
-        if matches!(bytes.get(behind), None | Some(b'\\')) {
-            return Some(found);
-        }
-        from = behind + CLOSING.len();
-    }
+pub(super) fn closing(bytes: &[u8], from: usize) -> Option<usize> {
+    let is_keyword = |found: &usize| matches!(bytes.get(found + CLOSING.len()), None | Some(b'\\'));
+    closings(bytes, from).find(is_keyword)
 }
 
 /// The same in a list of addresses, of which nothing else begins so: it is told before it is known
 /// what follows.
 pub(super) fn list_closing(bytes: &[u8], from: usize) -> Option<usize> {
-    let at = from.saturating_sub(CLOSING.len());
-    Some(at + FINDER.find(bytes.get(at..)?)?)
+    closings(bytes, from).next()
 }
 
 /// Where reading may go on behind missing bytes: at the first message that is known by its first
