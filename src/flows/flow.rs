@@ -1,15 +1,15 @@
 //! One flow: who talks to whom, and what it came to so far.
 //!
-//! In a flood there are millions of flows of one packet each: such a flow takes 88 bytes, and room in
-//! the index. What only longer ones have is kept apart.
+//! In a flood there are millions of flows of a few packets each: such a flow takes 88 bytes, and room
+//! in the index. What only longer ones have is kept apart.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
 use std::ops::{Deref, DerefMut};
 
 use dissectors::Talk;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
+use super::counts::{Counts, Totals};
 use super::key::word;
 use super::places::Places;
 use super::{Key, Stream};
@@ -38,24 +38,18 @@ pub struct Flow {
     pub first: Time,
     /// What it is up to.
     pub state: State,
-    /// What a flow of one packet does not have.
-    rest: Option<RestAt>,
+    counts: Counts,
     /// What carries it.
     pub transport: Transport,
     marks: u8,
     /// Which part each end plays, as far as it has spoken, by [`Side::index`].
     pub roles: [Option<Who>; 2],
-    /// Bytes of the first packet, which further ones are added to in the rest. Where there is a
-    /// rest: what the flow's state holds beside itself, in units of [`Flow::UNIT`].
-    bytes: u16,
-    messages: u8,
-    findings: u8,
 }
 
 /// A flow in its table, with what it has beside its place there.
 pub struct Followed<'t> {
     pub(super) flow: &'t mut Flow,
-    pub(super) rests: &'t mut Rests,
+    pub(super) apart: &'t mut Apart,
 }
 
 impl Deref for Followed<'_> {
@@ -74,52 +68,20 @@ impl DerefMut for Followed<'_> {
     }
 }
 
-/// What a flow has that is more than one packet.
-#[derive(Default)]
-struct Rest {
-    last: Time,
-    packets: u64,
-    bytes: u64,
-    messages: u32,
-    findings: u32,
-}
-
-/// Where a flow's rest is: its place and one.
-#[derive(Clone, Copy)]
-pub(super) struct RestAt(NonZeroU32);
-
 /// The addresses of a flow that are not IPv4 both.
 type Wide = Option<[IpAddr; 2]>;
 
 /// What flows have beside their own places.
 #[derive(Default)]
-pub(super) struct Rests {
-    rests: Places<Rest>,
+pub(super) struct Apart {
+    many: Places<Totals>,
     wide: Places<Wide>,
 }
 
-impl Rests {
-    fn put(&mut self, rest: Rest) -> RestAt {
-        RestAt(NonZeroU32::MIN.saturating_add(self.rests.put(rest)))
-    }
-
-    /// What a flow has here, if it has anything.
-    #[inline]
-    fn of(&self, flow: &Flow) -> Option<&Rest> {
-        let RestAt(at) = flow.rest?;
-        self.rests.get(at.get() - 1)
-    }
-
-    #[inline]
-    fn get_mut(&mut self, RestAt(at): RestAt) -> Option<&mut Rest> {
-        self.rests.get_mut(at.get() - 1)
-    }
-
+impl Apart {
     /// A flow is over: what it had is nobody's any more.
     pub(super) fn forget(&mut self, flow: &Flow) {
-        if let Some(RestAt(at)) = flow.rest {
-            self.rests.free(at.get() - 1);
-        }
+        flow.counts.forget(&mut self.many);
         if flow.is(WIDE) {
             self.wide.free(flow.wide_at());
         }
@@ -136,11 +98,11 @@ const WIDE: u8 = 32;
 
 impl Flow {
     /// A flow that begins with a packet of this key, which is not counted yet.
-    pub(super) fn new(key: &Key, now: Time, rests: &mut Rests) -> Flow {
+    pub(super) fn new(key: &Key, now: Time, apart: &mut Apart) -> Flow {
         let (addresses, marks) = match (key.source, key.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => ([source, destination], 0),
             (source, destination) => {
-                let at = rests.wide.put(Some([source, destination]));
+                let at = apart.wide.put(Some([source, destination]));
                 ([Ipv4Addr::from_bits(at), Ipv4Addr::UNSPECIFIED], WIDE)
             }
         };
@@ -150,24 +112,21 @@ impl Flow {
             number: 0,
             first: now,
             state: State::New,
-            rest: None,
+            counts: Counts::default(),
             transport: key.transport,
             marks,
             roles: [None; 2],
-            bytes: 0,
-            messages: 0,
-            findings: 0,
         }
     }
 
     /// The key of a packet from its first end to the other.
-    pub(super) fn key(&self, rests: &Rests) -> Key {
-        let [source, destination] = self.addresses(rests);
+    pub(super) fn key(&self, apart: &Apart) -> Key {
+        let [source, destination] = self.addresses(apart);
         Key { source, destination, ports: self.ports, transport: self.transport }
     }
 
-    fn addresses(&self, rests: &Rests) -> [IpAddr; 2] {
-        let wide = if self.is(WIDE) { rests.wide.get(self.wide_at()) } else { None };
+    fn addresses(&self, apart: &Apart) -> [IpAddr; 2] {
+        let wide = if self.is(WIDE) { apart.wide.get(self.wide_at()) } else { None };
         match wide {
             Some(Some(wide)) => *wide,
             _ => self.addresses.map(IpAddr::V4),
@@ -180,18 +139,18 @@ impl Flow {
     }
 
     /// Both ends, the sender of the first packet first.
-    fn ends(&self, rests: &Rests) -> [SocketAddr; 2] {
-        let ([a, b], [p, q]) = (self.addresses(rests), self.ports);
+    fn ends(&self, apart: &Apart) -> [SocketAddr; 2] {
+        let ([a, b], [p, q]) = (self.addresses(apart), self.ports);
         [SocketAddr::new(a, p), SocketAddr::new(b, q)]
     }
 
     /// Which end sent a packet of this key, if it belongs to this flow.
     #[inline]
-    pub(super) fn side(&self, key: &Key, rests: &Rests) -> Option<Side> {
+    pub(super) fn side(&self, key: &Key, apart: &Apart) -> Option<Side> {
         if key.transport != self.transport {
             return None;
         }
-        let Some([from, to]) = key.words() else { return self.side_of_any(key, rests) };
+        let Some([from, to]) = key.words() else { return self.side_of_any(key, apart) };
         let ([a, b], [p, q]) = (self.addresses, self.ports);
         let ends = [word(a, p), word(b, q)];
         let side = if ends == [from, to] {
@@ -206,8 +165,8 @@ impl Flow {
     }
 
     #[inline(never)]
-    fn side_of_any(&self, key: &Key, rests: &Rests) -> Option<Side> {
-        let (ends, key) = (self.ends(rests), [key.from(), key.to()]);
+    fn side_of_any(&self, key: &Key, apart: &Apart) -> Option<Side> {
+        let (ends, key) = (self.ends(apart), [key.from(), key.to()]);
         if ends == key {
             return Some(Side::First);
         }
@@ -222,12 +181,6 @@ impl Flow {
     #[inline]
     fn set(&mut self, mark: u8, on: bool) {
         self.marks = if on { self.marks | mark } else { self.marks & !mark };
-    }
-
-    /// Whether a packet of it was counted.
-    #[inline]
-    fn is_seen(&self) -> bool {
-        self.is(SEEN | SEEN << 1)
     }
 
     /// Its first packet opens a conversation.
@@ -252,8 +205,8 @@ impl Flow {
 
     /// When it was last recorded.
     #[inline]
-    pub(super) fn last(&self, rests: &Rests) -> Time {
-        rests.of(self).map_or(self.first, |rest| rest.last)
+    pub(super) fn last(&self, apart: &Apart) -> Time {
+        Time(self.first.0.wrapping_add_unsigned(self.counts.totals(&apart.many).lasted))
     }
 
     /// For how long it may be silent and go on after it, in nanoseconds.
@@ -265,18 +218,11 @@ impl Flow {
         }
     }
 
-    /// It has not ended by then, whenever it was last recorded.
-    #[inline]
-    pub(super) fn lasts_at_least(&self, idle: Option<i64>) -> Time {
-        let idle = idle.unwrap_or_else(|| self.idle());
-        Time(self.first.0.saturating_add(idle))
-    }
-
     /// Behind which time it has ended: with `idle` for the longest silence, or else its own.
     #[inline]
-    pub(super) fn lasts(&self, rests: &Rests, idle: Option<i64>) -> Time {
+    pub(super) fn lasts(&self, apart: &Apart, idle: Option<i64>) -> Time {
         let idle = idle.unwrap_or_else(|| self.idle());
-        Time(self.last(rests).0.saturating_add(idle))
+        Time(self.last(apart).0.saturating_add(idle))
     }
 
     /// The unit that held memory is counted in, in bytes.
@@ -286,31 +232,27 @@ impl Flow {
     const PLACE: usize = size_of::<Option<Flow>>() + 8;
 
     /// Bytes of memory that the flow takes, its place and the index included.
-    pub(super) fn memory(&self, rests: &Rests) -> usize {
+    pub(super) fn memory(&self) -> usize {
         let wide = if self.is(WIDE) { size_of::<Wide>() } else { 0 };
-        if rests.of(self).is_none() {
-            return Flow::PLACE + wide;
-        }
-        let held = usize::from(self.bytes) * Flow::UNIT;
-        Flow::PLACE + wide + size_of::<Rest>() + held
+        Flow::PLACE + wide + self.counts.apart() + self.counts.held() * Flow::UNIT
     }
 }
 
 impl Followed<'_> {
     /// When it was last recorded.
     pub fn last(&self) -> Time {
-        self.flow.last(self.rests)
+        self.flow.last(self.apart)
     }
 
     /// Bytes of memory that it takes.
     pub fn memory(&self) -> usize {
-        self.flow.memory(self.rests)
+        self.flow.memory()
     }
 
     /// What a protocol may know of it.
     pub fn facts(&self) -> FlowFacts {
         FlowFacts {
-            ends: self.ends(self.rests),
+            ends: self.ends(self.apart),
             began: self.is(BEGAN),
             seen: [self.is(SEEN), self.is(SEEN << 1)],
             lossy: self.is(LOSSY),
@@ -326,70 +268,47 @@ impl Followed<'_> {
             State::Stream(stream) => stream.protocol(),
             State::New | State::Ignored => None,
         };
-        let counted = self.is_seen();
-        let first =
-            (u64::from(counted), self.bytes.into(), self.messages.into(), self.findings.into());
-        let (packets, bytes, messages, findings) = self.rests.of(self).map_or(first, |rest| {
-            (rest.packets, rest.bytes, rest.messages.into(), rest.findings.into())
-        });
+        let Totals { packets, bytes, messages, findings, .. } = self.totals();
         FlowRow {
             flow: self.number,
             transport: self.transport,
-            ends: self.ends(self.rests),
+            ends: self.ends(self.apart),
             protocol: protocol.map_or("", |id| id.info().id),
             first: self.first,
             last: self.last(),
             packets,
             bytes,
-            messages,
-            findings,
+            messages: messages.into(),
+            findings: findings.into(),
             digits,
         }
+    }
+
+    fn totals(&self) -> Totals {
+        self.counts.totals(&self.apart.many)
+    }
+
+    fn set_totals(&mut self, totals: Totals) {
+        self.flow.counts.set(totals, &mut self.apart.many);
     }
 
     /// Counts so many packets of one side, with so many bytes of payload in all.
     #[inline]
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) {
-        let is_first = !self.is_seen() && self.rest.is_none();
-        if is_first
-            && packets == 1
-            && time == self.first
-            && let Ok(bytes) = u16::try_from(bytes)
-        {
-            self.set(SEEN << side.index(), true);
-            self.bytes = bytes;
-            return;
-        }
-        let Some(rest) = self.rest() else { return };
-        rest.packets += packets;
-        rest.bytes = rest.bytes.saturating_add(bytes as u64);
-        rest.last = rest.last.max(time);
         self.set(SEEN << side.index(), true);
+        let mut totals = self.totals();
+        totals.packets += packets;
+        totals.bytes = totals.bytes.saturating_add(bytes as u64);
+        if time > self.first {
+            totals.lasted = totals.lasted.max(time.0.wrapping_sub(self.first.0) as u64);
+        }
+        self.set_totals(totals);
     }
 
     /// The flow's state holds so many bytes beside itself.
     #[inline]
     pub fn set_held(&mut self, held: usize) {
-        if held > 0 || self.rest.is_some() {
-            self.rest();
-            self.bytes = u16::try_from(held.div_ceil(Flow::UNIT)).unwrap_or(u16::MAX);
-        }
-    }
-
-    /// What the first packet left no room for; from now on all is counted there.
-    fn rest(&mut self) -> Option<&mut Rest> {
-        let Followed { flow, rests } = self;
-        let at = match flow.rest {
-            Some(at) => at,
-            None => *flow.rest.insert(rests.put(Rest {
-                last: flow.first,
-                packets: flow.is_seen().into(),
-                bytes: std::mem::take(&mut flow.bytes).into(),
-                messages: flow.messages.into(),
-                findings: flow.findings.into(),
-            })),
-        };
-        rests.get_mut(at)
+        self.flow.counts.set_held(held.div_ceil(Flow::UNIT), &mut self.apart.many);
     }
 
     /// Counts what a view was told.
@@ -397,17 +316,10 @@ impl Followed<'_> {
         if let Some((side, who)) = told.spoke {
             self.roles[side.index()] = Some(who);
         }
-        let add = |count: u8, more: u32| u8::try_from(u32::from(count).checked_add(more)?).ok();
-        if self.rest.is_none()
-            && let Some(messages) = add(self.messages, told.messages)
-            && let Some(findings) = add(self.findings, told.findings)
-        {
-            (self.messages, self.findings) = (messages, findings);
-            return;
-        }
-        let Some(rest) = self.rest() else { return };
-        rest.messages = rest.messages.saturating_add(told.messages);
-        rest.findings = rest.findings.saturating_add(told.findings);
+        let mut totals = self.totals();
+        totals.messages = totals.messages.saturating_add(told.messages);
+        totals.findings = totals.findings.saturating_add(told.findings);
+        self.set_totals(totals);
     }
 
     /// The ports are used again: what follows is another conversation, from its beginning on. It has
@@ -417,8 +329,7 @@ impl Followed<'_> {
         self.first = now;
         self.marks = self.marks & (SEEN | SEEN << 1 | WIDE) | BEGAN;
         self.roles = [None; 2];
-        let Some(rest) = self.rest() else { return };
-        *rest = Rest { last: now, ..Rest::default() };
+        self.set_totals(Totals::default());
     }
 }
 
@@ -481,13 +392,13 @@ mod tests {
     #[test]
     fn a_flow_of_one_packet_is_small() {
         assert_eq!(size_of::<Option<Flow>>(), 88);
-        let rests = &mut Rests::default();
-        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), rests);
-        let mut flow = Followed { flow, rests };
+        let apart = &mut Apart::default();
+        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
+        let mut flow = Followed { flow, apart };
         flow.count(Side::First, Time(5), 1, 65_507);
         flow.count_told(told(1, 3));
         flow.set_planned(true);
-        assert!(flow.rest.is_none());
+        assert_eq!(flow.counts.apart(), 0);
         let row = flow.row(6);
         assert_eq!((row.packets, row.bytes, row.messages, row.findings), (1, 65_507, 1, 3));
         assert_eq!((row.first, row.last), (Time(5), Time(5)));
@@ -498,9 +409,9 @@ mod tests {
         for ends in
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
-            let rests = &mut Rests::default();
-            let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5), rests);
-            let mut flow = Followed { flow, rests };
+            let apart = &mut Apart::default();
+            let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5), apart);
+            let mut flow = Followed { flow, apart };
             flow.count(Side::First, Time(5), 1, 100);
             flow.count_told(told(1, 0));
             flow.count(Side::Second, Time(4), 3, 70_000);
@@ -523,9 +434,9 @@ mod tests {
 
     #[test]
     fn many_packets_of_one_message_are_many() {
-        let rests = &mut Rests::default();
-        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), rests);
-        let mut flow = Followed { flow, rests };
+        let apart = &mut Apart::default();
+        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
+        let mut flow = Followed { flow, apart };
         flow.count(Side::First, Time(5), 3, 4000);
         assert_eq!((flow.row(6).packets, flow.row(6).bytes), (3, 4000));
     }

@@ -5,6 +5,7 @@
 //! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
 //! and outputs.
 
+mod counts;
 pub mod flow;
 pub mod identify;
 mod index;

@@ -3,7 +3,7 @@
 use dissectors::kit::{Info, Side, Time};
 use foldhash::quality::RandomState;
 
-use super::flow::Rests;
+use super::flow::Apart;
 use super::index::Index;
 use super::places::Places;
 use crate::flows::{Flow, Followed, Key};
@@ -19,7 +19,7 @@ const SAMPLE: usize = 8;
 pub struct Table {
     index: Index,
     slots: Places<Option<Flow>>,
-    rests: Rests,
+    apart: Apart,
     /// The seed differs in every run: whoever made the capture cannot choose what collides.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to that of the packet before.
@@ -46,7 +46,7 @@ impl Table {
         Table {
             index: Index::default(),
             slots: Places::default(),
-            rests: Rests::default(),
+            apart: Apart::default(),
             hasher,
             latest: 0,
             count: 0,
@@ -93,7 +93,7 @@ impl Table {
 
     /// The flow that a packet belongs to, and which end sent the packet.
     pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
-        let side = |slot| self.get(Slot(slot))?.side(key, &self.rests);
+        let side = |slot| self.get(Slot(slot))?.side(key, &self.apart);
         let latest = self.latest;
         if let Some(side) = side(latest) {
             return Some((Slot(latest), side));
@@ -109,8 +109,8 @@ impl Table {
 
     /// A flow that begins with a packet of this key, which no flow in the table has.
     pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
-        let flow = Flow::new(key, now, &mut self.rests);
-        self.memory += flow.memory(&self.rests);
+        let flow = Flow::new(key, now, &mut self.apart);
+        self.memory += flow.memory();
         self.count += 1;
         self.idle.is_there(Time(now.0.saturating_add(self.longest.unwrap_or(Info::QUERIES))));
         if !self.index.has_room() {
@@ -124,8 +124,8 @@ impl Table {
     /// Makes an index with room. In the order of their places the flows are quickly gone through.
     #[cold]
     fn index_again(&mut self) {
-        let (rests, hasher) = (&self.rests, &self.hasher);
-        let each = self.iter().map(|(Slot(slot), flow)| (flow.key(rests).hash(hasher), slot));
+        let (apart, hasher) = (&self.apart, &self.hasher);
+        let each = self.iter().map(|(Slot(slot), flow)| (flow.key(apart).hash(hasher), slot));
         self.index = Index::of(self.count, self.slots.count() as usize, each);
     }
 
@@ -133,7 +133,7 @@ impl Table {
     #[inline]
     pub fn flow(&mut self, slot: Slot) -> Option<Followed<'_>> {
         let flow = self.slots.get_mut(slot.0)?.as_mut()?;
-        Some(Followed { flow, rests: &mut self.rests })
+        Some(Followed { flow, apart: &mut self.apart })
     }
 
     /// A flow, to look at.
@@ -150,12 +150,12 @@ impl Table {
     /// Takes a flow out. Says whether it was there.
     pub fn remove(&mut self, slot: Slot) -> bool {
         let Some(Some(flow)) = self.slots.get(slot.0) else { return false };
-        self.memory = self.memory.saturating_sub(flow.memory(&self.rests));
+        self.memory = self.memory.saturating_sub(flow.memory());
         self.count -= 1;
         if !self.index.is_nothing() {
-            self.index.remove(flow.key(&self.rests).hash(&self.hasher), slot.0);
+            self.index.remove(flow.key(&self.apart).hash(&self.hasher), slot.0);
         }
-        self.rests.forget(flow);
+        self.apart.forget(flow);
         self.slots.free(slot.0);
         true
     }
@@ -182,7 +182,7 @@ impl Table {
     /// Whether a flow has been silent for too long to go on.
     #[inline]
     pub fn has_ended(&self, slot: Slot, now: Time) -> bool {
-        self.get(slot).is_some_and(|flow| flow.lasts(&self.rests, self.longest) < now)
+        self.get(slot).is_some_and(|flow| flow.lasts(&self.apart, self.longest) < now)
     }
 
     /// Whether there may be a flow that has been silent for too long.
@@ -204,11 +204,7 @@ impl Table {
         let at = self.idle.hand;
         self.idle.hand += 1;
         let flow = self.get(Slot(at))?;
-        // Of one that is young, what is apart need not be looked at.
-        let mut lasts = flow.lasts_at_least(self.longest);
-        if lasts < now {
-            lasts = flow.lasts(&self.rests, self.longest);
-        }
+        let lasts = flow.lasts(&self.apart, self.longest);
         if lasts < now {
             return Some(Slot(at));
         }
@@ -218,7 +214,7 @@ impl Table {
 
     /// When the flow in a place was last recorded.
     fn last(&self, at: u32) -> Option<Time> {
-        Some(self.get(Slot(at))?.last(&self.rests))
+        Some(self.get(Slot(at))?.last(&self.apart))
     }
 
     /// All flows, by place.
@@ -331,7 +327,7 @@ mod tests {
         for &slot in slots.iter().step_by(7) {
             table.remove(slot);
         }
-        let sum: usize = table.iter().map(|(_, flow)| flow.memory(&table.rests)).sum();
+        let sum: usize = table.iter().map(|(_, flow)| flow.memory()).sum();
         assert_eq!(table.memory(), sum);
         assert!(sum > table.len() * 96);
         slots.iter().for_each(|&slot| _ = table.remove(slot));
