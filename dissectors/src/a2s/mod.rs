@@ -7,6 +7,7 @@
 
 mod claim;
 mod decode;
+mod done;
 mod facts;
 mod fields;
 mod inflate;
@@ -73,6 +74,7 @@ impl Protocol for A2s {
 
     fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
         talk::message(cx, payload, sink);
+        cx.talk.tidy();
     }
 
     fn held(talk: &Talk) -> usize {
@@ -86,6 +88,7 @@ impl Protocol for A2s {
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
         parts::give_up_due(cx, now, end, sink);
         talk::expire(cx, now, end, sink);
+        cx.talk.tidy();
         if end {
             talk::ended(cx, now, sink);
         }

@@ -1,157 +1,47 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
-use std::hash::BuildHasher;
-use std::sync::OnceLock;
-
 use super::inflate::{self, Inflated};
-use super::layout::{self, Header, Layout, Reason, SINGLE};
+use super::layout::{self, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
-    Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Seed, Side, Sink, Span,
-    Time, Who, room,
+    Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Side, Sink, Span, Time, Who,
+    room,
 };
 
-/// Whole answers of a flow that late copies are told by.
-const MOST_DONE: usize = 8;
-
-/// What split answers a flow has. Few have any at a time; many have had one, and keep little of it.
+/// The split answers of a flow that are not whole yet.
 #[derive(Default)]
 pub(super) struct Parts {
-    open: Option<Box<Open>>,
-    /// The last that were whole, the latest behind.
-    done: Box<[Done]>,
-}
-
-/// What a flow has while answers are on their way.
-#[derive(Default)]
-struct Open {
-    /// Those that are not whole yet.
     #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
     sets: Vec<Box<Set>>,
     /// When one was last given up for want of room.
     spilled: Option<Time>,
 }
 
-/// An answer that became whole.
-struct Done {
-    id: u32,
-    side: Side,
-    layout: Layout,
-    packets: Box<[Known]>,
-}
-
-impl Done {
-    /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
-    fn has(&self, id: u32) -> bool {
-        match self.layout {
-            Layout::GoldSrc => self.id == id,
-            Layout::Source | Layout::OrangeBox => layout::plain(self.id) == layout::plain(id),
-        }
-    }
-}
-
-/// A packet of an answer that became whole: its number, and so much of the hash of its bytes as there
-/// is room for beside that.
-struct Known(u64);
-
-impl Known {
-    fn new(number: u8, bytes: &[u8]) -> Known {
-        Known(hash(bytes) | u64::from(number))
-    }
-
-    fn number(&self) -> u8 {
-        self.0 as u8
-    }
-
-    fn hash(&self) -> u64 {
-        self.0 & !0xFF
-    }
-}
-
-static SEED: OnceLock<Seed> = OnceLock::new();
-
-/// A hash that leaves room for a number.
-fn hash(bytes: &[u8]) -> u64 {
-    SEED.get_or_init(Seed::default).hash_one(bytes) & !0xFF
-}
-
 impl Parts {
-    /// Those that are not whole yet.
-    fn sets(&self) -> &[Box<Set>] {
-        self.open.as_ref().map_or(&[], |open| &open.sets)
-    }
-
-    /// When one was last given up for want of room.
-    fn spilled(&self) -> Option<Time> {
-        self.open.as_ref()?.spilled
-    }
-
-    fn open(&mut self) -> &mut Open {
-        self.open.get_or_insert_default()
+    /// Whether there is nothing to be kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sets.is_empty() && self.spilled.is_none()
     }
 
     /// Whether an answer from this side is on its way.
     pub(super) fn is_coming(&self, from: Side) -> bool {
-        self.sets().iter().any(|set| set.side == from)
+        self.sets.iter().any(|set| set.side == from)
     }
 
     /// Bytes held beside what the budget counts.
     pub(super) fn held(&self) -> usize {
-        let open =
-            |open: &Open| size_of::<Open>() + room(&open.sets) + open.sets.len() * size_of::<Set>();
-        let packets: usize = self.done.iter().map(|done| size_of_val(&*done.packets)).sum();
-        self.open.as_deref().map_or(0, open) + size_of_val(&*self.done) + packets
+        room(&self.sets) + self.sets.len() * size_of::<Set>()
     }
 
     /// When the first of them is given up.
     pub(super) fn due(&self) -> Option<Time> {
-        self.sets().iter().map(|set| set.due).min()
+        self.sets.iter().map(|set| set.due).min()
     }
 
     fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
-        let open = self.open.as_mut()?;
-        let at = open.sets.iter().position(|set| which(set))?;
-        Some(open.sets.remove(at))
-    }
-
-    /// An answer is told: where it was the only one, the room is given back.
-    fn tidy(&mut self) {
-        if self.open.as_ref().is_some_and(|open| open.sets.is_empty() && open.spilled.is_none()) {
-            self.open = None;
-        }
-    }
-
-    /// Whether all its packets are copies of one answer's that was whole before.
-    fn repeats(&self, set: &Set) -> bool {
-        let id = set.parts().first().and_then(|part| layout::id(set.bytes_of(part)));
-        id.and_then(|id| self.done(set.side, id)).is_some_and(|done| {
-            let is_known = |part| {
-                let hash = hash(set.bytes_of(part));
-                done.packets.iter().any(|known| known.hash() == hash)
-            };
-            set.parts().iter().all(is_known)
-        })
-    }
-
-    /// An answer is whole, under this ID.
-    fn remember(&mut self, set: &Set, id: u32, layout: Layout) {
-        let packets = set.parts().iter().filter_map(|part| {
-            let bytes = set.bytes_of(part);
-            Some(Known::new(Header::read(bytes, layout)?.number, bytes))
-        });
-        let packets = packets.collect();
-        let mut done = std::mem::take(&mut self.done).into_vec();
-        if done.len() >= MOST_DONE {
-            done.remove(0);
-        }
-        done.reserve_exact(1);
-        done.push(Done { id, side: set.side, layout, packets });
-        self.done = done.into_boxed_slice();
-    }
-
-    fn done(&self, side: Side, id: u32) -> Option<&Done> {
-        self.done.iter().rev().find(|done| done.side == side && done.has(id))
+        let at = self.sets.iter().position(|set| which(set))?;
+        Some(self.sets.remove(at))
     }
 }
 
@@ -190,7 +80,7 @@ pub(super) fn message<S: Sink>(
                 fragment(payload, layout, &m::SPLIT_FRAGMENT, sink);
                 return;
             }
-            if cx.talk.parts().sets().len() >= cx.settings.limits.unfinished.max(1)
+            if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
                 && let Some(oldest) = cx.talk.parts().take(|_| true)
             {
                 cx.budget.meet(Limit::Unfinished);
@@ -210,17 +100,17 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
             spill(cx, set, payload, sink);
             alone(cx, payload, &m::SPLIT_FRAGMENT, sink);
         }
-        Added::Copy => cx.talk.parts().open().sets.push(set),
+        Added::Copy => cx.talk.parts().sets.push(set),
         Added::Kept => match set.whole(cx.talk.layout()) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
-            None => cx.talk.parts().open().sets.push(set),
+            None => cx.talk.parts().sets.push(set),
         },
     }
 }
 
 /// An answer is given up for want of room, before the packet at hand is told of.
 fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.parts().open().spilled = Some(payload.time);
+    cx.talk.parts().spilled = Some(payload.time);
     give_up(cx, set, payload.time, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
@@ -231,11 +121,7 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
     if cx.talk.awaits(payload.side) {
         return None;
     }
-    let done = cx.talk.parts_so_far()?.done(payload.side, id)?;
-    let number = Header::read(payload.bytes, done.layout)?.number;
-    let known = done.packets.iter().find(|known| known.number() == number)?;
-    let same = known.hash() == hash(payload.bytes);
-    Some((done.layout, if same { Repeat::Same } else { Repeat::Differs(number) }))
+    cx.talk.done()?.repeated(payload.side, id, payload.bytes)
 }
 
 /// The packets make a whole.
@@ -262,9 +148,9 @@ fn whole<S: Sink>(
     } else {
         sink.fact(Fact::Split(layout.name()), last.seen());
     }
-    let parts = cx.talk.parts();
-    rules::split_id_unique(parts.done(set.side, joined.id).is_none(), joined.id, sink);
-    parts.remember(&set, joined.id, layout);
+    let used = cx.talk.done().is_some_and(|done| done.has(set.side, joined.id));
+    rules::split_id_unique(!used, joined.id, sink);
+    cx.talk.remember(&set, joined.id, layout);
 
     let payload = Payload {
         bytes: &joined.buffer.bytes,
@@ -272,7 +158,6 @@ fn whole<S: Sink>(
         lost: set.lost(),
         ..*last
     };
-    parts.tidy();
     set.release(&mut cx.book.spare, cx.budget);
     emit(cx, &shape, &joined, reason, payload, sink);
     cx.book.spare.done(joined);
@@ -383,7 +268,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
     let layout = set.likeliest(cx.talk.layout());
     let timeout = cx.settings.answer_timeout;
     // Packets that there was no room for may have been this answer's.
-    let spilled = cx.talk.parts_so_far().and_then(Parts::spilled);
+    let spilled = cx.talk.parts_so_far().and_then(|parts| parts.spilled);
     let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
     sink.evidence(Evidence {
         lost: set.lost() || spilled,
@@ -401,7 +286,6 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
         let pieces = set.buffer().pieces_of(part);
         fragment(&recorded(cx, &set, part, &pieces), layout, message, sink);
     }
-    cx.talk.parts().tidy();
     set.release(&mut cx.book.spare, cx.budget);
 }
 
@@ -413,7 +297,7 @@ fn judge_rest<S: Sink>(
     layout: Layout,
     sink: &mut S,
 ) -> Option<Shape> {
-    if cx.talk.parts().repeats(set) {
+    if cx.talk.done().is_some_and(|done| done.repeats(set)) {
         rules::split_repeat(Repeat::Same, Span::default(), sink);
         return None;
     }
@@ -478,7 +362,7 @@ fn fragment<S: Sink>(
 
 /// Gives up those that wait too long, or with `end` all.
 pub(super) fn give_up_due<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
-    while cx.talk.parts_so_far().is_some_and(|parts| !parts.sets().is_empty())
+    while cx.talk.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
         && let Some(set) = cx.talk.parts().take(|set| end || set.due <= now)
     {
         give_up(cx, set, now, sink);

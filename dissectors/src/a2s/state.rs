@@ -4,10 +4,11 @@
 use std::num::NonZeroU16;
 
 use super::decode::{self, Known, Said};
+use super::done::Done;
 use super::facts::{Answer, Asked, Owed, Request};
 use super::layout::Layout;
 use super::parts::Parts;
-use super::split::Spare;
+use super::split::{Set, Spare};
 use super::tally::{Count, Quarter, Tally};
 use super::waiting::Waiting;
 use crate::kit::{Payload, Recent, ShortMark, Side, Time, room};
@@ -18,7 +19,7 @@ pub struct Talk {
     /// The oldest request that waits.
     pub(super) asked: Option<Asked>,
     /// What most flows never have.
-    pub(super) more: Option<Box<More>>,
+    more: Option<Box<More>>,
     /// A part of the hash of the last answer: networks deliver packets twice, some recordings all.
     last: Option<NonZeroU16>,
     pub(super) tally: Tally,
@@ -31,12 +32,29 @@ pub struct Talk {
 }
 
 #[derive(Default)]
-pub(super) struct More {
-    pub(super) waiting: Vec<Asked>,
+struct More {
+    open: Option<Box<Open>>,
+    done: Done,
+}
+
+/// What no flow has for long.
+#[derive(Default)]
+struct Open {
+    /// Requests behind the oldest one.
+    waiting: Vec<Asked>,
     parts: Parts,
-    pub(super) stray: Option<Stray>,
+    stray: Option<Stray>,
     /// Requests that were given up before their time, for later ones' sake: each may be answered yet.
     given_up: u8,
+}
+
+impl Open {
+    fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+            && self.parts.is_empty()
+            && self.stray.is_none()
+            && self.given_up == 0
+    }
 }
 
 /// A player list that came where info was due or had just come: a hybrid server's, if the obsolete
@@ -136,28 +154,67 @@ impl Talk {
         Known { ship, split, toward_server }
     }
 
+    fn open(&mut self) -> &mut Open {
+        self.more.get_or_insert_default().open.get_or_insert_default()
+    }
+
+    fn open_so_far(&self) -> Option<&Open> {
+        self.more.as_ref()?.open.as_deref()
+    }
+
+    fn open_if_any(&mut self) -> Option<&mut Open> {
+        self.more.as_mut()?.open.as_deref_mut()
+    }
+
+    /// Gives back the room of what is over.
+    pub(super) fn tidy(&mut self) {
+        let Some(more) = &mut self.more else { return };
+        more.open.take_if(|open| open.is_empty());
+        if more.open.is_none() && more.done.is_empty() {
+            self.more = None;
+        }
+    }
+
     /// The split answers of the flow.
     pub(super) fn parts(&mut self) -> &mut Parts {
-        &mut self.more.get_or_insert_default().parts
+        &mut self.open().parts
+    }
+
+    /// The split answers of the flow, if there is one.
+    pub(super) fn parts_so_far(&self) -> Option<&Parts> {
+        Some(&self.open_so_far()?.parts)
+    }
+
+    /// Its last split answers that were whole, if there were any.
+    pub(super) fn done(&self) -> Option<&Done> {
+        Some(&self.more.as_ref()?.done)
+    }
+
+    /// A split answer is whole, under this ID.
+    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout) {
+        self.more.get_or_insert_default().done.remember(set, id, layout);
     }
 
     /// The player list of which the rest of the exchange tells what it is.
     pub(super) fn stray(&mut self) -> &mut Option<Stray> {
-        &mut self.more.get_or_insert_default().stray
+        &mut self.open().stray
     }
 
-    /// The split answers of the flow, if there ever was one.
-    pub(super) fn parts_so_far(&self) -> Option<&Parts> {
-        self.more.as_ref().map(|more| &more.parts)
+    /// The same, if it `is` over now.
+    pub(super) fn take_stray(&mut self, is: impl FnOnce(&Stray) -> bool) -> Option<Stray> {
+        self.open_if_any()?.stray.take_if(|stray| is(stray))
     }
 
     pub(super) fn held(&self) -> usize {
-        let held = |more: &More| size_of::<More>() + room(&more.waiting) + more.parts.held();
-        self.more.as_deref().map_or(0, held)
+        let open = |open: &Open| size_of::<Open>() + room(&open.waiting) + open.parts.held();
+        let more = |more: &More| {
+            size_of::<More>() + more.done.held() + more.open.as_deref().map_or(0, open)
+        };
+        self.more.as_deref().map_or(0, more)
     }
 
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Asked> {
-        self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
+        self.asked.iter().chain(self.open_so_far().into_iter().flat_map(|open| &open.waiting))
     }
 
     /// Whether this side was ever seen to be asked.
@@ -191,34 +248,41 @@ impl Talk {
     /// The oldest request makes room for another, before its time.
     pub(super) fn spill(&mut self) {
         self.take(0);
-        let more = self.more.get_or_insert_default();
-        more.given_up = more.given_up.saturating_add(1);
+        let open = self.open();
+        open.given_up = open.given_up.saturating_add(1);
     }
 
     /// Whether an answer may be to a request that was given up before its time: each may have one.
     pub(super) fn take_given_up(&mut self) -> bool {
-        let Some(more) = &mut self.more else { return false };
-        let left = more.given_up.checked_sub(1);
-        more.given_up = left.unwrap_or(0);
+        let Some(open) = self.open_if_any() else { return false };
+        let left = open.given_up.checked_sub(1);
+        open.given_up = left.unwrap_or(0);
         left.is_some()
     }
 
+    /// One more request waits.
+    pub(super) fn push(&mut self, asked: Asked) {
+        match self.asked {
+            None => self.asked = Some(asked),
+            Some(_) => self.open().waiting.push(asked),
+        }
+    }
+
     pub(super) fn take(&mut self, at: usize) -> Option<Asked> {
-        let more = self.more.as_mut().map(|more| &mut more.waiting);
-        match (at, more) {
-            (0, more) => {
-                let next = more.filter(|more| !more.is_empty()).map(|more| remove(more, 0));
+        let waiting = self.open_if_any().map(|open| &mut open.waiting);
+        match at.checked_sub(1) {
+            Some(at) => waiting.filter(|waiting| at < waiting.len()).map(|it| it.remove(at)),
+            None => {
+                let next = waiting.filter(|waiting| !waiting.is_empty()).map(|it| it.remove(0));
                 std::mem::replace(&mut self.asked, next)
             }
-            (at, Some(more)) if at <= more.len() => Some(remove(more, at - 1)),
-            _ => None,
         }
     }
 
     pub(super) fn at(&mut self, at: usize) -> Option<&mut Asked> {
         match at.checked_sub(1) {
             None => self.asked.as_mut(),
-            Some(at) => self.more.as_mut()?.waiting.get_mut(at),
+            Some(at) => self.open_if_any()?.waiting.get_mut(at),
         }
     }
 
@@ -279,10 +343,9 @@ impl Talk {
     /// may come. Says whether a player list that came before is explained.
     pub(super) fn informed(&mut self, answer: Answer, now: Quarter) -> bool {
         self.informed = now;
-        let stray = self.more.as_mut().map(|more| &mut more.stray);
         if answer == Answer::Info {
             self.tally.add(Count::ObsoleteInfo);
-            if let Some(Some(stray)) = stray {
+            if let Some(stray) = self.open_if_any().and_then(|open| open.stray.as_mut()) {
                 stray.instead = false;
             }
             return false;
@@ -305,7 +368,7 @@ impl Talk {
 
     /// The obsolete info came to a request: a player list may come, or has.
     pub(super) fn explain(&mut self) -> bool {
-        let explained = self.more.as_mut().is_some_and(|more| more.stray.take().is_some());
+        let explained = self.take_stray(|_| true).is_some();
         if !explained {
             self.tally.add(Count::Players);
         }
@@ -328,13 +391,4 @@ impl Talk {
             self.set_layout(layout);
         }
     }
-}
-
-/// Takes a request out of a list, which holds no memory when it is empty.
-fn remove(waiting: &mut Vec<Asked>, at: usize) -> Asked {
-    let asked = waiting.remove(at);
-    if waiting.is_empty() {
-        *waiting = Vec::new();
-    }
-    asked
 }

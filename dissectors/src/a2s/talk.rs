@@ -146,11 +146,7 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Asked, now: Time, sink: &mut 
             cx.talk.spill();
         }
     }
-    if cx.talk.asked.is_none() {
-        cx.talk.asked = Some(asked);
-    } else {
-        cx.talk.more.get_or_insert_default().waiting.push(asked);
-    }
+    cx.talk.push(asked);
 }
 
 fn answer<S: Sink>(
@@ -403,11 +399,9 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
         }
         give_up(cx, now, sink);
     }
-    if let Some(more) = &mut cx.talk.more
-        && let Some(stray) = more
-            .stray
-            .take_if(|stray| end || now.since(stray.mark.get().time) >= cx.settings.answer_timeout)
-    {
+    let timeout = cx.settings.answer_timeout;
+    let is_over = |stray: &Stray| end || now.since(stray.mark.get().time) >= timeout;
+    if let Some(stray) = cx.talk.take_stray(is_over) {
         let (mark, evidence) = (stray.mark.get(), cx.flow.evidence());
         rules::exchange(&Fact::Stray { mark, instead: stray.instead, evidence }, KIND, sink);
     }

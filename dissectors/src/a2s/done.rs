@@ -1,0 +1,191 @@
+//! The last answers of a flow that were whole in several packets: late copies are told by them.
+
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+
+use super::layout::{self, Header, Layout};
+use super::split::{Repeat, Set};
+use crate::kit::{Seed, Side};
+
+/// Answers that are remembered.
+const MOST: usize = 8;
+
+/// The latest behind. Many flows keep one for long: they are words, one answer's behind the other's.
+#[derive(Default)]
+pub(super) struct Done(Box<[u32]>);
+
+/// An answer that became whole.
+struct Whole<'d> {
+    id: u32,
+    side: Side,
+    layout: Layout,
+    /// Of each its number, and so much of the hash of its bytes as there is room for beside that.
+    packets: &'d [u32],
+}
+
+impl<'d> Whole<'d> {
+    /// The word behind the ID: the side, the layout, and from the third bit on how many packets.
+    fn word(side: Side, layout: Layout, packets: usize) -> u32 {
+        side.index() as u32 | (layout as u32) << 1 | (packets as u32) << 3
+    }
+
+    /// The answer that words begin with, and those behind it.
+    fn read(words: &'d [u32]) -> Option<(Whole<'d>, &'d [u32])> {
+        let (&[id, word], rest) = words.split_first_chunk()?;
+        let (packets, behind) = rest.split_at_checked((word >> 3) as usize)?;
+        let side = if word & 1 == 0 { Side::First } else { Side::Second };
+        let layout = *Layout::ALL.get((word >> 1 & 3) as usize)?;
+        Some((Whole { id, side, layout, packets }, behind))
+    }
+
+    /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
+    fn has(&self, id: u32) -> bool {
+        match self.layout {
+            Layout::GoldSrc => self.id == id,
+            Layout::Source | Layout::OrangeBox => layout::plain(self.id) == layout::plain(id),
+        }
+    }
+}
+
+/// What is kept of a packet.
+fn packet(number: u8, bytes: &[u8]) -> u32 {
+    static SEED: OnceLock<Seed> = OnceLock::new();
+    SEED.get_or_init(Seed::default).hash_one(bytes) as u32 & !0xFF | u32::from(number)
+}
+
+impl Done {
+    fn all(&self) -> impl Iterator<Item = Whole<'_>> {
+        let mut words = &*self.0;
+        std::iter::from_fn(move || {
+            let (whole, behind) = Whole::read(words)?;
+            words = behind;
+            Some(whole)
+        })
+    }
+
+    fn find(&self, side: Side, id: u32) -> Option<Whole<'_>> {
+        self.all().filter(|done| done.side == side && done.has(id)).last()
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn held(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+
+    /// Whether an answer of this side had the ID.
+    pub(super) fn has(&self, side: Side, id: u32) -> bool {
+        self.find(side, id).is_some()
+    }
+
+    /// An answer is whole, under this ID.
+    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout) {
+        let parts = set.parts().iter().map(|part| set.bytes_of(part));
+        let packets =
+            parts.filter_map(|bytes| Some(packet(Header::read(bytes, layout)?.number, bytes)));
+        let packets = Vec::from_iter(packets);
+        let is_full = self.all().count() >= MOST;
+        let oldest = self.all().next().filter(|_| is_full);
+        let spare = oldest.map_or(0, |oldest| 2 + oldest.packets.len());
+        let kept = self.0.get(spare..).unwrap_or_default();
+        let whole = [id, Whole::word(set.side, layout, packets.len())];
+        self.0 = [kept, &whole, &packets].concat().into_boxed_slice();
+    }
+
+    /// Whether all packets of a set are copies of one answer's.
+    pub(super) fn repeats(&self, set: &Set) -> bool {
+        let mut packets = set.parts().iter().map(|part| set.bytes_of(part));
+        let id = packets.clone().next().and_then(layout::id);
+        let Some(done) = id.and_then(|id| self.find(set.side, id)) else { return false };
+        packets.all(|bytes| {
+            let hash = packet(0, bytes);
+            done.packets.iter().any(|known| known & !0xFF == hash)
+        })
+    }
+
+    /// What a packet of an answer with this ID repeats, and in which layout.
+    pub(super) fn repeated(&self, side: Side, id: u32, bytes: &[u8]) -> Option<(Layout, Repeat)> {
+        let done = self.find(side, id)?;
+        let number = Header::read(bytes, done.layout)?.number;
+        let known = done.packets.iter().find(|&&known| known as u8 == number)?;
+        let is_copy = *known == packet(number, bytes);
+        Some((done.layout, if is_copy { Repeat::Same } else { Repeat::Differs(number) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::split::Added;
+    use super::*;
+    use crate::kit::{Budget, FlowFacts, Transport};
+
+    /// A packet in this layout.
+    fn bytes(layout: Layout, id: u32, number: u8, text: u8) -> Vec<u8> {
+        let head = match layout {
+            Layout::GoldSrc => vec![number << 4 | 4],
+            Layout::Source => vec![4, number],
+            Layout::OrangeBox => vec![4, number, 0xE0, 4],
+        };
+        [&[0xFE, 255, 255, 255][..], &id.to_le_bytes(), &head, &[text; 9]].concat()
+    }
+
+    fn set(side: Side, packets: &[Vec<u8>]) -> Set {
+        let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
+        let (began, seen, lossy, number, transport) = (true, [true; 2], false, 1, Transport::Udp);
+        let flow = FlowFacts { ends, began, seen, lossy, number, transport };
+        let (mut set, mut budget) = (Set::new(side, 0, true), Budget::new(1 << 20));
+        for bytes in packets {
+            let added = set.add(&flow.payload(side, bytes, &[]), 1, 1 << 20, &mut budget);
+            assert_eq!(added, Added::Kept);
+        }
+        set
+    }
+
+    proptest! {
+        /// The last eight are known, each by its ID, and by the latest if several have it.
+        #[test]
+        fn the_last_answers_are_known(
+            answers in prop::collection::vec(
+                (0..4u32, any::<bool>(), any::<bool>(), 0..3usize, 0..5u8, any::<u8>()), 0..20),
+        ) {
+            let mut done = Done::default();
+            let mut model = Vec::new();
+            for (id, bit, second, layout, count, text) in answers {
+                let layout = Layout::ALL[layout];
+                let side = if second { Side::Second } else { Side::First };
+                let id = id | u32::from(bit) << 31;
+                let packets = Vec::from_iter((0..count).map(|n| bytes(layout, id, n, text)));
+                let all = set(side, &packets);
+                done.remember(&all, id, layout);
+                model.push((id, side, layout, count, text));
+                model.drain(..model.len().saturating_sub(MOST));
+                prop_assert_eq!(done.all().count(), model.len());
+                prop_assert_eq!(done.repeats(&all), count > 0);
+                let ids = (0..4).chain((0..4).map(|id| id | 1 << 31));
+                for (id, side) in ids.flat_map(|id| [(id, Side::First), (id, Side::Second)]) {
+                    let is_it = |known: u32, layout| {
+                        known == id || layout != Layout::GoldSrc && known << 1 == id << 1
+                    };
+                    let known = model.iter().rev().find(|it| it.1 == side && is_it(it.0, it.2));
+                    prop_assert_eq!(done.has(side, id), known.is_some());
+                    let Some(&(known, _, layout, count, text)) = known else { continue };
+                    for number in 0..6 {
+                        let repeated = done.repeated(side, id, &bytes(layout, known, number, text));
+                        let copy = (layout, Repeat::Same);
+                        prop_assert_eq!(repeated, (number < count).then_some(copy));
+                    }
+                }
+            }
+            let Some(&(id, side, layout, 1.., text)) = model.last() else { return Ok(()) };
+            let other = bytes(layout, id, 0, text ^ 1);
+            prop_assert_eq!(done.repeated(side, id, &other), Some((layout, Repeat::Differs(0))));
+            prop_assert!(!done.repeats(&set(side, &[other])));
+        }
+    }
+}
