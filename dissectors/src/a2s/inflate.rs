@@ -2,11 +2,10 @@
 //! server gives the same one to all who ask, until one of its rules changes: what was decompressed
 //! lately is kept, and found by the compressed bytes. That saves time and changes nothing else.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::io::{self, Read};
-use std::rc::Rc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use bzip2::bufread::BzDecoder;
 
@@ -26,13 +25,26 @@ pub(super) struct Inflated {
     pub(super) more: bool,
 }
 
-thread_local! {
-    static LATELY: RefCell<Lately> = RefCell::default();
+/// Decompresses, up to `most` bytes.
+pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<Arc<Inflated>, &'static str> {
+    static LATELY: LazyLock<Mutex<Lately>> = LazyLock::new(Mutex::default);
+    inflate_with(&LATELY, bytes, most)
 }
 
-/// Decompresses, up to `most` bytes.
-pub(super) fn inflate(bytes: &[u8], most: usize) -> Result<Rc<Inflated>, &'static str> {
-    LATELY.with_borrow_mut(|lately| lately.inflate(bytes, most))
+/// The same. Nobody waits for the lock while something is decompressed.
+fn inflate_with(
+    lately: &Mutex<Lately>,
+    bytes: &[u8],
+    most: usize,
+) -> Result<Arc<Inflated>, &'static str> {
+    let lately = || lately.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = lately().find(bytes);
+    if let Some(known) = known.filter(|known| known.bytes.len() <= most) {
+        return Ok(known);
+    }
+    let inflated = Arc::new(anew(bytes, most)?);
+    lately().keep(bytes, &inflated);
+    Ok(inflated)
 }
 
 /// What was decompressed lately, the latest behind.
@@ -47,7 +59,7 @@ struct Lately {
 struct Answer {
     hash: u64,
     compressed: Box<[u8]>,
-    inflated: Rc<Inflated>,
+    inflated: Arc<Inflated>,
 }
 
 impl Answer {
@@ -57,30 +69,26 @@ impl Answer {
 }
 
 impl Lately {
-    fn inflate(&mut self, bytes: &[u8], most: usize) -> Result<Rc<Inflated>, &'static str> {
+    fn find(&mut self, bytes: &[u8]) -> Option<Arc<Inflated>> {
         let hash = self.seed.hash_one(bytes);
         let is_same = |answer: &Answer| answer.hash == hash && *answer.compressed == *bytes;
-        let at = self.answers.iter().position(is_same);
-        if let Some(answer) = at.and_then(|at| self.answers.remove(at)) {
-            let inflated = Rc::clone(&answer.inflated);
-            self.answers.push_back(answer);
-            if inflated.bytes.len() <= most {
-                return Ok(inflated);
-            }
-        }
-        let inflated = Rc::new(anew(bytes, most)?);
-        if at.is_none() && !inflated.more {
-            self.keep(Answer { hash, compressed: bytes.into(), inflated: Rc::clone(&inflated) });
-        }
-        Ok(inflated)
+        let at = self.answers.iter().position(is_same)?;
+        let answer = self.answers.remove(at)?;
+        let inflated = Arc::clone(&answer.inflated);
+        self.answers.push_back(answer);
+        Some(inflated)
     }
 
-    fn keep(&mut self, answer: Answer) {
-        if answer.cost() > KEPT / 4 {
+    /// Keeps what these bytes decompress to, if that is all of it and not very much.
+    fn keep(&mut self, bytes: &[u8], inflated: &Arc<Inflated>) {
+        let cost = bytes.len() + inflated.bytes.len();
+        if inflated.more || cost > KEPT / 4 || self.find(bytes).is_some() {
             return;
         }
-        self.held += answer.cost();
-        self.answers.push_back(answer);
+        self.held += cost;
+        let hash = self.seed.hash_one(bytes);
+        let inflated = Arc::clone(inflated);
+        self.answers.push_back(Answer { hash, compressed: bytes.into(), inflated });
         while self.held > KEPT || self.answers.len() > ANSWERS {
             let Some(oldest) = self.answers.pop_front() else { return };
             self.held -= oldest.cost();
@@ -157,22 +165,23 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_the_latest_and_bounded() {
-        let mut lately = Lately::default();
+        let lately = Mutex::<Lately>::default();
+        let inflate = |bytes: &[u8], most| inflate_with(&lately, bytes, most).unwrap();
         let answers: Vec<_> = (0..300).map(|n| compress(&noise(9000, n), 1)).collect();
-        let first = lately.inflate(&answers[0], 1 << 20).unwrap();
+        let first = inflate(&answers[0], 1 << 20);
         for answer in &answers {
-            let again = lately.inflate(&answers[0], 1 << 20).unwrap();
-            assert!(Rc::ptr_eq(&first, &again), "an answer that is asked for again stays");
-            lately.inflate(answer, 1 << 20).unwrap();
+            let again = inflate(&answers[0], 1 << 20);
+            assert!(Arc::ptr_eq(&first, &again), "an answer that is asked for again stays");
+            inflate(answer, 1 << 20);
+            let lately = lately.lock().unwrap();
             let held: usize = lately.answers.iter().map(Answer::cost).sum();
             assert!(lately.held == held && held <= KEPT && lately.answers.len() <= ANSWERS);
         }
-        assert!(lately.answers.len() > 100);
-        let second = lately.inflate(&answers[1], 1 << 20).unwrap();
+        assert!(lately.lock().unwrap().answers.len() > 100);
+        let second = inflate(&answers[1], 1 << 20);
         assert_eq!(second.bytes, noise(9000, 1));
         // One that would take all the room is not kept in the others' stead.
-        let large = compress(&vec![0; KEPT + 1], 9);
-        lately.inflate(&large, KEPT * 2).unwrap();
-        assert!(Rc::ptr_eq(&second, &lately.inflate(&answers[1], 1 << 20).unwrap()));
+        inflate(&compress(&vec![0; KEPT + 1], 9), KEPT * 2);
+        assert!(Arc::ptr_eq(&second, &inflate(&answers[1], 1 << 20)));
     }
 }

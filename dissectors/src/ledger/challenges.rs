@@ -8,20 +8,24 @@ use crate::kit::{HashedMap, HashedSet, append};
 /// look each of them up. Most are never looked for.
 #[derive(Default)]
 pub(super) struct Challenges {
-    /// The hash of the server and the challenge, and to whom it was given.
-    given: Vec<(u64, Given)>,
-    /// The hosts in it that are not IPv4.
-    wide: Vec<IpAddr>,
+    given: Vec<Given>,
+    /// The hosts that are not IPv4, with their places in `given`, in the order of these.
+    wide: Vec<(usize, IpAddr)>,
     /// One came behind as many different ones as may be: no more are taken.
     pub(super) full: bool,
 }
 
-/// Whom a challenge was given to, in the least room: a flood makes one after the other.
-#[derive(Clone, Copy)]
-enum Given {
-    V4(Ipv4Addr),
-    /// Its place in a list.
-    Wide(u32),
+/// One that was given, in the least room: a flood makes one after the other.
+struct Given {
+    /// The hash of the server and the challenge, its lower half first.
+    key: [u32; 2],
+    to: Ipv4Addr,
+}
+
+impl Given {
+    fn key(&self) -> u64 {
+        u64::from(self.key[1]) << 32 | u64::from(self.key[0])
+    }
 }
 
 impl Challenges {
@@ -33,14 +37,14 @@ impl Challenges {
         if self.full {
             return;
         }
-        let given = match to {
-            IpAddr::V4(address) => Given::V4(address),
-            address => {
-                self.wide.push(address);
-                Given::Wide((self.wide.len() - 1) as u32)
+        let to = match to {
+            IpAddr::V4(to) => to,
+            IpAddr::V6(_) => {
+                self.wide.push((self.given.len(), to));
+                Ipv4Addr::UNSPECIFIED
             }
         };
-        append(&mut self.given, (key, given));
+        append(&mut self.given, Given { key: [key as u32, (key >> 32) as u32], to });
     }
 
     /// Keeps of each challenge to whom it was first given, of at most so many.
@@ -48,19 +52,20 @@ impl Challenges {
         if self.given.len() <= most {
             return;
         }
+        let Challenges { given, wide, full } = self;
         let mut first = HashedSet::default();
-        self.given.retain(|&(key, _)| {
+        let mut hosts = std::mem::take(wide).into_iter().peekable();
+        let mut at = 0;
+        given.retain(|one| {
+            let host = hosts.next_if(|&(place, _)| place == at);
+            at += 1;
             let has_room = first.len() < most;
-            self.full |= !has_room;
-            has_room && first.insert(key)
+            *full |= !has_room;
+            let place = first.len();
+            let stays = has_room && first.insert(one.key());
+            wide.extend(host.filter(|_| stays).map(|(_, host)| (place, host)));
+            stays
         });
-        let wide = std::mem::take(&mut self.wide);
-        for (_, given) in &mut self.given {
-            if let Given::Wide(at) = given {
-                self.wide.extend(wide.get(*at as usize));
-                *at = (self.wide.len() - 1) as u32;
-            }
-        }
     }
 
     /// To whom each of these was first given, as far as there was room for it.
@@ -68,13 +73,11 @@ impl Challenges {
         self.tidy(most);
         let wanted: HashedSet = keys.iter().copied().collect();
         let mut first = HashedMap::default();
-        for (key, given) in self.given.iter().filter(|(key, _)| wanted.contains(key)) {
-            let to = match given {
-                Given::V4(address) => Some(IpAddr::V4(*address)),
-                Given::Wide(at) => self.wide.get(*at as usize).copied(),
-            };
-            if let Some(to) = to {
-                first.entry(*key).or_insert(to);
+        let mut hosts = self.wide.iter().peekable();
+        for (at, given) in self.given.iter().enumerate() {
+            let wide = hosts.next_if(|&&(place, _)| place == at).map(|&(_, host)| host);
+            if wanted.contains(&given.key()) {
+                first.entry(given.key()).or_insert(wide.unwrap_or(IpAddr::V4(given.to)));
             }
         }
         first
