@@ -183,10 +183,11 @@ impl Progress {
                         return Err((Limit::HttpHeader, Framed::Junk(head.length)));
                     }
                     Ok(head) => *self.head.insert(head),
-                    Err(httparse::Error::TooManyHeaders) => {
-                        return Err((Limit::HttpHeader, Framed::Junk(all)));
+                    Err(fault) => {
+                        let passed = Framed::Junk(head_end(bytes).unwrap_or(all));
+                        let is_over = fault == httparse::Error::TooManyHeaders;
+                        return if is_over { Err((Limit::HttpHeader, passed)) } else { Ok(passed) };
                     }
-                    Err(_) => return Ok(Framed::Junk(head_end(bytes).unwrap_or(all))),
                 }
             }
         };
@@ -394,6 +395,7 @@ mod tests {
         let endless = [b"GET /c HTTP/1.1\r\n".to_vec(), b"X: y\r\n".repeat(4000)].concat();
         let many = [b"GET /c HTTP/1.1\r\n".to_vec(), b"X: y\r\n".repeat(99)].concat();
         let many = [many, b"\r\n".to_vec()].concat();
+        let followed = [&many[..], b"GET /c HTTP/1.0\r\n\r\n"].concat();
         let body = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_vec();
         let body = [body, vec![b'x'; (1 << 20) + (16 << 10)]].concat();
         let whole = body.len();
@@ -404,6 +406,7 @@ mod tests {
             (&long, Limit::HttpHeader, Framed::Junk(long.len())),
             (&endless, Limit::HttpHeader, Framed::Junk(endless.len())),
             (&many, Limit::HttpHeader, Framed::Junk(many.len())),
+            (&followed, Limit::HttpHeader, Framed::Junk(many.len())),
             (&body, Limit::HttpBody, Framed::Message(whole)),
         ] {
             let (mut framing, mut budget) = (Framing::default(), Budget::new(0));

@@ -175,7 +175,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     let verified = match said {
         Request { kind: Kind::Info, sound: true, challenge, .. } => {
             challenge_first(cx, challenge, payload, sink);
-            rules::challenge(cx.talk.given(), challenge, sink)
+            verified(cx, challenge, payload, sink)
         }
         _ => None,
     };
@@ -190,6 +190,22 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         }
     }
     sink.end(request_message(said.kind), payload);
+}
+
+/// Whether the challenge is right, if that can be told: it may be an older one than are remembered.
+fn verified<S: Sink>(
+    cx: &Context<'_, GameSpy4>,
+    said: Option<Read<i32>>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) -> Option<bool> {
+    let given = cx.talk.given();
+    let is_older =
+        cx.talk.was_given_more() && said.is_some_and(|said| !given.contains(&said.value));
+    sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
+    let verified = rules::challenge(given, said, sink);
+    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
+    verified.filter(|_| !is_older)
 }
 
 /// A client that asks for information before it was given a challenge. That nothing was given is

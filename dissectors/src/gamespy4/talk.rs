@@ -25,6 +25,8 @@ struct Rest {
     older: Vec<Asked>,
     /// The challenges given, the latest first.
     given: Vec<i32>,
+    /// There were more than are remembered.
+    gave_more: bool,
     /// Answers of which not all packets are there.
     open: Vec<Unfinished>,
     /// The latest answers.
@@ -106,10 +108,16 @@ impl Talk {
         self.rest.as_ref().map_or(&[], |rest| &rest.given)
     }
 
+    /// Whether the client was given others before those.
+    pub(super) fn was_given_more(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.gave_more)
+    }
+
     /// The server gave a challenge.
     pub(super) fn give(&mut self, challenge: i32) {
-        let given = &mut self.rest().given;
+        let Rest { given, gave_more, .. } = self.rest();
         given.retain(|&other| other != challenge);
+        *gave_more |= given.len() >= GIVEN;
         given.truncate(GIVEN - 1);
         given.insert(0, challenge);
     }

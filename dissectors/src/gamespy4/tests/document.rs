@@ -194,6 +194,29 @@ fn a_wrong_challenge_is_owed_no_answer() {
     assert_eq!((kept.passed, kept.failed), (1, 0), "challenge-verified is kept");
 }
 
+/// Eight challenges are remembered: an older one may have been given.
+#[test]
+fn a_challenge_before_those_that_are_remembered_proves_nothing() {
+    for (given, challenge, failed, open) in [
+        (8, 1, &[][..], &[][..]),
+        (8, 99, &["GS4007", "GS4010"], &[]),
+        (9, 2, &[], &[]),
+        (9, 1, &[], &["GS4007"]),
+    ] {
+        let mut stage = Stage::default();
+        for number in 1..=given {
+            stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+            let challenge = format!("\x09\x10\x20\x30\x40{number}\0\0\0\0\0\0\0\0\0\0\0");
+            stage.server(20, challenge.as_bytes());
+        }
+        let asked = [b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0", &[challenge][..]].concat();
+        stage.client(30, &[&asked[..], b"\xFF\xFF\xFF\x01"].concat());
+        let outcome = stage.server(50, &packet(0x80, 0, TABLE)).ends(60);
+        assert_eq!(outcome.failed(), failed, "{challenge} of {given}");
+        assert_eq!(outcome.found(Verdict::Inconclusive), open, "{challenge} of {given}");
+    }
+}
+
 #[test]
 fn silence_is_a_fault_only_when_there_was_time_to_answer() {
     let outcome = Stage::default().asks().ends(2_000);
