@@ -11,7 +11,7 @@ use super::parts::Parts;
 use super::split::{Set, Spare};
 use super::tally::{Count, Quarter, Tally};
 use super::waiting::Waiting;
-use crate::kit::{Payload, Recent, ShortMark, Side, Time, room};
+use crate::kit::{Payload, Recent, ShortMark, Side, Time};
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -33,15 +33,15 @@ pub struct Talk {
 
 #[derive(Default)]
 struct More {
-    open: Option<Box<Open>>,
+    /// Requests that wait behind the oldest one.
+    waiting: Box<[Asked]>,
     done: Done,
+    open: Option<Box<Open>>,
 }
 
 /// What no flow has for long.
 #[derive(Default)]
 struct Open {
-    /// Requests behind the oldest one.
-    waiting: Vec<Asked>,
     parts: Parts,
     stray: Option<Stray>,
     /// Requests that were given up before their time, for later ones' sake: each may be answered yet.
@@ -50,10 +50,7 @@ struct Open {
 
 impl Open {
     fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-            && self.parts.is_empty()
-            && self.stray.is_none()
-            && self.given_up == 0
+        self.parts.is_empty() && self.stray.is_none() && self.given_up == 0
     }
 }
 
@@ -170,7 +167,7 @@ impl Talk {
     pub(super) fn tidy(&mut self) {
         let Some(more) = &mut self.more else { return };
         more.open.take_if(|open| open.is_empty());
-        if more.open.is_none() && more.done.is_empty() {
+        if more.waiting.is_empty() && more.open.is_none() && more.done.is_empty() {
             self.more = None;
         }
     }
@@ -206,15 +203,16 @@ impl Talk {
     }
 
     pub(super) fn held(&self) -> usize {
-        let open = |open: &Open| size_of::<Open>() + room(&open.waiting) + open.parts.held();
+        let open = |open: &Open| size_of::<Open>() + open.parts.held();
         let more = |more: &More| {
-            size_of::<More>() + more.done.held() + more.open.as_deref().map_or(0, open)
+            let lists = size_of_val(&*more.waiting) + more.done.held();
+            size_of::<More>() + lists + more.open.as_deref().map_or(0, open)
         };
         self.more.as_deref().map_or(0, more)
     }
 
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Asked> {
-        self.asked.iter().chain(self.open_so_far().into_iter().flat_map(|open| &open.waiting))
+        self.asked.iter().chain(self.more.iter().flat_map(|more| &*more.waiting))
     }
 
     /// Whether this side was ever seen to be asked.
@@ -262,27 +260,40 @@ impl Talk {
 
     /// One more request waits.
     pub(super) fn push(&mut self, asked: Asked) {
-        match self.asked {
-            None => self.asked = Some(asked),
-            Some(_) => self.open().waiting.push(asked),
+        if self.asked.is_none() {
+            self.asked = Some(asked);
+            return;
         }
+        let more = self.more.get_or_insert_default();
+        let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
+        waiting.reserve_exact(1);
+        waiting.push(asked);
+        more.waiting = waiting.into();
     }
 
     pub(super) fn take(&mut self, at: usize) -> Option<Asked> {
-        let waiting = self.open_if_any().map(|open| &mut open.waiting);
         match at.checked_sub(1) {
-            Some(at) => waiting.filter(|waiting| at < waiting.len()).map(|it| it.remove(at)),
+            Some(at) => self.take_behind(at),
             None => {
-                let next = waiting.filter(|waiting| !waiting.is_empty()).map(|it| it.remove(0));
+                let next = self.take_behind(0);
                 std::mem::replace(&mut self.asked, next)
             }
         }
     }
 
+    /// Takes one that waits behind the oldest.
+    fn take_behind(&mut self, at: usize) -> Option<Asked> {
+        let more = self.more.as_mut().filter(|more| at < more.waiting.len())?;
+        let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
+        let taken = waiting.remove(at);
+        more.waiting = waiting.into();
+        Some(taken)
+    }
+
     pub(super) fn at(&mut self, at: usize) -> Option<&mut Asked> {
         match at.checked_sub(1) {
             None => self.asked.as_mut(),
-            Some(at) => self.open_if_any()?.waiting.get_mut(at),
+            Some(at) => self.more.as_mut()?.waiting.get_mut(at),
         }
     }
 
