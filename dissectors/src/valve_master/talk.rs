@@ -191,8 +191,12 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
         && !said.ended
         && let Some(last) = said.last()
     {
-        let ends = [payload.to, payload.from];
-        cx.book.note(ends, last, Stop::Stopped, cx.settings.limits.remembered);
+        let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
+        cx.book.note(ends, last, Stop::Stopped, most);
+        if cx.talk.is_silent() {
+            // The query is not here, but its socket is known.
+            cx.book.note(ends, last, Stop::Left(payload.to.port()), most);
+        }
     }
     // Replies without a query are the noise of floods: nothing is kept for them.
     if cx.talk.is_silent() {

@@ -169,17 +169,22 @@ fn a_listing_does_not_change_its_socket() {
 
 #[test]
 fn a_listing_may_go_on_from_its_socket_after_a_silence() {
-    let resumed = |client: &str| {
+    let resumed = |client: &str, from_the_start: bool| {
         let mut lab = lab::Lab::<ValveMaster, _>::new();
-        lab.vouched = true;
-        lab.udp(0.0, CLIENT, MASTER, &query(ALL, ""));
+        lab.vouched = from_the_start;
+        if from_the_start {
+            lab.udp(0.0, CLIENT, MASTER, &query(ALL, ""));
+        }
         lab.udp(0.1, MASTER, CLIENT, &reply(&[A, B], false)).end(900.0);
         lab.udp(1000.0, client, MASTER, &query(B, ""));
         lab.udp(1000.1, MASTER, client, &reply(&[C], true)).end(1900.0);
         lab.codes()
     };
-    assert_eq!(resumed(CLIENT), [""; 0]);
-    assert_eq!(resumed("10.0.0.1:50001"), ["VM022"]);
+    assert_eq!(resumed(CLIENT, true), [""; 0]);
+    assert_eq!(resumed("10.0.0.1:50001", true), ["VM022"]);
+    // Also where its query was sent before the capture.
+    assert!(!resumed(CLIENT, false).contains(&"VM022".to_owned()));
+    assert!(resumed("10.0.0.1:50001", false).contains(&"VM022".to_owned()));
 }
 
 #[test]
