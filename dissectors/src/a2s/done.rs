@@ -1,7 +1,7 @@
 //! The last answers of a flow that were whole in several packets: late copies are told by them.
 
 use std::hash::BuildHasher;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use super::layout::{self, Header, Layout};
 use super::split::{Repeat, Set};
@@ -49,8 +49,8 @@ impl<'d> Whole<'d> {
 
 /// What is kept of a packet.
 fn packet(number: u8, bytes: &[u8]) -> u32 {
-    static SEED: OnceLock<Seed> = OnceLock::new();
-    SEED.get_or_init(Seed::default).hash_one(bytes) as u32 & !0xFF | u32::from(number)
+    static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
+    SEED.hash_one(bytes) as u32 & !0xFF | u32::from(number)
 }
 
 impl Done {
@@ -89,9 +89,8 @@ impl Done {
             parts.filter_map(|bytes| Some(packet(Header::read(bytes, layout)?.number, bytes)));
         let packets = Vec::from_iter(packets);
         let is_full = self.all().count() >= MOST;
-        let oldest = self.all().next().filter(|_| is_full);
-        let spare = oldest.map_or(0, |oldest| 2 + oldest.packets.len());
-        let kept = self.0.get(spare..).unwrap_or_default();
+        let behind_oldest = Whole::read(&self.0).filter(|_| is_full).map(|(_, behind)| behind);
+        let kept = behind_oldest.unwrap_or(&self.0);
         let whole = [id, Whole::word(set.side, layout, packets.len())];
         self.0 = [kept, &whole, &packets].concat().into_boxed_slice();
     }

@@ -81,14 +81,16 @@ impl Lately {
 
     /// Keeps what these bytes decompress to, if that is all of it and not very much.
     fn keep(&mut self, bytes: &[u8], inflated: &Arc<Inflated>) {
-        let cost = bytes.len() + inflated.bytes.len();
-        if inflated.more || cost > KEPT / 4 || self.find(bytes).is_some() {
+        if inflated.more || self.find(bytes).is_some() {
             return;
         }
-        self.held += cost;
-        let hash = self.seed.hash_one(bytes);
-        let inflated = Arc::clone(inflated);
-        self.answers.push_back(Answer { hash, compressed: bytes.into(), inflated });
+        let (hash, inflated) = (self.seed.hash_one(bytes), Arc::clone(inflated));
+        let answer = Answer { hash, compressed: bytes.into(), inflated };
+        if answer.cost() > KEPT / 4 {
+            return;
+        }
+        self.held += answer.cost();
+        self.answers.push_back(answer);
         while self.held > KEPT || self.answers.len() > ANSWERS {
             let Some(oldest) = self.answers.pop_front() else { return };
             self.held -= oldest.cost();

@@ -29,6 +29,7 @@ pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Socket};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use mark::{Mark, ShortMark};
+pub(crate) use mark::{halves, whole};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::kit::{HashedMap, HashedSet, append};
+use crate::kit::{HashedMap, HashedSet, append, halves, whole};
 
 /// Whom challenges were given to, as they were given: one behind the other, which takes less than to
 /// look each of them up. Most are never looked for.
@@ -17,14 +17,14 @@ pub(super) struct Challenges {
 
 /// One that was given, in the least room: a flood makes one after the other.
 struct Given {
-    /// The hash of the server and the challenge, its lower half first.
+    /// The halves of the hash of the server and the challenge.
     key: [u32; 2],
     to: Ipv4Addr,
 }
 
 impl Given {
     fn key(&self) -> u64 {
-        u64::from(self.key[1]) << 32 | u64::from(self.key[0])
+        whole(self.key)
     }
 }
 
@@ -44,7 +44,7 @@ impl Challenges {
                 Ipv4Addr::UNSPECIFIED
             }
         };
-        append(&mut self.given, Given { key: [key as u32, (key >> 32) as u32], to });
+        append(&mut self.given, Given { key: halves(key), to });
     }
 
     /// Keeps of each challenge to whom it was first given, of at most so many.

@@ -187,19 +187,20 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     let timeout = cx.settings.answer_timeout;
     let known = said.sound && !payload.lost;
     let header = Span::new(0, payload.bytes.len().min(6));
+    let is_unasked = cx.talk.is_silent();
     if known
         && !said.ended
         && let Some(last) = said.last()
     {
         let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
         cx.book.note(ends, last, Stop::Stopped, most);
-        if cx.talk.is_silent() {
+        if is_unasked {
             // The query is not here, but its socket is known.
             cx.book.note(ends, last, Stop::Left(payload.to.port()), most);
         }
     }
-    // Replies without a query are the noise of floods: nothing is kept for them.
-    if cx.talk.is_silent() {
+    // Replies without a query are the noise of floods: the flow keeps nothing for them.
+    if is_unasked {
         rules::replied(Answers::Nothing, header, sink);
         return;
     }
