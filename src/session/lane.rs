@@ -174,7 +174,7 @@ impl Lane {
                 &joined
             }
         };
-        self.message(around, slot, payload, datagram, view);
+        self.message(around, slot, &mut payload, datagram, view);
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
@@ -224,13 +224,13 @@ impl Lane {
         &mut self,
         around: &mut Around,
         slot: Slot,
-        mut payload: Payload<'_>,
+        payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
         view: &mut V,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let before = flow.memory();
-        count_packet(&mut flow, &payload);
+        count_packet(&mut flow, payload);
         if payload.lost {
             flow.set_lossy();
         }
@@ -256,7 +256,7 @@ impl Lane {
         view.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
         payload.flow = facts.number;
         let settings = &around.options.settings;
-        talk.message(&mut self.books, &facts, settings, &mut self.budget, &payload, view);
+        talk.message(&mut self.books, &facts, settings, &mut self.budget, payload, view);
         let (deadline, held) = (talk.deadline(), talk.held());
         let told = view.settle();
         flow.count_told(told);

@@ -165,7 +165,7 @@ impl Judge {
 
     #[inline]
     fn count(&mut self, rule: &Rule) -> &mut Counts {
-        &mut self.counts[rule.code.index() % CODES]
+        &mut self.counts[rule.code.index()]
     }
 
     /// What a breach comes to, by a message of the past if there is evidence of its own.

@@ -193,14 +193,12 @@ fn info_request<S: Sink>(
     right: &mut bool,
 ) -> Result<(), Cut> {
     let start = r.at();
-    let length = r.peek().iter().position(|&byte| byte == 0);
-    let Some(length) = length else {
+    if !r.peek().contains(&0) {
         r.text_of(&f::QUERY, r.rest());
         rules::info_request(false, r.since(start), r.sink);
         return Err(Cut::Told);
-    };
-    *right = r.peek().get(..length) == Some(QUERY);
-    r.text(&f::QUERY)?;
+    }
+    *right = r.text(&f::QUERY)?.value == QUERY;
     let stray = matches!(r.rest(), 1..=3) && !is_zero(r.peek());
     *right &= !stray;
     rules::info_request(*right, r.since(start), r.sink);
