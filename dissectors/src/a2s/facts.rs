@@ -16,6 +16,10 @@ pub(super) enum Request {
 }
 
 impl Request {
+    /// All of them.
+    pub(super) const ALL: [Request; 5] =
+        [Request::Info, Request::Challenge, Request::Player, Request::Rules, Request::Ping];
+
     /// By its message byte.
     pub(super) const fn of(kind: u8) -> Option<Request> {
         Some(match kind {

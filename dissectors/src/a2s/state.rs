@@ -23,12 +23,13 @@ pub struct Talk {
     /// A part of the hash of the last answer: networks deliver packets twice, some recordings all.
     last: Option<NonZeroU16>,
     pub(super) tally: Tally,
-    /// When info was last answered.
-    informed: Quarter,
-    /// What was asked in vain, the last time that was so: its answer may come yet.
-    pub(super) missed: Option<Request>,
     /// Bits: see [`Talk::has`].
     pub(super) flags: u16,
+    /// When info was last answered.
+    informed: Quarter,
+    /// A message was seen. (By what this byte cannot be, flows of other protocols are told, so that
+    /// these need no byte of their own.)
+    pub(super) began: bool,
 }
 
 #[derive(Default)]
@@ -72,19 +73,20 @@ pub(super) const USED: u16 = 8;
 pub(super) const SHIP: u16 = 16;
 /// Or another game.
 pub(super) const OTHER_GAME: u16 = 32;
-/// A message was seen.
-pub(super) const BEGAN: u16 = 64;
 /// The first datagram was no packet of the document: only the user's word makes it A2S.
-pub(super) const FORCED: u16 = 128;
+pub(super) const FORCED: u16 = 64;
 /// The client has sent one request.
-pub(super) const ONCE: u16 = 256;
+pub(super) const ONCE: u16 = 128;
 /// And more.
-pub(super) const MORE: u16 = 512;
+pub(super) const MORE: u16 = 256;
 /// The last answer was a challenge.
-pub(super) const CHALLENGED: u16 = 1024;
+pub(super) const CHALLENGED: u16 = 512;
 /// The layout of the server's last split answer ([`USED`]), or that its info speaks for: one more
 /// than its place among all, or 0, in the two bits from this one on.
-const LAYOUT_AT: u32 = 11;
+const LAYOUT_AT: u32 = 10;
+/// What was asked in vain, the last time that was so: its answer may come yet. One more than its
+/// place among all, or 0, in the three bits from this one on.
+const MISSED_AT: u32 = 12;
 
 /// What spans the flows between two hosts.
 #[derive(Default)]
@@ -136,6 +138,17 @@ impl Talk {
 
     fn set_layout(&mut self, layout: Layout) {
         self.flags = self.flags & !(3 << LAYOUT_AT) | (layout as u16 + 1) << LAYOUT_AT;
+    }
+
+    /// What was asked in vain, the last time that was so, if its answer may come yet.
+    pub(super) fn missed(&self) -> Option<Request> {
+        let place = usize::from(self.flags >> MISSED_AT & 7).checked_sub(1)?;
+        Request::ALL.get(place).copied()
+    }
+
+    pub(super) fn set_missed(&mut self, missed: Option<Request>) {
+        let place = missed.map_or(0, |request| request as u16 + 1);
+        self.flags = self.flags & !(7 << MISSED_AT) | place << MISSED_AT;
     }
 
     /// The layout of the last split answer; it is this one from now on.

@@ -7,7 +7,7 @@ use super::decode::{self, Said};
 use super::facts::{Answer, Asked, Fact, Owed, Request, Standing};
 use super::layout::{SINGLE, SPLIT};
 use super::parts;
-use super::state::{ASKED, BEGAN, CHALLENGED, FOLLOWED, FORCED, MORE, ONCE, Stray, Talk};
+use super::state::{ASKED, CHALLENGED, FOLLOWED, FORCED, MORE, ONCE, Stray, Talk};
 use super::tally::{Count, Quarter, Tally};
 use super::{A2s, rules};
 use crate::kit::{
@@ -20,7 +20,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
     let toward_server = cx.talk.is_toward_server(payload);
     let bytes = payload.bytes;
     if bytes.starts_with(&SPLIT) {
-        cx.talk.flags |= BEGAN;
+        cx.talk.began = true;
         parts::message(cx, payload, toward_server, sink);
         return;
     }
@@ -31,7 +31,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         rules::packet_size(bytes.len(), sink);
         said
     } else {
-        if !cx.talk.has(BEGAN) {
+        if !cx.talk.began {
             cx.talk.flags |= FORCED;
         }
         let due = cx.talk.is_due(payload.side, payload.time, cx.settings.answer_timeout);
@@ -40,7 +40,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         }
         decode::stray(bytes, sink)
     };
-    cx.talk.flags |= BEGAN;
+    cx.talk.began = true;
     exchange(cx, &said, payload, sink);
     sink.end(said.message, payload);
 }
@@ -308,7 +308,8 @@ fn unexpected<S: Sink>(
         }
         return None;
     }
-    if talk.missed.take_if(|request| answer.is_for(*request)).is_some() {
+    if talk.missed().is_some_and(|request| answer.is_for(request)) {
+        talk.set_missed(None);
         return None;
     }
     if talk.take_given_up() {
@@ -373,7 +374,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     {
         return;
     }
-    cx.talk.missed = Some(asked.request);
+    cx.talk.set_missed(Some(asked.request));
     if asked.owed == Owed::No {
         return;
     }

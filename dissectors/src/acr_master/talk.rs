@@ -385,6 +385,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 40, "{}", size_of::<Talk>());
+        assert!(size_of::<Talk>() <= 32, "{}", size_of::<Talk>());
     }
 }

@@ -1,7 +1,8 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Side, Sink, Time, Transport, room,
+    Closed, Context, Evidence, Fact, Limit, Mark, Payload, ShortMark, Side, Sink, Time, Transport,
+    room,
 };
 
 use super::answers::{self, Answers};
@@ -36,7 +37,7 @@ struct More {
 /// A query that waits for its answer.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    mark: Mark,
+    mark: ShortMark,
     word: Word,
 }
 
@@ -143,7 +144,8 @@ impl Talk {
 
     /// Whether a query of `answering`'s other side waits that came since then.
     pub(super) fn awaits(&self, answering: Side, since: Time) -> bool {
-        self.waiting().any(|asked| asked.mark.side != answering && asked.mark.time >= since)
+        let mut marks = self.waiting().map(|asked| asked.mark.get());
+        marks.any(|mark| mark.side != answering && mark.time >= since)
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Asked> {
@@ -285,16 +287,17 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         return;
     }
     sink.fact(Fact::Queried, payload.seen());
-    let asked = Asked { mark: payload.mark(), word };
+    let mark = payload.mark();
     // Who asks the same again, or is doubled by the network, is owed no more.
     let again = |other: &Asked| {
-        (other.word, other.mark.side, other.mark.length)
-            == (word, asked.mark.side, asked.mark.length)
-            && !is_overdue(cx, &other.mark, payload.time)
+        let before = other.mark.get();
+        (other.word, before.side, before.length) == (word, mark.side, mark.length)
+            && !is_overdue(cx, &before, payload.time)
     };
     if cx.talk.waiting().any(again) {
         return;
     }
+    let asked = Asked { mark: mark.into(), word };
     let Some(oldest) = cx.talk.asked else {
         cx.talk.asked = Some(asked);
         return;
@@ -302,7 +305,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
     if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not judged.
-        if is_overdue(cx, &oldest.mark, payload.time) {
+        if is_overdue(cx, &oldest.mark.get(), payload.time) {
             give_up(cx, payload.time, sink);
         } else {
             cx.talk.take(0);
@@ -313,7 +316,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
 
 /// An answer begins: the oldest query of the other side has it.
 fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    let asks = |asked: &Asked| asked.mark.side != payload.side;
+    let asks = |asked: &Asked| asked.mark.get().side != payload.side;
     let Some(at) = cx.talk.waiting().position(asks) else { return };
     if cx.talk.take(at).is_some() {
         rules::query_answered(payload.whole(), sink);
@@ -323,13 +326,14 @@ fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 /// Gives the oldest query up.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(asked) = cx.talk.take(0) else { return };
+    let mark = asked.mark.get();
     let evidence = Evidence {
         began: cx.flow.began,
-        asked_party_seen: is_seen(cx, asked.mark.side.other()),
-        waited: is_overdue(cx, &asked.mark, now),
+        asked_party_seen: is_seen(cx, mark.side.other()),
+        waited: is_overdue(cx, &mark, now),
         ..Evidence::default()
     };
-    rules::query_ignored(asked.word.name(), evidence, &asked.mark, sink);
+    rules::query_ignored(asked.word.name(), evidence, &mark, sink);
 }
 
 fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
@@ -344,7 +348,8 @@ fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
 /// it may turn up yet.
 fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = cx.talk.asked {
-        let due = is_overdue(cx, &asked.mark, now) && is_seen(cx, asked.mark.side.other());
+        let mark = asked.mark.get();
+        let due = is_overdue(cx, &mark, now) && is_seen(cx, mark.side.other());
         if !end && !due {
             break;
         }
@@ -377,6 +382,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 40, "{}", size_of::<Talk>());
+        assert!(size_of::<Talk>() <= 32, "{}", size_of::<Talk>());
     }
 }

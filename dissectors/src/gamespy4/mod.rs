@@ -30,7 +30,7 @@ pub use talk::Talk;
 use answer::Known;
 use decode::{Answer, Form, Header, Kind, MAGIC, Request};
 use messages as m;
-use talk::{Asked, Found};
+use talk::{Asked, Found, LOST, OWED};
 use unfinished::{Divided, Part, Unfinished};
 
 use crate::kit::{
@@ -77,11 +77,11 @@ impl Protocol for GameSpy4 {
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
-        if cx.talk.client.is_some_and(|client| client != payload.side) {
+        if cx.talk.client().is_some_and(|client| client != payload.side) {
             judge_early(cx, sink);
         }
         let bytes = payload.bytes;
-        let from_server = cx.talk.client.is_none_or(|client| client != payload.side);
+        let from_server = cx.talk.client().is_none_or(|client| client != payload.side);
         let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
         let asks = bytes.starts_with(&MAGIC.to_be_bytes())
             || !answers && decode::is_damaged_request(bytes);
@@ -169,7 +169,6 @@ fn claim_info(bytes: &[u8], hint: Hint) -> Claim {
 
 /// A client asks.
 fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.client = Some(payload.side);
     let latest = cx.talk.given().first().copied();
     let said = decode::request(payload.bytes, latest, sink);
     let verified = match said {
@@ -189,6 +188,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
             unanswered(cx, &old, payload.time, sink);
         }
     }
+    cx.talk.set_client(payload.side);
     sink.end(request_message(said.kind), payload);
 }
 
@@ -245,7 +245,7 @@ fn challenge_response<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    cx.talk.client = Some(payload.side.other());
+    cx.talk.set_client(payload.side.other());
     let said = decode::challenge_response(payload.bytes, sink);
     if answers(cx, Kind::Challenge, &said, payload, sink) {
         cx.talk.done_challenge(payload.bytes);
@@ -262,13 +262,13 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
     let form = header.and_then(|header| cx.talk.form(header.timestamp));
     match header {
         Some(header) if form != Some(Form::JustCause) && !is_alone(cx, header) => {
-            cx.talk.client = Some(payload.side.other());
+            cx.talk.set_client(payload.side.other());
             part(cx, header, payload, sink);
         }
         // Without a header, only a request tells an answer from other traffic.
         None if !cx.talk.waits_for_info() => unknown(payload, sink),
         _ => {
-            cx.talk.client = Some(payload.side.other());
+            cx.talk.set_client(payload.side.other());
             let asked = whole(cx, payload, sink);
             if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk)
                 && (asked || !cx.talk.is_copy(payload.bytes))
@@ -294,8 +294,7 @@ fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &
     if header.is_some() && form != Some(Form::JustCause) {
         rules::packets_whole(sink);
     }
-    if !said.other_game && !cx.talk.port_judged {
-        cx.talk.port_judged = true;
+    if !said.other_game && cx.talk.judges_port() {
         rules::query_port(payload.from.port(), sink);
     }
     let asked = answers(cx, Kind::Info, &said, payload, sink);
@@ -340,7 +339,7 @@ fn answers<S: Sink>(
     rules::asked_for(true, "", sink);
     rules::timestamp_echo(asked.timestamp, timestamp, sink);
     rules::answered(true, Evidence::default(), &asked.mark.get(), sink);
-    match asked.verified {
+    match asked.verified() {
         Some(true) => rules::right_challenge_answered(sink),
         Some(false) => rules::wrong_challenge_answered(sink),
         None => {}
@@ -354,10 +353,10 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
         return;
     }
     let mark = asked.mark.get();
-    let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.lost);
-    if asked.owed {
+    let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.has(LOST));
+    if asked.has(OWED) {
         rules::answered(false, evidence, &mark, sink);
-    } else if asked.verified == Some(false) && evidence.waited {
+    } else if asked.verified() == Some(false) && evidence.waited {
         rules::wrong_challenge_refused(&mark, sink);
     }
 }

@@ -9,10 +9,6 @@ use crate::kit::{Budget, Limits, Payload, ShortMark, Side, Time, room};
 /// The state of a flow.
 #[derive(Default)]
 pub struct Talk {
-    /// Which side asks.
-    pub(super) client: Option<Side>,
-    /// The port that answers has been judged.
-    pub(super) port_judged: bool,
     /// The latest request.
     latest: Option<Asked>,
     rest: Option<Box<Rest>>,
@@ -21,6 +17,10 @@ pub struct Talk {
 /// What only a flow has that said more than one thing.
 #[derive(Default)]
 struct Rest {
+    /// Which side asks, where that is not who sent the latest request.
+    client: Option<Side>,
+    /// The port that answers has been judged.
+    port_judged: bool,
     /// Earlier requests that may still be answered.
     older: Vec<Asked>,
     /// The challenges given, the latest first.
@@ -46,11 +46,10 @@ const COPIED: usize = 32;
 /// How many info requests wait for the server's first packet.
 const EARLY: usize = 16;
 
-/// A request, with its repetitions.
+/// A request, with its repetitions: millions of flows keep one.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
-    pub(super) kind: Kind,
-    pub(super) form: Form,
+    what: What,
     pub(super) timestamp: u32,
     /// The latest repetition.
     pub(super) mark: ShortMark,
@@ -58,13 +57,26 @@ pub(super) struct Asked {
     times: u8,
     /// How often it was answered.
     pub(super) answers: u8,
-    /// Nothing is wrong with it: it is owed an answer.
-    pub(super) owed: bool,
-    /// Its challenge is right (`Some(true)`), or wrong.
-    pub(super) verified: Option<bool>,
-    /// The recording lost something of it.
-    pub(super) lost: bool,
+    /// Bits: see [`Asked::has`].
+    traits: u8,
 }
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Challenge,
+    Info(Form),
+    Unknown,
+}
+
+/// Nothing is wrong with the request: it is owed an answer.
+pub(super) const OWED: u8 = 1;
+/// The recording lost something of it.
+pub(super) const LOST: u8 = 2;
+/// Its challenge is right.
+const RIGHT: u8 = 4;
+/// Its challenge is wrong.
+const WRONG: u8 = 8;
 
 /// What an answer answers.
 pub(super) enum Found {
@@ -92,6 +104,60 @@ struct Done {
 }
 
 impl Asked {
+    fn of(said: &Request, verified: Option<bool>, payload: &Payload<'_>) -> Option<Asked> {
+        let owed = said.sound && verified != Some(false);
+        let traits = [
+            (OWED, owed),
+            (LOST, payload.lost),
+            (RIGHT, verified == Some(true)),
+            (WRONG, verified == Some(false)),
+        ];
+        Some(Asked {
+            what: match said.kind {
+                Kind::Challenge => What::Challenge,
+                Kind::Info => What::Info(said.form),
+                Kind::Unknown => What::Unknown,
+            },
+            timestamp: said.timestamp?,
+            mark: payload.mark().into(),
+            times: 1,
+            answers: 0,
+            traits: traits.iter().fold(0, |all, &(one, is)| if is { all | one } else { all }),
+        })
+    }
+
+    /// The request was sent again: what was right once stays right.
+    fn repeat(&mut self, again: &Asked) {
+        let verified = if self.has(RIGHT) { RIGHT } else { again.traits & (RIGHT | WRONG) };
+        self.traits = (self.traits | again.traits) & OWED | again.traits & LOST | verified;
+        self.times = self.times.saturating_add(1);
+        (self.what, self.mark) = (again.what, again.mark);
+    }
+
+    pub(super) const fn has(&self, one: u8) -> bool {
+        self.traits & one != 0
+    }
+
+    /// Whether its challenge is right, if that can be told.
+    pub(super) fn verified(&self) -> Option<bool> {
+        (self.has(RIGHT) || self.has(WRONG)).then(|| self.has(RIGHT))
+    }
+
+    fn kind(&self) -> Kind {
+        match self.what {
+            What::Challenge => Kind::Challenge,
+            What::Info(_) => Kind::Info,
+            What::Unknown => Kind::Unknown,
+        }
+    }
+
+    fn form(&self) -> Option<Form> {
+        match self.what {
+            What::Info(form) => Some(form),
+            What::Challenge | What::Unknown => None,
+        }
+    }
+
     /// How many answers it is still owed: one for each time that it was sent.
     fn left(&self) -> usize {
         usize::from(self.times.saturating_sub(self.answers))
@@ -101,6 +167,24 @@ impl Asked {
 impl Talk {
     fn rest(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
+    }
+
+    /// Which side asks.
+    pub(super) fn client(&self) -> Option<Side> {
+        let told = self.rest.as_ref().and_then(|rest| rest.client);
+        told.or(self.latest.map(|asked| asked.mark.get().side))
+    }
+
+    /// This side asks.
+    pub(super) fn set_client(&mut self, side: Side) {
+        if self.client() != Some(side) {
+            self.rest().client = Some(side);
+        }
+    }
+
+    /// Whether this is the first time that the port that answers is judged.
+    pub(super) fn judges_port(&mut self) -> bool {
+        !std::mem::replace(&mut self.rest().port_judged, true)
     }
 
     /// The challenges that the client was given, the latest first.
@@ -130,25 +214,11 @@ impl Talk {
         payload: &Payload<'_>,
         limits: &Limits,
     ) -> Option<Asked> {
-        let timestamp = said.timestamp?;
-        let asked = Asked {
-            kind: said.kind,
-            form: said.form,
-            timestamp,
-            mark: payload.mark().into(),
-            times: 1,
-            answers: 0,
-            owed: said.sound && verified != Some(false),
-            verified,
-            lost: payload.lost,
-        };
-        if let Some(same) =
-            self.find(|other| other.kind == asked.kind && other.timestamp == timestamp)
-        {
-            same.times = same.times.saturating_add(1);
-            same.verified = if same.verified == Some(true) { same.verified } else { verified };
-            same.owed |= asked.owed;
-            (same.form, same.mark, same.lost) = (asked.form, asked.mark, asked.lost);
+        let asked = Asked::of(said, verified, payload)?;
+        let same =
+            |other: &Asked| other.kind() == asked.kind() && other.timestamp == asked.timestamp;
+        if let Some(same) = self.find(same) {
+            same.repeat(&asked);
             return None;
         }
         let older = self.latest.replace(asked)?;
@@ -168,9 +238,9 @@ impl Talk {
 
     /// The request whose timestamp an answer repeats: as it is, or else masked.
     fn echoed(&mut self, kind: Kind, timestamp: u32) -> Option<&mut Asked> {
-        let repeats = |asked: &Asked| asked.kind == kind && asked.timestamp == timestamp;
+        let repeats = |asked: &Asked| asked.kind() == kind && asked.timestamp == timestamp;
         let exactly = self.find(repeats).is_some();
-        let is = |asked: &Asked| asked.kind == kind && echoes(asked.timestamp, timestamp);
+        let is = |asked: &Asked| asked.kind() == kind && echoes(asked.timestamp, timestamp);
         self.find(|asked| if exactly { repeats(asked) } else { is(asked) })
     }
 
@@ -188,7 +258,7 @@ impl Talk {
 
     /// How the answer with this timestamp was asked for, if it was.
     pub(super) fn form(&mut self, timestamp: u32) -> Option<Form> {
-        self.echoed(Kind::Info, timestamp).map(|asked| asked.form)
+        self.echoed(Kind::Info, timestamp).and_then(|asked| asked.form())
     }
 
     /// What an answer answers: the request with its timestamp, or else any of its kind.
@@ -199,8 +269,8 @@ impl Talk {
         }
         let given_up = exact != Some(timestamp) && self.take_given_up();
         let found = self.find(|asked| match exact {
-            Some(exact) => asked.kind == kind && asked.timestamp == exact,
-            None => asked.kind == kind && asked.answers == 0,
+            Some(exact) => asked.kind() == kind && asked.timestamp == exact,
+            None => asked.kind() == kind && asked.answers == 0,
         });
         let asked = found.map(|found| {
             found.answers = found.answers.saturating_add(1);
@@ -212,7 +282,7 @@ impl Talk {
         }
         let Some(asked) = asked else { return Found::Nothing };
         if asked.answers >= asked.times {
-            self.forget(|other| other.kind == kind && other.timestamp == asked.timestamp);
+            self.forget(|other| other.kind() == kind && other.timestamp == asked.timestamp);
         }
         Found::Asked(asked)
     }
@@ -223,17 +293,19 @@ impl Talk {
         asked.answers = asked.answers.saturating_add(1);
         if asked.answers >= asked.times {
             let timestamp = asked.timestamp;
-            self.forget(|asked| asked.kind == Kind::Info && asked.timestamp == timestamp);
+            self.forget(|asked| asked.kind() == Kind::Info && asked.timestamp == timestamp);
         }
     }
 
     /// Whether an info request waits for an answer.
     pub(super) fn waits_for_info(&mut self) -> bool {
-        self.find(|asked| asked.kind == Kind::Info).is_some()
+        self.find(|asked| asked.kind() == Kind::Info).is_some()
     }
 
     fn forget(&mut self, is: impl Fn(&Asked) -> bool) {
         if self.latest.as_ref().is_some_and(&is) {
+            let client = self.client();
+            self.rest().client = client;
             self.latest = None;
         }
         if let Some(rest) = &mut self.rest {
@@ -241,7 +313,7 @@ impl Talk {
         }
     }
 
-    /// All requests that are left, the oldest first.
+    /// All requests that are left when the flow has ended, the oldest first.
     pub(super) fn take_asked(&mut self) -> impl Iterator<Item = Asked> + use<> {
         let older = self.rest.as_mut().map(|rest| std::mem::take(&mut rest.older));
         older.unwrap_or_default().into_iter().chain(self.latest.take())
@@ -407,5 +479,15 @@ impl Done {
 
     fn forget(&mut self) {
         self.hashes.drain(..self.before().saturating_sub(COPIED));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_said_one_thing_is_small() {
+        assert!(size_of::<Talk>() <= 32, "{}", size_of::<Talk>());
     }
 }

@@ -11,22 +11,27 @@ use super::endpoint::{Endpoint, ZERO};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) mark: ShortMark,
-    /// The key that Xash3D's master is to repeat, if the query is all there.
-    pub(super) key: Option<Option<u32>>,
+    /// The bytes of the key that Xash3D's master is to repeat, if the query is all there.
+    pub(super) key: Option<Option<[u8; 4]>>,
     /// Tells apart what is asked for: region and filter.
-    pub(super) question: u32,
+    pub(super) question: Question,
     /// Where it asks from, if that can be read.
     pub(super) seed: Option<Endpoint>,
     /// An answer is owed: the query itself is right, and whole.
     pub(super) owed: bool,
 }
 
+/// A sign for region and filter that differs where they do.
+pub(super) type Question = [u8; 3];
+
 impl Query {
-    /// A sign for region and filter that differs where they do (FNV-1a).
-    pub(super) fn question(region: u8, filter: &[u8]) -> u32 {
-        std::iter::once(&region)
+    /// What is asked for (FNV-1a, without its lowest bits).
+    pub(super) fn question(region: u8, filter: &[u8]) -> Question {
+        let sign: u32 = std::iter::once(&region)
             .chain(filter)
-            .fold(0x811C_9DC5, |sign, &byte| (sign ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+            .fold(0x811C_9DC5, |sign, &byte| (sign ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let [_, question @ ..] = sign.to_le_bytes();
+        question
     }
 }
 
@@ -89,7 +94,7 @@ pub(super) struct Listing {
     /// of its own.
     repeats: u8,
     /// What the listing's first query asks for.
-    question: Option<u32>,
+    question: Option<Question>,
     /// The last address of the latest reply.
     last: Option<Endpoint>,
     /// The latest reply had the end mark.

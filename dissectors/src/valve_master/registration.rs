@@ -10,7 +10,7 @@ use super::info::{Engine, Info};
 pub(super) struct Join {
     pub(super) mark: ShortMark,
     /// What Xash3D's servers send along, if it is all there.
-    pub(super) server_challenge: Option<Option<u32>>,
+    pub(super) server_challenge: Option<Option<[u8; 4]>>,
     /// An answer is owed: the join is whole.
     pub(super) owed: bool,
 }
@@ -80,7 +80,7 @@ pub(super) struct Registration {
     /// Joins that no challenge came to yet.
     due: u8,
     /// What the latest join sent along.
-    server_challenge: Option<Option<u32>>,
+    server_challenge: Option<Option<[u8; 4]>>,
     /// The info string with a wrong challenge that waits for a new one.
     wrong: Option<Mark>,
     /// The latest info string that came before any challenge, and any other packet of the master: a
@@ -126,7 +126,7 @@ impl Registration {
     }
 
     /// What the latest join sent along, if there was a join.
-    pub(super) fn server_challenge(&self) -> Option<Option<u32>> {
+    pub(super) fn server_challenge(&self) -> Option<Option<[u8; 4]>> {
         self.server_challenge
     }
 
