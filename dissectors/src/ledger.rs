@@ -6,6 +6,7 @@
 //! any more.
 
 mod challenges;
+mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
@@ -15,12 +16,13 @@ use crate::a2s::rules::{A2S053, SEC004, SEC005};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Limit, Map, Rule, Seed, Seen, Set, Socket,
-    Time, Who, append,
+    AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Limit, Map, Rule, Seed, Seen, Set, Short,
+    Socket, Time, Who, append,
 };
 use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
+use unused::Unused;
 
 /// Servers of one list that are remembered.
 const LISTED: usize = 1 << 14;
@@ -30,9 +32,6 @@ const UNASKED: u32 = 30;
 
 /// Nanoseconds of the window in which they are counted.
 const WINDOW: i64 = 1_000_000_000;
-
-/// Addresses that leave a server's challenge unused from which on they are no accident.
-const UNUSED: usize = 100;
 
 /// A listed server, in as little room as a list of thousands wants.
 pub type Listed = [u8; 8];
@@ -88,11 +87,11 @@ pub struct Ledger {
     accepted: Vec<(u32, Witness)>,
     /// Who gave challenges lately, by the hash of the server.
     challenged: Vec<(u64, Witness)>,
-    challengers: Vec<Challenger>,
+    /// What each of them gave last.
+    challengers: Vec<Witness>,
     /// Their places, by the hashes of the servers: every challenge looks one up.
     places: HashedMap<u32>,
-    /// Addresses in all of them.
-    unused: usize,
+    unused: Unused,
     unasked: BTreeMap<IpAddr, Flood>,
     /// By the hashes of the servers.
     layouts: HashedMap<(&'static str, u32)>,
@@ -115,12 +114,6 @@ pub struct Review {
     pub rulings: Vec<Ruling>,
     /// How often each rule was kept beside these.
     pub kept: Vec<(&'static Rule, u64)>,
-}
-
-/// A server that gives challenges.
-struct Challenger {
-    latest: Witness,
-    unused: BTreeSet<IpAddr>,
 }
 
 /// Answers to an address that never asked.
@@ -153,7 +146,7 @@ impl Ledger {
             challenged: Vec::new(),
             challengers: Vec::new(),
             places: HashedMap::default(),
-            unused: 0,
+            unused: Unused::default(),
             unasked: BTreeMap::new(),
             layouts: HashedMap::default(),
             masters: BTreeMap::new(),
@@ -263,36 +256,26 @@ impl Ledger {
             }
             let servers = &mut self.challengers;
             let at = *self.places.entry(key).or_insert_with(|| {
-                append(servers, Challenger { latest: witness, unused: BTreeSet::new() });
+                append(servers, witness);
                 (servers.len() - 1) as u32
             });
             if let Some(server) = servers.get_mut(at as usize) {
-                server.latest = witness;
+                *server = witness;
             }
         }
         self.challenged = challenged;
     }
 
     /// What stands for a server's challenge.
-    fn key(&self, server: SocketAddr, challenge: u32) -> u64 {
-        self.seed.hash_one((Socket(server), challenge))
+    fn key(&self, server: SocketAddr, challenge: u32) -> Short {
+        self.seed.hash_one((Socket(server), challenge)).into()
     }
 
     /// A client sent one packet and left this server's challenge unused.
     fn unused(&mut self, seen: &Seen) {
         self.settle();
-        let place = self.places.get(&self.seed.hash_one(Socket(seen.from))).copied();
-        let Some(server) = place.and_then(|at| self.challengers.get_mut(at as usize)) else {
-            return;
-        };
-        if server.unused.len() >= UNUSED || server.unused.contains(&seen.to.ip()) {
-            return;
-        }
-        if self.unused < self.most {
-            server.unused.insert(seen.to.ip());
-            self.unused += 1;
-        } else {
-            self.full = true;
+        if let Some(&server) = self.places.get(&self.seed.hash_one(Socket(seen.from))) {
+            self.unused.push(server, self.seed.hash_one(Host(seen.to.ip())), self.most);
         }
     }
 
@@ -371,7 +354,7 @@ impl Ledger {
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
         let keys: Vec<_> = accepted.iter().map(key).collect();
-        let first = self.challenges.first_given(&keys, self.most);
+        let first = self.challenges.first_given(&keys);
         self.full |= self.challenges.full;
         for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
             let given = first.get(&key);
@@ -396,17 +379,17 @@ impl Ledger {
                 self.rule(&SEC005, false, flood.latest, Who::Server, detail);
             }
         }
-        let mut challengers = std::mem::take(&mut self.challengers);
-        challengers.sort_unstable_by_key(|server| server.latest.seen.from);
-        for server in challengers {
-            if server.unused.len() >= UNUSED {
-                let detail = || {
-                    format!(
-                        "{UNUSED} addresses or more sent one packet and left the challenge unused"
-                    )
-                };
-                self.rule(&SEC005, false, server.latest, Who::Server, detail);
-            }
+        let crowded = self.unused.crowded(self.most);
+        self.full |= self.unused.full;
+        let latest = crowded.iter().filter_map(|&at| self.challengers.get(at as usize));
+        let mut latest: Vec<_> = latest.copied().collect();
+        latest.sort_unstable_by_key(|server| server.seen.from);
+        for server in latest {
+            let detail = || {
+                let most = Unused::MOST;
+                format!("{most} addresses or more sent one packet and left the challenge unused")
+            };
+            self.rule(&SEC005, false, server, Who::Server, detail);
         }
         // Who is not seen to turn to others may do so where nobody records: only the user knows.
         for (_, (masters, witness)) in std::mem::take(&mut self.masters) {

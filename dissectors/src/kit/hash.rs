@@ -15,10 +15,38 @@ pub type Map<K, V> = HashMap<K, V, Seed>;
 pub type Set<K> = HashSet<K, Seed>;
 
 /// A map by keys that are hashes already, by a [`Seed`].
-pub(crate) type HashedMap<V> = HashMap<u64, V, BuildHasherDefault<Itself>>;
+pub(crate) type HashedMap<V, K = u64> = HashMap<K, V, BuildHasherDefault<Itself>>;
 
 /// A set of hashes by a [`Seed`].
-pub(crate) type HashedSet = HashSet<u64, BuildHasherDefault<Itself>>;
+pub(crate) type HashedSet = HashSet<Short, BuildHasherDefault<Itself>>;
+
+/// A hash by a [`Seed`] in three quarters of the room: among a million, another is taken for one of
+/// them once in 280 million times.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Short([u16; 3]);
+
+impl Short {
+    /// The hash, but for sixteen of its bits.
+    #[inline]
+    fn whole(self) -> u64 {
+        let [low, middle, high] = self.0.map(u64::from);
+        high << 48 | middle << 16 | low
+    }
+}
+
+impl From<u64> for Short {
+    #[inline]
+    fn from(hash: u64) -> Short {
+        Short([hash as u16, (hash >> 16) as u16, (hash >> 48) as u16])
+    }
+}
+
+impl Hash for Short {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.whole());
+    }
+}
 
 /// Entries that are held back and put into a map or a set at once: one after the other, among other
 /// work, would each wait for memory.
@@ -95,7 +123,8 @@ mod tests {
             "[::a00:1]:1",
         ];
         let ends = ends.map(|end| end.parse::<SocketAddr>().unwrap());
-        let hashes: HashSet<u64> = ends.iter().map(|end| seed.hash_one(Socket(*end))).collect();
+        let hashes: HashSet<Short, Seed> =
+            ends.iter().map(|end| seed.hash_one(Socket(*end)).into()).collect();
         assert_eq!(hashes.len(), ends.len());
     }
 

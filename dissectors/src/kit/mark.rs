@@ -80,13 +80,13 @@ impl std::fmt::Debug for ShortMark {
 
 /// Its halves, the lower one first: what holds these needs no room for alignment.
 #[inline]
-pub(crate) fn halves(whole: u64) -> [u32; 2] {
+fn halves(whole: u64) -> [u32; 2] {
     [whole as u32, (whole >> 32) as u32]
 }
 
 /// What [`halves`] were made of.
 #[inline]
-pub(crate) fn whole([low, high]: [u32; 2]) -> u64 {
+fn whole([low, high]: [u32; 2]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 

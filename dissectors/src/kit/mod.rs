@@ -25,11 +25,10 @@ mod tree;
 pub use fact::{Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
-pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Socket};
+pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, Verdict};
 pub use mark::{Mark, ShortMark};
-pub(crate) use mark::{halves, whole};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{

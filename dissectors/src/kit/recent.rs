@@ -31,7 +31,7 @@ impl Recent {
                 self.forgot |= !self.old.is_empty();
                 self.old = std::mem::take(&mut self.young);
             }
-            self.young.insert(hash);
+            self.young.insert(hash.into());
         }
     }
 
@@ -41,7 +41,8 @@ impl Recent {
             return Some(false);
         }
         let hash = self.seed.hash_one(fact);
-        if self.fresh.contains(&hash) || self.young.contains(&hash) || self.old.contains(&hash) {
+        let short = hash.into();
+        if self.fresh.contains(&hash) || self.young.contains(&short) || self.old.contains(&short) {
             return Some(true);
         }
         if self.forgot { None } else { Some(false) }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use crate::kit::{HashedMap, HashedSet, append, halves, whole};
+use crate::kit::{HashedMap, HashedSet, Short, append};
 
 /// Whom challenges were given to, as they were given: one behind the other, which takes less than to
 /// look each of them up. Most are never looked for.
@@ -17,20 +17,14 @@ pub(super) struct Challenges {
 
 /// One that was given, in the least room: a flood makes one after the other.
 struct Given {
-    /// The halves of the hash of the server and the challenge.
-    key: [u32; 2],
+    /// The hash of the server and the challenge.
+    key: Short,
     to: Ipv4Addr,
 }
 
-impl Given {
-    fn key(&self) -> u64 {
-        whole(self.key)
-    }
-}
-
 impl Challenges {
-    /// One more was given, of at most so many different ones.
-    pub(super) fn push(&mut self, key: u64, to: IpAddr, most: usize) {
+    /// One more was given; behind twice so many, at most so many different ones are kept.
+    pub(super) fn push(&mut self, key: Short, to: IpAddr, most: usize) {
         if self.given.len() >= 2 * most {
             self.tidy(most);
         }
@@ -44,14 +38,11 @@ impl Challenges {
                 Ipv4Addr::UNSPECIFIED
             }
         };
-        append(&mut self.given, Given { key: halves(key), to });
+        append(&mut self.given, Given { key, to });
     }
 
     /// Keeps of each challenge to whom it was first given, of at most so many.
     fn tidy(&mut self, most: usize) {
-        if self.given.len() <= most {
-            return;
-        }
         let Challenges { given, wide, full } = self;
         let mut first = HashedSet::default();
         let mut hosts = std::mem::take(wide).into_iter().peekable();
@@ -62,22 +53,21 @@ impl Challenges {
             let has_room = first.len() < most;
             *full |= !has_room;
             let place = first.len();
-            let stays = has_room && first.insert(one.key());
+            let stays = has_room && first.insert(one.key);
             wide.extend(host.filter(|_| stays).map(|(_, host)| (place, host)));
             stays
         });
     }
 
     /// To whom each of these was first given, as far as there was room for it.
-    pub(super) fn first_given(&mut self, keys: &[u64], most: usize) -> HashedMap<IpAddr> {
-        self.tidy(most);
+    pub(super) fn first_given(&self, keys: &[Short]) -> HashedMap<IpAddr, Short> {
         let wanted: HashedSet = keys.iter().copied().collect();
         let mut first = HashedMap::default();
         let mut hosts = self.wide.iter().peekable();
         for (at, given) in self.given.iter().enumerate() {
             let wide = hosts.next_if(|&&(place, _)| place == at).map(|&(_, host)| host);
-            if wanted.contains(&given.key()) {
-                first.entry(given.key()).or_insert(wide.unwrap_or(IpAddr::V4(given.to)));
+            if wanted.contains(&given.key) {
+                first.entry(given.key).or_insert(wide.unwrap_or(IpAddr::V4(given.to)));
             }
         }
         first
@@ -93,33 +83,39 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// What is kept of challenges is what a map would keep that is filled up to its bound.
+        /// All challenges are kept while they are few, and the first ones of more.
         #[test]
         fn challenges_are_kept_up_to_their_bound(
             given in prop::collection::vec((0u64..12, any::<u16>(), any::<bool>()), 0..60),
             most in 0usize..14,
         ) {
             let mut challenges = Challenges::default();
-            let (mut all, mut all_had_room) = (HashMap::new(), true);
+            let mut all = HashMap::new();
+            // Those that there is always room for.
+            let mut first = HashMap::new();
             for &(key, to, wide) in &given {
                 let to = match wide {
                     false => IpAddr::from(u32::from(to).to_be_bytes()),
                     true => IpAddr::from(u128::from(to).to_be_bytes()),
                 };
-                challenges.push(key, to, most);
-                all_had_room &= all.len() < most;
-                if all.len() < most {
-                    all.entry(key).or_insert(to);
+                challenges.push(key.into(), to, most);
+                all.entry(key).or_insert(to);
+                if first.len() < most {
+                    first.entry(key).or_insert(to);
                 }
                 prop_assert!(challenges.given.len() <= (2 * most).max(1));
                 prop_assert!(challenges.wide.len() <= challenges.given.len());
             }
             let keys = Vec::from_iter(0..12);
-            let first = challenges.first_given(&keys, most);
-            prop_assert_eq!(!challenges.full, all_had_room);
+            let keys_given: Vec<_> = keys.iter().map(|&key| key.into()).collect();
+            let kept = challenges.first_given(&keys_given);
             for key in keys {
-                prop_assert_eq!(first.get(&key), all.get(&key));
+                let to = kept.get(&key.into());
+                prop_assert!(to == all.get(&key) || challenges.full && to.is_none());
+                prop_assert!(to.is_some() || !first.contains_key(&key));
             }
+            prop_assert!(!challenges.full || all.len() >= most);
+            prop_assert!(challenges.full || given.len() < 2 * most.max(1) || all.len() <= 2 * most);
         }
     }
 }

@@ -216,5 +216,5 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
     challenger.fact(Fact::Challenged(8), &[], &seen(9, S, D));
     challenger.settle();
     assert!(challenger.full);
-    assert_eq!(challenger.challengers[0].latest.seen.mark.frame, 9);
+    assert_eq!(challenger.challengers[0].seen.mark.frame, 9);
 }
