@@ -100,6 +100,7 @@ impl Checker {
     pub fn join(&mut self, parts: Vec<Checker>, number: impl Fn(usize, u32) -> u32) {
         let last = parts.iter().filter_map(|part| part.scene).max_by_key(|scene| scene.moment);
         self.scene = last.or(self.scene);
+        // In the room of the first part's: they may be many.
         let mut found: Vec<Found> = Vec::new();
         for (nth, part) in parts.into_iter().enumerate() {
             self.judge.add(&part.judge);
@@ -111,14 +112,19 @@ impl Checker {
             for (all, more) in self.kept.iter_mut().zip(&*part.kept) {
                 all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             }
-            found.extend(part.found.into_iter().map(|found| Found {
-                flow: if found.flow == 0 { 0 } else { number(nth, found.flow) },
-                moment: found.moment.renumbered(|flow| number(nth, flow)),
-                ..found
-            }));
+            let mut of_part = part.found;
+            for found in &mut of_part {
+                found.flow = if found.flow == 0 { 0 } else { number(nth, found.flow) };
+                found.moment = found.moment.renumbered(|flow| number(nth, flow));
+            }
+            if found.is_empty() {
+                found = of_part;
+            } else {
+                found.append(&mut of_part);
+            }
         }
         // What is told at the same moment by several was told in their order.
-        found.sort_by_key(|found| found.moment);
+        found.sort_by_cached_key(|found| found.moment);
         let mut shown = [Kept::default(); dissectors::kit::CODES];
         found.retain(|found| {
             let shown = &mut shown[found.rule.code.index()][found.verdict as usize];

@@ -12,7 +12,7 @@ const GONE: u32 = u32::MAX - 1;
 /// Places by hashes.
 #[derive(Default)]
 pub(super) struct Index {
-    /// As many as a power of two, at most three quarters of them taken; or none.
+    /// As many as a power of two, at most seven eighths of them taken; or none.
     entries: Vec<u32>,
     /// How many are not [`FREE`].
     taken: usize,
@@ -22,8 +22,8 @@ impl Index {
     /// The least that has room.
     const SMALLEST: usize = 16;
 
-    /// An index of so many flows, with room for half as many more, or for as many as there are
-    /// `places`: those that flows have are less.
+    /// An index of so many flows, with room for three quarters as many more, or for as many as there
+    /// are `places`: those that flows have are less.
     pub(super) fn of(flows: usize, places: usize, each: impl Iterator<Item = (u64, u32)>) -> Index {
         // What no entry may be is above the places.
         let entries = (2 * flows).max(places + 3).next_power_of_two().max(Index::SMALLEST);
@@ -35,12 +35,24 @@ impl Index {
     /// Whether there is room for one more.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        self.taken < self.entries.len() / 4 * 3
+        self.taken < self.entries.len() / 8 * 7
     }
 
     /// Whether there are no entries at all.
     pub(super) fn is_nothing(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// How many entries are not free.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Room for as many places as are in it, where they are no longer looked for.
+    pub(super) fn into_room(mut self) -> Vec<u32> {
+        self.entries.clear();
+        self.entries
     }
 
     /// The bits that are a place.
@@ -148,7 +160,7 @@ mod tests {
                 }
                 let taken = index.entries.iter().filter(|&&entry| entry != FREE).count();
                 prop_assert_eq!(taken, index.taken);
-                prop_assert!(index.taken <= index.entries.len() / 4 * 3);
+                prop_assert!(index.taken <= index.entries.len() / 8 * 7);
             }
             for key in 0..=u8::MAX {
                 let found = index.find(hash(key), |place| keys.get(place as usize) == Some(&key));

@@ -62,9 +62,15 @@ impl<T: Default> Places<T> {
     /// What is in a taken place is not needed any more.
     #[inline]
     pub(super) fn free(&mut self, at: u32) {
+        self.empty(at);
+        self.free.push(at);
+    }
+
+    /// The same, where nothing more will be put in.
+    #[inline]
+    pub(super) fn empty(&mut self, at: u32) {
         if let Some(place) = self.get_mut(at) {
             *place = T::default();
-            self.free.push(at);
         }
     }
 }

@@ -142,9 +142,18 @@ impl Table {
         self.slots.get(slot.0)?.as_ref()
     }
 
-    /// No flow will be looked for any more, and none inserted: they are only taken out.
-    pub fn give_up_index(&mut self) {
-        self.index = Index::default();
+    /// All flows in the order of their numbers, those without one behind. No flow will be looked for
+    /// any more, and none inserted: they are only taken out.
+    pub fn in_order(&mut self) -> InOrder {
+        let mut places = std::mem::take(&mut self.index).into_room();
+        places.extend(self.iter().map(|(Slot(slot), _)| slot));
+        let number = |&slot: &u32| self.get(Slot(slot)).map_or(0, |flow| flow.number);
+        let key = |slot: &u32| number(slot).wrapping_sub(1);
+        // Mostly they are in order: to sort them takes as much room again.
+        if !places.is_sorted_by_key(key) {
+            places.sort_by_cached_key(key);
+        }
+        InOrder(places.into_iter())
     }
 
     /// Takes a flow out. Says whether it was there.
@@ -152,11 +161,16 @@ impl Table {
         let Some(Some(flow)) = self.slots.get(slot.0) else { return false };
         self.memory = self.memory.saturating_sub(flow.memory());
         self.count -= 1;
-        if !self.index.is_nothing() {
+        let is_over = self.index.is_nothing();
+        if !is_over {
             self.index.remove(flow.key(&self.apart).hash(&self.hasher), slot.0);
         }
         self.apart.forget(flow);
-        self.slots.free(slot.0);
+        if is_over {
+            self.slots.empty(slot.0);
+        } else {
+            self.slots.free(slot.0);
+        }
         true
     }
 
@@ -220,6 +234,17 @@ impl Table {
     /// All flows, by place.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
         self.slots.iter().filter_map(|(at, flow)| Some((Slot(at), flow.as_ref()?)))
+    }
+}
+
+/// Flows one after the other.
+pub struct InOrder(std::vec::IntoIter<u32>);
+
+impl Iterator for InOrder {
+    type Item = Slot;
+
+    fn next(&mut self) -> Option<Slot> {
+        self.0.next().map(Slot)
     }
 }
 
@@ -304,6 +329,36 @@ mod tests {
         assert_eq!(table.len(), 100);
         assert!(table.find(&key("10.0.0.1:5000", "10.0.0.2:27015")).is_some());
         assert!(table.find(&key("10.0.0.1:1", "10.0.0.2:27015")).is_none());
+    }
+
+    #[test]
+    fn flows_that_are_gone_are_not_in_the_index() {
+        for (from, to) in [("10.0.0.1", "10.0.0.2:9"), ("[::1]", "[::2]:9")] {
+            let mut table = Table::new(100, usize::MAX, None);
+            for port in 1..=1000u16 {
+                let slot = table.insert(&key(&format!("{from}:{port}"), to), Time(0));
+                assert!(table.remove(slot));
+            }
+            assert_eq!(table.index.taken(), 0, "{from}");
+        }
+    }
+
+    #[test]
+    fn flows_end_in_the_order_of_their_numbers() {
+        for numbers in [[1, 2, 3, 4, 0], [4, 0, 2, 1, 0]] {
+            let mut table = Table::new(100, usize::MAX, None);
+            for (port, number) in (1..).zip(numbers) {
+                let slot = table.insert(&key(&format!("10.0.0.1:{port}"), "10.0.0.2:9"), Time(0));
+                table.flow(slot).unwrap().number = number;
+            }
+            let order = Vec::from_iter(table.in_order());
+            let mut ended =
+                Vec::from_iter(order.iter().map(|&slot| table.get(slot).unwrap().number));
+            assert!(order.iter().all(|&slot| table.remove(slot)));
+            assert!(table.is_empty());
+            let without = ended.split_off(ended.iter().filter(|&&number| number > 0).count());
+            assert!(ended.is_sorted() && without.iter().all(|&number| number == 0), "{ended:?}");
+        }
     }
 
     #[test]

@@ -23,13 +23,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::net::IpAddr;
-use std::vec::IntoIter;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
 use dissectors::net_rules::{NET004, NET005, NET008};
 
 use crate::capture::{LinkType, Memory, Packet};
-use crate::flows::table::Slot;
+use crate::flows::table::{InOrder, Slot};
 use crate::flows::{Identifier, Key};
 use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
@@ -149,10 +148,13 @@ pub struct Totals {
 /// The flows that are open when a capture is over: of each lane, in the order of their numbers,
 /// those without one behind.
 pub struct Open {
-    lanes: Vec<IntoIter<(u32, Slot)>>,
-    /// The next of each lane: number less one, place of the lane, slot.
-    heads: BinaryHeap<Reverse<(u32, usize, Slot)>>,
+    lanes: Vec<InOrder>,
+    /// The next of each lane.
+    heads: BinaryHeap<Reverse<Head>>,
 }
+
+/// A flow that ends next of its lane: its number less one, the place of the lane, its own.
+type Head = (u32, usize, Slot);
 
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
@@ -308,18 +310,17 @@ impl Session {
         self.around.moment = Moment::END;
         self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
-        self.lanes.iter_mut().for_each(|lane| lane.table.give_up_index());
-        let mut lanes: Vec<_> = self.lanes.iter().map(in_order).collect();
-        let firsts = lanes.iter_mut().enumerate().filter_map(|(at, lane)| head(at, lane.next()));
-        Open { heads: firsts.collect(), lanes }
+        let mut lanes: Vec<_> = self.lanes.iter_mut().map(|lane| lane.table.in_order()).collect();
+        let firsts = lanes.iter_mut().enumerate().filter_map(|(at, lane)| self.head(at, lane));
+        Open { heads: firsts.map(Reverse).collect(), lanes }
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
     pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
         if let Some(mut next) = open.heads.peek_mut() {
             let Reverse((number, at, slot)) = *next;
-            match head(at, open.lanes.get_mut(at).and_then(Iterator::next)) {
-                Some(head) => *next = head,
+            match open.lanes.get_mut(at).and_then(|lane| self.head(at, lane)) {
+                Some(head) => *next = Reverse(head),
                 None => drop(PeekMut::pop(next)),
             }
             if let Some(lane) = self.lanes.get_mut(at) {
@@ -334,6 +335,12 @@ impl Session {
             lane.limits_met(&self.around, self.around.now, view);
         }
         false
+    }
+
+    /// The next flow of a lane; one that made room for others meanwhile is not there any more.
+    fn head(&self, at: usize, flows: &mut InOrder) -> Option<Head> {
+        let table = &self.lanes.get(at)?.table;
+        flows.find_map(|slot| Some((table.get(slot)?.number.wrapping_sub(1), at, slot)))
     }
 
     /// What time has decided, before the packet at hand.
@@ -535,18 +542,6 @@ impl Around {
             tunnels: Tunnels::default(),
         }
     }
-}
-
-fn head(lane: usize, flow: Option<(u32, Slot)>) -> Option<Reverse<(u32, usize, Slot)>> {
-    flow.map(|(number, slot)| Reverse((number.wrapping_sub(1), lane, slot)))
-}
-
-fn in_order(lane: &Lane) -> IntoIter<(u32, Slot)> {
-    let mut flows = Vec::with_capacity(lane.table.len());
-    flows.extend(lane.table.iter().map(|(slot, flow)| (flow.number, slot)));
-    // Mostly they are in order: a stable sort sees that.
-    flows.sort_by_key(|&(number, slot)| (number.wrapping_sub(1), slot));
-    flows.into_iter()
 }
 
 /// Stands for the flow of what belongs to none.
