@@ -27,7 +27,7 @@ const WAITING: usize = 4;
 const PACKETS: u64 = 1 << 14;
 
 /// What a slice holds at most, but for its last message.
-const FULL: usize = 1 << 16;
+const FULL: usize = 1 << 17;
 
 /// A thread tells which flows are still needed when it has numbered so many, and twice as many as
 /// are open: to look at those costs little of what numbering did.
