@@ -6,7 +6,6 @@
 //! any more.
 
 mod challenges;
-mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
@@ -22,7 +21,6 @@ use crate::kit::{
 use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
-use unused::Unused;
 
 /// Servers of one list that are remembered.
 const LISTED: usize = 1 << 14;
@@ -32,6 +30,9 @@ const UNASKED: u32 = 30;
 
 /// Nanoseconds of the window in which they are counted.
 const WINDOW: i64 = 1_000_000_000;
+
+/// Addresses that leave a server's challenge unused from which on they are no accident.
+const UNUSED: usize = 100;
 
 /// A listed server, in as little room as a list of thousands wants.
 pub type Listed = [u8; 8];
@@ -91,7 +92,10 @@ pub struct Ledger {
     challengers: Vec<Witness>,
     /// Their places, by the hashes of the servers: every challenge looks one up.
     places: HashedMap<u32>,
-    unused: Unused,
+    /// Addresses that left a challenge unused, by the places of the servers that have any.
+    unused: BTreeMap<u32, BTreeSet<IpAddr>>,
+    /// Addresses of all of them.
+    unused_in_all: usize,
     unasked: BTreeMap<IpAddr, Flood>,
     /// By the hashes of the servers.
     layouts: HashedMap<(&'static str, u32)>,
@@ -146,7 +150,8 @@ impl Ledger {
             challenged: Vec::new(),
             challengers: Vec::new(),
             places: HashedMap::default(),
-            unused: Unused::default(),
+            unused: BTreeMap::new(),
+            unused_in_all: 0,
             unasked: BTreeMap::new(),
             layouts: HashedMap::default(),
             masters: BTreeMap::new(),
@@ -274,8 +279,16 @@ impl Ledger {
     /// A client sent one packet and left this server's challenge unused.
     fn unused(&mut self, seen: &Seen) {
         self.settle();
-        if let Some(&server) = self.places.get(&self.seed.hash_one(Socket(seen.from))) {
-            self.unused.push(server, self.seed.hash_one(Host(seen.to.ip())), self.most);
+        let Some(&server) = self.places.get(&self.seed.hash_one(Socket(seen.from))) else { return };
+        let unused = self.unused.entry(server).or_default();
+        if unused.len() >= UNUSED || unused.contains(&seen.to.ip()) {
+            return;
+        }
+        if self.unused_in_all < self.most {
+            unused.insert(seen.to.ip());
+            self.unused_in_all += 1;
+        } else {
+            self.full = true;
         }
     }
 
@@ -354,7 +367,7 @@ impl Ledger {
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
         let keys: Vec<_> = accepted.iter().map(key).collect();
-        let first = self.challenges.first_given(&keys);
+        let first = self.challenges.first_given(&keys, self.most);
         self.full |= self.challenges.full;
         for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
             let given = first.get(&key);
@@ -379,15 +392,13 @@ impl Ledger {
                 self.rule(&SEC005, false, flood.latest, Who::Server, detail);
             }
         }
-        let crowded = self.unused.crowded(self.most);
-        self.full |= self.unused.full;
-        let latest = crowded.iter().filter_map(|&at| self.challengers.get(at as usize));
+        let crowded = self.unused.iter().filter(|(_, unused)| unused.len() >= UNUSED);
+        let latest = crowded.filter_map(|(&at, _)| self.challengers.get(at as usize));
         let mut latest: Vec<_> = latest.copied().collect();
         latest.sort_unstable_by_key(|server| server.seen.from);
         for server in latest {
             let detail = || {
-                let most = Unused::MOST;
-                format!("{most} addresses or more sent one packet and left the challenge unused")
+                format!("{UNUSED} addresses or more sent one packet and left the challenge unused")
             };
             self.rule(&SEC005, false, server, Who::Server, detail);
         }

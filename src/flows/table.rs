@@ -147,11 +147,11 @@ impl Table {
     pub fn in_order(&mut self) -> InOrder {
         let mut places = std::mem::take(&mut self.index).into_room();
         places.extend(self.iter().map(|(Slot(slot), _)| slot));
-        let number = |&slot: &u32| self.get(Slot(slot)).map_or(0, |flow| flow.number);
-        let key = |slot: &u32| number(slot).wrapping_sub(1);
+        let place =
+            |&slot: &u32| self.get(Slot(slot)).map_or(0, |flow| flow.number).wrapping_sub(1);
         // Mostly they are in order: to sort them takes as much room again.
-        if !places.is_sorted_by_key(key) {
-            places.sort_by_cached_key(key);
+        if !places.is_sorted_by_key(place) {
+            places.sort_by_cached_key(place);
         }
         InOrder(places.into_iter())
     }

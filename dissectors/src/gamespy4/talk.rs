@@ -105,13 +105,13 @@ struct Done {
 
 impl Asked {
     fn of(said: &Request, verified: Option<bool>, payload: &Payload<'_>) -> Option<Asked> {
-        let owed = said.sound && verified != Some(false);
-        let traits = [
-            (OWED, owed),
-            (LOST, payload.lost),
-            (RIGHT, verified == Some(true)),
-            (WRONG, verified == Some(false)),
-        ];
+        let owed = if said.sound && verified != Some(false) { OWED } else { 0 };
+        let lost = if payload.lost { LOST } else { 0 };
+        let verified = match verified {
+            Some(true) => RIGHT,
+            Some(false) => WRONG,
+            None => 0,
+        };
         Some(Asked {
             what: match said.kind {
                 Kind::Challenge => What::Challenge,
@@ -122,7 +122,7 @@ impl Asked {
             mark: payload.mark().into(),
             times: 1,
             answers: 0,
-            traits: traits.iter().fold(0, |all, &(one, is)| if is { all | one } else { all }),
+            traits: owed | lost | verified,
         })
     }
 

@@ -26,6 +26,15 @@ pub(crate) type HashedSet = HashSet<Short, BuildHasherDefault<Itself>>;
 pub(crate) struct Short([u16; 3]);
 
 impl Short {
+    /// Shares that hashes are divided into.
+    pub(crate) const SHARES: u16 = 8;
+
+    /// Its share, from 0, by bits that tell little of its place in a map.
+    #[inline]
+    pub(crate) fn share(self) -> u16 {
+        self.0[1] >> 13
+    }
+
     /// The hash, but for sixteen of its bits.
     #[inline]
     fn whole(self) -> u64 {

@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use crate::kit::{AT_ONCE, HashedSet, Map, Seed};
+use crate::kit::{AT_ONCE, HashedSet, Map, Seed, Short};
 
 /// Remembers the latest facts, by their keyed hash: between `most` and twice as many.
 #[derive(Default)]
 pub struct Recent {
     /// The latest of all, which have no place yet.
-    fresh: Vec<u64>,
+    fresh: Vec<Short>,
     young: HashedSet,
     old: HashedSet,
     seed: Seed,
@@ -18,7 +18,7 @@ pub struct Recent {
 impl Recent {
     /// Remembers a fact; with more than `most` new ones the oldest are forgotten.
     pub fn insert(&mut self, fact: &impl Hash, most: usize) {
-        self.fresh.push(self.seed.hash_one(fact));
+        self.fresh.push(self.seed.hash_one(fact).into());
         if self.fresh.len() >= AT_ONCE || self.young.len() + self.fresh.len() > most {
             self.settle(most.max(1));
         }
@@ -31,7 +31,7 @@ impl Recent {
                 self.forgot |= !self.old.is_empty();
                 self.old = std::mem::take(&mut self.young);
             }
-            self.young.insert(hash.into());
+            self.young.insert(hash);
         }
     }
 
@@ -40,9 +40,8 @@ impl Recent {
         if self.young.is_empty() && self.fresh.is_empty() {
             return Some(false);
         }
-        let hash = self.seed.hash_one(fact);
-        let short = hash.into();
-        if self.fresh.contains(&hash) || self.young.contains(&short) || self.old.contains(&short) {
+        let hash = self.seed.hash_one(fact).into();
+        if self.fresh.contains(&hash) || self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);
         }
         if self.forgot { None } else { Some(false) }

@@ -23,7 +23,7 @@ struct Given {
 }
 
 impl Challenges {
-    /// One more was given; behind twice so many, at most so many different ones are kept.
+    /// One more was given, of at most so many different ones.
     pub(super) fn push(&mut self, key: Short, to: IpAddr, most: usize) {
         if self.given.len() >= 2 * most {
             self.tidy(most);
@@ -43,24 +43,28 @@ impl Challenges {
 
     /// Keeps of each challenge to whom it was first given, of at most so many.
     fn tidy(&mut self, most: usize) {
+        if self.given.len() <= most {
+            return;
+        }
+        let firsts = firsts(&self.given);
         let Challenges { given, wide, full } = self;
-        let mut first = HashedSet::default();
         let mut hosts = std::mem::take(wide).into_iter().peekable();
-        let mut at = 0;
-        given.retain(|one| {
+        let (mut at, mut kept) = (0, 0);
+        given.retain(|_| {
             let host = hosts.next_if(|&(place, _)| place == at);
+            let is_first = firsts.get(at) == Some(&true);
             at += 1;
-            let has_room = first.len() < most;
-            *full |= !has_room;
-            let place = first.len();
-            let stays = has_room && first.insert(one.key);
-            wide.extend(host.filter(|_| stays).map(|(_, host)| (place, host)));
+            *full |= kept >= most;
+            let stays = is_first && kept < most;
+            wide.extend(host.filter(|_| stays).map(|(_, host)| (kept, host)));
+            kept += usize::from(stays);
             stays
         });
     }
 
     /// To whom each of these was first given, as far as there was room for it.
-    pub(super) fn first_given(&self, keys: &[Short]) -> HashedMap<IpAddr, Short> {
+    pub(super) fn first_given(&mut self, keys: &[Short], most: usize) -> HashedMap<IpAddr, Short> {
+        self.tidy(most);
         let wanted: HashedSet = keys.iter().copied().collect();
         let mut first = HashedMap::default();
         let mut hosts = self.wide.iter().peekable();
@@ -74,6 +78,22 @@ impl Challenges {
     }
 }
 
+/// Which of these are the first of their key. Told in turns, a share of the keys in each: what tells
+/// them takes as much less room, at the end of a capture, when there is none to spare.
+fn firsts(given: &[Given]) -> Vec<bool> {
+    let mut firsts = vec![false; given.len()];
+    let mut seen = HashedSet::default();
+    for turn in 0..Short::SHARES {
+        seen.clear();
+        for (given, is_first) in given.iter().zip(&mut firsts) {
+            if given.key.share() == turn {
+                *is_first = seen.insert(given.key);
+            }
+        }
+    }
+    firsts
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -82,40 +102,40 @@ mod tests {
 
     use super::*;
 
+    /// One of each share and some more.
+    fn short(key: u64) -> Short {
+        Short::from(key << 29 | key)
+    }
+
     proptest! {
-        /// All challenges are kept while they are few, and the first ones of more.
+        /// What is kept of challenges is what a map would keep that is filled up to its bound.
         #[test]
         fn challenges_are_kept_up_to_their_bound(
             given in prop::collection::vec((0u64..12, any::<u16>(), any::<bool>()), 0..60),
             most in 0usize..14,
         ) {
             let mut challenges = Challenges::default();
-            let mut all = HashMap::new();
-            // Those that there is always room for.
-            let mut first = HashMap::new();
+            let (mut all, mut all_had_room) = (HashMap::new(), true);
             for &(key, to, wide) in &given {
                 let to = match wide {
                     false => IpAddr::from(u32::from(to).to_be_bytes()),
                     true => IpAddr::from(u128::from(to).to_be_bytes()),
                 };
-                challenges.push(key.into(), to, most);
-                all.entry(key).or_insert(to);
-                if first.len() < most {
-                    first.entry(key).or_insert(to);
+                challenges.push(short(key), to, most);
+                all_had_room &= all.len() < most;
+                if all.len() < most {
+                    all.entry(key).or_insert(to);
                 }
                 prop_assert!(challenges.given.len() <= (2 * most).max(1));
                 prop_assert!(challenges.wide.len() <= challenges.given.len());
             }
             let keys = Vec::from_iter(0..12);
-            let keys_given: Vec<_> = keys.iter().map(|&key| key.into()).collect();
-            let kept = challenges.first_given(&keys_given);
+            let shorts: Vec<_> = keys.iter().copied().map(short).collect();
+            let first = challenges.first_given(&shorts, most);
+            prop_assert_eq!(!challenges.full, all_had_room);
             for key in keys {
-                let to = kept.get(&key.into());
-                prop_assert!(to == all.get(&key) || challenges.full && to.is_none());
-                prop_assert!(to.is_some() || !first.contains_key(&key));
+                prop_assert_eq!(first.get(&short(key)), all.get(&key));
             }
-            prop_assert!(!challenges.full || all.len() >= most);
-            prop_assert!(challenges.full || given.len() < 2 * most.max(1) || all.len() <= 2 * most);
         }
     }
 }
