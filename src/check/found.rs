@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Finding, Message, Payload, Rule, Severity, Side, Time, Verdict, Who};
 
-use crate::session::{Moment, Scene};
+use crate::session::Scene;
 
 /// How many bytes before and behind the bytes in question are shown.
 const AROUND: usize = 8;
@@ -49,8 +49,6 @@ pub struct Found {
     pub length: u32,
     /// Where these bytes begin in the capture file, where the last packet holds them as they are.
     pub file_offset: Option<u64>,
-    /// When it was told.
-    pub moment: Moment,
     /// Which of the captures it was found in, or which of the merged files its packet is from, if
     /// that is known.
     pub capture: Option<u32>,
@@ -101,7 +99,6 @@ impl Found {
             file_offset: message
                 .as_ref()
                 .and_then(|(_, payload)| file_offset(payload, finding.span.start, scene.packet)),
-            moment: scene.moment,
             capture: Some(0),
             excerpt: message.map(|(_, payload)| {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)

@@ -29,7 +29,7 @@ pub use fingerprint::Fingerprint;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 use parts::Across;
-pub use parts::FlowFact;
+pub use parts::Tidings;
 pub use selection::{Host, Ignore, Selection, rule, severity};
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may have
@@ -237,13 +237,21 @@ impl Checker {
         if found.verdict != Verdict::Inconclusive {
             self.told.findings += 1;
         }
-        let kept = &mut self.kept[at][found.verdict as usize];
-        *kept += 1;
-        if *kept > KEPT {
-            self.left_out += 1;
-        } else {
+        let moment = scene.moment;
+        if self.has_room(&found)
+            && let Some(found) = self.across.found(moment, found)
+        {
             self.found.push(found);
         }
+    }
+
+    /// Counts a finding. Says whether it is one of those that are kept.
+    fn has_room(&mut self, found: &Found) -> bool {
+        let kept = &mut self.kept[found.rule.code.index()][found.verdict as usize];
+        *kept += 1;
+        let has_room = *kept <= KEPT;
+        self.left_out += u64::from(!has_room);
+        has_room
     }
 
     /// Whether no more findings of this rule and verdict are kept.

@@ -8,21 +8,33 @@ use dissectors::ledger::{Ledger, Listed, Review, Witness, listed};
 use super::{Checker, Found, KEPT, Kept};
 use crate::session::Moment;
 
-/// What a flow shows that other flows have to do with.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowFact {
-    /// What.
-    pub fact: Fact,
-    /// The message that shows it, and what is known of its flow.
-    pub witness: Witness,
-    /// Where the servers of a list stand among those that wait with it, in bytes.
-    servers: Span,
+/// What a part has to tell.
+#[derive(Debug)]
+pub struct Tidings(What);
+
+#[derive(Debug)]
+enum What {
+    /// What a flow shows that other flows have to do with.
+    Fact {
+        fact: Fact,
+        /// The message that shows it, and what is known of its flow.
+        witness: Witness,
+        /// Where the servers of a list stand among those that wait with it, in bytes.
+        servers: Span,
+    },
+    /// Until it is heard.
+    Found(Option<Box<Found>>),
 }
 
-/// What is known across flows: judged here, or waiting to be taken to where it is.
+/// What is to be known of all flows: facts that are judged, and findings that are kept, here, or wait
+/// to be taken to where that is done.
 pub(super) struct Across {
     ledger: Option<Box<Ledger>>,
-    waiting: Vec<(Moment, FlowFact)>,
+    /// There never was one: all that is told here waits.
+    is_part: bool,
+    waiting: Vec<(Moment, Tidings)>,
+    /// How many findings are among them.
+    findings: usize,
     /// The listed servers of what waits, and those that the next fact tells of.
     servers: Vec<u8>,
     /// Where these begin.
@@ -32,8 +44,14 @@ pub(super) struct Across {
 impl Across {
     /// Judged, where there is a ledger.
     pub(super) fn new(ledger: Option<Ledger>) -> Across {
-        let ledger = ledger.map(Box::new);
-        Across { ledger, waiting: Vec::new(), servers: Vec::new(), next: 0 }
+        Across {
+            is_part: ledger.is_none(),
+            ledger: ledger.map(Box::new),
+            waiting: Vec::new(),
+            findings: 0,
+            servers: Vec::new(),
+            next: 0,
+        }
     }
 
     #[inline]
@@ -52,9 +70,22 @@ impl Across {
                 ledger.fact(fact, lists(&self.servers, servers), &witness);
                 self.servers.clear();
             }
-            None => self.waiting.push((moment, FlowFact { fact, witness, servers })),
+            None => {
+                let told = What::Fact { fact, witness, servers };
+                self.waiting.push((moment, Tidings(told)));
+            }
         }
         self.next = self.servers.len();
+    }
+
+    /// Gives a finding back that is to be kept here.
+    pub(super) fn found(&mut self, moment: Moment, found: Found) -> Option<Found> {
+        if !self.is_part {
+            return Some(found);
+        }
+        self.findings += 1;
+        self.waiting.push((moment, Tidings(What::Found(Some(Box::new(found))))));
+        None
     }
 
     pub(super) fn review(&mut self) -> Option<Review> {
@@ -68,41 +99,53 @@ fn lists(servers: &[u8], at: Span) -> &[Listed] {
 }
 
 impl Checker {
-    /// A checker of a share of the flows. Its facts are to be taken, in the order of the capture, to
-    /// the checker that joins all parts in the end.
+    /// A checker of a share of the flows. What it tells is to be taken, in the order of the capture,
+    /// to the checker that joins all parts in the end.
     pub fn part(&self) -> Checker {
         Checker { across: Across::new(None), ..Checker::new(self.selection.clone(), 0) }
     }
 
-    /// How many bytes the facts take that wait in a part.
+    /// How many bytes that takes which a part has to tell.
     pub fn waiting(&self) -> usize {
-        self.across.waiting.len() * size_of::<FlowFact>() + self.across.servers.len()
+        let Across { waiting, findings, servers, .. } = &self.across;
+        waiting.len() * size_of::<Tidings>() + findings * size_of::<Found>() + servers.len()
     }
 
-    /// Takes the facts that wait in a part, with the moments at which they were told, and the
-    /// listed servers that they tell of. Gives it empty lists for those that follow.
-    pub fn exchange_facts(&mut self, facts: &mut Vec<(Moment, FlowFact)>, servers: &mut Vec<u8>) {
-        std::mem::swap(&mut self.across.waiting, facts);
+    /// Takes what a part has to tell, with the moments at which it was told, and the listed servers
+    /// that it tells of. Gives it empty lists for those that follow.
+    pub fn exchange(&mut self, told: &mut Vec<(Moment, Tidings)>, servers: &mut Vec<u8>) {
+        std::mem::swap(&mut self.across.waiting, told);
         std::mem::swap(&mut self.across.servers, servers);
-        self.across.next = 0;
+        (self.across.findings, self.across.next) = (0, 0);
     }
 
-    /// Judges a fact of a part, whose flow has its number in the whole capture. `servers`: those
-    /// that were taken with it.
-    pub fn hear(&mut self, told: &FlowFact, witness: &Witness, servers: &[u8]) {
-        if let Some(ledger) = &mut self.across.ledger {
-            ledger.fact(told.fact, lists(servers, told.servers), witness);
+    /// Takes over what a part told, once; `servers`: those that were taken with it. `number` says
+    /// which number a flow of the part has in the whole capture.
+    pub fn hear(&mut self, told: &mut Tidings, servers: &[u8], number: impl Fn(u32) -> u32) {
+        match &mut told.0 {
+            What::Fact { fact, witness, servers: at } => {
+                let witness = Witness { flow: number(witness.flow), ..*witness };
+                if let Some(ledger) = &mut self.across.ledger {
+                    ledger.fact(*fact, lists(servers, *at), &witness);
+                }
+            }
+            What::Found(found) => {
+                if let Some(mut found) = found.take().filter(|found| self.has_room(found)) {
+                    found.flow = number(found.flow);
+                    self.found.push(*found);
+                }
+            }
         }
     }
 
-    /// Takes over what all parts counted and found; `number` says which number a part's flow has in
-    /// the whole capture. What comes out is what one checker would have found.
-    pub fn join(&mut self, parts: Vec<Checker>, number: impl Fn(usize, u32) -> u32) {
+    /// Takes over what all parts counted, when they have told everything. What comes out is what one
+    /// checker would have found.
+    pub fn join(&mut self, parts: Vec<Checker>) {
         let last = parts.iter().filter_map(|part| part.scene).max_by_key(|scene| scene.moment);
         self.scene = last.or(self.scene);
-        // In the room of the first part's: they may be many.
-        let mut found: Vec<Found> = Vec::new();
-        for (nth, part) in parts.into_iter().enumerate() {
+        // What was heard of is among what they counted.
+        self.kept.fill(Kept::default());
+        for part in parts {
             self.judge.add(&part.judge);
             self.messages += part.messages;
             self.cut |= part.cut;
@@ -112,26 +155,7 @@ impl Checker {
             for (all, more) in self.kept.iter_mut().zip(&*part.kept) {
                 all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             }
-            let mut of_part = part.found;
-            for found in &mut of_part {
-                found.flow = if found.flow == 0 { 0 } else { number(nth, found.flow) };
-                found.moment = found.moment.renumbered(|flow| number(nth, flow));
-            }
-            if found.is_empty() {
-                found = of_part;
-            } else {
-                found.append(&mut of_part);
-            }
         }
-        // What is told at the same moment by several was told in their order.
-        found.sort_by_cached_key(|found| found.moment);
-        let mut shown = [Kept::default(); dissectors::kit::CODES];
-        found.retain(|found| {
-            let shown = &mut shown[found.rule.code.index()][found.verdict as usize];
-            *shown += 1;
-            *shown <= KEPT
-        });
         self.left_out = self.kept.iter().flatten().map(|kept| kept.saturating_sub(KEPT)).sum();
-        self.found = found;
     }
 }

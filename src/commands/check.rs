@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use dissectors::catalogue;
 use dissectors::kit::{Severity, Verdict};
-use dissectors::ledger::Witness;
 
 use crate::Terminal;
 use crate::check::{
-    Baseline, Checker, Fingerprint, FlowFact, Ignore, Outcome, RuleOutcome, Selection,
+    Baseline, Checker, Fingerprint, Ignore, Outcome, RuleOutcome, Selection, Tidings,
 };
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, Slice, read};
@@ -175,7 +174,7 @@ struct Checking<'a> {
 
 impl Command for Checking<'_> {
     type View = Checker;
-    type Entry = FlowFact;
+    type Entry = Tidings;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         if let Some(name) = name {
@@ -229,21 +228,16 @@ impl Command for Checking<'_> {
         part.waiting()
     }
 
-    fn cut(part: &mut Checker, slice: &mut Slice<FlowFact>) {
-        part.exchange_facts(&mut slice.entries, &mut slice.text);
+    fn cut(part: &mut Checker, slice: &mut Slice<Tidings>) {
+        part.exchange(&mut slice.entries, &mut slice.text);
     }
 
-    fn named(part: &Checker) -> Vec<u32> {
-        part.found().iter().map(|found| found.flow).collect()
+    fn take(&mut self, _: Moment, told: &mut Tidings, text: &[u8], number: &dyn Fn(u32) -> u32) {
+        self.checker.hear(told, text, number);
     }
 
-    fn take(&mut self, _: Moment, told: &FlowFact, text: &[u8], number: &dyn Fn(u32) -> u32) {
-        let witness = Witness { flow: number(told.witness.flow), ..told.witness };
-        self.checker.hear(told, &witness, text);
-    }
-
-    fn join(&mut self, parts: Vec<Checker>, number: &dyn Fn(usize, u32) -> u32) {
-        self.checker.join(parts, number);
+    fn join(&mut self, parts: Vec<Checker>) {
+        self.checker.join(parts);
     }
 
     fn end(&mut self, read: &Totals) -> io::Result<()> {

@@ -146,7 +146,7 @@ impl Command for Dissecting<'_> {
         std::mem::swap(&mut collector.text, &mut slice.text);
     }
 
-    fn take(&mut self, _: Moment, place: &Place, text: &[u8], number: &dyn Fn(u32) -> u32) {
+    fn take(&mut self, _: Moment, place: &mut Place, text: &[u8], number: &dyn Fn(u32) -> u32) {
         let out = &mut self.show.audience.text;
         self.heading.heading(place.time, out);
         let get = |range: Range<usize>| text.get(range).unwrap_or_default();

@@ -93,7 +93,7 @@ impl Command for Listing<'_> {
         std::mem::swap(&mut part.rows, &mut slice.entries);
     }
 
-    fn take(&mut self, at: Moment, row: &FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {
+    fn take(&mut self, at: Moment, row: &mut FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {
         self.view.rows.push((at, FlowRow { flow: number(row.flow), ..row.clone() }));
     }
 

@@ -54,15 +54,17 @@ pub(super) trait Command {
     fn told(part: &Self::View) -> usize;
     /// Takes what a part has to tell, and gives it the room of an empty slice for what follows.
     fn cut(part: &mut Self::View, slice: &mut Slice<Self::Entry>);
-    /// The flows that a part may name when all parts are over, beside those that are open then.
-    fn named(_part: &Self::View) -> Vec<u32> {
-        Vec::new()
-    }
     /// The next of what the parts have told, in the order of the capture. `number` says which number
-    /// a flow of the part has in the whole capture.
-    fn take(&mut self, at: Moment, told: &Self::Entry, text: &[u8], number: &dyn Fn(u32) -> u32);
-    /// All parts are over; `number` says which number a flow of the nth part has.
-    fn join(&mut self, _parts: Vec<Self::View>, _number: &dyn Fn(usize, u32) -> u32) {}
+    /// a flow of the part has in the whole capture. None is taken twice.
+    fn take(
+        &mut self,
+        at: Moment,
+        told: &mut Self::Entry,
+        text: &[u8],
+        number: &dyn Fn(u32) -> u32,
+    );
+    /// All parts are over, and what they have told was taken.
+    fn join(&mut self, _parts: Vec<Self::View>) {}
     /// The capture was read.
     fn end(&mut self, read: &Totals) -> io::Result<()>;
 }

@@ -94,7 +94,7 @@ impl<V> Shares<V> {
         V: Send,
     {
         let of = self.readers.len();
-        let (parts, merge) = std::thread::scope(|scope| {
+        let parts = std::thread::scope(|scope| {
             let (mut queues, mut threads) = (Vec::new(), Vec::new());
             for (nth, (packets, part)) in self.readers.into_iter().zip(self.views).enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
@@ -115,13 +115,13 @@ impl<V> Shares<V> {
             // Whoever still sends learns that nobody listens.
             merge.queues.clear();
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
-            merged.map(|()| (parts, merge))
+            merged.map(|()| parts)
         })?;
         let parts = parts.into_iter();
         let parts = parts.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)));
         let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
-        command.join(views, &|nth, local| merge.number(nth, local));
+        command.join(views);
         Ok(Totals { flows, ..totals.first().cloned().unwrap_or_default() })
     }
 }
@@ -185,10 +185,8 @@ impl<C: Command> Thread<C> {
             return;
         }
         self.told = numbered;
-        let mut needed = C::named(&self.part);
-        needed.extend(self.session.followed_numbers());
+        let mut needed = Vec::from_iter(self.session.followed_numbers());
         needed.sort_unstable();
-        needed.dedup();
         self.needed = Some(needed);
     }
 
@@ -324,14 +322,14 @@ impl<E> Merge<E> {
         let (Some(queue), Some(numbers)) = (queues.get_mut(nth), numbers.get_mut(nth)) else {
             return;
         };
-        let Some(batch) = &queue.batch else { return };
+        let Some(batch) = &mut queue.batch else { return };
         loop {
             let whole = |moment: Moment| moment.renumbered(|local| numbers.whole(local));
             let is_due = |moment: Moment| until.is_none_or(|until| whole(moment) < until);
-            let entry = batch.slice.entries.get(queue.entry);
+            let entry = batch.slice.entries.get_mut(queue.entry);
             // A flow has its number before anything of it is told.
             if let Some(&begun) = batch.begun.get(queue.begun)
-                && entry.is_none_or(|&(moment, _)| begun <= moment)
+                && entry.as_ref().is_none_or(|&&mut (moment, _)| begun <= moment)
             {
                 if !is_due(begun) {
                     return;
@@ -339,7 +337,7 @@ impl<E> Merge<E> {
                 *given = given.saturating_add(1);
                 numbers.push(*given);
                 queue.begun += 1;
-            } else if let Some(&(moment, ref entry)) = entry
+            } else if let Some(&mut (moment, ref mut entry)) = entry
                 && is_due(moment)
             {
                 command.take(moment, entry, &batch.slice.text, &|local| numbers.whole(local));
