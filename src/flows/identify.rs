@@ -6,7 +6,7 @@ use std::str::FromStr;
 use dissectors::Id;
 use dissectors::kit::{Claim, Hint, StreamView, Transport};
 
-use super::is_usual;
+use super::{is_usual, is_usual_of};
 
 /// A protocol that the user forces on a port: `udp.port==27999,a2s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,12 +99,8 @@ pub enum Undecided {
 }
 
 fn hint(id: Id, ports: [u16; 2]) -> Hint {
-    let usual = id.info().ports;
-    Hint {
-        from_port: is_usual(ports[0]) && usual.contains(&ports[0]),
-        to_port: is_usual(ports[1]) && usual.contains(&ports[1]),
-        ..Hint::default()
-    }
+    let [from_port, to_port] = ports.map(|port| is_usual_of(id, port));
+    Hint { from_port, to_port, ..Hint::default() }
 }
 
 /// The first protocol in the list that is sure; else the first that may be, if the port says so.

@@ -18,6 +18,6 @@ pub mod table;
 pub use flow::{Flow, FlowRow, Followed, State, Told};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;
-pub use ports::{Ports, is_usual};
+pub use ports::{Ports, is_usual, is_usual_of};
 pub use stream::Stream;
 pub use table::Table;

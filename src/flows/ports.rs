@@ -27,15 +27,43 @@ impl Ports {
 }
 
 /// Those that servers of some protocol usually have: of most datagrams, neither port is such a one,
-/// and no protocol's list need be read.
-static USUAL: LazyLock<Ports> = LazyLock::new(|| {
+/// and no protocol need be asked for.
+static USUAL: LazyLock<Ports> = LazyLock::new(|| usual(Id::ALL));
+
+/// Those of each protocol, in the order of the list.
+static USUAL_OF: LazyLock<Vec<Ports>> =
+    LazyLock::new(|| Id::ALL.iter().map(|&id| usual(&[id])).collect());
+
+fn usual(ids: &[Id]) -> Ports {
     let mut usual = Ports::default();
-    Id::ALL.iter().flat_map(|id| id.info().ports).for_each(|&port| usual.insert(port));
+    ids.iter().flat_map(|id| id.info().ports).for_each(|&port| usual.insert(port));
     usual
-});
+}
 
 /// Whether servers of some protocol usually have this port.
 #[inline]
 pub fn is_usual(port: u16) -> bool {
     USUAL.contains(port)
+}
+
+/// Whether servers of this protocol usually have this port.
+#[inline]
+pub fn is_usual_of(id: Id, port: u16) -> bool {
+    USUAL_OF.get(id as usize).is_some_and(|usual| usual.contains(port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_ports_are_those_of_the_protocol() {
+        for port in 0..=u16::MAX {
+            let of = |id: &Id| id.info().ports.contains(&port);
+            assert_eq!(is_usual(port), Id::ALL.iter().any(of), "{port}");
+            for &id in Id::ALL {
+                assert_eq!(is_usual_of(id, port), of(&id), "{port} of {id:?}");
+            }
+        }
+    }
 }

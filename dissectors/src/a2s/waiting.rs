@@ -11,13 +11,34 @@ use crate::kit::{AT_ONCE, HashedMap, Host, Payload, Recent, Seed, Settings, Sock
 /// packets.
 type Key = u64;
 
-#[derive(Clone, Copy)]
+/// A request, in sixteen bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Asked {
-    /// The port that was asked.
-    port: u16,
-    frame: u64,
+    /// From the highest bit on: the packet, in 45 bits; what was asked for, in three; and of which
+    /// port.
+    what: u64,
     time: Time,
-    request: Request,
+}
+
+impl Asked {
+    const MOST_FRAME: u64 = (1 << 45) - 1;
+
+    fn new(port: u16, frame: u64, time: Time, request: Request) -> Asked {
+        let what = frame.min(Asked::MOST_FRAME) << 19 | (request as u64) << 16 | u64::from(port);
+        Asked { what, time }
+    }
+
+    fn port(self) -> u16 {
+        self.what as u16
+    }
+
+    fn frame(self) -> u64 {
+        self.what >> 19
+    }
+
+    fn request(self) -> Option<Request> {
+        Request::ALL.get((self.what >> 16 & 7) as usize).copied()
+    }
 }
 
 /// What changes who waits.
@@ -54,8 +75,7 @@ impl Waiting {
     /// A request was sent.
     pub(super) fn insert(&mut self, payload: &Payload<'_>, request: Request, settings: &Settings) {
         (self.most, self.timeout) = (settings.limits.remembered, settings.answer_timeout);
-        let (port, frame, time) = (payload.to.port(), payload.frame, payload.time);
-        let asked = Asked { port, frame, time, request };
+        let asked = Asked::new(payload.to.port(), payload.frame, payload.time, request);
         self.said(Said::Asked(self.key(payload.from, payload.to.ip()), asked));
     }
 
@@ -98,7 +118,7 @@ impl Waiting {
     fn answered(&mut self, key: Key, port: u16) {
         for map in [&mut self.young, &mut self.old] {
             match map.remove(&key) {
-                Some(other) if other.port != port => {
+                Some(other) if other.port() != port => {
                     map.insert(key, other);
                 }
                 Some(_) => return,
@@ -115,7 +135,7 @@ impl Waiting {
         let key = self.key(payload.to, payload.from.ip());
         let asked = self.young.get(&key).or_else(|| self.old.get(&key))?;
         let waits = payload.time.since(asked.time) < self.timeout;
-        (waits && asked.port != payload.from.port()).then_some(asked)
+        (waits && asked.port() != payload.from.port()).then_some(asked)
     }
 
     /// Whether somebody waits for an answer from this host, at another port of it.
@@ -131,14 +151,14 @@ impl Waiting {
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        if !answer.is_for(asked.request) {
+        if !asked.request().is_some_and(|request| answer.is_for(request)) {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());
         self.young.remove(&key);
         self.old.remove(&key);
-        let of = SocketAddr::new(payload.from.ip(), asked.port);
-        self.elsewhere.insert(&moved(payload.to, of, asked.frame), settings.limits.remembered);
+        let of = SocketAddr::new(payload.from.ip(), asked.port());
+        self.elsewhere.insert(&moved(payload.to, of, asked.frame()), settings.limits.remembered);
         Some(of)
     }
 
@@ -156,4 +176,22 @@ impl Waiting {
 /// That what a client asked a server in this packet was answered from another port.
 fn moved(client: SocketAddr, server: SocketAddr, frame: u64) -> (Socket, Socket, u64) {
     (Socket(client), Socket(server), frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_kept_as_it_was() {
+        for request in Request::ALL {
+            for (port, frame) in [(0, 0), (27015, 7_000_000_001), (u16::MAX, (1 << 45) - 1)] {
+                let asked = Asked::new(port, frame, Time(-5), request);
+                let read = (asked.port(), asked.frame(), asked.time, asked.request());
+                assert_eq!(read, (port, frame, Time(-5), Some(request)));
+            }
+        }
+        assert_eq!(Asked::new(1, u64::MAX, Time(0), Request::Ping).frame(), (1 << 45) - 1);
+        assert_eq!(size_of::<(Key, Asked)>(), 24);
+    }
 }
