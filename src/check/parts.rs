@@ -29,9 +29,8 @@ enum What {
 /// What is to be known of all flows: facts that are judged, and findings that are kept, here, or wait
 /// to be taken to where that is done.
 pub(super) struct Across {
+    /// None in a part: all that is told there waits.
     ledger: Option<Box<Ledger>>,
-    /// There never was one: all that is told here waits.
-    is_part: bool,
     waiting: Vec<(Moment, Tidings)>,
     /// How many findings are among them.
     findings: usize,
@@ -42,16 +41,10 @@ pub(super) struct Across {
 }
 
 impl Across {
-    /// Judged, where there is a ledger.
+    /// Judged and kept, where there is a ledger.
     pub(super) fn new(ledger: Option<Ledger>) -> Across {
-        Across {
-            is_part: ledger.is_none(),
-            ledger: ledger.map(Box::new),
-            waiting: Vec::new(),
-            findings: 0,
-            servers: Vec::new(),
-            next: 0,
-        }
+        let ledger = ledger.map(Box::new);
+        Across { ledger, waiting: Vec::new(), findings: 0, servers: Vec::new(), next: 0 }
     }
 
     #[inline]
@@ -80,7 +73,7 @@ impl Across {
 
     /// Gives a finding back that is to be kept here.
     pub(super) fn found(&mut self, moment: Moment, found: Found) -> Option<Found> {
-        if !self.is_part {
+        if self.ledger.is_some() {
             return Some(found);
         }
         self.findings += 1;
@@ -88,8 +81,10 @@ impl Across {
         None
     }
 
+    /// What the facts come to. An empty ledger stays: what it finds is kept here.
     pub(super) fn review(&mut self) -> Option<Review> {
-        Some(self.ledger.take()?.review())
+        let ledger = self.ledger.as_deref_mut()?;
+        Some(std::mem::replace(ledger, Ledger::new(0)).review())
     }
 }
 

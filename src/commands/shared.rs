@@ -113,7 +113,7 @@ impl<V> Shares<V> {
             let mut merge = Merge::new(queues);
             let merged = merge.run(command, err, progress);
             // Whoever still sends learns that nobody listens.
-            merge.queues.clear();
+            drop(merge);
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
             merged.map(|()| parts)
         })?;
@@ -281,7 +281,8 @@ impl<E> Merge<E> {
     fn head(&self, nth: usize) -> Option<Head> {
         let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
         let Some(batch) = &queue.batch else { return Some(Head::Unknown(Moment::default())) };
-        let whole = |moment: Moment| moment.renumbered(|local| self.number(nth, local));
+        let numbers = self.numbers.get(nth)?;
+        let whole = |moment: Moment| moment.renumbered(|local| numbers.whole(local));
         let entry = batch.slice.entries.get(queue.entry).map(|&(moment, _)| moment);
         let next = entry.into_iter().chain(batch.begun.get(queue.begun).copied()).min();
         Some(match next {
@@ -327,9 +328,10 @@ impl<E> Merge<E> {
             let whole = |moment: Moment| moment.renumbered(|local| numbers.whole(local));
             let is_due = |moment: Moment| until.is_none_or(|until| whole(moment) < until);
             let entry = batch.slice.entries.get_mut(queue.entry);
+            let moment = entry.as_ref().map(|entry| entry.0);
             // A flow has its number before anything of it is told.
             if let Some(&begun) = batch.begun.get(queue.begun)
-                && entry.as_ref().is_none_or(|&&mut (moment, _)| begun <= moment)
+                && moment.is_none_or(|moment| begun <= moment)
             {
                 if !is_due(begun) {
                     return;
@@ -337,19 +339,15 @@ impl<E> Merge<E> {
                 *given = given.saturating_add(1);
                 numbers.push(*given);
                 queue.begun += 1;
-            } else if let Some(&mut (moment, ref mut entry)) = entry
-                && is_due(moment)
+            } else if let Some((moment, entry)) = entry
+                && is_due(*moment)
             {
-                command.take(moment, entry, &batch.slice.text, &|local| numbers.whole(local));
+                command.take(*moment, entry, &batch.slice.text, &|local| numbers.whole(local));
                 queue.entry += 1;
             } else {
                 return;
             }
         }
-    }
-
-    fn number(&self, nth: usize, local: u32) -> u32 {
-        self.numbers.get(nth).map_or(0, |numbers| numbers.whole(local))
     }
 }
 
