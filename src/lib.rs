@@ -33,6 +33,7 @@ pub mod net;
 pub mod report;
 pub mod session;
 pub mod text;
+pub mod why;
 
 use std::ffi::OsString;
 use std::io::Write;

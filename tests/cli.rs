@@ -58,7 +58,10 @@ fn what_is_no_capture_is_named_with_what_it_seems_to_be() {
         assert!(run.err.contains(name) && run.err.contains(seems), "{}", run.err);
     }
     let run = gamewire(["dissect", "/no/such/file.pcap"]);
-    assert_eq!((run.code, run.err.as_str()), (2, "gamewire: /no/such/file.pcap: no such file\n"));
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (2, "gamewire: /no/such/file.pcap: no such file; check its name, and the folder\n")
+    );
     let run = gamewire(["dissect", &folder.0.to_string_lossy()]);
     assert!(run.code == 2 && run.err.contains("is a folder"), "{}", run.err);
 }

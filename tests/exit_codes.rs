@@ -144,17 +144,17 @@ fn two_for_a_bad_configuration() {
     let run = project.run(&["rules", "--config", "gamewire.toml"]);
     unusable_in_a_line(&run, "gamewire.toml:3");
     let run = project.run(&["check", "--config", "missing.toml", "good.pcap"]);
-    unusable_in_a_line(&run, "missing.toml: cannot read it");
+    unusable_in_a_line(&run, "missing.toml: no such file; check its name");
     project.write("gamewire.toml", b"fail-on = \xFF");
     let run = project.run(&["check", "--config", "gamewire.toml", "good.pcap"]);
-    unusable_in_a_line(&run, "gamewire.toml: cannot read it");
+    unusable_in_a_line(&run, "gamewire.toml: it is no text in UTF-8");
 }
 
 #[test]
 fn two_for_a_bad_baseline() {
     let project = project("baseline");
     let check = || project.run(&["check", "--baseline", "known.json", "good.pcap"]);
-    unusable_in_a_line(&check(), "known.json: cannot read it");
+    unusable_in_a_line(&check(), "known.json: no such file; check its name");
     for (text, says) in [
         ("", "this is no baseline"),
         ("[1, 2]", "this is no baseline"),
@@ -164,6 +164,23 @@ fn two_for_a_bad_baseline() {
         project.write("known.json", text);
         unusable_in_a_line(&check(), says);
     }
+}
+
+#[test]
+fn two_for_a_baseline_that_cannot_be_written_before_anything_is_read() {
+    let project = project("unwritable");
+    std::fs::create_dir(project.path("folder.json")).expect("a folder");
+    for (file, why) in [
+        ("none/known.json", "there is no such folder; make it first"),
+        ("folder.json", "it is a folder; name a file"),
+    ] {
+        let run = project.run(&["check", "--write-baseline", file, "good.pcap"]);
+        unusable_in_a_line(&run, &format!("{file}: cannot write the baseline: {why}"));
+        assert_eq!(run.out, "");
+    }
+    let run = project.run(&["check", "--write-baseline", "known.json", "good.pcap"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(project.names(), ["folder.json", "good.pcap", "known.json"]);
 }
 
 #[test]
@@ -215,6 +232,6 @@ fn two_where_the_disk_is_full() {
         let ran = command.output().expect("the binary runs");
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert_eq!(ran.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.lines().count() == 1 && said.contains("No space left"), "{args:?}: {said}");
+        assert!(said.lines().count() == 1 && said.contains("no space is left"), "{args:?}: {said}");
     }
 }

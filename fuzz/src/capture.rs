@@ -60,7 +60,7 @@ fn events(mut packets: Box<dyn Packets + Send>, bytes: &[u8]) -> Vec<String> {
                 format!("{packet:?}")
             }
             Event::Notice(notice) => {
-                let said = notice.to_string();
+                let said = notice.to_string().replace(" of what it unpacks to", "");
                 said.split_once(": ").map_or(said.clone(), |(_, said)| said.to_owned())
             }
         };

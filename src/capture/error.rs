@@ -1,16 +1,18 @@
 //! What can be wrong with a capture: before it begins, and on the way.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::text::escaped;
+use crate::why;
 
 /// Why a capture cannot be read at all. Each names the file, what is wrong, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be opened.
-    #[error("{}: {}", shown(path), why(error))]
+    #[error("{}: {}", shown(path), unreadable(error))]
     Open {
         /// The file.
         path: PathBuf,
@@ -53,6 +55,8 @@ pub enum Notice {
         path: PathBuf,
         /// Where the record begins.
         offset: u64,
+        /// That counts bytes of what a compressed file unpacks to.
+        unpacked: bool,
     },
     /// A record or block does not parse and was passed over, or ends the reading.
     BrokenBlock {
@@ -93,7 +97,9 @@ pub enum Notice {
         path: PathBuf,
         /// Where reading stopped.
         offset: u64,
-        /// What the system or the decompressor says.
+        /// That counts bytes of what a compressed file unpacks to.
+        unpacked: bool,
+        /// What the system or the decompressor says, and what to do.
         what: String,
     },
 }
@@ -108,10 +114,12 @@ impl Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::FileCut { path, offset } => write!(
+            Notice::FileCut { path, offset, unpacked } => write!(
                 f,
-                "{}: the file ends inside the record at byte {offset}; everything before it was read",
-                shown(path)
+                "{}: the file ends inside the record at byte {offset}{}; everything before it was \
+                 read",
+                shown(path),
+                of_what(*unpacked)
             ),
             Notice::BrokenBlock { path, offset, what } => {
                 write!(f, "{}: at byte {offset}: {what}", shown(path))
@@ -131,10 +139,26 @@ impl fmt::Display for Notice {
                 "{}: the file became shorter while it was read; reading stopped at byte {offset}",
                 shown(path)
             ),
-            Notice::ReadError { path, offset, what } => {
-                write!(f, "{}: reading stopped at byte {offset}: {}", shown(path), escaped(what))
+            Notice::ReadError { path, offset, unpacked, what } => {
+                let (path, of_what) = (shown(path), of_what(*unpacked));
+                write!(f, "{path}: reading stopped at byte {offset}{of_what}: {}", escaped(what))
             }
         }
+    }
+}
+
+/// Which bytes are counted, where that is not plain.
+fn of_what(unpacked: bool) -> &'static str {
+    if unpacked { " of what it unpacks to" } else { "" }
+}
+
+/// Why a capture cannot be read, or no further; decompressors say that it is damaged.
+pub(super) fn unreadable(error: &io::Error) -> Cow<'static, str> {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            format!("{error}: the file is damaged; fetch it again").into()
+        }
+        _ => why::unreadable(error),
     }
 }
 
@@ -143,16 +167,6 @@ pub(crate) fn shown(path: &Path) -> String {
     match path.to_str() {
         Some("-") => "standard input".to_owned(),
         _ => escaped(&path.to_string_lossy()).into_owned(),
-    }
-}
-
-fn why(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => {
-            "permission denied; read it as its owner, or ask for read permission".to_owned()
-        }
-        _ => error.to_string(),
     }
 }
 

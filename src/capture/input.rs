@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::error::unreadable;
 use super::mapping::{self, Mapping, STRETCH};
 use super::{Memory, Notice};
 
@@ -68,6 +69,8 @@ struct Stream {
     end: usize,
     ended: bool,
     error: Option<io::Error>,
+    /// The reader decompresses.
+    unpacks: bool,
 }
 
 impl Input {
@@ -79,8 +82,18 @@ impl Input {
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
         let (buffer, start, end) = (Vec::new(), 0, 0);
-        let stream = Stream { reader, buffer, start, end, ended: false, error: None };
+        let (ended, error, unpacks) = (false, None, false);
+        let stream = Stream { reader, buffer, start, end, ended, error, unpacks };
         Input { kind: Kind::Stream(stream), position: 0 }
+    }
+
+    /// What a compressed capture unpacks to.
+    pub(super) fn unpacked(reader: Box<dyn Read + Send>) -> Input {
+        let mut input = Input::stream(reader);
+        if let Kind::Stream(stream) = &mut input.kind {
+            stream.unpacks = true;
+        }
+        input
     }
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
@@ -218,12 +231,14 @@ impl Input {
         if self.is_shorter() {
             return Some(Notice::FileShrank { path, offset });
         }
+        let unpacked = matches!(&self.kind, Kind::Stream(stream) if stream.unpacks);
         match self.error() {
             Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-                Some(Notice::ReadError { path, offset, what: error.to_string() })
+                let what = unreadable(&error).into_owned();
+                Some(Notice::ReadError { path, offset, unpacked, what })
             }
             None if !inside => None,
-            _ => Some(Notice::FileCut { path, offset }),
+            _ => Some(Notice::FileCut { path, offset, unpacked }),
         }
     }
 

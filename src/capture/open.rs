@@ -111,9 +111,9 @@ pub(super) fn recognized(
         });
     }
     let input = match input.unread() {
-        [0x1F, 0x8B, ..] => Input::stream(Box::new(MultiGzDecoder::new(input))),
+        [0x1F, 0x8B, ..] => Input::unpacked(Box::new(MultiGzDecoder::new(input))),
         [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
-            Input::stream(Box::new(Zstd::new(input, memory as u64)))
+            Input::unpacked(Box::new(Zstd::new(input, memory as u64)))
         }
         _ => input,
     };

@@ -55,21 +55,21 @@ impl<R: Read> Zstd<R> {
                     }
                 }
                 Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
-                    return Err(invalid(&format_args!(
-                        "it takes {} MiB of memory to unpack, and {} are allowed; unpack it first, \
-                         or raise --memory",
+                    return Err(io::Error::other(format!(
+                        "zstd: it takes {} MiB of memory to unpack, and {} are allowed; unpack it \
+                         first, or raise --memory",
                         requested >> 20,
                         max >> 20
                     )));
                 }
-                Err(error) => return Err(self.why(&error)),
+                Err(_) => return Err(self.why()),
             }
         }
         Ok(false)
     }
 
     /// The decoder reports a source that ends or fails as one of many errors of its own.
-    fn why(&mut self, error: &FrameDecoderError) -> io::Error {
+    fn why(&mut self) -> io::Error {
         let source = self.source.get_mut();
         if let Some(error) = source.error.take() {
             return error;
@@ -77,7 +77,7 @@ impl<R: Read> Zstd<R> {
         if source.ended {
             return io::ErrorKind::UnexpectedEof.into();
         }
-        invalid(error)
+        invalid("what it says cannot be unpacked")
     }
 }
 
@@ -102,18 +102,18 @@ impl<R: Read> Read for Zstd<R> {
                     (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
                 self.decoder = None;
                 if self.failed.is_none() && said.is_some() && said != is {
-                    return Err(invalid(&"the checksum does not match"));
+                    return Err(invalid("the checksum does not match"));
                 }
                 continue;
             }
             let strategy = BlockDecodingStrategy::UptoBytes(STEP);
-            if let Err(error) = decoder.decode_blocks(&mut self.source, strategy) {
+            if decoder.decode_blocks(&mut self.source, strategy).is_err() {
                 // The decoder keeps a window back until its frame ends: let it end.
                 let block = EMPTY_LAST_BLOCK.as_slice();
                 if decoder.decode_blocks(block, BlockDecodingStrategy::All).is_err() {
                     self.decoder = None;
                 }
-                self.failed = Some(self.why(&error));
+                self.failed = Some(self.why());
             }
         }
     }
@@ -143,6 +143,6 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-fn invalid(what: &dyn std::fmt::Display) -> io::Error {
+fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {what}"))
 }

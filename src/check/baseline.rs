@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fingerprint, Found};
 use crate::text::escaped;
+use crate::why;
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
@@ -33,7 +34,7 @@ pub struct Baseline(pub BTreeSet<Fingerprint>);
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// The file cannot be read.
-    #[error("{}: cannot read it: {error}", escaped(&file.to_string_lossy()))]
+    #[error("{}: {}", escaped(&file.to_string_lossy()), why::unreadable(error))]
     Unreadable {
         /// Which file.
         file: PathBuf,
@@ -50,7 +51,8 @@ pub enum BaselineError {
         what: String,
     },
     /// The file cannot be written.
-    #[error("{}: cannot write the baseline: {error}", escaped(&file.to_string_lossy()))]
+    #[error("{}: cannot write the baseline: {}",
+        escaped(&file.to_string_lossy()), why::unwritable(error))]
     Unwritable {
         /// Which file.
         file: PathBuf,
@@ -89,17 +91,31 @@ impl Baseline {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
-        let unwritable = |error| BaselineError::Unwritable { file: file.to_owned(), error };
-        let name = file
-            .file_name()
-            .ok_or_else(|| unwritable(io::Error::other("this is no name of a file")))?;
-        let temporary = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
-        let temporary = file.with_file_name(temporary);
-        let written = self.write_new(&temporary).and_then(|()| std::fs::rename(&temporary, file));
-        if written.is_err() {
-            std::fs::remove_file(&temporary).ok();
-        }
-        written.map_err(unwritable)
+        let written = temporary(file).and_then(|temporary| {
+            let renamed = || std::fs::rename(&temporary, file);
+            let written = self.write_new(&temporary).and_then(|()| renamed());
+            if written.is_err() {
+                std::fs::remove_file(&temporary).ok();
+            }
+            written
+        });
+        written.map_err(|error| BaselineError::Unwritable { file: file.to_owned(), error })
+    }
+
+    /// Whether one could be written: better known before gigabytes are read.
+    ///
+    /// # Errors
+    /// It could not.
+    pub fn try_writing(file: &Path) -> Result<(), BaselineError> {
+        let tried = temporary(file).and_then(|temporary| {
+            std::fs::File::create_new(&temporary)?;
+            std::fs::remove_file(&temporary)
+        });
+        let tried = tried.and_then(|()| match file.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => Ok(()),
+        });
+        tried.map_err(|error| BaselineError::Unwritable { file: file.to_owned(), error })
     }
 
     fn write_new(&self, file: &Path) -> io::Result<()> {
@@ -110,6 +126,13 @@ impl Baseline {
         open.write_all(&bytes)?;
         open.sync_all()
     }
+}
+
+/// The name under which a file is written that is to be whole or not there.
+fn temporary(file: &Path) -> io::Result<PathBuf> {
+    let name = file.file_name().ok_or_else(|| io::Error::other("this is no name of a file"))?;
+    let name = format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id());
+    Ok(file.with_file_name(name))
 }
 
 /// What a capture shows of the findings that are known.

@@ -35,6 +35,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
+    args.write_baseline.as_deref().map(Baseline::try_writing).transpose()?;
     let selection = selection(args, &config, baseline, err);
     let facts = args.input.limits().protocols.remembered / 2;
     let checker = Checker::new(selection.clone(), facts);

@@ -16,6 +16,7 @@ use crate::check::BaselineError;
 use crate::config::ConfigError;
 use crate::live::{self, LiveError};
 use crate::report::paint::{self, Choice, Paint};
+use crate::why;
 
 /// How a command ended, where it did not simply run.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +48,7 @@ pub enum Failure {
     #[error("{0}")]
     Live(#[from] LiveError),
     /// The output cannot be written.
-    #[error("cannot write the output: {0}")]
+    #[error("cannot write the output: {}", why::unwritable(.0))]
     Output(#[from] io::Error),
 }
 

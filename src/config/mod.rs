@@ -17,6 +17,7 @@ use jiff::civil::Date;
 use crate::check::Ignore;
 use crate::flows::DecodeAs;
 use crate::text::escaped;
+use crate::why;
 
 pub use durations::nanoseconds;
 pub use keys::{Given, acr_key, gamespy_key};
@@ -67,7 +68,7 @@ pub struct Ignored {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("{}: cannot read it: {error}", escaped(&file.to_string_lossy()))]
+    #[error("{}: {}", escaped(&file.to_string_lossy()), why::unreadable(error))]
     Unreadable {
         /// Which file.
         file: PathBuf,

@@ -10,6 +10,7 @@ mod privileges;
 mod queue;
 mod write;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::capture::LinkType;
 use crate::capture::{Packet, asked_to_stop};
 use crate::text::escaped;
+use crate::why;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
 use queue::{Batch, Queue};
 use write::{Description, Writer};
@@ -87,7 +89,7 @@ pub enum LiveError {
         why: String,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {error}{}", escaped(&path.to_string_lossy()), who_may(error))]
+    #[error("cannot write {}: {}", escaped(&path.to_string_lossy()), unwritable(error))]
     Write {
         /// The file.
         path: PathBuf,
@@ -103,12 +105,12 @@ pub enum LiveError {
 }
 
 /// Root's rights are given up before files are written.
-fn who_may(error: &io::Error) -> &'static str {
+fn unwritable(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "; -Z USER says who captures, and so who must be allowed to"
+            format!("{error}; -Z USER says who captures, and so who must be allowed to").into()
         }
-        _ => "",
+        _ => why::unwritable(error),
     }
 }
 

@@ -135,6 +135,9 @@ fn damage_inside_is_a_notice_and_what_came_before_is_kept() {
         compressed[last] ^= 0xFF;
         let all = both(&compressed);
         assert!(matches!(all.notices.as_slice(), [Notice::ReadError { .. }]), "{:?}", all.notices);
+        let said = all.notices[0].to_string();
+        assert!(said.contains(" of what it unpacks to: "), "{said}");
+        assert!(said.ends_with(": the file is damaged; fetch it again"), "{said}");
         assert!(all.packets.len() > whole.packets.len() / 2);
     }
     let behind = [gzip(&plain), b"what is this?".to_vec()].concat();
