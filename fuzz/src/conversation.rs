@@ -213,6 +213,7 @@ impl Lab {
         });
         let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
         flow.talk.message(books, &flow.facts, settings, budget, &payload, sink);
+        flow.facts.last = self.now;
     }
 
     fn closed<S: Sink>(&mut self, flow: usize, side: Side, how: Closed, sink: &mut S) {
@@ -241,7 +242,15 @@ impl Flow {
         let number = u32::from(number) + 1;
         Flow {
             talk: id.talk(),
-            facts: FlowFacts { ends, began: true, seen: [false; 2], lossy, number, transport },
+            facts: FlowFacts {
+                ends,
+                began: true,
+                seen: [false; 2],
+                last: Time(0),
+                lossy,
+                number,
+                transport,
+            },
             sides: Default::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! One finding, with all that a report may say of it.
 
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 use dissectors::kit::{Finding, Message, Payload, Rule, Severity, Side, Time, Verdict, Who};
@@ -12,7 +13,7 @@ const AROUND: usize = 8;
 /// How many bytes of a long run are shown.
 const SHOWN: usize = 32;
 
-/// Packets that a finding names.
+/// Packets that a finding names, beside the last one.
 const FRAMES: usize = 256;
 
 /// A rule that was not simply kept, and where.
@@ -33,6 +34,8 @@ pub struct Found {
     /// The packets it is about, the last one the one that completed the message; none where no
     /// packet shows it.
     pub frames: Vec<u64>,
+    /// How many more there are, before the last.
+    pub frames_left_out: u32,
     /// When that was.
     pub time: Time,
     /// Digits behind the second that the capture has.
@@ -67,20 +70,45 @@ pub struct Excerpt {
     pub marked: std::ops::Range<usize>,
 }
 
-impl Found {
-    /// A finding in its scene; about `message`, or about a past one that its mark names.
-    pub(super) fn of(
-        finding: Finding,
-        scene: &Scene,
-        message: Option<(&'static Message, &Payload<'_>)>,
-    ) -> Found {
-        let message = message.filter(|_| finding.mark.is_none());
-        let (frames, time, side) = match (&message, finding.mark) {
-            (Some((_, payload)), _) => (frames(payload), payload.time, payload.side),
-            (None, Some(mark)) => (named(mark.frame), mark.time, mark.side),
-            (None, None) => (Vec::new(), Time(0), Side::First),
+/// The message at hand, which findings may be about.
+pub(super) struct AtHand<'m> {
+    pub(super) message: &'static Message,
+    pub(super) payload: &'m Payload<'m>,
+    /// The packets that carried it, as findings name them, and how many these leave out: a message
+    /// of very many may have very many findings.
+    frames: OnceCell<(Vec<u64>, u32)>,
+}
+
+impl<'m> AtHand<'m> {
+    pub(super) fn new(message: &'static Message, payload: &'m Payload<'m>) -> AtHand<'m> {
+        AtHand { message, payload, frames: OnceCell::new() }
+    }
+
+    fn frames(&self) -> (Vec<u64>, u32) {
+        let named = || {
+            let mut frames = Vec::new();
+            self.payload.frames(&mut frames);
+            let left_out = frames.len().saturating_sub(FRAMES + 1);
+            if left_out > 0 {
+                frames.drain(FRAMES..FRAMES + left_out);
+            }
+            (frames, left_out as u32)
         };
-        let (who, party) = at_fault(finding.rule, side, scene, message.map(|(it, _)| it));
+        self.frames.get_or_init(named).clone()
+    }
+}
+
+impl Found {
+    /// A finding in its scene; about the message at hand, or about a past one that its mark names.
+    pub(super) fn of(finding: Finding, scene: &Scene, at_hand: Option<&AtHand<'_>>) -> Found {
+        let at_hand = at_hand.filter(|_| finding.mark.is_none());
+        let (payload, message) = (at_hand.map(|it| it.payload), at_hand.map(|it| it.message));
+        let ((frames, frames_left_out), time, side) = match (at_hand, finding.mark) {
+            (Some(it), _) => (it.frames(), it.payload.time, it.payload.side),
+            (None, Some(mark)) => ((named(mark.frame), 0), mark.time, mark.side),
+            (None, None) => ((Vec::new(), 0), Time(0), Side::First),
+        };
+        let (who, party) = at_fault(finding.rule, side, scene, message);
         Found {
             rule: finding.rule,
             verdict: finding.verdict,
@@ -89,18 +117,18 @@ impl Found {
             party,
             flow: scene.flow.number,
             frames,
+            frames_left_out,
             time,
             digits: scene.digits,
             detail: finding.detail,
             protocol: scene.protocol.map_or("", |id| id.info().id),
-            message: message.as_ref().map_or("", |(message, _)| message.name),
+            message: message.map_or("", |message| message.name),
             offset: finding.span.start,
             length: finding.span.len(),
-            file_offset: message
-                .as_ref()
-                .and_then(|(_, payload)| file_offset(payload, finding.span.start, scene.packet)),
+            file_offset: payload
+                .and_then(|payload| file_offset(payload, finding.span.start, scene.packet)),
             capture: Some(0),
-            excerpt: message.map(|(_, payload)| {
+            excerpt: payload.map(|payload| {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
             }),
         }
@@ -175,14 +203,6 @@ fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> O
     Some(begins + u64::from(piece.offset) + u64::from(at - piece.at))
 }
 
-fn frames(payload: &Payload<'_>) -> Vec<u64> {
-    let pieces = payload.pieces.iter().take(FRAMES).map(|piece| piece.frame);
-    let mut frames: Vec<u64> = pieces.chain([payload.frame]).collect();
-    frames.sort_unstable();
-    frames.dedup();
-    frames
-}
-
 /// What is found before the first packet, and what did not happen, is in no packet.
 fn named(frame: u64) -> Vec<u64> {
     if frame == 0 { Vec::new() } else { vec![frame] }
@@ -194,4 +214,43 @@ fn excerpt(bytes: &[u8], start: usize, end: usize) -> Excerpt {
     let to = (end.max(start) + AROUND).min(bytes.len());
     let marked = start - from..end.max(start) - from;
     Excerpt { start: from, bytes: bytes.get(from..to).unwrap_or_default().to_vec(), marked }
+}
+
+#[cfg(test)]
+mod tests {
+    use dissectors::a2s::A2s;
+    use dissectors::kit::{Piece, Protocol, Transport};
+
+    use super::*;
+
+    #[test]
+    fn of_very_many_packets_the_first_are_named_and_the_last() {
+        let end = |port| SocketAddr::from(([192, 0, 2, 1], port));
+        let named = |packets: u64| {
+            let piece = |at: u64| Piece { at: at as u32, length: 1, frame: 2 * at + 1, offset: 42 };
+            let pieces = Vec::from_iter((0..packets).rev().map(piece));
+            let payload = Payload {
+                bytes: &[],
+                pieces: &pieces,
+                inflated: false,
+                frame: 2 * packets + 1,
+                time: Time(0),
+                side: Side::First,
+                from: end(1),
+                to: end(2),
+                flow: 1,
+                transport: Transport::Tcp,
+                lost: false,
+            };
+            AtHand::new(A2s::INFO.messages[0], &payload).frames()
+        };
+        assert_eq!(named(0), (vec![1], 0));
+        assert_eq!(named(2), (vec![1, 3, 5], 0));
+        let (most, left_out) = named(FRAMES as u64);
+        assert_eq!((most.len(), most.last(), left_out), (FRAMES + 1, Some(&513), 0));
+        let (most, left_out) = named(FRAMES as u64 + 100);
+        assert_eq!((most.len(), most.last(), left_out), (FRAMES + 1, Some(&713), 100));
+        assert!(most.is_sorted());
+        assert_eq!(most.get(FRAMES - 1), Some(&(2 * FRAMES as u64 - 1)));
+    }
 }

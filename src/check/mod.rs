@@ -20,12 +20,14 @@ use dissectors::kit::{
     Side, Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{Ledger, Ruling, Witness};
+use dissectors::net_rules::{NET009, NET011};
 
 use crate::flows::Told;
 use crate::session::{Scene, Totals, View};
 
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
+use found::AtHand;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 use parts::Across;
@@ -154,13 +156,12 @@ impl Checker {
 
     /// A capture that was not cut, and for which no limit was met, keeps the rules that ask for that.
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
-        read.packets > 0
-            && self.selection.asks_for(rule.who, None)
-            && match rule.slug {
-                "file-cut" => !self.cut,
-                "limit-met" => self.judge.counts(rule).failed == 0,
-                _ => false,
-            }
+        let is_silent = match () {
+            () if rule.code == NET009.code => !self.cut,
+            () if rule.code == NET011.code => self.judge.counts(rule).failed == 0,
+            () => false,
+        };
+        is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
     }
 
     /// Judges what only all flows together show.
@@ -193,11 +194,11 @@ impl Checker {
     }
 
     /// Takes over what the judge found, as findings about this message or about a past one.
-    fn take(&mut self, message: Option<(&'static Message, &Payload<'_>)>) {
-        self.count_held(message);
+    fn take(&mut self, at_hand: Option<&AtHand<'_>>) {
+        self.count_held(at_hand);
         let mut findings = std::mem::take(&mut self.judge.findings);
         for finding in findings.drain(..) {
-            self.keep(finding, message);
+            self.keep(finding, at_hand);
         }
         self.judge.findings = findings;
         let left_out = Vec::from_iter(self.judge.left_out());
@@ -209,8 +210,8 @@ impl Checker {
         self.judge.clear();
     }
 
-    fn keep(&mut self, finding: Finding, message: Option<(&'static Message, &Payload<'_>)>) {
-        self.cut |= finding.rule.slug == "file-cut";
+    fn keep(&mut self, finding: Finding, at_hand: Option<&AtHand<'_>>) {
+        self.cut |= finding.rule.code == NET009.code;
         if !self.selection.has(finding.rule) {
             return;
         }
@@ -219,7 +220,7 @@ impl Checker {
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
         let Some(scene) = &self.scene else { return };
-        let found = Found::of(finding, scene, message);
+        let found = Found::of(finding, scene, at_hand);
         let at = found.rule.code.index();
         if !self.selection.wants(found.rule, found.who, found.party) {
             // What is ignored of a host was kept all the same.
@@ -299,14 +300,14 @@ impl Checker {
     }
 
     /// Counts what was kept by the party that is asked for.
-    fn count_held(&mut self, message: Option<(&'static Message, &Payload<'_>)>) {
+    fn count_held(&mut self, at_hand: Option<&AtHand<'_>>) {
         let mut held = std::mem::take(&mut self.held);
         for Held { rule, side, times } in held.drain(..) {
-            let at_hand = message.filter(|_| side.is_none());
-            let side = side.or(at_hand.map(|(_, payload)| payload.side));
+            let at_hand = at_hand.filter(|_| side.is_none());
+            let side = side.or(at_hand.map(|it| it.payload.side));
             let (who, party) = match (&self.scene, side) {
                 (Some(scene), Some(side)) => {
-                    found::at_fault(rule, side, scene, at_hand.map(|(message, _)| message))
+                    found::at_fault(rule, side, scene, at_hand.map(|it| it.message))
                 }
                 _ => (rule.who, None),
             };
@@ -373,7 +374,7 @@ impl Sink for Checker {
             self.told.spoke = Some((payload.side, message.speaker));
         }
         if !self.judge.findings.is_empty() || !self.held.is_empty() {
-            self.take(Some((message, payload)));
+            self.take(Some(&AtHand::new(message, payload)));
         }
     }
 }
@@ -394,8 +395,8 @@ impl View for Checker {
 
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::Transport;
-    use dissectors::net_rules::{NET004, NET011};
+    use dissectors::kit::{Time, Transport};
+    use dissectors::net_rules::NET004;
 
     use super::*;
     use crate::net::Tunnels;
@@ -404,10 +405,11 @@ mod tests {
     #[test]
     fn findings_that_are_not_kept_are_counted_by_severity() {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
-        let (began, seen, lossy, number, transport) = (true, [true; 2], false, 1, Transport::Udp);
+        let (began, seen, last, lossy) = (true, [true; 2], Time(0), false);
+        let (number, transport) = (1, Transport::Udp);
         let scene = Scene {
             protocol: None,
-            flow: FlowFacts { ends, began, seen, lossy, number, transport },
+            flow: FlowFacts { ends, began, seen, last, lossy, number, transport },
             roles: [None; 2],
             packet: (1, 24),
             moment: Moment::at(1),

@@ -21,7 +21,7 @@ use self::write::{ip4, string};
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;
-use crate::report::{Envelope, Report, frames, put};
+use crate::report::{Envelope, Report, put};
 
 pub(super) use self::write::Escaped;
 
@@ -51,7 +51,7 @@ impl Json {
     }
 
     fn frames(&mut self, payload: &Payload<'_>, out: &mut Vec<u8>) {
-        frames(payload, &mut self.frames);
+        payload.frames(&mut self.frames);
         for (index, &frame) in self.frames.iter().enumerate() {
             if index > 0 {
                 out.push(b',');

@@ -25,7 +25,7 @@ mod view;
 use std::fmt;
 use std::ops::Range;
 
-use dissectors::kit::{Finding, Info, Message, Payload, Piece, Time, Tree};
+use dissectors::kit::{Finding, Info, Message, Payload, Time, Tree};
 
 pub(crate) use digits::unsigned;
 
@@ -57,21 +57,6 @@ pub trait Report {
 
     /// Appends one message. Says where in `out` the number of its flow stands, if it is told.
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>>;
-}
-
-/// Collects the packets that carried a payload, in rising order and each once.
-fn frames(payload: &Payload<'_>, frames: &mut Vec<u64>) {
-    frames.clear();
-    let pieces = payload.pieces.iter().map(|piece: &Piece| piece.frame);
-    for frame in pieces.chain([payload.frame]) {
-        if frames.last() != Some(&frame) {
-            frames.push(frame);
-        }
-    }
-    if !frames.is_sorted() {
-        frames.sort_unstable();
-        frames.dedup();
-    }
 }
 
 /// Formats into bytes, which cannot fail.

@@ -20,7 +20,7 @@ use crate::report::clock::{Clock, day};
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::View;
-use crate::report::{Envelope, Report, frames, put};
+use crate::report::{Envelope, Report, put};
 
 /// What follows the line of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Text {
 
     /// What carried the message, where it was not a packet of its own.
     fn carriage(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
-        frames(m.payload, &mut self.frames);
+        m.payload.frames(&mut self.frames);
         let mut note = |text: &dyn Display| {
             trim(out);
             self.paint.paint(Tone::Faint, out, |out| put(out, format_args!("  ({text})")));

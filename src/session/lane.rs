@@ -229,12 +229,12 @@ impl Lane {
         view: &mut V,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let before = flow.memory();
+        let (before, last) = (flow.memory(), flow.last());
         count_packet(&mut flow, payload);
         if payload.lost {
             flow.set_lossy();
         }
-        let facts = around.facts(&flow, &self.incomplete);
+        let facts = FlowFacts { last, ..around.facts(&flow, &self.incomplete) };
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });

@@ -78,8 +78,8 @@ impl Tally {
     }
 }
 
-/// A time in the room of a byte: quarters of the answer timeout. It comes round after 64 timeouts,
-/// a longer silence than the one by which a flow of queries ends.
+/// A time in the room of a byte: quarters of the answer timeout. It comes round after 64 timeouts:
+/// who asks whether two are near must have looked within that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Quarter(u8);
 

@@ -190,6 +190,7 @@ impl Stage {
             ends: self.ends,
             began: self.began.unwrap_or_default(),
             seen: self.seen,
+            last: self.now,
             lossy: false,
             number: 0,
             transport: Transport::Udp,

@@ -255,6 +255,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
                 ends: [opener, other],
                 began,
                 seen: [false; 2],
+                last: Time(0),
                 lossy: false,
                 number: 1,
                 transport,
@@ -321,6 +322,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             budget: &mut self.budget,
         };
         P::message(&mut cx, &payload, &mut self.sink);
+        flow.facts.last = now;
         self
     }
 

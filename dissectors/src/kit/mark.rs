@@ -21,6 +21,20 @@ impl Payload<'_> {
         Span::new(0, self.bytes.len())
     }
 
+    /// Collects the packets that carried it, in rising order and each once.
+    pub fn frames(&self, frames: &mut Vec<u64>) {
+        frames.clear();
+        for frame in self.pieces.iter().map(|piece| piece.frame).chain([self.frame]) {
+            if frames.last() != Some(&frame) {
+                frames.push(frame);
+            }
+        }
+        if !frames.is_sorted() {
+            frames.sort_unstable();
+            frames.dedup();
+        }
+    }
+
     /// A note of this message for later.
     pub fn mark(&self) -> Mark {
         let length = self.bytes.len().min(u32::MAX as usize) as u32;

@@ -48,6 +48,8 @@ struct FindingObject<'a> {
     party: Option<String>,
     flow: u32,
     frames: &'a [u64],
+    #[serde(skip_serializing_if = "is_zero")]
+    frames_left_out: u64,
     time: String,
     message: &'a str,
     protocol: Option<&'static str>,
@@ -104,6 +106,7 @@ fn finding<'a>(found: &'a Found, outcome: &'a Outcome, clock: &mut Clock) -> Fin
         party: found.party.map(|party| party.to_string()),
         flow: found.flow,
         frames: &found.frames,
+        frames_left_out: found.frames_left_out.into(),
         time: String::from_utf8_lossy(&time).into_owned(),
         message: &found.detail,
         protocol: Some(found.protocol).filter(|name| !name.is_empty()),

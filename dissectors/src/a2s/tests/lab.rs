@@ -250,6 +250,7 @@ impl<S: Sink> Lab<S> {
                 ends: [from, to],
                 began: A2s::opens(bytes),
                 seen: [false; 2],
+                last: self.now,
                 lossy: false,
                 number: 1,
                 transport: Transport::Udp,
@@ -266,6 +267,7 @@ impl<S: Sink> Lab<S> {
             budget: &mut self.budget,
         };
         A2s::message(&mut cx, &payload, &mut self.sink);
+        flow.facts.last = self.now;
         self
     }
 
