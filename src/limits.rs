@@ -168,8 +168,8 @@ pub const ALL: &[Named] = &[
     count(
         "remembered",
         |l| &mut l.protocols.remembered,
-        "facts of one kind, challenges given say; the oldest are forgotten, and what depends on \
-         them is inconclusive",
+        "facts of one kind, challenges given say: the oldest are forgotten; of what spans hosts, half \
+         as many: no more are taken; what depends on them is inconclusive",
     ),
     count(
         "fields",
@@ -373,7 +373,18 @@ mod tests {
     }
 
     /// Those that are fixed, as they stand in the code and on the page.
-    const FIXED: [(&str, &str, &str); 15] = [
+    const FIXED: [(&str, &str, &str); 18] = [
+        (
+            include_str!("check/found.rs"),
+            "const FRAMES: usize = 256;",
+            "packets that a finding of `check` names | 256,",
+        ),
+        (include_str!("live/mod.rs"), "const QUEUE: usize = 64 << 20;", "not read yet | 64 MiB |"),
+        (
+            include_str!("commands/flows.rs"),
+            "const KEPT: usize = 1 << 18;",
+            "| 262,144, or one for every 2 KiB of `flow-bytes` if that is less |",
+        ),
         (
             include_str!("session/files.rs"),
             "const MOST: usize = 1 << 20;",

@@ -37,6 +37,7 @@ pub fn run(
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     args.write_baseline.as_deref().map(Baseline::try_writing).transpose()?;
     let selection = selection(args, &config, baseline, err);
+    // Until they are told apart, the challenges among them take up to twice as much.
     let facts = args.input.limits().protocols.remembered / 2;
     let checker = Checker::new(selection.clone(), facts);
     let mut checking = Checking {
