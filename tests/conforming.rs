@@ -149,6 +149,14 @@ fn missing_segments_prove_nothing() {
 }
 
 #[test]
+fn packets_that_the_recorder_dropped_prove_nothing() {
+    nothing_is_proven("dropped packets", |traffic, prng| {
+        traffic.drop_packets(prng);
+        None
+    });
+}
+
+#[test]
 fn a_cut_file_proves_nothing() {
     nothing_is_proven("cut file", |traffic, prng| {
         Some(100 + prng.below(traffic.pcapng().len() as u64) as usize)

@@ -11,13 +11,14 @@ mod outcome;
 mod parts;
 mod selection;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Payload, Rule, Seen, Severity,
-    Side, Sink, Span, Verdict, Who,
+    CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Needs, Payload, Rule, Seen,
+    Severity, Side, Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{Ledger, Ruling, Witness};
 use dissectors::net_rules::{NET009, NET011};
@@ -111,6 +112,9 @@ impl Checker {
     /// What came of it all.
     pub fn outcome(mut self, captures: Vec<String>, read: &Totals) -> Outcome {
         self.review(read.lossy);
+        if read.dropped {
+            self.excuse();
+        }
         let known = self.baselined.iter_mut().flat_map(|known| &mut known.findings);
         for found in self.found.iter_mut().chain(known) {
             found.capture = read.files.of(found.frame());
@@ -133,6 +137,20 @@ impl Checker {
         }
     }
 
+    /// Packets were dropped, nobody knows where: what lacks something was not proven after all.
+    fn excuse(&mut self) {
+        for found in &mut self.found {
+            if found.verdict == Verdict::Fail && is_excused_by_drops(found.rule) {
+                found.verdict = Verdict::Inconclusive;
+            }
+        }
+        if let Some(known) = &mut self.baselined {
+            let rules = catalogue::rules().into_iter().filter(|rule| is_excused_by_drops(rule));
+            let excused = BTreeSet::from_iter(rules.map(|rule| rule.code.to_string()));
+            known.occurred.retain(|fingerprint| !excused.contains(&fingerprint.rule));
+        }
+    }
+
     /// How a rule fared. One that is required, but not judged by, had no occasion.
     fn fared(&self, rule: &'static Rule, read: &Totals) -> RuleOutcome {
         let severity = self.selection.severities.of(rule);
@@ -148,6 +166,9 @@ impl Checker {
             fared.notes = self.kept[rule.code.index()][Verdict::Note as usize];
             fared.inconclusive =
                 counts.inconclusive.saturating_sub(of_others(Verdict::Inconclusive));
+            if read.dropped && is_excused_by_drops(rule) {
+                fared.inconclusive += std::mem::take(&mut fared.failed);
+            }
         }
         let is_missing = fared.fared() == Fared::NotExercised;
         fared.missing = u64::from(is_missing && self.selection.requires(rule));
@@ -391,6 +412,12 @@ impl View for Checker {
         }
         std::mem::take(&mut self.told)
     }
+}
+
+/// Whether packets that the recorder dropped could explain every breach: what is wrong in a message
+/// itself they cannot, nor what is told of the recording.
+fn is_excused_by_drops(rule: &Rule) -> bool {
+    rule.needs != Needs::Message && rule.who != Who::Capture
 }
 
 #[cfg(test)]

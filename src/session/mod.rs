@@ -119,6 +119,8 @@ struct Around {
     headers: Vec<(&'static Rule, bool, String)>,
     /// Packets are missing, and nobody knows whose.
     lossy: bool,
+    /// Some of them from before that was said.
+    dropped: bool,
     frame: u64,
     /// Where the packet at hand begins in the capture file.
     offset: u64,
@@ -137,6 +139,8 @@ pub struct Totals {
     pub flows: u32,
     /// The recording lost something of which nobody knows what.
     pub lossy: bool,
+    /// The recorder dropped packets before it said so: what was judged by then may be explained.
+    pub dropped: bool,
     /// Packets whose link type cannot be read.
     pub unknown_links: u64,
     /// The link type of the first of them.
@@ -189,6 +193,7 @@ impl Session {
                 pieces: Vec::new(),
                 headers: Vec::new(),
                 lossy: false,
+                dropped: false,
                 frame: 0,
                 offset: 0,
                 moment: Moment::default(),
@@ -216,6 +221,7 @@ impl Session {
             packets: self.around.frame,
             flows: self.around.numbers.given(),
             lossy: self.around.lossy,
+            dropped: self.around.dropped,
             unknown_links: self.unknown_links,
             unknown_link: self.unknown_link,
             files: self.files.clone(),

@@ -24,6 +24,7 @@ impl Session {
         };
         let is_good = !notice.is_warning();
         self.around.lossy |= !is_good;
+        self.around.dropped |= rule.code == NET010.code && !is_good;
         if !self.is_first() {
             return;
         }

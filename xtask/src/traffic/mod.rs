@@ -45,6 +45,8 @@ pub struct Traffic {
     seen: Vec<Seen>,
     /// What each conversation is called, and which network it is in.
     names: Vec<String>,
+    /// How many packets the recorder dropped.
+    dropped: u64,
 }
 
 impl Traffic {
@@ -85,7 +87,7 @@ impl Traffic {
             names.push(conversation.name.clone());
         }
         seen.sort_by_key(|seen| seen.frame.time);
-        Ok(Self { seen, names })
+        Ok(Self { seen, names, dropped: 0 })
     }
 
     /// How many packets there are.
@@ -114,7 +116,18 @@ impl Traffic {
         for seen in &self.seen {
             file.enhanced(numbers[seen.link], &seen.frame);
         }
+        if let Some(last) = self.seen.last().filter(|_| self.dropped > 0) {
+            let (time, received) = (last.frame.time, self.seen.len() as u64);
+            file.statistics(numbers[0], time, received, self.dropped);
+        }
         file.done()
+    }
+
+    /// The recorder drops packets, and says at the end how many.
+    pub fn drop_packets(&mut self, prng: &mut Prng) {
+        let before = self.seen.len();
+        self.seen.retain(|_| prng.below(8) > 0);
+        self.dropped += (before - self.seen.len()) as u64;
     }
 
     /// The recording begins with this packet.
