@@ -66,6 +66,20 @@ fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
 }
 
 #[test]
+fn a_packet_that_is_cut_before_its_payload_is_told() {
+    let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=30 FFFFFFFF 41 4BA1D522\n\
+        0.03 s > c  snap=13 FFFFFFFF 41 4BA1D522";
+    let project = Project::new("snapped-headers");
+    project.play("snapped.pcap", &Setting::udp(27015), script);
+    let run = project.run(&["check", "--format", "json", "snapped.pcap"]);
+    let outcome: Value = serde_json::from_str(&run.out).expect("JSON");
+    let findings = outcome["findings"].as_array().expect("findings");
+    let snapped = findings.iter().filter(|it| it["rule"] == "NET001");
+    let frames = Vec::from_iter(snapped.map(|it| it["frames"].clone()));
+    assert_eq!(frames, [serde_json::json!([2]), serde_json::json!([3])]);
+}
+
+#[test]
 fn a_snapped_segment_is_told_as_one() {
     let script = "0.0 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\
         0.1 m > c  tcp snap=100 'HTTP/1.1 200 OK\\r\\nContent-Length: 120\\r\\n\\r\\n' 'x'*120 fin";

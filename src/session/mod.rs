@@ -25,7 +25,7 @@ use std::collections::binary_heap::PeekMut;
 use std::net::IpAddr;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
-use dissectors::net_rules::{NET004, NET005, NET008};
+use dissectors::net_rules::{NET001, NET004, NET005, NET008};
 
 use crate::capture::{LinkType, Memory, Packet};
 use crate::flows::table::{InOrder, Slot};
@@ -436,7 +436,11 @@ impl Session {
                 self.unknown_link.get_or_insert(*link);
             }
             // It may have been anybody's.
-            Outcome::Snapped => self.around.lossy = true,
+            Outcome::Snapped => {
+                self.around.lossy = true;
+                let detail = "cut by the snap length before its payload".to_owned();
+                self.around.headers.push((&NET001, false, detail));
+            }
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) => {}
         }
         if self.is_first() {
