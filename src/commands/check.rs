@@ -226,7 +226,7 @@ impl Command for Checking<'_> {
         self.selection.baseline.is_none().then(|| self.checker.part())
     }
 
-    fn told(part: &Checker) -> usize {
+    fn waiting(part: &Checker) -> usize {
         part.waiting()
     }
 

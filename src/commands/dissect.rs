@@ -134,7 +134,7 @@ impl Command for Dissecting<'_> {
         Some(self.how.show(Some(Vec::new())))
     }
 
-    fn told(part: &Self::View) -> usize {
+    fn waiting(part: &Self::View) -> usize {
         part.audience.text.len()
     }
 

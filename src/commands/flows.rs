@@ -85,7 +85,7 @@ impl Command for Listing<'_> {
         Some(Counting::default())
     }
 
-    fn told(part: &Counting) -> usize {
+    fn waiting(part: &Counting) -> usize {
         part.rows.len() * size_of::<FlowRow>()
     }
 

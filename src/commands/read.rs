@@ -50,8 +50,8 @@ pub(super) trait Command {
     }
     /// Looks on at a share of a capture's flows, beside others; `None`: one must see them all.
     fn part(&self) -> Option<Self::View>;
-    /// How many bytes a part has to tell.
-    fn told(part: &Self::View) -> usize;
+    /// How many bytes a part has to tell: they wait to be taken.
+    fn waiting(part: &Self::View) -> usize;
     /// Takes what a part has to tell, and gives it the room of an empty slice for what follows.
     fn cut(part: &mut Self::View, slice: &mut Slice<Self::Entry>);
     /// The next of what the parts have told, in the order of the capture. `number` says which number
@@ -102,7 +102,7 @@ pub(super) fn read<C: Command>(
         let packets = capture::open_merged(&input.files, unpacking)?;
         let read = one(input, options, None, packets, &mut filter, command, err, progress)?;
         let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
-        return told(&names.join(", "), &read, err);
+        return tell_unread(&names.join(", "), &read, err);
     }
     // A file that cannot be read does not keep the others from being read.
     let mut ended = Ok(());
@@ -114,7 +114,7 @@ pub(super) fn read<C: Command>(
             let options = options.clone();
             one(input, options, shown, packets, &mut filter, command, err, progress)
         });
-        match read.and_then(|read| told(&name, &read, err)) {
+        match read.and_then(|read| tell_unread(&name, &read, err)) {
             Ok(()) => {}
             Err(failure @ Failure::Capture(CaptureError::Interrupted { .. })) => {
                 return Err(failure);
@@ -130,7 +130,7 @@ pub(super) fn read<C: Command>(
 }
 
 /// Of packets that could not be read, says so; where there were no others, that is an error.
-fn told(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
+fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
     let Some(unread) = Unread::of(name, read) else { return Ok(()) };
     if unread.count == read.packets {
         return Err(Failure::Unread(unread));

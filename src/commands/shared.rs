@@ -26,7 +26,7 @@ const WAITING: usize = 4;
 /// slices in order costs little of what reading them does.
 const PACKETS: u64 = 1 << 14;
 
-/// What a slice holds at most, but for its last message.
+/// Bytes that a slice holds at most, but for its last message.
 const FULL: usize = 1 << 17;
 
 /// A thread tells which flows are still needed when it has numbered so many, and twice as many as
@@ -104,9 +104,17 @@ impl<V> Shares<V> {
                 }
                 let notices = Vec::new();
                 let (spare, spares) = sync_channel(WAITING);
-                let (needed, told) = (None, 0);
-                let thread =
-                    Thread::<C> { packets, session, part, sender, spares, notices, needed, told };
+                let (needed, numbered) = (None, 0);
+                let thread = Thread::<C> {
+                    packets,
+                    session,
+                    part,
+                    sender,
+                    spares,
+                    notices,
+                    needed,
+                    numbered,
+                };
                 queues.push(Queue::new(receiver, spare));
                 threads.push(scope.spawn(move || thread.run(count)));
             }
@@ -135,9 +143,9 @@ struct Thread<C: Command> {
     /// Empty slices, to be used again.
     spares: Receiver<Slice<C::Entry>>,
     notices: Vec<Notice>,
-    /// See [`Batch::needed`], and how many flows had a number when it was told last.
+    /// See [`Batch::needed`], and how many flows had a number when that was looked at last.
     needed: Option<Vec<u32>>,
-    told: u32,
+    numbered: u32,
 }
 
 impl<C: Command> Thread<C> {
@@ -160,7 +168,7 @@ impl<C: Command> Thread<C> {
                 }
             }
             let read = self.session.packets();
-            if read.is_multiple_of(PACKETS) || C::told(&self.part) >= FULL {
+            if read.is_multiple_of(PACKETS) || C::waiting(&self.part) >= FULL {
                 self.see_needed();
                 self.send()?;
             }
@@ -170,7 +178,7 @@ impl<C: Command> Thread<C> {
         }
         let mut open = self.session.finish(&mut self.part);
         while self.session.finish_next(&mut open, &mut self.part) {
-            if C::told(&self.part) >= FULL {
+            if C::waiting(&self.part) >= FULL {
                 self.send()?;
             }
         }
@@ -180,11 +188,11 @@ impl<C: Command> Thread<C> {
     /// Now and then, sees which flows are still needed: most of a long capture have ended.
     fn see_needed(&mut self) {
         let numbered = self.session.numbered();
-        let since = (numbered - self.told) as usize;
+        let since = (numbered - self.numbered) as usize;
         if since < NUMBERED + 2 * self.session.followed() {
             return;
         }
-        self.told = numbered;
+        self.numbered = numbered;
         let mut needed = Vec::from_iter(self.session.followed_numbers());
         needed.sort_unstable();
         self.needed = Some(needed);

@@ -25,7 +25,8 @@ impl Index {
     /// An index of so many flows, with room for three quarters as many more, or for as many as there
     /// are `places`: those that flows have are less.
     pub(super) fn of(flows: usize, places: usize, each: impl Iterator<Item = (u64, u32)>) -> Index {
-        // What no entry may be is above the places.
+        // One that is taken must differ from `FREE` and `GONE`, the two highest numbers, in the bits
+        // of its place: all places must be less than what these have there.
         let entries = (2 * flows).max(places + 3).next_power_of_two().max(Index::SMALLEST);
         let mut index = Index { entries: vec![FREE; entries], taken: 0 };
         each.for_each(|(hash, place)| index.insert(hash, place));

@@ -41,7 +41,7 @@ use crate::net::{
 pub use files::Files;
 use lane::Lane;
 pub use moment::{Moment, Numbers};
-use recording::told;
+use recording::words;
 pub use view::{Scene, View};
 
 /// What a session is told before it begins.
@@ -478,7 +478,7 @@ impl Session {
             if whole.as_ref().is_some_and(|whole| whole.overlapped) {
                 let overlaps = |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
                 for event in self.fragment_events.extract_if(.., overlaps) {
-                    self.around.headers.push((&NET004, false, told(&event)));
+                    self.around.headers.push((&NET004, false, words(&event)));
                 }
             }
             self.fragment_events(view);

@@ -62,7 +62,7 @@ impl Session {
             let ends = [source, destination].map(|ip| (ip, 0).into());
             let scene = self.around.scene(&FlowFacts { ends, ..NOWHERE });
             let scene = Scene { tunnels: event.ip.tunnels, ..scene };
-            tell(view, scene, rule, false, &mark, || told(&event));
+            tell(view, scene, rule, false, &mark, || words(&event));
         }
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn tell<V: View>(
 }
 
 /// What happened to a fragmented datagram, in words.
-pub(super) fn told(event: &Event) -> String {
+pub(super) fn words(event: &Event) -> String {
     let datagram = format!("datagram {:#06x}", event.identification);
     match &event.kind {
         EventKind::Overlap { differs } => {

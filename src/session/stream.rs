@@ -50,7 +50,8 @@ impl Lane {
         view: &mut V,
     ) {
         let found = self.table.find(key);
-        let found = found.filter(|&(slot, _)| !self.table.has_ended(slot, time));
+        let ended = found.filter(|&(slot, _)| self.table.has_ended(slot, time));
+        let found = found.filter(|_| ended.is_none());
         if let Some((slot, side)) = found
             && let Some(mut flow) = self.table.flow(slot)
             && is_passed_over(&flow, side, segment)
@@ -61,7 +62,7 @@ impl Lane {
         let (slot, side) = match found {
             Some(found) => found,
             None if segment.flags.syn() || segment.payload.announced > 0 => {
-                if let Some((slot, _)) = self.table.find(key) {
+                if let Some((slot, _)) = ended {
                     self.end_flow(around, slot, view);
                 }
                 self.make_room(around, view);
