@@ -15,7 +15,7 @@ use super::{Config, Ignored, durations, keys, line};
 pub(super) fn read(file: &Path, text: &str) -> Result<Config, Wrong> {
     let table = DeTable::parse(text).map_err(|error| Wrong {
         at: error.span().map_or(0, |span| span.start),
-        what: error.message().to_owned(),
+        what: format!("this is no TOML: {}", error.message()),
     })?;
     let mut root = Table::new(&table);
     let mut config = Config { file: Some(file.to_owned()), ..Config::default() };

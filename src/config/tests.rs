@@ -93,6 +93,10 @@ fn an_ignore_holds_until_the_end_of_its_last_day() {
 fn mistakes_are_named_with_their_line_and_what_would_be_right() {
     for (text, says) in [
         ("\nfail_on = \"note\"", "gamewire.toml:2: unknown key `fail_on`; did you mean `fail-on`?"),
+        (
+            "complete = true\nfail-on =",
+            "gamewire.toml:2: this is no TOML: string values must be quoted, expected literal string",
+        ),
         ("[tolerance]\n", "gamewire.toml:1: unknown key `tolerance`; did you mean `tolerances`?"),
         (
             "[tolerances]\nanswer = \"3s\"",
