@@ -114,21 +114,12 @@ impl Lane {
         recorded: Recorded<'_>,
         view: &mut V,
     ) {
-        let bytes = datagram.payload.bytes;
-        let ports = key.ports;
-        let followed = self.ports.contains(ports[0]) && self.ports.contains(ports[1]);
-        let mut found = if followed { self.table.find(key) } else { None };
-        if let Some((slot, _)) = found
-            && self.table.has_ended(slot, time)
-        {
-            self.end_flow(around, slot, view);
-            found = None;
-        }
+        let (bytes, lost) = (datagram.payload.bytes, !datagram.payload.is_whole());
+        let mut found = self.goes_on(around, key, time, view);
         let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
             State::Talk(talk) => Some(talk.id()),
             _ => None,
         });
-        let lost = !datagram.payload.is_whole();
         let mut payload = Payload {
             bytes,
             pieces: &[],
@@ -142,10 +133,10 @@ impl Lane {
             transport: Transport::Udp,
             lost,
         };
-        let told = around.options.identifier.datagram(bytes, ports, known);
+        let told = around.options.identifier.datagram(bytes, key.ports, known);
         let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
             // What was cut may have been a message of ours.
-            if lost && ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
+            if lost && key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
                 self.incomplete.insert(Hosts::of(key.source, key.destination));
             }
             return;
@@ -178,6 +169,27 @@ impl Lane {
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
+    }
+
+    /// The flow that a datagram belongs to, and who sends it; one that is over ends here.
+    #[inline]
+    fn goes_on<V: View>(
+        &mut self,
+        around: &mut Around,
+        key: &Key,
+        time: Time,
+        view: &mut V,
+    ) -> Option<(Slot, Side)> {
+        let [from, to] = key.ports;
+        if !self.ports.contains(from) || !self.ports.contains(to) {
+            return None;
+        }
+        let (slot, side) = self.table.find(key)?;
+        if self.table.has_ended(slot, time) {
+            self.end_flow(around, slot, view);
+            return None;
+        }
+        Some((slot, side))
     }
 
     fn begin_flow<V: View>(
