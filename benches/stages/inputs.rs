@@ -123,7 +123,7 @@ impl Conversation {
             ends: self.ends,
             began: true,
             seen: [false; 2],
-            last: Time(0),
+            rested: false,
             lossy: false,
             number: self.number,
             transport: self.transport,

@@ -213,7 +213,6 @@ impl Lab {
         });
         let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
         flow.talk.message(books, &flow.facts, settings, budget, &payload, sink);
-        flow.facts.last = self.now;
     }
 
     fn closed<S: Sink>(&mut self, flow: usize, side: Side, how: Closed, sink: &mut S) {
@@ -246,7 +245,7 @@ impl Flow {
                 ends,
                 began: true,
                 seen: [false; 2],
-                last: Time(0),
+                rested: false,
                 lossy,
                 number,
                 transport,

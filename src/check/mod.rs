@@ -422,7 +422,7 @@ fn is_excused_by_drops(rule: &Rule) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::{Time, Transport};
+    use dissectors::kit::Transport;
     use dissectors::net_rules::NET004;
 
     use super::*;
@@ -432,11 +432,11 @@ mod tests {
     #[test]
     fn findings_that_are_not_kept_are_counted_by_severity() {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
-        let (began, seen, last, lossy) = (true, [true; 2], Time(0), false);
+        let (began, seen, rested, lossy) = (true, [true; 2], false, false);
         let (number, transport) = (1, Transport::Udp);
         let scene = Scene {
             protocol: None,
-            flow: FlowFacts { ends, began, seen, last, lossy, number, transport },
+            flow: FlowFacts { ends, began, seen, rested, lossy, number, transport },
             roles: [None; 2],
             packet: (1, 24),
             moment: Moment::at(1),

@@ -258,7 +258,7 @@ impl Followed<'_> {
             ends: self.ends(self.apart),
             began: self.is(BEGAN),
             seen: [self.is(SEEN), self.is(SEEN << 1)],
-            last: self.last(),
+            rested: false,
             lossy: self.is(LOSSY),
             number: self.number,
             transport: self.transport,

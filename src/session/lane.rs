@@ -241,12 +241,14 @@ impl Lane {
         view: &mut V,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let (before, last) = (flow.memory(), flow.last());
+        let before = flow.memory();
+        let silence = payload.time.since(flow.last());
         count_packet(&mut flow, payload);
         if payload.lost {
             flow.set_lossy();
         }
-        let facts = FlowFacts { last, ..around.facts(&flow, &self.incomplete) };
+        let rested = silence > around.options.settings.answer_timeout.saturating_mul(2);
+        let facts = FlowFacts { rested, ..around.facts(&flow, &self.incomplete) };
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });

@@ -122,7 +122,7 @@ mod tests {
 
     use super::super::split::Added;
     use super::*;
-    use crate::kit::{Budget, FlowFacts, Time, Transport};
+    use crate::kit::{Budget, FlowFacts, Transport};
 
     /// A packet in this layout.
     fn bytes(layout: Layout, id: u32, number: u8, text: u8) -> Vec<u8> {
@@ -136,9 +136,9 @@ mod tests {
 
     fn set(side: Side, packets: &[Vec<u8>]) -> Set {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
-        let (began, seen, last, lossy) = (true, [true; 2], Time(0), false);
+        let (began, seen, rested, lossy) = (true, [true; 2], false, false);
         let (number, transport) = (1, Transport::Udp);
-        let flow = FlowFacts { ends, began, seen, last, lossy, number, transport };
+        let flow = FlowFacts { ends, began, seen, rested, lossy, number, transport };
         let (mut set, mut budget) = (Set::new(side, 0, true), Budget::new(1 << 20));
         for bytes in packets {
             let added = set.add(&flow.payload(side, bytes, &[]), 1, 1 << 20, &mut budget);

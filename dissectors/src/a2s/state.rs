@@ -383,13 +383,10 @@ impl Talk {
         Count::FORMS.iter().any(|&form| self.tally.get(form) > 0)
     }
 
-    /// The other forms come while an answer may, or nobody asked for them. `last`: when the flow's
-    /// last message came.
-    pub(super) fn forget_forms(&mut self, now: Time, last: Time, timeout: i64) {
-        let is_near = || {
-            let was_silent = now.since(last) > timeout.saturating_mul(2);
-            !was_silent && Quarter::of(now, timeout).is_near(self.informed)
-        };
+    /// The other forms come while an answer may, or nobody asked for them. `rested`: the flow was
+    /// silent for so long that no answer may come any more.
+    pub(super) fn forget_forms(&mut self, now: Time, rested: bool, timeout: i64) {
+        let is_near = || !rested && Quarter::of(now, timeout).is_near(self.informed);
         if self.has_forms() && !is_near() {
             self.tally.clear(&Count::FORMS);
         }

@@ -190,7 +190,7 @@ impl Stage {
             ends: self.ends,
             began: self.began.unwrap_or_default(),
             seen: self.seen,
-            last: self.now,
+            rested: false,
             lossy: false,
             number: 0,
             transport: Transport::Udp,

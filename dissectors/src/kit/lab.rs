@@ -255,7 +255,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
                 ends: [opener, other],
                 began,
                 seen: [false; 2],
-                last: Time(0),
+                rested: false,
                 lossy: false,
                 number: 1,
                 transport,
@@ -322,7 +322,6 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             budget: &mut self.budget,
         };
         P::message(&mut cx, &payload, &mut self.sink);
-        flow.facts.last = now;
         self
     }
 

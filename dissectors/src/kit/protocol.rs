@@ -452,8 +452,8 @@ pub struct FlowFacts {
     pub began: bool,
     /// A packet of this side is in the capture, by [`Side::index`].
     pub seen: [bool; 2],
-    /// When it was last recorded: before the datagram at hand, unless that is its first.
-    pub last: Time,
+    /// It was silent for longer than two answers may take, before the datagram at hand.
+    pub rested: bool,
     /// The recording lost something between its ends.
     pub lossy: bool,
     /// The flow's number in this run.

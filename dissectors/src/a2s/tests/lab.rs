@@ -138,6 +138,7 @@ fn covers(tree: &Tree, bytes: &[u8]) {
 struct Flow {
     talk: Talk,
     facts: FlowFacts,
+    last: Time,
 }
 
 /// A capture in the making.
@@ -250,14 +251,16 @@ impl<S: Sink> Lab<S> {
                 ends: [from, to],
                 began: A2s::opens(bytes),
                 seen: [false; 2],
-                last: self.now,
+                rested: false,
                 lossy: false,
                 number: 1,
                 transport: Transport::Udp,
             },
+            last: self.now,
         });
         payload.side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
         flow.facts.seen[payload.side.index()] = true;
+        flow.facts.rested = self.now.since(flow.last) > 2 * self.settings.answer_timeout;
         self.sink.evidence(Evidence { vouched: self.vouched, lost, ..flow.facts.evidence() });
         let mut cx = Context {
             talk: &mut flow.talk,
@@ -267,7 +270,7 @@ impl<S: Sink> Lab<S> {
             budget: &mut self.budget,
         };
         A2s::message(&mut cx, &payload, &mut self.sink);
-        flow.facts.last = self.now;
+        flow.last = self.now;
         self
     }
 
