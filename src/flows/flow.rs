@@ -296,17 +296,19 @@ impl Followed<'_> {
         self.flow.counts.set(totals, &mut self.apart.many);
     }
 
-    /// Counts so many packets of one side, with so many bytes of payload in all.
+    /// Counts so many packets of one side, with so many bytes of payload in all. Says for how many
+    /// nanoseconds the flow was silent before.
     #[inline]
-    pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) {
+    pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
         self.set(SEEN << side.index(), true);
         let mut totals = self.totals();
         totals.packets += packets;
         totals.bytes = totals.bytes.saturating_add(bytes as u64);
-        if time > self.first {
-            totals.lasted = totals.lasted.max(time.0.wrapping_sub(self.first.0) as u64);
-        }
+        let now = if time > self.first { time.0.wrapping_sub(self.first.0) as u64 } else { 0 };
+        let silence = now.saturating_sub(totals.lasted);
+        totals.lasted += silence;
         self.set_totals(totals);
+        silence
     }
 
     /// The flow's state holds so many bytes beside itself.

@@ -242,12 +242,11 @@ impl Lane {
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let before = flow.memory();
-        let silence = payload.time.since(flow.last());
-        count_packet(&mut flow, payload);
+        let silence = count_packet(&mut flow, payload);
         if payload.lost {
             flow.set_lossy();
         }
-        let rested = silence > around.options.settings.answer_timeout.saturating_mul(2);
+        let rested = silence / 2 > around.options.settings.answer_timeout.unsigned_abs();
         let facts = FlowFacts { rested, ..around.facts(&flow, &self.incomplete) };
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
@@ -451,9 +450,10 @@ pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
     Some(Key { source: ip.source, destination: ip.destination, ports, transport })
 }
 
-fn count_packet(flow: &mut Followed<'_>, payload: &Payload<'_>) {
+/// Counts the packets of a message; see [`Followed::count`].
+fn count_packet(flow: &mut Followed<'_>, payload: &Payload<'_>) -> u64 {
     let packets = payload.pieces.len().max(1) as u64;
-    flow.count(payload.side, payload.time, packets, payload.bytes.len());
+    flow.count(payload.side, payload.time, packets, payload.bytes.len())
 }
 
 #[cfg(test)]
