@@ -123,7 +123,7 @@ impl Conversation {
             ends: self.ends,
             began: true,
             seen: [false; 2],
-            rested: false,
+            silence: 0,
             lossy: false,
             number: self.number,
             transport: self.transport,

@@ -245,7 +245,7 @@ impl Flow {
                 ends,
                 began: true,
                 seen: [false; 2],
-                rested: false,
+                silence: 0,
                 lossy,
                 number,
                 transport,

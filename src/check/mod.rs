@@ -432,11 +432,11 @@ mod tests {
     #[test]
     fn findings_that_are_not_kept_are_counted_by_severity() {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
-        let (began, seen, rested, lossy) = (true, [true; 2], false, false);
+        let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);
         let scene = Scene {
             protocol: None,
-            flow: FlowFacts { ends, began, seen, rested, lossy, number, transport },
+            flow: FlowFacts { ends, began, seen, silence, lossy, number, transport },
             roles: [None; 2],
             packet: (1, 24),
             moment: Moment::at(1),

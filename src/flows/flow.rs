@@ -258,7 +258,7 @@ impl Followed<'_> {
             ends: self.ends(self.apart),
             began: self.is(BEGAN),
             seen: [self.is(SEEN), self.is(SEEN << 1)],
-            rested: false,
+            silence: 0,
             lossy: self.is(LOSSY),
             number: self.number,
             transport: self.transport,
@@ -418,9 +418,9 @@ mod tests {
             let apart = &mut Apart::default();
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5), apart);
             let mut flow = Followed { flow, apart };
-            flow.count(Side::First, Time(5), 1, 100);
+            assert_eq!(flow.count(Side::First, Time(5), 1, 100), 0);
             flow.count_told(told(1, 0));
-            flow.count(Side::Second, Time(4), 3, 70_000);
+            assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
             flow.count_told(told(1, 300));
             let row = flow.row(6);
             assert_eq!((row.packets, row.bytes, row.messages, row.findings), (4, 70_100, 2, 300));
@@ -435,6 +435,8 @@ mod tests {
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
             let facts = flow.facts();
             assert!(facts.began && !facts.lossy && facts.seen == [true; 2]);
+            let silences = [11, 13, 12, 20].map(|at| flow.count(Side::First, Time(at), 1, 1));
+            assert_eq!(silences, [2, 2, 0, 7]);
         }
     }
 

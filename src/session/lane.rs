@@ -246,8 +246,7 @@ impl Lane {
         if payload.lost {
             flow.set_lossy();
         }
-        let rested = silence / 2 > around.options.settings.answer_timeout.unsigned_abs();
-        let facts = FlowFacts { rested, ..around.facts(&flow, &self.incomplete) };
+        let facts = FlowFacts { silence, ..around.facts(&flow, &self.incomplete) };
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });

@@ -559,7 +559,7 @@ const NOWHERE: FlowFacts = FlowFacts {
     ends: [std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0); 2],
     began: false,
     seen: [false; 2],
-    rested: false,
+    silence: 0,
     lossy: false,
     number: 0,
     transport: Transport::Udp,

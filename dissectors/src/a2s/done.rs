@@ -136,9 +136,9 @@ mod tests {
 
     fn set(side: Side, packets: &[Vec<u8>]) -> Set {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
-        let (began, seen, rested, lossy) = (true, [true; 2], false, false);
+        let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);
-        let flow = FlowFacts { ends, began, seen, rested, lossy, number, transport };
+        let flow = FlowFacts { ends, began, seen, silence, lossy, number, transport };
         let (mut set, mut budget) = (Set::new(side, 0, true), Budget::new(1 << 20));
         for bytes in packets {
             let added = set.add(&flow.payload(side, bytes, &[]), 1, 1 << 20, &mut budget);

@@ -383,10 +383,13 @@ impl Talk {
         Count::FORMS.iter().any(|&form| self.tally.get(form) > 0)
     }
 
-    /// The other forms come while an answer may, or nobody asked for them. `rested`: the flow was
-    /// silent for so long that no answer may come any more.
-    pub(super) fn forget_forms(&mut self, now: Time, rested: bool, timeout: i64) {
-        let is_near = || !rested && Quarter::of(now, timeout).is_near(self.informed);
+    /// The other forms come while an answer may, or nobody asked for them. `silence`: how long the
+    /// flow said nothing before.
+    pub(super) fn forget_forms(&mut self, now: Time, silence: u64, timeout: i64) {
+        let is_near = || {
+            silence / 2 <= timeout.unsigned_abs()
+                && Quarter::of(now, timeout).is_near(self.informed)
+        };
         if self.has_forms() && !is_near() {
             self.tally.clear(&Count::FORMS);
         }

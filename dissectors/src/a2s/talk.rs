@@ -16,7 +16,7 @@ use crate::kit::{
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.forget_forms(payload.time, cx.flow.rested, cx.settings.answer_timeout);
+    cx.talk.forget_forms(payload.time, cx.flow.silence, cx.settings.answer_timeout);
     let toward_server = cx.talk.is_toward_server(payload);
     let bytes = payload.bytes;
     if bytes.starts_with(&SPLIT) {

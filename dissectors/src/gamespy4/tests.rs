@@ -190,7 +190,7 @@ impl Stage {
             ends: self.ends,
             began: self.began.unwrap_or_default(),
             seen: self.seen,
-            rested: false,
+            silence: 0,
             lossy: false,
             number: 0,
             transport: Transport::Udp,

@@ -138,6 +138,8 @@ struct Direction {
 struct Flow<P: Protocol> {
     talk: P::Talk,
     facts: FlowFacts,
+    /// When its latest datagram came.
+    last: Time,
     directions: [Direction; 2],
     /// The stream is claimed.
     ours: bool,
@@ -255,11 +257,12 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
                 ends: [opener, other],
                 began,
                 seen: [false; 2],
-                rested: false,
+                silence: 0,
                 lossy: false,
                 number: 1,
                 transport,
             },
+            last: self.now,
             directions: Default::default(),
             ours: false,
         })
@@ -297,6 +300,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let flow = self.flow(Transport::Udp, from, to, P::opens(bytes));
         let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
         flow.facts.seen[side.index()] = true;
+        flow.facts.silence = now.since(std::mem::replace(&mut flow.last, now)).unsigned_abs();
         let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
         let payload = Payload {
             bytes,

@@ -162,9 +162,9 @@ mod tests {
     #[test]
     fn where_a_part_was_recorded_takes_room_too() {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
-        let (began, seen, rested, lossy) = (true, [true; 2], false, false);
+        let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);
-        let flow = FlowFacts { ends, began, seen, rested, lossy, number, transport };
+        let flow = FlowFacts { ends, began, seen, silence, lossy, number, transport };
         let bytes = [7; 800];
         let piece = |at: u32| Piece { at: 8 * at, length: 8, frame: 1 + u64::from(at), offset: 34 };
         let fragments = Vec::from_iter((0..100).map(piece));

@@ -452,8 +452,8 @@ pub struct FlowFacts {
     pub began: bool,
     /// A packet of this side is in the capture, by [`Side::index`].
     pub seen: [bool; 2],
-    /// It was silent for longer than two answers may take, before the datagram at hand.
-    pub rested: bool,
+    /// For how many nanoseconds it was silent before the datagram at hand.
+    pub silence: u64,
     /// The recording lost something between its ends.
     pub lossy: bool,
     /// The flow's number in this run.

@@ -251,7 +251,7 @@ impl<S: Sink> Lab<S> {
                 ends: [from, to],
                 began: A2s::opens(bytes),
                 seen: [false; 2],
-                rested: false,
+                silence: 0,
                 lossy: false,
                 number: 1,
                 transport: Transport::Udp,
@@ -260,7 +260,7 @@ impl<S: Sink> Lab<S> {
         });
         payload.side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
         flow.facts.seen[payload.side.index()] = true;
-        flow.facts.rested = self.now.since(flow.last) > 2 * self.settings.answer_timeout;
+        flow.facts.silence = self.now.since(flow.last).unsigned_abs();
         self.sink.evidence(Evidence { vouched: self.vouched, lost, ..flow.facts.evidence() });
         let mut cx = Context {
             talk: &mut flow.talk,
