@@ -4,7 +4,8 @@
 //! section, the next one names the section again; inside a column, the column's name and the row
 //! that its first value belongs to; where it ends inside a value, that value is repeated whole. So
 //! the joined answer leaves out the headers, the repeated names, and what the repeated values
-//! replace. A packet that begins with none of these goes on where the one before it stopped.
+//! replace. A name that is cut, a variable's or a column's, is repeated whole as well. A packet that
+//! begins with none of these goes on where the one before it stopped.
 
 use super::answer::{column_name, run, section_begins};
 use super::decode::Header;
@@ -127,6 +128,9 @@ impl Walk {
         {
             return Seam { keep, skip: 1 + length + 2, row: Some(first) };
         }
+        if let Some(seam) = name.and_then(|name| self.cut_name(joined, section, name)) {
+            return seam;
+        }
         let open = joined.get(self.at..).unwrap_or_default();
         let goes_on = Seam { keep: joined.len(), skip: 1, row: None };
         let whole = Seam { skip: 0, ..goes_on };
@@ -144,6 +148,30 @@ impl Walk {
                 Seam { keep: self.at, ..whole }
             }
             _ => whole,
+        }
+    }
+
+    /// The joined bytes end behind a column, in the beginning of the name that a packet begins with,
+    /// or of a section's byte and that name. What it is cannot be told before that packet comes: it
+    /// looks like one value more.
+    fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<Seam> {
+        let open = joined.strip_suffix(b"\0").unwrap_or(joined);
+        let length = open.iter().rev().take(64).position(|&byte| byte == 0)?;
+        let keep = open.len() - length;
+        let first_value = self.name.end + 2;
+        let behind_column = keep > first_value && open.get(..keep)?.ends_with(b"\0\0");
+        if self.place != Place::Values || !behind_column {
+            return None;
+        }
+        match open.get(keep..)? {
+            [] => None,
+            [byte, cut @ ..] if *byte == section && name.starts_with(cut) => {
+                Some(Seam { keep, skip: 0, row: None })
+            }
+            cut if section == self.section && name.starts_with(cut) => {
+                Some(Seam { keep, skip: 1, row: None })
+            }
+            _ => None,
         }
     }
 
@@ -183,6 +211,9 @@ impl Walk {
             (self.at, self.row, self.value) = (seam.keep, row, None);
         } else if self.section == 0 && (seam.keep <= self.name.start || self.at > seam.keep) {
             (self.place, self.at) = (Place::Key, seam.keep);
+        } else if self.place == Place::Values && seam.keep < self.at {
+            // What looked like a value was a name: the zero before it ends the column.
+            self.at = seam.keep.saturating_sub(1);
         }
         self.at = self.at.min(seam.keep);
         self.searched = self.searched.min(seam.keep);

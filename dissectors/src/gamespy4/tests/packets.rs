@@ -113,6 +113,63 @@ fn cuts_at_every_byte_of_a_column() {
     }
 }
 
+/// Two packets: the second begins with the section and the name that the first was cut in.
+fn cut_in_two(first: &[u8], section: u8, second: &[u8]) -> Outcome {
+    let mut stage = Stage::default();
+    stage.asks().server(50, &packet(0x00, 0, first));
+    stage.server(51, &packet(0x81, section, second)).ends(60)
+}
+
+/// The GameSpy SDK ends what it cuts in a zero; the next packet has the name whole.
+#[test]
+fn cuts_at_every_byte_of_a_columns_name() {
+    for values in [&b"Ann\0Bob\0"[..], b"Ann\0\0", b""] {
+        let text = [
+            b"hostport\x007777\0\0\x01player_\0\0",
+            values,
+            b"\0score_\0\x003\x004\0\0\0\x02team_t\0\0Red\0\0score_t\0\x005\0\0\0",
+        ]
+        .concat();
+        let whole = packet(0x00, 0, &text);
+        let find = |name: &[u8]| text.windows(name.len()).position(|bytes| bytes == name).unwrap();
+        for (section, name) in
+            [(1, &b"player_"[..]), (1, b"score_"), (2, b"team_t"), (2, b"score_t")]
+        {
+            let at = find(name);
+            for length in 0..=name.len() {
+                for zero in [&b""[..], b"\0"] {
+                    if length == 0 && !zero.is_empty() {
+                        continue;
+                    }
+                    let first = [&text[..at + length], zero].concat();
+                    let outcome = cut_in_two(&first, section, &text[at..]);
+                    let told = told(&outcome);
+                    assert_eq!(told.bytes, whole, "{:?}", String::from_utf8_lossy(&first));
+                    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+                }
+            }
+        }
+    }
+}
+
+/// The packet is full behind the section's byte.
+#[test]
+fn a_cut_behind_the_byte_of_a_section() {
+    let players = b"hostport\x007777\0\0\x01player_\0\0Ann\0\0\0";
+    let teams = b"team_t\0\0Red\0\0\0";
+    let outcome = cut_in_two(&[&players[..], b"\x02"].concat(), 2, teams);
+    assert_eq!(told(&outcome).bytes, packet(0x00, 0, &[players, &b"\x02"[..], teams].concat()));
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+}
+
+/// An empty name before a name that another column begins with.
+#[test]
+fn a_value_that_a_column_begins_with_is_repeated_as_a_value() {
+    let first = b"hostport\x007777\0\0\x01player_\0\0Ann\0\0s\0";
+    let outcome = cut_in_two(first, 1, b"player_\0\x02s\0\0score_\0\x003\0\0\0");
+    assert!(told(&outcome).fields.contains("player{player_=s}"), "{}", told(&outcome).fields);
+}
+
 #[test]
 fn a_copy_of_a_packet_is_a_note_and_another_packet_in_its_place_an_error() {
     let [first, second, third] = three();
