@@ -24,9 +24,12 @@ pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
     (named && name.iter().all(u8::is_ascii_graphic)).then_some(length)
 }
 
-/// Whether a section of players or teams begins here.
+/// Whether a section of players or teams begins here. The GameSpy SDK writes one without a column as
+/// well: its byte and its end.
 pub(super) fn section_begins(bytes: &[u8]) -> bool {
     match bytes {
+        [1 | 2, 0, 1 | 2, ..] => true,
+        [1 | 2, 0, rest @ ..] => rest.iter().all(|&byte| byte == 0),
         [1 | 2, name @ ..] => column_name(name).is_some(),
         _ => false,
     }

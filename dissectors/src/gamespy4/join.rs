@@ -106,6 +106,7 @@ impl Walk {
         match content {
             [section @ (1 | 2), text @ ..] => match column_name(text) {
                 Some(length) => self.column_seam(joined, *section, text, length),
+                None if self.section_follows(*section, content) => Seam { skip: 0, ..goes_on },
                 None => goes_on,
             },
             [0, text @ ..] => self.variable_seam(joined, text).map_or(goes_on, |keep| Seam {
@@ -115,6 +116,12 @@ impl Walk {
             }),
             _ => goes_on,
         }
+    }
+
+    /// Whether a packet begins with the next section, which has no column.
+    fn section_follows(&self, section: u8, content: &[u8]) -> bool {
+        let open = matches!(self.place, Place::Between | Place::Values);
+        open && section > self.section && section_begins(content)
     }
 
     /// A packet begins with a column: the one that is cut, or another.

@@ -60,6 +60,22 @@ fn zeros_round_the_sections_are_skipped() {
     assert!(outcome.told[3].fields.contains("player{player_=Ann}"));
 }
 
+/// The SDK writes a section's byte and its end where a game has no variables of players or teams.
+#[test]
+fn sections_without_a_column() {
+    for (sections, fields) in [
+        (&b"\x01\0\x02\0"[..], ""),
+        (b"\x01player_\0\0Ann\0\0\0\x02\0", " players[player{player_=Ann}]"),
+        (b"\x01\0\x02team_t\0\0Red\0\0\0", " teams[team{team_t=Red}]"),
+    ] {
+        let content = [b"hostport\x007777\0\0", sections].concat();
+        let outcome = Stage::default().asks().server(50, &packet(0x80, 0, &content)).ends(60);
+        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+        let told = &outcome.told[3].fields;
+        assert!(told.ends_with(&format!("properties{{hostport=7777}}{fields}")), "{told}");
+    }
+}
+
 /// UT3 with one player and two bots, which have no names: columns of three values each.
 #[test]
 fn empty_values_are_told_from_the_end_of_a_column() {

@@ -162,6 +162,22 @@ fn a_cut_behind_the_byte_of_a_section() {
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
 }
 
+/// The next packet begins with a section that has no column.
+#[test]
+fn a_cut_before_a_section_without_a_column() {
+    let teams = b"team_t\0\0Red\0\0\0";
+    for (first, section, second) in [
+        (&b"hostport\x007777\0\0"[..], 1, [&b"\0\x02"[..], teams].concat()),
+        (b"hostport\x007777\0\0\x01player_\0\0Ann\0\0\0", 2, b"\0".to_vec()),
+        (b"hostport\x007777\0\0\x01\0", 2, b"\0".to_vec()),
+    ] {
+        let outcome = cut_in_two(first, section, &second);
+        let whole = [first, &[section], &second].concat();
+        assert_eq!(told(&outcome).bytes, packet(0x00, 0, &whole));
+        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    }
+}
+
 /// An empty name before a name that another column begins with.
 #[test]
 fn a_value_that_a_column_begins_with_is_repeated_as_a_value() {
