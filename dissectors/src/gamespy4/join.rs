@@ -9,6 +9,7 @@
 
 use super::answer::{column_name, run, section_begins};
 use super::decode::Header;
+use super::rules::name_in_place_of_value;
 use crate::kit::{Buffer, Piece};
 
 /// The first packet as it is, the others by their content.
@@ -201,8 +202,13 @@ impl Walk {
         let name = joined.get(self.name.clone())?;
         match self.place {
             Place::Key if !open.is_empty() => first.starts_with(open).then_some(self.at),
-            // A name that is cut may look like one whose value is to come.
-            Place::Value if open.is_empty() => first.starts_with(name).then_some(self.name.start),
+            // A name that is cut may look like one whose value is to come. But a text before a name
+            // is that value.
+            Place::Value if open.is_empty() => {
+                let behind = text.get(first.len() + 1..).unwrap_or_default();
+                let repeated = first.starts_with(name) && !name_in_place_of_value(behind);
+                repeated.then_some(self.name.start)
+            }
             Place::Key | Place::Value => (first == name).then_some(self.name.start),
             // The name that was to come was cut to nothing, which looks like the end.
             Place::Between if self.section == 0 && open.is_empty() && !section_begins(text) => {

@@ -79,6 +79,17 @@ fn text_that_goes_on_without_being_repeated() {
     }
 }
 
+#[test]
+fn a_value_that_begins_with_its_name_is_no_name_repeated() {
+    let whole = b"hostname\0hostname of mine\0hostport\x007777\0\0";
+    for at in 1..whole.len() {
+        let (first, second) = whole.split_at(at);
+        let outcome = cut_in_two(first, 0, second);
+        assert_eq!(told(&outcome).bytes, packet(0x00, 0, whole), "cut at {at}");
+        assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    }
+}
+
 /// As the GameSpy SDK cuts: whatever did not fit whole is repeated, wherever the packet ends.
 #[test]
 fn cuts_at_every_byte_of_a_column() {
