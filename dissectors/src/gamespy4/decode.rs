@@ -238,16 +238,23 @@ impl Header {
     /// Where the section byte stands.
     pub(super) const SECTION: usize = 15;
 
-    /// Reads it, if it is there. The text is random by the document, "splitnum" in practice:
-    /// another text is told from the first variable of an answer without a header by the bytes behind it.
+    /// Reads it, if it is there. The text is random by the document, "splitnum" in practice: another
+    /// text is told from the first variable of an answer without a header by being no variable's
+    /// name that is known, and by the bytes behind it.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
         let [INFO, t0, t1, t2, t3, text @ ..] = bytes else { return None };
         let (text, rest) = text.split_first_chunk::<9>()?;
         let [number, section, ..] = *rest else { return None };
         let conventional = text == b"splitnum\0";
-        let plausible = text.iter().position(|&byte| byte == 0) == Some(8)
-            && !(0x20..0x80).contains(&number)
-            && section <= 2;
+        let plausible = match text {
+            [random @ .., 0] => {
+                !random.contains(&0)
+                    && !rules::is_name(random)
+                    && !(0x20..0x80).contains(&number)
+                    && section < 0x20
+            }
+            _ => false,
+        };
         (conventional || plausible).then_some(Header {
             timestamp: u32::from_be_bytes([*t0, *t1, *t2, *t3]),
             index: number & 0x7F,

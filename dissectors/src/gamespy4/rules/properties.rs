@@ -258,7 +258,8 @@ pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
     }
 }
 
-fn is_name(text: &[u8]) -> bool {
+/// Whether this is the name of a variable of the document's table, or of a game's that is known.
+pub(in crate::gamespy4) fn is_name(text: &[u8]) -> bool {
     const NAMES: [&[u8]; 18] = [
         b"AverageSkillRating",
         b"EngineVersion",

@@ -327,6 +327,28 @@ fn names_without_values_and_values_without_an_end() {
     }
 }
 
+/// "This is random", and byte 16 "isn't understood": other values than the usual ones say nothing.
+#[test]
+fn any_text_and_any_number_may_stand_before_the_variables() {
+    for (text, section) in [(b"splitnum", 5), (b"A7x.q0~Z", 0), (b"A7x.q0~Z", 5)] {
+        let header = [b"\0\x10\x20\x30\x41", &text[..], &[0, 0x80, section]].concat();
+        let answer = [&header[..], b"hostport\x007777\0\0"].concat();
+        let outcome = Stage::default().asks().server(50, &answer).ends(60);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.told[3].fields.ends_with("properties{hostport=7777}"));
+    }
+}
+
+/// A coloured name, as the first variable of an answer without a header.
+#[test]
+fn a_variable_is_no_random_text() {
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\0\x10\x20\x30\x41\xFF\0\0");
+    let outcome = stage.server(20, b"\0\x10\x20\x30\x41hostname\0\x1B\x01\xFFa\0\0").ends(9000);
+    assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.names(), ["info_request", "info_response"]);
+}
+
 #[test]
 fn the_two_documented_bugs_are_one_note() {
     let content = b"hostname\0Ann\0mapname\0OwningPlayerId=830,s0=2\0OwningPlayerName\0Ann\0\0";
