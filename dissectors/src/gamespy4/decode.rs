@@ -152,9 +152,11 @@ fn info_request<S: Sink>(
 /// What stands behind the timestamp of an info request, and whether that begins with a challenge.
 ///
 /// The GameSpy SDK reads a selector each for server, player and team variables (0: none, FF: all)
-/// and flags; a challenge can look the same only where it is near to zero and negative.
+/// and flags. Where these may be a challenge instead, a selector of server variables comes first:
+/// a challenge can look the same only where it is near to zero and negative.
 pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (Form, bool) {
-    let selectors = |a: u8, b: u8, c: u8| a == 0xFF && [b, c].iter().all(|&s| s == 0 || s == 0xFF);
+    let some = |all: [u8; 3]| all.contains(&0xFF) && all.iter().all(|&s| s == 0 || s == 0xFF);
+    let selectors = |a: u8, b: u8, c: u8| a == 0xFF && some([a, b, c]);
     match *rest {
         [] => (Form::Qr2, false),
         [a, b, c] if selectors(a, b, c) => (Form::Qr2, false),
@@ -165,11 +167,11 @@ pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (Form, bool) {
             }
             (Form::MinecraftBasic, true)
         }
-        [_, _, _, _, a, b, c] if selectors(a, b, c) => (Form::Qr2Challenge, true),
+        [_, _, _, _, a, b, c] if some([a, b, c]) => (Form::Qr2Challenge, true),
         [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x01] => (Form::Ut3, true),
         [_, _, _, _, 0, 0, 0, 0] => (Form::MinecraftFull, true),
         [_, _, _, _, 0xFF, 0xFF, 0xFF, 0x02] => (Form::JustCause, true),
-        [_, _, _, _, a, b, c, 0x01] if selectors(a, b, c) => (Form::Qr2Challenge, true),
+        [_, _, _, _, a, b, c, 0x01] if some([a, b, c]) => (Form::Qr2Challenge, true),
         _ => (Form::Other, rest.len() >= 4),
     }
 }

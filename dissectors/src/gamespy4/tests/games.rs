@@ -135,6 +135,24 @@ fn gamespy_sdk() {
     assert!(outcome.told[2].meanings.iter().any(|meaning| meaning == "GameSpy QR2, no challenge"));
 }
 
+/// Behind a challenge, any of the sections may be asked for.
+#[test]
+fn sections_that_are_asked_for_alone() {
+    let closed_by = |tail: &[u8]| {
+        let mut stage = Stage::default();
+        stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(20, b"\x09\x10\x20\x30\x407\0");
+        let request = [b"\xFE\xFD\0\x10\x20\x30\x41\0\0\0\x07", tail].concat();
+        let outcome = stage.client(30, &request).ends(40);
+        (outcome.failed(), outcome.found(Verdict::Note))
+    };
+    for tail in [&b"\xFF\0\0\x01"[..], b"\0\xFF\0\x01", b"\0\0\xFF\x01", b"\0\xFF\xFF"] {
+        assert_eq!(closed_by(tail), (vec![], vec!["GS4009".to_owned()]), "{tail:02X?}");
+    }
+    for tail in [&b"\0\0\0\x01"[..], b"\0\0\0", b"\xFF\xFE\xFF\x01", b"\xFF\xFF\xFF\0"] {
+        assert_eq!(closed_by(tail), (vec!["GS4009".to_owned()], vec![]), "{tail:02X?}");
+    }
+}
+
 #[test]
 fn gamespy_sdk_in_one_packet_without_a_header() {
     let mut stage = Stage::between(super::CLIENT, "10.0.0.2:11111");
