@@ -30,12 +30,12 @@ pub use talk::Talk;
 use answer::Known;
 use decode::{Answer, Form, Header, Kind, MAGIC, Request};
 use messages as m;
-use talk::{Asked, Found, LOST, OWED};
+use talk::{Asked, Early, Found, LOST, OWED};
 use unfinished::{Divided, Part, Unfinished};
 
 use crate::kit::{
-    Claim, Context, Evidence, Hint, Info, Limit, Message, PartSpan, Payload, Piece, Protocol, Read,
-    Sink, Time,
+    Blind, Claim, Context, Evidence, Hint, Info, Limit, Message, PartSpan, Payload, Piece,
+    Protocol, Read, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -78,7 +78,7 @@ impl Protocol for GameSpy4 {
 
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         if cx.talk.client().is_some_and(|client| client != payload.side) {
-            judge_early(cx, sink);
+            judge_early(cx, Some(payload), sink);
         }
         let bytes = payload.bytes;
         let from_server = cx.talk.client().is_none_or(|client| client != payload.side);
@@ -104,7 +104,7 @@ impl Protocol for GameSpy4 {
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
         give_up_overdue(cx, now, end, sink);
         if end {
-            judge_early(cx, sink);
+            judge_early(cx, None, sink);
             for asked in cx.talk.take_asked() {
                 unanswered(cx, &asked, now, sink);
             }
@@ -115,6 +115,10 @@ impl Protocol for GameSpy4 {
 /// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether it
 /// is up.
 const IS_UP: [u8; 7] = [0xFE, 0xFD, decode::CHALLENGE, 0, 0, 0, 0];
+
+/// Packets of opposite directions that lie no further apart may have been recorded in another order
+/// than they were sent, in nanoseconds.
+const MOMENT: i64 = 5_000_000;
 
 /// Where the SDK's games ask that; it is not settable.
 const MASTER_PORT: u16 = 27900;
@@ -219,15 +223,31 @@ fn challenge_first<S: Sink>(
     let given = !cx.talk.given().is_empty();
     let server_seen = cx.flow.seen[payload.side.other().index()];
     let told_later = !given && cx.flow.began && !server_seen && !payload.lost;
-    if !told_later || !cx.talk.came_early(payload.mark().into()) {
+    let early = Early { challenge: said.map_or(0, |said| said.value), mark: payload.mark().into() };
+    if !told_later || !cx.talk.came_early(early) {
         rules::challenge_first(given, said, sink);
     }
 }
 
-/// The server has spoken, or never will: what came before a challenge is judged.
-fn judge_early<S: Sink>(cx: &mut Context<'_, GameSpy4>, sink: &mut S) {
-    for mark in cx.talk.take_early() {
-        rules::challenge_came_later(cx.flow.evidence(), &mark.get(), sink);
+/// The server has spoken, or never will: what came before a challenge is judged. The very number that
+/// is given a moment later was given before: only the recording has it behind the request.
+fn judge_early<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    spoken: Option<&Payload<'_>>,
+    sink: &mut S,
+) {
+    let early = cx.talk.take_early();
+    let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
+        let is_challenge = payload.bytes.first() == Some(&decode::CHALLENGE);
+        let said = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
+        (said.and_then(|said| said.challenge), payload.time)
+    });
+    for Early { challenge, mark } in early {
+        let mark = mark.get();
+        let given = spoken.is_some_and(|(given, time)| {
+            given == Some(challenge) && time.since(mark.time) <= MOMENT
+        });
+        rules::challenge_came_later(given, cx.flow.evidence(), &mark, sink);
     }
 }
 

@@ -32,7 +32,7 @@ struct Rest {
     /// The latest answers.
     done: Done,
     /// Info requests before anything of the server.
-    early: Vec<ShortMark>,
+    early: Vec<Early>,
     /// Requests that were given up for later ones' sake, and may be answered yet.
     given_up: u8,
 }
@@ -59,6 +59,13 @@ pub(super) struct Asked {
     pub(super) answers: u8,
     /// Bits: see [`Asked::has`].
     traits: u8,
+}
+
+/// An info request before anything of the server.
+pub(super) struct Early {
+    /// The challenge that it carries: 0 is left out.
+    pub(super) challenge: i32,
+    pub(super) mark: ShortMark,
 }
 
 /// What is asked for.
@@ -357,17 +364,17 @@ impl Talk {
     }
 
     /// Remembers an info request until the server speaks, if there is room.
-    pub(super) fn came_early(&mut self, mark: ShortMark) -> bool {
+    pub(super) fn came_early(&mut self, request: Early) -> bool {
         let early = &mut self.rest().early;
         let room = early.len() < EARLY;
         if room {
-            early.push(mark);
+            early.push(request);
         }
         room
     }
 
     /// The info requests before anything of the server.
-    pub(super) fn take_early(&mut self) -> Vec<ShortMark> {
+    pub(super) fn take_early(&mut self) -> Vec<Early> {
         self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
     }
 

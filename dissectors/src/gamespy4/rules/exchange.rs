@@ -85,13 +85,15 @@ pub(in crate::gamespy4) fn challenge_first<S: Sink>(
     sink.judged(&GS4008, given, challenge_at(said), || NONE_GIVEN.to_owned());
 }
 
-/// An info request before anything that the server said.
+/// An info request before anything that the server said, and whether it was given a challenge all
+/// the same.
 pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
+    given: bool,
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
-    sink.recalled(&GS4008, false, evidence, mark, || NONE_GIVEN.to_owned());
+    sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
 }
 
 /// An info request, and the challenges that its client was given on this flow, the latest first.

@@ -151,6 +151,16 @@ fn a_request_before_any_challenge() {
         assert_eq!(finding.mark.map(|mark| (mark.frame, mark.length)), Some((2, 15)));
     }
 
+    // The recording may have the request a moment too early.
+    for (number, time, failed) in [(b"7\0", 104, 0), (b"7\0", 106, 1), (b"8\0", 104, 1)] {
+        let mut stage = Stage::default();
+        early(&mut stage);
+        let challenge = [b"\x09\x10\x20\x30\x40", &number[..]].concat();
+        let outcome = stage.server(time, &challenge).ends(400);
+        assert_eq!(outcome.failed().len(), failed, "{:?}", outcome.judge.findings);
+        assert_eq!(outcome.judge.counts(super::super::rules::ALL[7]).passed, 1 - failed as u64);
+    }
+
     let mut stage = Stage::default();
     early(&mut stage);
     let outcome = stage.ends(9000);
