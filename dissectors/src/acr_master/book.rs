@@ -24,9 +24,11 @@ pub(super) struct Server {
     pub(super) master: SocketAddr,
 }
 
-/// A request id for which a challenge was handed out.
+/// What is known of a request id: mostly that a challenge was handed out for it.
 #[derive(Clone, Default)]
 pub(super) struct Challenged {
+    /// None was.
+    pub(super) refused: bool,
     /// It was verified already.
     pub(super) used: bool,
     /// The user, and the challenge where a key is known for them.
@@ -55,7 +57,8 @@ pub(super) struct Check {
 /// What spans connections.
 #[derive(Default)]
 pub struct Book {
-    pub(super) registered: RecentMap<Server, ()>,
+    /// The servers that asked to be registered, and whether they are.
+    pub(super) registered: RecentMap<Server, bool>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
     checks: Map<CheckKey, Check>,
     /// When those that are over are looked for again.
@@ -63,6 +66,35 @@ pub struct Book {
 }
 
 impl Book {
+    /// A server is not registered, if it was not before.
+    pub(super) fn refuse_server(&mut self, server: Server, most: usize) {
+        if self.registered.get_mut(&server, most).is_none() {
+            self.registered.insert(server, false, most);
+        }
+    }
+
+    /// No challenge is handed out for a request id, if none was before.
+    pub(super) fn refuse_id(&mut self, server: Server, id: u64, most: usize) {
+        if self.ids.get_mut(&(server, id), most).is_none() {
+            let refused = Challenged { refused: true, ..Challenged::default() };
+            self.ids.insert((server, id), refused, most);
+        }
+    }
+
+    /// A server asks to be registered again: that may be granted, even if the answer is not recorded.
+    pub(super) fn forget_refused_server(&mut self, server: &Server, most: usize) {
+        if self.registered.get_mut(server, most) == Some(&mut false) {
+            self.registered.remove(server);
+        }
+    }
+
+    /// The same of a challenge for a request id.
+    pub(super) fn forget_refused_id(&mut self, server: Server, id: u64, most: usize) {
+        if self.ids.get_mut(&(server, id), most).is_some_and(|id| id.refused) {
+            self.ids.remove(&(server, id));
+        }
+    }
+
     /// A registration calls for a check. Returns the one that an earlier registration called for
     /// and that is not judged yet.
     pub(super) fn call_for_check(

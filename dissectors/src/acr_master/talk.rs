@@ -125,6 +125,7 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
 fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let request = request::request(payload.bytes, sink);
     let endpoint = request.endpoint;
+    asks_again(cx, payload, &request);
     let connection = cx.talk.connection();
     connection.known = connection.known || claim::tells(payload.bytes);
     if endpoint == Some(Endpoint::Register) && request.sound && !payload.lost {
@@ -163,11 +164,44 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     if let Some(Waiting { request, .. }) = &asked {
         endpoint = request.endpoint;
         rules::request_answered(payload.whole(), sink);
-        if request.sound && answer.status == 200 && !payload.lost {
-            answered(cx, payload, request, answer, sink);
+        match answer.status {
+            _ if !request.sound || payload.lost => {}
+            200 => answered(cx, payload, request, answer, sink),
+            400..=499 => refused(cx, payload, request),
+            _ => {}
         }
     }
     sink.end(messages::response(endpoint), payload);
+}
+
+/// A server asks for what it may have been refused before.
+fn asks_again(cx: &mut Cx<'_>, payload: &Payload<'_>, request: &Request) {
+    let server = Server { address: payload.from.ip(), port: request.port, master: payload.to };
+    let most = cx.settings.limits.remembered;
+    match request.endpoint {
+        Some(Endpoint::Register) => cx.book.forget_refused_server(&server, most),
+        Some(Endpoint::Auth) => {
+            if let Some(id) = request.id {
+                cx.book.forget_refused_id(server, id, most);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A master refuses a sound request.
+fn refused(cx: &mut Cx<'_>, payload: &Payload<'_>, request: &Request) {
+    let server = Server { address: payload.to.ip(), port: request.port, master: payload.from };
+    let most = cx.settings.limits.remembered;
+    match request.endpoint {
+        Some(Endpoint::Register) => cx.book.refuse_server(server, most),
+        Some(Endpoint::Auth) => {
+            if let Some(id) = request.id {
+                cx.book.refuse_id(server, id, most);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// A sound request has its answer: what it means for those that follow.
@@ -181,9 +215,12 @@ fn answered<S: Sink>(
     let server = Server { address: payload.to.ip(), port: request.port, master: payload.from };
     match request.endpoint {
         Some(Endpoint::Register) => {
-            cx.book.registered.insert(server, (), cx.settings.limits.remembered);
+            cx.book.registered.insert(server, true, cx.settings.limits.remembered);
         }
-        Some(Endpoint::Auth) if request.wants_challenge() => {
+        Some(Endpoint::Auth) => {
+            if request.wants_challenge() {
+                registered(cx, payload, server, &answer, sink);
+            }
             challenged(cx, payload, server, request, answer, sink);
         }
         Some(Endpoint::Verify) => verified(cx, payload, server, request, &answer, sink),
@@ -191,7 +228,28 @@ fn answered<S: Sink>(
     }
 }
 
-/// A server that asked for a challenge has an answer.
+/// A server that asked for a challenge has an answer: only one that is registered gets one.
+fn registered<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    server: Server,
+    answer: &Response,
+    sink: &mut S,
+) {
+    let registered = cx.book.registered.get_mut(&server, cx.settings.limits.remembered);
+    match (answer.auth, registered.copied()) {
+        (Some(b'c'), Some(true)) | (Some(b'f'), None | Some(false)) => {
+            rules::register_first(answer.auth_at, sink);
+        }
+        (Some(b'c'), Some(false)) => rules::register_refused(server.port, answer.auth_at, sink),
+        (Some(b'c'), None) if !cx.book.registered.forgot() => {
+            rules::register_missing(server.port, &payload.mark(), sink);
+        }
+        _ => {}
+    }
+}
+
+/// An auth check has its answer: the id that it gives has a challenge, or none.
 fn challenged<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -201,26 +259,19 @@ fn challenged<S: Sink>(
     sink: &mut S,
 ) {
     let most = cx.settings.limits.remembered;
-    let is_registered = cx.book.registered.get_mut(&server, most).is_some();
-    match answer.auth {
-        Some(b'c') if is_registered => rules::register_first(answer.auth_at, sink),
-        Some(b'c') if !cx.book.registered.forgot() => {
-            rules::register_missing(request.port, &payload.mark(), sink);
-        }
-        Some(b'f') if !is_registered => rules::register_first(answer.auth_at, sink),
-        _ => {}
+    let Some(id) = request.id else { return };
+    if answer.auth != Some(b'c') && !answer.coded {
+        cx.book.refuse_id(server, id, most);
+        return;
     }
-    if let (true, Some(id)) = (answer.coded, request.id) {
-        cx.book.ids.insert((server, id), Challenged::default(), most);
+    // It may be one that cannot be read.
+    let mut state = Challenged::default();
+    if let Some(challenge) = answer.challenge {
+        sink.fact(Fact::HandedOut(digest::fingerprint(challenge.as_slice())), payload.seen());
+        let known = request.user.as_deref().filter(|user| key_of(cx, user).is_some());
+        state.user = known.map(Box::from);
+        state.challenge = known.map(|_| challenge);
     }
-    let (Some(challenge), Some(id)) = (answer.challenge, request.id) else { return };
-    sink.fact(Fact::HandedOut(digest::fingerprint(challenge.as_slice())), payload.seen());
-    let has_key = request.user.as_deref().is_some_and(|user| key_of(cx, user).is_some());
-    let state = Challenged {
-        used: false,
-        user: request.user.clone().filter(|_| has_key),
-        challenge: Some(challenge).filter(|_| has_key),
-    };
     cx.book.ids.insert((server, id), state, most);
 }
 
@@ -250,6 +301,10 @@ fn verified<S: Sink>(
         before
     });
     match (&before, result) {
+        (Some(before), b'd' | b's') if before.refused => {
+            rules::id_refused(id, answer.result_at, sink);
+            return;
+        }
         (Some(before), b'd' | b's') if before.used => {
             rules::id_used(id, answer.result_at, sink);
             return;
@@ -257,7 +312,9 @@ fn verified<S: Sink>(
         (None, b'd' | b's') if forgot => {}
         (None, b'd' | b's') => rules::id_unknown(id, &payload.mark(), sink),
         (Some(_), b'd' | b's') | (None, _) => rules::id_known(answer.result_at, sink),
-        (Some(before), _) if before.used => rules::id_known(answer.result_at, sink),
+        (Some(before), _) if before.used || before.refused => {
+            rules::id_known(answer.result_at, sink)
+        }
         (Some(_), _) => {}
     }
     let Some(Challenged { user: Some(user), challenge: Some(challenge), .. }) = before else {

@@ -12,7 +12,7 @@ rule! {
         wrong: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128" r"'\n*a\n'") }
 }
 
-/// A challenge was refused, or asked by a server that is registered.
+/// A challenge was refused, or asked for by a server that is registered.
 pub(in crate::acr_master) fn register_first<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&ACR030, true, at, String::new);
 }
@@ -22,6 +22,13 @@ pub(in crate::acr_master) fn register_first<S: Sink>(at: Span, sink: &mut S) {
 pub(in crate::acr_master) fn register_missing<S: Sink>(port: u64, mark: &Mark, sink: &mut S) {
     sink.recalled(&ACR030, false, Evidence::default(), mark, || {
         format!("a challenge for port {port}, which was not registered")
+    });
+}
+
+/// A challenge for a server whose registration was refused.
+pub(in crate::acr_master) fn register_refused<S: Sink>(port: u64, at: Span, sink: &mut S) {
+    sink.judged(&ACR030, false, at, || {
+        format!("a challenge for port {port}, whose registration was refused")
     });
 }
 
@@ -59,6 +66,11 @@ pub(in crate::acr_master) fn id_known<S: Sink>(at: Span, sink: &mut S) {
 /// An id that was verified before gets another answer than `*f`.
 pub(in crate::acr_master) fn id_used<S: Sink>(id: u64, at: Span, sink: &mut S) {
     sink.judged(&ACR032, false, at, || format!("id {id} was verified before"));
+}
+
+/// An id for which none was handed out gets another answer than `*f`.
+pub(in crate::acr_master) fn id_refused<S: Sink>(id: u64, at: Span, sink: &mut S) {
+    sink.judged(&ACR032, false, at, || format!("the challenge for id {id} was refused"));
 }
 
 /// An id whose challenge is not in the capture gets another answer than `*f`.

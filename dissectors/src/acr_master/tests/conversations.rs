@@ -93,6 +93,78 @@ fn only_who_vouches_for_the_capture_knows_that_a_registration_is_missing() {
     assert_eq!(judged(&refused, &ACR030), [1, 0, 0]);
 }
 
+/// One request that a master refuses by the HTTP status.
+fn refused(lab: &mut Lab<Ear>, time: f64, request: &str) {
+    let request = format!("GET {request} HTTP/1.0\r\n\r\n");
+    lab.tcp(time, (S, M), S, request.as_bytes(), Segment::default());
+    let answer = b"HTTP/1.0 403 Forbidden\r\n\r\nno\n";
+    lab.tcp(time + 0.02, (M, S), S, answer, Segment { fin: true });
+}
+
+#[test]
+fn a_registration_that_is_refused_is_none() {
+    for (again, expected) in [(false, [0, 1, 0]), (true, [1, 0, 0])] {
+        let mut lab = Lab::new();
+        refused(&mut lab, 0.0, "/r?v=140&p=28770");
+        if again {
+            ask(&mut lab, 1.0, "10.0.0.2:40001", "/r?v=140&p=28770", "registered");
+        }
+        ask(&mut lab, 2.0, "10.0.0.2:40002", "/a?p=28770&a=::1&i=7&u=42", &challenge());
+        lab.end(9.0);
+        assert_eq!(judged(&lab, &ACR030), expected);
+    }
+    // Another request, whose answer the capture does not have.
+    let mut lab = Lab::new();
+    refused(&mut lab, 0.0, "/r?v=140&p=28770");
+    let request = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
+    lab.tcp(1.0, ("10.0.0.2:40001", M), "10.0.0.2:40001", request, Segment::default());
+    ask(&mut lab, 2.0, "10.0.0.2:40002", "/a?p=28770&a=::1&i=7&u=42", &challenge());
+    lab.end(9.0);
+    assert_eq!(judged(&lab, &ACR030), [0, 0, 1]);
+}
+
+#[test]
+fn an_id_that_was_refused_is_not_known() {
+    let verify_after = |auths: &[(&str, &str)], result: &str| {
+        let mut lab = Lab::new();
+        for (time, (request, answer)) in (1..).zip(auths) {
+            ask(&mut lab, f64::from(time), &format!("10.0.0.2:4000{time}"), request, answer);
+        }
+        ask(&mut lab, 8.0, "10.0.0.2:40008", &verify(7, DIGEST), result);
+        lab.end(9.0);
+        judged(&lab, &ACR032)
+    };
+    let (pair, alone) = ("/a?p=28770&a=::1&i=7&u=42", "/a?p=28770&a=::1&i=7");
+    let given = &challenge()[..];
+    assert_eq!(verify_after(&[(pair, "*f\n*a\n")], "*d\n"), [0, 1, 0]);
+    assert_eq!(verify_after(&[(alone, "*a\n")], "*d\n"), [0, 1, 0]);
+    assert_eq!(verify_after(&[(pair, "*f\n*a\n")], "*f\n"), [1, 0, 0]);
+    // An id that is taken already is refused, and stays what it was.
+    assert_eq!(verify_after(&[(pair, given), (pair, "*f\n*a\n")], "*d\n"), [1, 0, 0]);
+    assert_eq!(verify_after(&[(pair, "*f\n*a\n"), (pair, given)], "*d\n"), [1, 0, 0]);
+
+    let mut lab = Lab::new();
+    refused(&mut lab, 1.0, pair);
+    ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*d\n");
+    assert_eq!(judged(&lab, &ACR032), [0, 1, 0]);
+}
+
+/// What is wrong with it is another rule's.
+#[test]
+fn a_challenge_that_cannot_be_read_was_handed_out() {
+    for challenge in ["AB".repeat(128), "ab".repeat(127), String::new()] {
+        let mut lab = Lab::new();
+        lab.vouched = true;
+        ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28770", "registered");
+        let answer = format!("*c{challenge}\n*a\n");
+        ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &answer);
+        ask(&mut lab, 2.0, "10.0.0.2:40002", &verify(7, DIGEST), "*d\n");
+        lab.end(9.0);
+        assert_eq!(judged(&lab, &ACR021), [0, 1, 0]);
+        assert_eq!(judged(&lab, &ACR032), [1, 0, 0]);
+    }
+}
+
 #[test]
 fn another_port_is_another_server() {
     let mut lab = Lab::new();
