@@ -182,9 +182,9 @@ fn auth<S: Sink>(r: &mut Reader<'_, S>, asked: &Request, answer: &mut Response, 
 /// `/v`: the result.
 fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, judged: bool) {
     let start = r.at();
-    let (mut first, mut results) = (None, 0);
+    let (mut first, mut said) = (None, 0);
     for line in lines(r.peek(), start) {
-        results += usize::from(line.text.starts_with(b"*"));
+        said += usize::from(!line.text.trim_ascii().is_empty());
         match line.text {
             [b'*', result, rest @ ..] if answer.result.is_none() => {
                 r.leaf(&CONTROL, 1, b'*'.into());
@@ -205,6 +205,6 @@ fn verify<S: Sink>(r: &mut Reader<'_, S>, answer: &mut Response, judged: bool) {
         newline(r, &line);
     }
     if judged {
-        rules::verify_answer(first.map(|line| line.text), results, r.since(start), r.sink);
+        rules::verify_answer(first.map(|line| line.text), said, r.since(start), r.sink);
     }
 }

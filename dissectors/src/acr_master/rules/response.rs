@@ -213,7 +213,7 @@ rule! {
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\ndenied\n' fin")) }
 }
 
-/// `line`: the first one that begins with `*` and more, of so many that begin with `*`.
+/// `line`: the first one that begins with `*` and more, of so many that are not empty.
 pub(in crate::acr_master) fn verify_answer<S: Sink>(
     line: Option<&[u8]>,
     lines: usize,
@@ -221,7 +221,7 @@ pub(in crate::acr_master) fn verify_answer<S: Sink>(
     sink: &mut S,
 ) {
     let fault = match line {
-        Some(_) if lines > 1 => Some("is not the only result"),
+        Some(_) if lines > 1 => Some("is not the only line"),
         Some(b"*f" | b"*d" | [b'*', b's', b'x' | b'0'..=b'3', _, ..]) => None,
         Some([b'*', b's', b'x' | b'0'..=b'3']) => Some("has no name"),
         Some([b'*', b's', ..]) => Some("has no privilege of x, 0, 1, 2 or 3"),

@@ -1,5 +1,7 @@
 //! Requests and responses, from bytes to fields.
 
+use crate::acr_master::rules::ACR023;
+
 use super::lab::{Lab, M, S, Segment, exchange};
 
 /// The two messages of an exchange, as scripts see them.
@@ -95,7 +97,23 @@ fn there_is_one_result_of_a_lookup() {
 fn there_is_one_result_of_a_verification() {
     let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
     let lab = exchange(&target, "*d\n*sxBob\n");
-    assert!(lab.details().contains(&"\"*d\" is not the only result"), "{:?}", lab.details());
+    assert!(lab.details().contains(&"\"*d\" is not the only line"), "{:?}", lab.details());
+}
+
+/// The document has one response line; an empty one is none.
+#[test]
+fn the_result_of_a_verification_stands_alone() {
+    let target = format!("/v?p=28770&i=7&c={}&a={}", "5f".repeat(48), "0a".repeat(32));
+    for (answer, failed) in [
+        ("*sxBob\n", false),
+        ("*sxBob", false),
+        ("\n*sxBob\n\n", false),
+        ("hello\n*sxBob\n", true),
+        ("*sxBob\nhello\n", true),
+    ] {
+        let lab = exchange(&target, answer);
+        assert_eq!(lab.counts(&ACR023).failed, u64::from(failed), "{answer:?}");
+    }
 }
 
 #[test]
