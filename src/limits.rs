@@ -373,7 +373,7 @@ mod tests {
     }
 
     /// Those that are fixed, as they stand in the code and on the page.
-    const FIXED: [(&str, &str, &str); 18] = [
+    const FIXED: [(&str, &str, &str); 20] = [
         (
             include_str!("check/found.rs"),
             "const FRAMES: usize = 256;",
@@ -419,6 +419,16 @@ mod tests {
             include_str!("../dissectors/src/gamespy4/talk.rs"),
             "const EARLY: usize = 16;",
             "32, 16 |",
+        ),
+        (
+            include_str!("../dissectors/src/gamespy1/answers.rs"),
+            "const MOST_HELD: usize = 256;",
+            "datagrams of one answer of the GameSpy text protocol | 256,",
+        ),
+        (
+            include_str!("../dissectors/src/gamespy1/codes.rs"),
+            "const MOST: usize = 4;",
+            "may be answered at the same time | 4 |",
         ),
         (
             include_str!("../dissectors/src/gamespy1/book.rs"),
