@@ -7,8 +7,8 @@ use crate::kit::{
 };
 
 use super::rules::{self, Misnumbered};
-use super::words::{Numbering, Words};
-use super::{GameSpy1, decode, messages};
+use super::words::{self, Numbering, Words};
+use super::{GameSpy1, decode, messages, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
@@ -125,7 +125,7 @@ pub(super) fn datagram<S: Sink>(
                 Numbering::Wrong => Misnumbered::Unreadable,
                 Numbering::Parts { .. } => Misnumbered::FromZero,
             };
-            whole(payload, words, sink, |sink| {
+            whole(cx, payload, words, sink, |sink| {
                 if words.is_sound() {
                     rules::misnumbered(what, payload.lost, &mark, sink);
                 }
@@ -134,7 +134,7 @@ pub(super) fn datagram<S: Sink>(
         }
     };
     if held.first == 1 && held.closed {
-        whole(payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
+        whole(cx, payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
         return true;
     }
     gather(cx, payload, number, held, sink)
@@ -142,6 +142,7 @@ pub(super) fn datagram<S: Sink>(
 
 /// An answer in one datagram.
 fn whole<S: Sink>(
+    cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     words: &Words<'_>,
     sink: &mut S,
@@ -149,6 +150,7 @@ fn whole<S: Sink>(
 ) {
     decode::message(payload.bytes, words, decode::Kind::Response, sink);
     numbering(sink);
+    uplink::answered(cx, payload, words, sink);
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
@@ -252,9 +254,11 @@ fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: Held) -> Repe
 }
 
 /// A datagram that will not be part of a whole.
-fn lone<S: Sink>(cx: &Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+fn lone<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
+    let words = words::scan(payload.bytes);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    decode::fragment(payload.bytes, number, held.first, sink);
+    decode::fragment(payload.bytes, &words, (number, held.first), sink);
+    uplink::answered(cx, payload, &words, sink);
     sink.end(&messages::QUERY_FRAGMENT, payload);
 }
 
@@ -291,7 +295,7 @@ fn join<S: Sink>(
     let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     let inside = closed.filter(|closed| *closed < last);
-    decode::joined(payload.bytes, &ends, inside.is_none(), sink);
+    let words = decode::joined(payload.bytes, &ends, inside.is_none(), sink);
     match inside {
         Some(closed) => {
             let what = Misnumbered::FinalInside(closed, last);
@@ -299,6 +303,7 @@ fn join<S: Sink>(
         }
         None => rules::numbered(payload.whole(), sink),
     }
+    uplink::answered(cx, &payload, &words, sink);
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 

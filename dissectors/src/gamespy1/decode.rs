@@ -44,7 +44,7 @@ impl Kind {
         let tcp = transport == Transport::Tcp;
         let numbered = words.numbering != words::Numbering::Absent;
         // Whatever its keys are called: a game may call them anything.
-        if numbered && words.properties > 0 && !tcp {
+        if !tcp && (numbered && words.properties > 0 || words.is_part()) {
             return Kind::Response;
         }
         match words.first {
@@ -109,6 +109,10 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     if owes_final || words.closed.is_some() {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
+    // In an answer they may be the game's own keys: the conversation knows.
+    if kind == Kind::Response {
+        return;
+    }
     if let Some(challenge) = words.secure {
         rules::secure_string(challenge, sink);
     }
@@ -130,8 +134,13 @@ pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
 }
 
 /// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`. `closed`:
-/// the last part has `\final\`, and no other.
-pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], closed: bool, sink: &mut S) {
+/// the last part has `\final\`, and no other. Returns what the answer says.
+pub(super) fn joined<'a, S: Sink>(
+    bytes: &'a [u8],
+    ends: &[usize],
+    closed: bool,
+    sink: &mut S,
+) -> Words<'a> {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
         for &end in ends {
@@ -151,10 +160,16 @@ pub(super) fn joined<S: Sink>(bytes: &[u8], ends: &[usize], closed: bool, sink: 
     if words.is_sound() && closed {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
+    words
 }
 
 /// Decodes a datagram of an answer that never became whole.
-pub(super) fn fragment<S: Sink>(bytes: &[u8], answer: u32, part: u32, sink: &mut S) {
+pub(super) fn fragment<S: Sink>(
+    bytes: &[u8],
+    words: &Words<'_>,
+    (answer, part): (u32, u32),
+    sink: &mut S,
+) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.leaf(&f::FRAGMENT_OF, 0, answer.into());
         r.leaf(&f::PART, 0, part.into());
@@ -163,7 +178,7 @@ pub(super) fn fragment<S: Sink>(bytes: &[u8], answer: u32, part: u32, sink: &mut
         r.close();
         Ok(())
     });
-    rules::pairs(words::scan(bytes).fault, sink);
+    rules::pairs(words.fault, sink);
 }
 
 /// What has been shown of a message that is shown once only.

@@ -281,6 +281,9 @@ fn is_blocks(owes: Option<Form>, words: &Words<'_>) -> bool {
 
 /// A query comes; those that the document names are owed an answer by game servers.
 fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
+    if words.is_sound() {
+        uplink::challenged_in_query(cx, payload, words);
+    }
     let asks_master = cx.talk.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
     let Some(word) = Word::of(words.first) else { return };
     if asks_master || !words.is_sound() || payload.lost {

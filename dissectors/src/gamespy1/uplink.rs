@@ -212,6 +212,31 @@ pub(super) fn validate<S: Sink>(
     }
 }
 
+/// A query challenges as well: its answer, which it is owed as a query, may hold a validate.
+pub(super) fn challenged_in_query(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>) {
+    if let Some(challenge) = words.secure {
+        cx.talk.uplink().challenges.give(challenge.value, payload);
+    }
+}
+
+/// An answer to a query, or a part of one, answers a challenge as well if one was given and there
+/// is a validate in it. What else is in it may be the game's own, but for a server's heartbeat.
+pub(super) fn answered<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    words: &Words<'_>,
+    sink: &mut S,
+) {
+    let Some(uplink) = cx.talk.uplink_so_far() else { return };
+    let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
+    if uplink.challenges.is_empty() {
+        return;
+    }
+    let heartbeat = words.heartbeat.filter(|_| uplink.is_server(payload.side));
+    rules::validate_string(code, sink);
+    validate(cx, payload, &Words { heartbeat, ..*words }, sink);
+}
+
 /// Gives up what waits for an answer in vain, or with `end` all. While nothing of the asked party is
 /// in the capture, it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {

@@ -265,6 +265,12 @@ impl<'a> Words<'a> {
         self.behind = Some(Span { start, end: at.end });
     }
 
+    /// Whether it is a part of an answer in several.
+    pub(super) fn is_part(&self) -> bool {
+        let Numbering::Parts { first, .. } = self.numbering else { return false };
+        first > 1 || self.closed.is_none()
+    }
+
     /// Whether the pairs are sound, so that what else is asked of them can be judged.
     pub(super) fn is_sound(&self) -> bool {
         self.fault.is_none()

@@ -272,6 +272,72 @@ fn the_keys_of_an_answer_may_be_called_anything() {
 }
 
 #[test]
+fn a_part_of_an_answer_may_look_like_a_message_of_its_own() {
+    let basic = r"\gamename\ut\gamever\451\minnetver\432\location\0";
+    let (right, wrong) = (r"\validate\SAaJHX96", r"\validate\AAAAAAAA");
+    for (query, parts, codes) in [
+        (r"\basic\secure\l8jfVy", vec![basic, right], vec!["(GS1002)"]),
+        (r"\secure\l8jfVy\basic\", vec![right, basic], vec!["(GS1002)"]),
+        (r"\basic\secure\l8jfVy", vec![basic, wrong], vec!["(GS1002)", "GS1005"]),
+        (
+            r"\basic\secure\l8jfVy\info\",
+            vec![basic, wrong, r"\hostname\x"],
+            vec!["(GS1002)", "GS1005"],
+        ),
+        (r"\status\", vec![r"\heartbeat\5", r"\hostname\x"], vec!["(GS1002)"]),
+        (r"\status\", vec![r"\ip\1.2.3.4", r"\list\5", r"\gamename\x"], vec!["(GS1002)"]),
+        // Of one part.
+        (r"\status\secure\l8jfVy", vec![r"\gamename\ut\a\b\validate\SAaJHX96"], vec!["(GS1002)"]),
+    ] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, query.as_bytes());
+        for (at, part) in parts.iter().enumerate() {
+            let last = if at + 1 == parts.len() { r"\final\" } else { "" };
+            let part = format!(r"{part}{last}\queryid\1.{}", at + 1);
+            lab.udp(0.1, S, C, part.as_bytes());
+        }
+        lab.end(9.0);
+        assert_eq!(lab.names().len(), 2, "{query}");
+        assert_eq!(lab.last().name, "query_response");
+        assert_eq!(lab.codes(), codes, "{query}");
+        let counts = lab.counts(&rules::GS1005);
+        assert_eq!(counts.passed + counts.failed, u64::from(query.contains("secure")), "{query}");
+        assert_eq!(lab.counts(&rules::GS1031).passed, 1, "{query}");
+    }
+}
+
+#[test]
+fn a_challenge_is_answered_as_a_query_is() {
+    let run = |answers: &[&str]| {
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, M, BEAT).udp(0.02, M, S, CHALLENGE);
+        for answer in answers {
+            lab.udp(0.04, S, M, answer.as_bytes());
+        }
+        lab.udp(60.0, S, M, BEAT).end(70.0);
+        assert_eq!(lab.counts(&rules::GS1022).passed, 1, "{answers:?}");
+        lab.codes()
+    };
+    let proof = r"\heartbeat\7778\gamename\ut\minnetver\432\validate\SAaJHX96\queryid\1.1\final\";
+    assert_eq!(run(&[proof]), [""; 0]);
+    assert_eq!(run(&[&proof.replace("SAaJHX96", "AAAAAAAA")]), ["GS1005"]);
+    assert_eq!(run(&[&proof.replace("SAaJHX96", "AAAA")]), ["GS1004"]);
+    assert_eq!(run(&[&proof.replace("7778", "7779")]), ["GS1023"]);
+    let basic = r"\gamename\ut\minnetver\432\queryid\1.1";
+    assert_eq!(run(&[basic, r"\validate\SAaJHX96\queryid\1.2\final\"]), ["(GS1022)"]);
+    // The rest of it is lost.
+    assert_eq!(run(&[basic, r"\validate\SAaJHX96\queryid\1.2"]), ["(GS1022)", "GS1031"]);
+}
+
+#[test]
+fn without_a_challenge_no_key_of_an_answer_is_a_validate() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\rules\");
+    lab.udp(0.1, S, C, br"\validate\yes\secure\no\a\b\queryid\1.1\final\").end(9.0);
+    assert_eq!(lab.codes(), [""; 0]);
+}
+
+#[test]
 fn an_answer_that_never_becomes_whole() {
     let mut lab = Lab::new();
     lab.udp(0.0, C, S, br"\status\");
