@@ -15,6 +15,8 @@ use super::words::{self, Text};
 pub(super) const LONGEST: usize = 1024;
 
 pub(super) const CLOSING: &[u8] = b"\\final";
+/// The same with the backslash behind it.
+pub(super) const CLOSED: &[u8] = b"\\final\\";
 const NUMBER: &[u8] = b"\\queryid\\";
 
 /// How messages begin.
@@ -120,6 +122,11 @@ pub(super) fn number(bytes: &[u8]) -> Option<usize> {
     Some(NUMBER.len() + memchr::memchr(b'\\', value).unwrap_or(value.len()))
 }
 
+/// Whether a challenge begins here.
+fn challenges(text: &[u8]) -> bool {
+    text.starts_with(b"\\basic\\") || text.starts_with(b"\\secure\\")
+}
+
 /// What begins the next message, though nothing closes this one: a list is asked for behind a
 /// validate, or given behind a challenge. Where the client is not recorded, nothing else tells them
 /// apart.
@@ -127,13 +134,31 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
     let is = |opening: &[u8]| text.starts_with(opening);
     match () {
         () if is(b"\\gamename\\") => Some(b"\\list\\"),
-        () if is(b"\\basic\\") || is(b"\\secure\\") => Some(b"\\ip\\"),
+        () if challenges(text) => Some(b"\\ip\\"),
         () => None,
     }
 }
 
+/// Where what is no text begins behind a challenge, and what closes that: a list in blocks, or an
+/// enciphered one.
+fn blocks(text: &[u8]) -> Option<usize> {
+    let mut pairs = Text::new(text, 0);
+    let challenge = pairs.find(|pair| pair.key == b"secure")?;
+    let end = challenge.value_at().start as usize + CHALLENGE;
+    let behind = text.get(end..)?;
+    let closing = [CLOSED, CLOSING].into_iter().find(|closing| behind.starts_with(closing));
+    let end = end + closing.map_or(0, <[u8]>::len);
+    let behind = text.get(end..)?;
+    let behind = behind.get(..opening(behind).unwrap_or(behind.len()))?;
+    let is_text = |byte: &u8| matches!(byte, b'\0' | b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    (!behind.iter().all(is_text)).then_some(end)
+}
+
 fn next_message(text: &[u8]) -> Option<usize> {
     let next = follower(text)?;
+    if let Some(blocks) = blocks(text).filter(|_| challenges(text)) {
+        return Some(blocks);
+    }
     let starts = Text::new(text, 0).take_while(|pair| pair.key != words::FINAL);
     // Where the text ends in a backslash of its own, its last pair seems to have an empty key.
     let starts = starts.map(|pair| pair.at().start as usize + usize::from(pair.key.is_empty()));

@@ -5,6 +5,7 @@ use std::net::SocketAddrV4;
 use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, decode, dotted};
 
 use super::decode::{ENDINGS, framing};
+use super::ends::{CLOSED, CLOSING};
 use super::words::{self, Text, Words};
 use super::{fields as f, rules};
 
@@ -38,15 +39,13 @@ impl Form {
     }
 }
 
-/// What closes a list of blocks, and may be cut short by its last backslash.
-const CLOSED: &[u8] = b"\\final\\";
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 6;
 
 /// Where the blocks of a compact list end: at a `\final` that stands where a block would, and
 /// behind which nothing stands if that can be.
 fn blocks_end(bytes: &[u8]) -> Option<usize> {
-    let closing = [CLOSED, b"\\final"].into_iter().find(|closing| {
+    let closing = [CLOSED, CLOSING].into_iter().find(|closing| {
         bytes.ends_with(closing) && (bytes.len() - closing.len()).is_multiple_of(BLOCK)
     });
     if let Some(closing) = closing {

@@ -212,6 +212,29 @@ fn a_master_alone_is_read_message_by_message() {
 }
 
 #[test]
+fn what_is_no_text_is_no_part_of_a_challenge() {
+    let blocks = b"\x0a\x09\x16\x87\x1c\x14\x0a\x09\x3e\x07\x22\x18\\final\\".as_slice();
+    let enciphered = b"\x9d\x11\xe3!>\xc0BU\xb0\xbf[\x11}\\[\x1dF\xc8\x96\x99".as_slice();
+    for (closing, list) in
+        ["", r"\final", r"\final\"].into_iter().flat_map(|it| [(it, blocks), (it, enciphered)])
+    {
+        let challenge = format!("{CHALLENGE}{closing}").into_bytes();
+        for segments in [vec![&challenge[..], list], vec![&[&challenge, list].concat()]] {
+            let mut lab = Lab::new();
+            for segment in segments {
+                master(&mut lab, 0.1, segment, false);
+            }
+            master(&mut lab, 0.2, b"", true);
+            lab.end(9.0);
+            assert_eq!(lab.sink.heard[0].fields, r#"challenge="XDWAOR""#, "{closing}");
+            let codes = lab.codes();
+            assert!(codes.iter().all(|code| code == "GS1014"), "{codes:?}: the client is missing");
+            assert_eq!(lab.counts(&rules::GS1003).passed, 1);
+        }
+    }
+}
+
+#[test]
 fn first_words() {
     let mut lab = Lab::new();
     master(&mut lab, 0.0, br"\secure\XDWAOR", false);
