@@ -105,7 +105,9 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     if !words.is_sound() {
         return;
     }
-    let owes_final = kind == Kind::Validate;
+    // What is numbered may be a part: the end stands in another.
+    let numbered = words.numbering != words::Numbering::Absent;
+    let owes_final = kind == Kind::Validate || kind == Kind::Response && !numbered;
     if owes_final || words.closed.is_some() {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }

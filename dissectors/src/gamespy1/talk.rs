@@ -160,7 +160,14 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         return;
     }
     let words = words::scan(payload.bytes);
-    let kind = Kind::of(&words, Transport::Udp, Form::Text);
+    let mut kind = Kind::of(&words, Transport::Udp, Form::Text);
+    // Nothing of its own shows an answer without a number and an end: a query does that waits.
+    if kind == Kind::Other && words.properties > 0 {
+        let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
+        if cx.talk.awaits(payload.side, since) {
+            kind = Kind::Response;
+        }
+    }
     if kind == Kind::Response {
         if answers::datagram(cx, payload, &words, sink) {
             answered(cx, payload, sink);

@@ -369,6 +369,24 @@ fn an_answer_without_its_end() {
 }
 
 #[test]
+fn an_answer_with_neither_number_nor_end() {
+    for answer in [r"\hostname\x\mapname\y", r"\hostname\x\mapname\y\", r"\gamename\ut\hostname\x"]
+    {
+        let mut lab = Lab::new();
+        lab.udp(0.0, C, S, br"\status\").udp(0.1, S, C, answer.as_bytes()).end(9.0);
+        assert_eq!(lab.names(), ["query", "query_response"]);
+        assert_eq!(lab.codes(), ["GS1002", "GS1031"]);
+        assert_eq!(lab.counts(&rules::GS1030).passed, 1);
+    }
+    // Nobody has asked, or not lately.
+    let mut lab = Lab::new();
+    lab.udp(0.0, S, C, br"\hostname\x").udp(1.0, C, S, br"\status\");
+    lab.udp(5.0, S, C, br"\hostname\x").end(9.0);
+    assert_eq!(lab.names(), ["text", "query", "text"]);
+    assert_eq!(lab.codes(), ["GS1030"]);
+}
+
+#[test]
 fn numbers_that_are_wrong() {
     for (text, detail) in [
         (&br"\hostname\Test\final\"[..], "there is no queryid"),
