@@ -21,6 +21,8 @@ type Cx<'c> = Context<'c, GameSpy1>;
 pub struct Talk {
     /// The oldest query that waits for its answer.
     asked: Option<Asked>,
+    /// Whose latest answer nobody had asked for: it may have been recorded before its query.
+    unasked: Option<Side>,
     /// What a flow of one query never has.
     more: Option<Box<More>>,
 }
@@ -297,6 +299,11 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         return;
     }
     sink.fact(Fact::Queried, payload.seen());
+    let answered = cx.talk.unasked.take() == Some(payload.side.other());
+    if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {
+        rules::query_answered(payload.whole(), sink);
+        return;
+    }
     let mark = payload.mark();
     // Who asks the same again, or is doubled by the network, is owed no more.
     let again = |other: &Asked| {
@@ -327,7 +334,10 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
 /// An answer begins: the oldest query of the other side has it.
 fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let asks = |asked: &Asked| asked.mark.get().side != payload.side;
-    let Some(at) = cx.talk.waiting().position(asks) else { return };
+    let Some(at) = cx.talk.waiting().position(asks) else {
+        cx.talk.unasked = Some(payload.side);
+        return;
+    };
     if cx.talk.take(at).is_some() {
         rules::query_answered(payload.whole(), sink);
     }

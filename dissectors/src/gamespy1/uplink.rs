@@ -26,6 +26,8 @@ pub(super) struct Uplink {
     met: bool,
     /// The latest challenge: its checksum, and when it came.
     given: Option<(u32, Time)>,
+    /// When a validate came that no challenge had waited for.
+    unasked: Option<Time>,
     /// The challenge that waits for its answer.
     owed: Option<Mark>,
 }
@@ -141,6 +143,7 @@ pub(super) fn secure<S: Sink>(
     if before.is_some_and(|(same, time)| same == checksum && now.since(time) < COPIES) {
         return;
     }
+    let answered = uplink.unasked.take().is_some_and(|time| now.since(time) <= Time::MOMENT);
     uplink.challenges.give(challenge.value, payload);
     uplink.met = true;
     if uplink.server.is_none() && words.basic && super::is_master_port(payload.from.port()) {
@@ -150,7 +153,7 @@ pub(super) fn secure<S: Sink>(
         cx.book.challenge(payload.to, payload.from.ip(), payload.time, most);
         return;
     }
-    if rules::is_secure_string(challenge.value) && !payload.lost {
+    if rules::is_secure_string(challenge.value) && !payload.lost && !answered {
         uplink.owed = Some(payload.mark());
     }
     if uplink.first.take().is_some() {
@@ -180,6 +183,7 @@ pub(super) fn validate<S: Sink>(
     let uplink = cx.talk.uplink();
     uplink.met = true;
     let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
+    uplink.unasked = (!owed).then_some(payload.time);
     // What the answer to a challenge lacks is no fault of its heartbeat's.
     let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
     let said = heartbeat.map(|_| layout(words, sink));

@@ -116,10 +116,6 @@ impl Protocol for GameSpy4 {
 /// is up.
 const IS_UP: [u8; 7] = [0xFE, 0xFD, decode::CHALLENGE, 0, 0, 0, 0];
 
-/// Packets of opposite directions that lie no further apart may have been recorded in another order
-/// than they were sent, in nanoseconds.
-const MOMENT: i64 = 5_000_000;
-
 /// Where the SDK's games ask that; it is not settable.
 const MASTER_PORT: u16 = 27900;
 
@@ -245,7 +241,7 @@ fn judge_early<S: Sink>(
     for Early { challenge, mark } in early {
         let mark = mark.get();
         let given = spoken.is_some_and(|(given, time)| {
-            given == Some(challenge) && time.since(mark.time) <= MOMENT
+            given == Some(challenge) && time.since(mark.time) <= Time::MOMENT
         });
         rules::challenge_came_later(given, cx.flow.evidence(), &mark, sink);
     }

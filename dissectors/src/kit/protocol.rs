@@ -10,6 +10,10 @@ use crate::kit::{Evidence, Rule, Sink, Who};
 pub struct Time(pub i64);
 
 impl Time {
+    /// Nanoseconds: packets of opposite directions that lie no further apart may have been recorded
+    /// in another order than they were sent.
+    pub const MOMENT: i64 = 5_000_000;
+
     /// Nanoseconds from `earlier` to this; 0 where the capture's clock went backwards.
     pub fn since(self, earlier: Time) -> i64 {
         self.0.saturating_sub(earlier.0).max(0)

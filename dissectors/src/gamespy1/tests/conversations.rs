@@ -435,6 +435,28 @@ fn a_query_without_an_answer() {
 }
 
 #[test]
+fn an_answer_may_be_recorded_a_moment_before_what_it_answers_to() {
+    let answer = br"\hostname\x\queryid\1.1\final\";
+    let parts: [&[u8]; 2] = [br"\hostname\x\queryid\1.1", br"\a\b\queryid\1.2\final\"];
+    for (moment, passed) in [(0.0002, 2), (1.0, 1)] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, C, answer).udp(moment, C, S, br"\status\");
+        lab.udp(9.0, C, S, br"\status\").udp(9.1, S, C, answer).end(20.0);
+        assert_eq!(lab.counts(&rules::GS1030).passed, passed);
+        assert_eq!(lab.counts(&rules::GS1030).failed, 2 - passed);
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, C, parts[0]).udp(moment, C, S, br"\status\").udp(moment, S, C, parts[1]);
+        lab.udp(9.0, C, S, br"\info\").udp(9.1, S, C, answer).end(20.0);
+        assert_eq!(lab.counts(&rules::GS1030).passed, passed);
+        assert_eq!(lab.counts(&rules::GS1030).failed, 2 - passed);
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, M, BEAT).udp(0.05, S, M, PROOF).udp(0.05 + moment, M, S, CHALLENGE);
+        lab.udp(60.0, S, M, BEAT).end(70.0);
+        assert_eq!(lab.codes().contains(&"GS1022".to_owned()), passed == 1);
+    }
+}
+
+#[test]
 fn what_is_given_up_before_its_time_is_nobody_s_fault() {
     let mut lab = Lab::new();
     lab.vouched = true;
