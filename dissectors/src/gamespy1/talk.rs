@@ -331,10 +331,13 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
     cx.talk.more().waiting.push(asked);
 }
 
-/// An answer begins: the oldest query of the other side has it.
+/// An answer begins: the oldest query of the other side has it, but for one that is overdue where
+/// another is not.
 fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let asks = |asked: &Asked| asked.mark.get().side != payload.side;
-    let Some(at) = cx.talk.waiting().position(asks) else {
+    let in_time = |asked: &Asked| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
+    let at = cx.talk.waiting().position(in_time).or_else(|| cx.talk.waiting().position(asks));
+    let Some(at) = at else {
         cx.talk.unasked = Some(payload.side);
         return;
     };

@@ -435,6 +435,18 @@ fn a_query_without_an_answer() {
 }
 
 #[test]
+fn an_answer_is_not_that_of_a_query_that_is_long_overdue() {
+    let answer = br"\hostname\x\queryid\1.1\final\";
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\").udp(10.0, C, S, br"\info\").udp(10.1, S, C, answer);
+    assert_eq!(lab.end(20.0).details(), [r"no answer came to \status\"]);
+    // A late one is better than none.
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\status\").udp(5.0, S, C, answer).end(20.0);
+    assert_eq!(lab.codes(), [""; 0]);
+}
+
+#[test]
 fn an_answer_may_be_recorded_a_moment_before_what_it_answers_to() {
     let answer = br"\hostname\x\queryid\1.1\final\";
     let parts: [&[u8]; 2] = [br"\hostname\x\queryid\1.1", br"\a\b\queryid\1.2\final\"];
