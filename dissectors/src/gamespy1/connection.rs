@@ -74,7 +74,7 @@ impl Connection {
     }
 }
 
-/// The master speaks. `challenge`: gives one; `list`: gives the list.
+/// The master speaks. `challenge`: it gives one, `basic` before it.
 fn master_speaks<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -83,9 +83,18 @@ fn master_speaks<S: Sink>(
     sink: &mut S,
 ) {
     let connection = cx.talk.connection();
-    if !std::mem::replace(&mut connection.master_spoke, true) {
+    let first = !std::mem::replace(&mut connection.master_spoke, true);
+    if first {
         connection.misopened = !challenge;
         rules::master_opens(challenge, basic, payload.whole(), sink);
+    }
+    // The first challenge is no answer, wherever it was recorded.
+    if let Some((why @ Closing::BadValidate, mark)) = connection.closing
+        && !(first && challenge)
+    {
+        connection.closing = None;
+        let evidence = Evidence { began: cx.flow.began, ..Evidence::default() };
+        rules::master_closes(why, Closed::Spoke, evidence, &mark, sink);
     }
 }
 
@@ -256,12 +265,6 @@ pub(super) fn other<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
         return;
     }
     master_speaks(cx, payload, false, false, sink);
-    let connection = cx.talk.connection();
-    if let Some((Closing::BadValidate, mark)) = connection.closing {
-        connection.closing = None;
-        let evidence = Evidence { began: cx.flow.began, ..Evidence::default() };
-        rules::master_closes(Closing::BadValidate, Closed::Spoke, evidence, &mark, sink);
-    }
 }
 
 /// A direction has ended.
