@@ -12,13 +12,18 @@ use super::{GameSpy1, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
+/// A heartbeat: its query port and its game.
+type Beat = (u16, Box<[u8]>);
+
 /// What one flow shows of it.
 #[derive(Default)]
 pub(super) struct Uplink {
     /// Who sends heartbeats, or should.
     server: Option<Side>,
-    /// The latest heartbeat: its query port and its game.
-    beat: Option<(u16, Box<[u8]>)>,
+    /// The latest heartbeat.
+    beat: Option<Beat>,
+    /// The latest that was another server's: two may share a socket.
+    neighbour: Option<Beat>,
     /// The first heartbeat, while it waits for its challenge.
     first: Option<Mark>,
     challenges: Challenges,
@@ -35,7 +40,8 @@ pub(super) struct Uplink {
 impl Uplink {
     /// Bytes held.
     pub(super) fn held(&self) -> usize {
-        size_of::<Uplink>() + self.beat.as_ref().map_or(0, |(_, game)| game.len())
+        let games = self.beat.iter().chain(&self.neighbour).map(|(_, game)| game.len());
+        size_of::<Uplink>() + games.sum::<usize>()
     }
 
     /// Whether this party is known to be a game server, so that the other is a master.
@@ -72,7 +78,7 @@ pub(super) fn heartbeat<S: Sink>(
     let uplink = cx.talk.uplink();
     uplink.server = Some(payload.side);
     if uplink.beat.as_ref().is_none_or(|beat| (beat.0, &*beat.1) != (port, game)) {
-        uplink.beat = Some((port, book::name(game)));
+        uplink.neighbour = uplink.beat.replace((port, book::name(game)));
     }
     if words.exiting {
         cx.book.forget(&pair);
@@ -202,7 +208,9 @@ pub(super) fn validate<S: Sink>(
     if let (Some((port, game)), Some(Some(said))) = (&uplink.beat, said)
         && uplink.server == Some(payload.side)
     {
-        rules::same_server((*port, game), said, words.heartbeat.unwrap_or(code).at, sink);
+        let neighbour = uplink.neighbour.as_ref().map(|(port, game)| (*port, &**game));
+        let beat = neighbour.filter(|neighbour| *neighbour == said).unwrap_or((*port, game));
+        rules::same_server(beat, said, words.heartbeat.unwrap_or(code).at, sink);
     }
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));

@@ -152,6 +152,18 @@ fn an_answer_of_another_server() {
 }
 
 #[test]
+fn two_servers_may_share_a_socket() {
+    let other = br"\heartbeat\7788\gamename\unreal\";
+    for beats in [[BEAT, other], [other, BEAT]] {
+        let mut lab = Lab::new();
+        lab.udp(0.0, S, M, beats[0]).udp(0.01, S, M, beats[1]).udp(0.02, M, S, CHALLENGE);
+        lab.udp(0.04, S, M, PROOF).end(9.0);
+        assert_eq!(lab.codes(), [""; 0]);
+        assert_eq!(lab.counts(&rules::GS1023).passed, 1);
+    }
+}
+
+#[test]
 fn an_answer_that_lacks_its_heartbeat() {
     let run = |answer: &[u8]| {
         let mut lab = Lab::new();
