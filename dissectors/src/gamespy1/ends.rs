@@ -143,7 +143,7 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
 /// enciphered one.
 fn blocks(text: &[u8]) -> Option<usize> {
     let mut pairs = Text::new(text, 0);
-    let challenge = pairs.find(|pair| pair.key == b"secure")?;
+    let challenge = pairs.find(|pair| pair.key == b"secure" && pair.text().len() >= CHALLENGE)?;
     let end = challenge.value_at().start as usize + CHALLENGE;
     let behind = text.get(end..)?;
     let closing = [CLOSED, CLOSING].into_iter().find(|closing| behind.starts_with(closing));
