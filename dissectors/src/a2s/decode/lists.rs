@@ -125,7 +125,7 @@ fn rule_pairs<'a, S: Sink>(
             list.utf8 += 1;
         } else {
             let at = Span { start: name.at.start, end: value.at.end };
-            rules::rule_text(name.value, value.value, at, r.sink);
+            rules::rule_text(name.value, value.value, list, at, r.sink);
         }
         names.add(name);
         list.found += 1;

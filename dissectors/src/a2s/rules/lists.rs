@@ -132,11 +132,17 @@ pub(in crate::a2s) fn utf8_rules<S: Sink>(list: &List, sink: &mut S) {
 /// Rules that hold binary data in chunks, each named by its number and how many there are (Arma 3,
 /// DayZ), are a known form of text that is not UTF-8.
 #[cold]
-pub(in crate::a2s) fn rule_text<S: Sink>(name: &[u8], value: &[u8], at: Span, sink: &mut S) {
+pub(in crate::a2s) fn rule_text<S: Sink>(
+    name: &[u8],
+    value: &[u8],
+    list: &List,
+    at: Span,
+    sink: &mut S,
+) {
     let is_utf8 = |text: &[u8]| text.is_ascii() || std::str::from_utf8(text).is_ok();
     if is_utf8(name) && is_utf8(value) {
         sink.judged(&A2S005, true, at, String::new);
-    } else if let Some((number, total)) = chunk(name) {
+    } else if let Some((number, total)) = chunk(name).filter(|it| u32::from(it.1) <= list.said) {
         sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
     } else {
         sink.judged(&A2S005, false, at, || {
