@@ -138,7 +138,8 @@ fn whole<S: Sink>(
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
     for part in set.parts() {
-        rules::packet_size(set.bytes_of(part).len(), sink);
+        let evidence = Evidence { lost: part.lost, ..cx.flow.evidence() };
+        rules::part_size(evidence, &recorded(cx, &set, part, &[]).mark(), sink);
     }
     judge_packets(&shape, None, sink);
     judge_whole(&shape, &joined, sink);

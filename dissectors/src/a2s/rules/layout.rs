@@ -1,6 +1,6 @@
 //! What every packet and every field must look like.
 
-use crate::kit::{Read, Rule, Sink, Span};
+use crate::kit::{Evidence, Mark, Read, Rule, Sink, Span};
 use crate::rule;
 
 /// "Steam uses a packet size of 1400 bytes + IP/UDP headers."
@@ -48,8 +48,18 @@ rule! {
 
 pub(in crate::a2s) fn packet_size<S: Sink>(length: usize, sink: &mut S) {
     sink.judged(&A2S002, length <= PACKET_SIZE, Span::new(PACKET_SIZE, length), || {
-        format!("the packet has {length} bytes, {} more than 1400", length - PACKET_SIZE)
+        too_long(length)
     });
+}
+
+/// The same of one packet of an answer, which is not the message at hand.
+pub(in crate::a2s) fn part_size<S: Sink>(evidence: Evidence, part: &Mark, sink: &mut S) {
+    let length = part.length as usize;
+    sink.recalled(&A2S002, length <= PACKET_SIZE, evidence, part, || too_long(length));
+}
+
+fn too_long(length: usize) -> String {
+    format!("the packet has {length} bytes, {} more than 1400", length - PACKET_SIZE)
 }
 
 rule! {
