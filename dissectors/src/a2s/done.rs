@@ -19,23 +19,25 @@ struct Whole<'d> {
     id: u32,
     side: Side,
     layout: Layout,
+    /// Its message byte.
+    kind: u8,
     /// Of each its number, and so much of the hash of its bytes as there is room for beside that.
     packets: &'d [u32],
 }
 
 impl<'d> Whole<'d> {
-    /// The word behind the ID: the side, the layout, and from the third bit on how many packets.
-    fn word(side: Side, layout: Layout, packets: usize) -> u32 {
-        side.index() as u32 | (layout as u32) << 1 | (packets as u32) << 3
+    /// The word behind the ID: the message byte, the side, the layout, and above them how many packets.
+    fn word(kind: u8, side: Side, layout: Layout, packets: usize) -> u32 {
+        u32::from(kind) | (side.index() as u32) << 8 | (layout as u32) << 9 | (packets as u32) << 11
     }
 
     /// The answer that words begin with, and those behind it.
     fn read(words: &'d [u32]) -> Option<(Whole<'d>, &'d [u32])> {
         let (&[id, word], rest) = words.split_first_chunk()?;
-        let (packets, behind) = rest.split_at_checked((word >> 3) as usize)?;
-        let side = if word & 1 == 0 { Side::First } else { Side::Second };
-        let layout = *Layout::ALL.get((word >> 1 & 3) as usize)?;
-        Some((Whole { id, side, layout, packets }, behind))
+        let (packets, behind) = rest.split_at_checked((word >> 11) as usize)?;
+        let side = if word >> 8 & 1 == 0 { Side::First } else { Side::Second };
+        let layout = *Layout::ALL.get((word >> 9 & 3) as usize)?;
+        Some((Whole { id, side, layout, kind: word as u8, packets }, behind))
     }
 
     /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
@@ -82,8 +84,8 @@ impl Done {
         self.find(side, id).is_some()
     }
 
-    /// An answer is whole, under this ID.
-    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout) {
+    /// An answer is whole, under this ID, with this message byte.
+    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
         let parts = set.parts().iter().map(|part| set.bytes_of(part));
         let packets =
             parts.filter_map(|bytes| Some(packet(Header::read(bytes, layout)?.number, bytes)));
@@ -91,7 +93,7 @@ impl Done {
         let is_full = self.all().count() >= MOST;
         let behind_oldest = Whole::read(&self.0).filter(|_| is_full).map(|(_, behind)| behind);
         let kept = behind_oldest.unwrap_or(&self.0);
-        let whole = [id, Whole::word(set.side, layout, packets.len())];
+        let whole = [id, Whole::word(kind, set.side, layout, packets.len())];
         self.0 = [kept, &whole, &packets].concat().into_boxed_slice();
     }
 
@@ -106,13 +108,19 @@ impl Done {
         })
     }
 
-    /// What a packet of an answer with this ID repeats, and in which layout.
-    pub(super) fn repeated(&self, side: Side, id: u32, bytes: &[u8]) -> Option<(Layout, Repeat)> {
+    /// What a packet of an answer with this ID repeats, in which layout, and the answer's message byte.
+    pub(super) fn repeated(
+        &self,
+        side: Side,
+        id: u32,
+        bytes: &[u8],
+    ) -> Option<(Layout, Repeat, u8)> {
         let done = self.find(side, id)?;
         let number = Header::read(bytes, done.layout)?.number;
         let known = done.packets.iter().find(|&&known| known as u8 == number)?;
         let is_copy = *known == packet(number, bytes);
-        Some((done.layout, if is_copy { Repeat::Same } else { Repeat::Differs(number) }))
+        let repeat = if is_copy { Repeat::Same } else { Repeat::Differs(number) };
+        Some((done.layout, repeat, done.kind))
     }
 }
 
@@ -162,7 +170,7 @@ mod tests {
                 let id = id | u32::from(bit) << 31;
                 let packets = Vec::from_iter((0..count).map(|n| bytes(layout, id, n, text)));
                 let all = set(side, &packets);
-                done.remember(&all, id, layout);
+                done.remember(&all, id, layout, text);
                 model.push((id, side, layout, count, text));
                 model.drain(..model.len().saturating_sub(MOST));
                 prop_assert_eq!(done.all().count(), model.len());
@@ -177,14 +185,14 @@ mod tests {
                     let Some(&(known, _, layout, count, text)) = known else { continue };
                     for number in 0..6 {
                         let repeated = done.repeated(side, id, &bytes(layout, known, number, text));
-                        let copy = (layout, Repeat::Same);
+                        let copy = (layout, Repeat::Same, text);
                         prop_assert_eq!(repeated, (number < count).then_some(copy));
                     }
                 }
             }
             let Some(&(id, side, layout, 1.., text)) = model.last() else { return Ok(()) };
             let other = bytes(layout, id, 0, text ^ 1);
-            prop_assert_eq!(done.repeated(side, id, &other), Some((layout, Repeat::Differs(0))));
+            prop_assert_eq!(done.repeated(side, id, &other), Some((layout, Repeat::Differs(0), text)));
             prop_assert!(!done.repeats(&set(side, &[other])));
         }
     }

@@ -137,8 +137,19 @@ pub(super) struct Asked {
     pub(super) request: Request,
     pub(super) standing: Standing,
     pub(super) owed: Owed,
-    /// It was asked behind an answer with info: once it is answered, no more of that comes.
-    pub(super) behind_info: bool,
+    /// Bits: [`BEHIND_INFO`], [`PASSED_OVER`].
+    pub(super) past: u8,
+}
+
+/// It was asked behind an answer with info: once it is answered, no more of that comes.
+pub(super) const BEHIND_INFO: u8 = 1;
+/// A list as it asks for came while it waited, and was the right answer to another request.
+pub(super) const PASSED_OVER: u8 = 2;
+
+impl Asked {
+    pub(super) const fn is(&self, past: u8) -> bool {
+        self.past & past != 0
+    }
 }
 
 /// Whether an answer is owed.

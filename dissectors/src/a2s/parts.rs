@@ -1,5 +1,6 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
+use super::facts::{Answer, Asked, PASSED_OVER};
 use super::inflate::{self, Inflated};
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
@@ -116,12 +117,22 @@ fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_
 }
 
 /// A packet that repeats one of an answer which is whole already: in which layout, and whether it
-/// is a copy. With another answer awaited, an ID used again begins that.
+/// is a copy. With another answer awaited, an ID used again begins that. A copy does only where it
+/// would be the right one, and the request came behind the first: one that was waiting then may be
+/// a copy, too, and is owed nothing more.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
-    if cx.talk.awaits(payload.side) {
+    let (layout, repeat, kind) = cx.talk.done()?.repeated(payload.side, id, payload.bytes)?;
+    let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
+    let fits = |asked: &Asked| Answer::of(kind).fits(asked).filter(|&fit| fit == 0);
+    let is_copy = repeat == Repeat::Same;
+    let begins = |asked: &Asked| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
+    if cx.talk.awaits(side, begins) {
         return None;
     }
-    cx.talk.done()?.repeated(payload.side, id, payload.bytes)
+    if is_copy {
+        cx.talk.answered_perhaps(fits, side, now, timeout);
+    }
+    Some((layout, repeat))
 }
 
 /// The packets make a whole.
@@ -151,7 +162,6 @@ fn whole<S: Sink>(
     }
     let used = cx.talk.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);
-    cx.talk.remember(&set, joined.id, layout);
 
     let payload = Payload {
         bytes: &joined.buffer.bytes,
@@ -159,12 +169,13 @@ fn whole<S: Sink>(
         lost: set.lost(),
         ..*last
     };
+    let kind = emit(cx, &shape, &joined, reason, payload, sink);
+    cx.talk.remember(&set, joined.id, layout, kind);
     set.release(&mut cx.book.spare, cx.budget);
-    emit(cx, &shape, &joined, reason, payload, sink);
     cx.book.spare.done(joined);
 }
 
-/// Decodes a whole answer, decompressed if it must be.
+/// Decodes a whole answer, decompressed if it must be. Returns its message byte.
 fn emit<S: Sink>(
     cx: &mut Context<'_, A2s>,
     shape: &Shape,
@@ -172,7 +183,7 @@ fn emit<S: Sink>(
     reason: Reason,
     payload: Payload<'_>,
     sink: &mut S,
-) {
+) -> u8 {
     decode::split_group(joined, shape, reason, sink);
     let known = cx.talk.known(true, false);
     let bytes = payload.bytes;
@@ -184,7 +195,7 @@ fn emit<S: Sink>(
         let said = decode::message(bytes, known, sink);
         talk::exchange(cx, &said, &payload, sink);
         sink.end(said.message, &payload);
-        return;
+        return said.kind;
     }
     let most = cx.settings.limits.inflated;
     match inflate::inflate(bytes, most).as_deref() {
@@ -193,6 +204,7 @@ fn emit<S: Sink>(
             let said = decode::compressed(bytes, sink);
             cx.talk.answered_somehow(payload.side, payload.time, cx.settings.answer_timeout);
             sink.end(said.message, &payload);
+            said.kind
         }
         Ok(&Inflated { bytes: ref inflated, more }) => {
             rules::bzip2_decodes(None, Span::default(), sink);
@@ -207,6 +219,7 @@ fn emit<S: Sink>(
             let said = decode::message(inflated, known, sink);
             talk::exchange(cx, &said, &payload, sink);
             sink.end(said.message, &payload);
+            said.kind
         }
     }
 }

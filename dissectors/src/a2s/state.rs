@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 
 use super::decode::{self, Known, Said};
 use super::done::Done;
-use super::facts::{Answer, Asked, Owed, Request};
+use super::facts::{Answer, Asked, Owed, PASSED_OVER, Request};
 use super::layout::Layout;
 use super::parts::Parts;
 use super::split::{Set, Spare};
@@ -36,6 +36,8 @@ pub struct Talk {
 struct More {
     /// Requests that wait behind the oldest one.
     waiting: Box<[Asked]>,
+    /// A part of the hash of the answers before the last one, the latest first.
+    earlier: [Option<NonZeroU16>; 3],
     done: Done,
     open: Option<Box<Open>>,
 }
@@ -180,7 +182,8 @@ impl Talk {
     pub(super) fn tidy(&mut self) {
         let Some(more) = &mut self.more else { return };
         more.open.take_if(|open| open.is_empty());
-        if more.waiting.is_empty() && more.open.is_none() && more.done.is_empty() {
+        let is_over = more.waiting.is_empty() && more.open.is_none() && more.done.is_empty();
+        if is_over && more.earlier == [None; 3] {
             self.more = None;
         }
     }
@@ -200,9 +203,9 @@ impl Talk {
         Some(&self.more.as_ref()?.done)
     }
 
-    /// A split answer is whole, under this ID.
-    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout) {
-        self.more.get_or_insert_default().done.remember(set, id, layout);
+    /// A split answer is whole, under this ID, with this message byte.
+    pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
+        self.more.get_or_insert_default().done.remember(set, id, layout, kind);
     }
 
     /// The player list of which the rest of the exchange tells what it is.
@@ -233,12 +236,10 @@ impl Talk {
         self.has(Talk::asks(side.other()))
     }
 
-    /// Whether somebody waits for an answer from this side, or nobody was ever seen to ask.
-    pub(super) fn awaits(&self, from: Side) -> bool {
-        !self.was_asked(from)
-            || self
-                .waiting()
-                .any(|asked| asked.owed != Owed::NoMore && asked.mark.get().side != from)
+    /// Whether such a request waits for an answer from this side, or nobody was ever seen to ask.
+    pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&Asked) -> bool) -> bool {
+        let waits = |asked: &Asked| asked.owed != Owed::NoMore && asked.mark.get().side != from;
+        !self.was_asked(from) || self.waiting().any(|asked| waits(asked) && is_such(asked))
     }
 
     /// Whether an answer is due from this side, and none came that may be it.
@@ -334,7 +335,18 @@ impl Talk {
     /// An answer came of which too little can be read to say what it answers: a request waits on,
     /// but is owed nothing more.
     pub(super) fn answered_somehow(&mut self, from: Side, now: Time, timeout: i64) {
-        if let Some((_, at)) = self.best(|_| Some(0), from, now, timeout)
+        self.answered_perhaps(|_| Some(0), from, now, timeout);
+    }
+
+    /// The same of what answers only requests that it fits.
+    pub(super) fn answered_perhaps(
+        &mut self,
+        fits: impl Fn(&Asked) -> Option<u8>,
+        from: Side,
+        now: Time,
+        timeout: i64,
+    ) {
+        if let Some((_, at)) = self.best(fits, from, now, timeout)
             && let Some(asked) = self.at(at)
         {
             asked.owed = Owed::NoMore;
@@ -348,7 +360,18 @@ impl Talk {
         })
     }
 
-    /// Whether an answer is the last one of this side once more. It is the last one from now on.
+    /// A list was the right answer to another request than those that wait for one.
+    pub(super) fn pass_over(&mut self, answer: Answer) {
+        let behind = self.more.iter_mut().flat_map(|more| &mut *more.waiting);
+        for asked in self.asked.iter_mut().chain(behind) {
+            if answer.is_for(asked.request) {
+                asked.past |= PASSED_OVER;
+            }
+        }
+    }
+
+    /// Whether an answer is one of the latest of this side once more. Else it is the last one from
+    /// now on.
     pub(super) fn repeats(&mut self, payload: &Payload<'_>) -> bool {
         /// Bytes at the beginning, and at the end, that are looked at: answers differ there.
         const ENDS: usize = 64;
@@ -360,7 +383,15 @@ impl Talk {
         let hash = (hash ^ hash >> 16) as u16 & !1 | payload.side.index() as u16;
         // Where nothing is left of a hash, a copy goes unnoticed.
         let hash = NonZeroU16::new(hash);
-        hash.is_some() && std::mem::replace(&mut self.last, hash) == hash
+        let earlier = self.more.as_ref().map_or([None; 3], |more| more.earlier);
+        if hash.is_none() || self.last == hash || earlier.contains(&hash) {
+            return hash.is_some();
+        }
+        if let Some(before) = std::mem::replace(&mut self.last, hash) {
+            let [latest, next, _] = earlier;
+            self.more.get_or_insert_default().earlier = [Some(before), latest, next];
+        }
+        false
     }
 
     /// An info request was answered in this form: those in which hybrid servers answer it as well

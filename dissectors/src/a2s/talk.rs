@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::decode::{self, Said};
-use super::facts::{Answer, Asked, Fact, Owed, Request, Standing};
+use super::facts::{Answer, Asked, BEHIND_INFO, Fact, Owed, PASSED_OVER, Request, Standing};
 use super::layout::{SINGLE, SPLIT};
 use super::parts;
 use super::state::{ASKED, CHALLENGED, FOLLOWED, FORCED, MORE, ONCE, Stray, Talk};
@@ -86,7 +86,7 @@ fn ask<S: Sink>(
         request,
         standing,
         owed: if owed { Owed::Yes } else { Owed::No },
-        behind_info: cx.talk.has_forms(),
+        past: if cx.talk.has_forms() { BEHIND_INFO } else { 0 },
     };
     cx.book.waiting.insert(payload, asked.request, cx.settings);
     wait(cx, asked, payload.time, sink);
@@ -174,6 +174,10 @@ fn answer<S: Sink>(
         {
             unexpected(cx, answer, copy, payload, sink);
         }
+        // The first one came while this request waited, and was another's.
+        Some((1.., at)) if copy && cx.talk.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) => {
+            unexpected(cx, answer, copy, payload, sink);
+        }
         Some((_, at)) => {
             cx.book.waiting.remove(payload);
             if let Some(asked) = take_answered(cx, at, said.challenge, payload) {
@@ -257,9 +261,12 @@ fn heard<S: Sink>(
     let talk = &mut *cx.talk;
     talk.flags |= FOLLOWED;
     let rounds = rounds(&mut talk.tally, asked, answer);
+    if matches!(answer, Answer::Players | Answer::Rules) && answer.fits(asked) == Some(0) {
+        talk.pass_over(answer);
+    }
     let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo)
         && talk.informed(answer, Quarter::of(payload.time, cx.settings.answer_timeout));
-    if asked.request != Request::Info && asked.behind_info {
+    if asked.request != Request::Info && asked.is(BEHIND_INFO) {
         talk.tally.clear(&Count::FORMS);
     }
     rules::exchange(&Fact::Answered { asked, answer, rounds }, KIND, sink);

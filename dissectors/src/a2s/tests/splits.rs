@@ -198,6 +198,71 @@ fn a_late_copy_is_one_while_another_answer_is_awaited() {
     }
 }
 
+/// Where only requests wait that it would be the wrong answer to, or that waited when the first came.
+#[test]
+fn a_late_copy_is_one_while_it_can_be_nothing_else() {
+    let one = Form::OrangeBox.packets(7, &whole(30));
+    let some = Form::OrangeBox.packets(7, &whole(60));
+    let (rules, players) =
+        (bytes("FFFFFFFF 56 4BA1D522"), "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1");
+    for packets in [&one, &some] {
+        let notes = vec!["(A2S044)"; packets.len()];
+        let codes = |lab: &Lab<Ear>| {
+            let codes = lab.codes();
+            Vec::from_iter(codes.into_iter().filter(|code| code != "(A2S051)"))
+        };
+        // Another list is awaited.
+        let mut lab = asked();
+        lab.c(0.05, &bytes("FFFFFFFF 55 4BA1D522"));
+        answer(&mut lab, 0.1, packets);
+        answer(&mut lab, 0.2, packets);
+        lab.s(0.3, &bytes(players)).end(9.0);
+        assert_eq!(codes(&lab), notes);
+        // A request with -1 was lost on its way.
+        let mut lab = Lab::new();
+        lab.c(0.0, &bytes("FFFFFFFF 56 FFFFFFFF"));
+        ask(&mut lab, 0.0);
+        answer(&mut lab, 0.1, packets);
+        answer(&mut lab, 0.2, packets);
+        lab.end(9.0);
+        assert_eq!(codes(&lab), [&notes[..], &["A2S062"]].concat());
+        // Request and answer were recorded twice: neither is missed.
+        let mut lab = asked();
+        lab.c(0.01, &rules);
+        answer(&mut lab, 0.1, packets);
+        answer(&mut lab, 0.2, packets);
+        lab.end(9.0);
+        assert_eq!(codes(&lab), notes);
+    }
+}
+
+#[test]
+fn a_packet_of_an_answer_that_is_too_long_is_named() {
+    let form = Form::OrangeBox;
+    let whole = whole(110);
+    let parts = [&whole[..1248], &whole[1248..2648], &whole[2648..]];
+    let packets = [0, 1, 2].map(|number| form.packet(7, number, 3, parts[usize::from(number)]));
+    let mut lab = asked();
+    answer(&mut lab, 0.1, &packets);
+    lab.end(9.0);
+    let [long] = &lab.sink.judge.findings[..] else { panic!("{:?}", lab.codes()) };
+    let mark = long.mark.unwrap();
+    assert_eq!((long.rule.code, mark.frame, mark.length), (rules::A2S002.code, 5, 1412));
+    assert_eq!(verdict(&lab, &rules::A2S002), [5, 1, 0]);
+}
+
+/// Each packet of request and answer twice.
+#[test]
+fn a_recording_of_everything_twice_lacks_no_answer() {
+    let mut lab = asked();
+    lab.c(0.0, &bytes("FFFFFFFF 56 4BA1D522"));
+    for packet in Form::OrangeBox.packets(7, &whole(60)) {
+        lab.s(0.1, &packet).s(0.1, &packet);
+    }
+    lab.end(9.0);
+    assert_eq!(lab.codes(), ["(A2S044)", "(A2S044)"]);
+}
+
 #[test]
 fn a_capture_that_begins_inside_an_answer_proves_nothing() {
     for form in FORMS {
