@@ -85,10 +85,11 @@ pub struct Ledger {
     most: usize,
     challenges: Challenges,
     seed: Seed,
+    /// Challenges that servers took from clients they are not known to have given them to.
     accepted: Vec<(u32, Witness)>,
-    /// Who gave challenges lately, by the hash of the server.
+    /// Challenges given lately, by the hash of the server.
     challenged: Vec<(u64, Witness)>,
-    /// What each of them gave last.
+    /// The latest challenge of each server that gave one.
     challengers: Vec<Witness>,
     /// Their places, by the hashes of the servers: every challenge looks one up.
     places: HashedMap<u32>,
@@ -96,13 +97,18 @@ pub struct Ledger {
     unused: BTreeMap<u32, BTreeSet<IpAddr>>,
     /// Addresses of all of them.
     unused_in_all: usize,
+    /// Answers to addresses that were not seen to ask.
     unasked: BTreeMap<IpAddr, Flood>,
-    /// By the hashes of the servers.
+    /// The layout of each server's first split answer, and the number of the flow it went to, by the
+    /// hashes of the servers.
     layouts: HashedMap<(&'static str, u32)>,
+    /// Two masters of each game server at most, and its first join.
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
+    /// What each client was listed.
     lists: Map<Host, List>,
     /// Servers in all lists.
     listed: usize,
+    /// Challenges that masters handed out, each with its master.
     handed_out: Set<(SocketAddr, [u8; 16])>,
     rulings: Vec<Ruling>,
     /// How often each rule was kept.
@@ -364,63 +370,11 @@ impl Ledger {
     /// What it all comes to.
     pub fn review(mut self) -> Review {
         self.settle();
-        let accepted = std::mem::take(&mut self.accepted);
-        let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
-        let keys: Vec<_> = accepted.iter().map(key).collect();
-        let first = self.challenges.first_given(&keys, self.most);
-        self.full |= self.challenges.full;
-        for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
-            let given = first.get(&key);
-            if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
-                let detail = || format!("the challenge {} was given to {given}", challenge as i32);
-                // The server speaks here: what it gave to this address is in the capture, too, if
-                // the flow's beginning is.
-                let Witness { began, lossy, .. } = witness;
-                let evidence =
-                    Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
-                self.broken(&SEC004, evidence, witness, Who::Server, detail);
-            }
-        }
-        for (victim, flood) in std::mem::take(&mut self.unasked) {
-            if flood.most >= UNASKED {
-                let Flood { count, most, .. } = flood;
-                let detail = || {
-                    format!(
-                        "{count} answers went to {victim}, which never asked: {most} within a second"
-                    )
-                };
-                self.rule(&SEC005, false, flood.latest, Who::Server, detail);
-            }
-        }
-        let crowded = self.unused.iter().filter(|(_, unused)| unused.len() >= UNUSED);
-        let latest = crowded.filter_map(|(&at, _)| self.challengers.get(at as usize));
-        let mut latest: Vec<_> = latest.copied().collect();
-        latest.sort_unstable_by_key(|server| server.seen.from);
-        for server in latest {
-            let detail = || {
-                format!("{UNUSED} addresses or more sent one packet and left the challenge unused")
-            };
-            self.rule(&SEC005, false, server, Who::Server, detail);
-        }
-        // Who is not seen to turn to others may do so where nobody records: only the user knows.
-        for (_, (masters, witness)) in std::mem::take(&mut self.masters) {
-            let witness = Witness { began: false, ..witness };
-            let detail = || "the server joins this master and no other".to_owned();
-            self.rule(&VM046, masters.len() > 1, witness, Who::Server, detail);
-        }
-        let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
-        lists.sort_unstable_by_key(|(client, _)| client.0);
-        for (_, list) in lists {
-            let count = list.servers.len();
-            let servers = if count == 1 { "the server" } else { "any of the servers" };
-            let detail = || format!("the client never queries {servers} that it was listed");
-            if list.queried {
-                self.rule(&GS1032, true, list.witness, Who::Master, detail);
-            } else {
-                let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
-                self.broken(&GS1032, evidence, list.witness, Who::Master, detail);
-            }
-        }
+        self.shared();
+        self.floods();
+        self.crowds();
+        self.masters();
+        self.lists();
         let mut rulings = self.rulings;
         for ruling in &mut rulings {
             ruling.evidence.lossy |= self.full;
@@ -435,6 +389,85 @@ impl Ledger {
         rulings.sort_by_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
         Review { rulings, kept: self.kept.into_values().collect() }
     }
+
+    /// Challenges of one address in the hands of another.
+    fn shared(&mut self) {
+        let accepted = std::mem::take(&mut self.accepted);
+        let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
+        let keys: Vec<_> = accepted.iter().map(key).collect();
+        let first = self.challenges.first_given(&keys, self.most);
+        self.full |= self.challenges.full;
+        for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
+            let given = first.get(&key);
+            if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
+                let detail = || format!("the challenge {} was given to {given}", challenge as i32);
+                self.broken(&SEC004, from_beginning(&witness), witness, Who::Server, detail);
+            }
+        }
+    }
+
+    /// Answers in numbers to an address that never asked. It may have asked before the capture, or
+    /// where nobody records: only the user knows.
+    fn floods(&mut self) {
+        for (victim, flood) in std::mem::take(&mut self.unasked) {
+            if flood.most >= UNASKED {
+                let Flood { latest, count, most, .. } = flood;
+                let detail = || {
+                    format!(
+                        "{count} answers went to {victim}, which was not seen to ask: {most} within a second"
+                    )
+                };
+                self.broken(&SEC005, Evidence::default(), latest, Who::Server, detail);
+            }
+        }
+    }
+
+    /// Challenges that crowds of one-packet sources left unused.
+    fn crowds(&mut self) {
+        let crowded = self.unused.iter().filter(|(_, unused)| unused.len() >= UNUSED);
+        let latest = crowded.filter_map(|(&at, _)| self.challengers.get(at as usize));
+        let mut latest: Vec<_> = latest.copied().collect();
+        latest.sort_unstable_by_key(|server| server.seen.from);
+        for server in latest {
+            let detail = || {
+                format!("{UNUSED} addresses or more sent one packet and left the challenge unused")
+            };
+            self.broken(&SEC005, from_beginning(&server), server, Who::Server, detail);
+        }
+    }
+
+    /// Who joins two masters. Who is not seen to turn to others may do so where nobody records: only
+    /// the user knows.
+    fn masters(&mut self) {
+        for (_, (masters, witness)) in std::mem::take(&mut self.masters) {
+            let witness = Witness { began: false, ..witness };
+            let detail = || "the server joins this master and no other".to_owned();
+            self.rule(&VM046, masters.len() > 1, witness, Who::Server, detail);
+        }
+    }
+
+    /// Clients that query what they were listed.
+    fn lists(&mut self) {
+        let mut lists = Vec::from_iter(std::mem::take(&mut self.lists));
+        lists.sort_unstable_by_key(|(client, _)| client.0);
+        for (_, list) in lists {
+            let count = list.servers.len();
+            let servers = if count == 1 { "the server" } else { "any of the servers" };
+            let detail = || format!("the client never queries {servers} that it was listed");
+            if list.queried {
+                self.rule(&GS1032, true, list.witness, Who::Master, detail);
+            } else {
+                let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
+                self.broken(&GS1032, evidence, list.witness, Who::Master, detail);
+            }
+        }
+    }
+}
+
+/// A server that speaks in a flow which the capture has from its beginning: what it and the client
+/// said there before is in the capture, too.
+fn from_beginning(&Witness { began, lossy, .. }: &Witness) -> Evidence {
+    Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() }
 }
 
 #[cfg(test)]

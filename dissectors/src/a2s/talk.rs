@@ -416,10 +416,11 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
 }
 
 /// The flow has ended. A client that was given a challenge after its only packet, and went away,
-/// may be nobody: its address was forged.
+/// may be nobody: its address was forged. Where the capture ends soon, it may yet go on.
 pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
     let talk = &*cx.talk;
-    if !talk.has(ONCE) || talk.has(MORE) || !talk.has(CHALLENGED) {
+    let went_away = now.since(cx.flow.last) >= cx.settings.answer_timeout;
+    if !talk.has(ONCE) || talk.has(MORE) || !talk.has(CHALLENGED) || !went_away {
         return;
     }
     let side = if talk.has(ASKED) { Side::Second } else { Side::First };

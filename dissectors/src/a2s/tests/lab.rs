@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use crate::a2s::{A2s, Book, Talk, claim};
 use crate::kit::{
-    Budget, Claim, Context, Counts, Evidence, Field, Finding, FlowFacts, Hint, Judge, Kind, Limits,
-    Mark, Message, Payload, Piece, Protocol, Rule, Settings, Severity, Side, Sink, Span, Time,
-    Transport, Tree, Verdict, Who,
+    Budget, Claim, Context, Counts, Evidence, Fact, Field, Finding, FlowFacts, Hint, Judge, Kind,
+    Limits, Mark, Message, Payload, Piece, Protocol, Rule, Seen, Settings, Severity, Side, Sink,
+    Span, Time, Transport, Tree, Verdict, Who,
 };
 
 /// One message, as it was told.
@@ -54,6 +54,8 @@ pub(super) struct Ear {
     tree: Tree,
     pub(super) judge: Judge,
     pub(super) heard: Vec<Heard>,
+    /// What is told to the ledger.
+    pub(super) facts: Vec<Fact>,
 }
 
 impl Sink for Ear {
@@ -87,6 +89,9 @@ impl Sink for Ear {
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
+    }
+    fn fact(&mut self, fact: Fact, _: Seen) {
+        self.facts.push(fact);
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes);

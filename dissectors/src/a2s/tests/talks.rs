@@ -1,7 +1,7 @@
 //! Conversations: who asked what, who answered, and who is not to blame.
 
 use crate::a2s::{A2s, Talk, rules};
-use crate::kit::{Claim, Hint, Protocol, Rule};
+use crate::kit::{Claim, Fact, Hint, Protocol, Rule};
 
 use super::lab::{C, Ear, Lab, S, bytes};
 
@@ -190,6 +190,16 @@ fn an_answer_from_another_port_is_told_from_one_that_nobody_asked_for() {
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
     lab.packet(0.1, "10.0.0.3:27015", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
     assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
+}
+
+/// Who has its challenge only now may yet go on.
+#[test]
+fn a_challenge_is_unused_once_there_was_time_to_use_it() {
+    let start = [(0.0, 'c', INFO), (0.1, 's', "FFFFFFFF 41 4BA1D522")];
+    for (end, unused) in [(0.2, false), (3.0, false), (3.1, true), (120.0, true)] {
+        let facts = talk(&start, end).sink.facts;
+        assert_eq!(facts.contains(&Fact::Unused), unused, "{end}");
+    }
 }
 
 #[test]
