@@ -168,8 +168,8 @@ pub(super) enum Fact<'a> {
     /// A request was sent.
     Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
     /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as far
-    /// as that is counted.
-    Answered { asked: &'a Asked, answer: Answer, rounds: u8 },
+    /// as that is counted. `guarded`: the server asks for a challenge before it answers the like.
+    Answered { asked: &'a Asked, answer: Answer, rounds: u8, guarded: bool },
     /// One more answer of another form came to an info request.
     Again { answer: Answer },
     /// A request was answered by something else than it asked for.

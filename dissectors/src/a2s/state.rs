@@ -83,6 +83,8 @@ pub(super) const ONCE: u16 = 128;
 pub(super) const MORE: u16 = 256;
 /// The last answer was a challenge.
 pub(super) const CHALLENGED: u16 = 512;
+/// The server has answered info by a challenge.
+pub(super) const GUARDED: u16 = 1 << 15;
 /// The layout of the server's last split answer ([`USED`]), or that its info speaks for: one more
 /// than its place among all, or 0, in the two bits from this one on.
 const LAYOUT_AT: u32 = 10;

@@ -7,7 +7,7 @@ use super::decode::{self, Said};
 use super::facts::{Answer, Asked, BEHIND_INFO, Fact, Owed, PASSED_OVER, Request, Standing};
 use super::layout::{SINGLE, SPLIT};
 use super::parts;
-use super::state::{ASKED, CHALLENGED, FOLLOWED, FORCED, MORE, ONCE, Stray, Talk};
+use super::state::{ASKED, CHALLENGED, FOLLOWED, FORCED, GUARDED, MORE, ONCE, Stray, Talk};
 use super::tally::{Count, Quarter, Tally};
 use super::{A2s, rules};
 use crate::kit::{
@@ -269,7 +269,11 @@ fn heard<S: Sink>(
     if asked.request != Request::Info && asked.is(BEHIND_INFO) {
         talk.tally.clear(&Count::FORMS);
     }
-    rules::exchange(&Fact::Answered { asked, answer, rounds }, KIND, sink);
+    let guarded = asked.request != Request::Info || talk.has(GUARDED);
+    rules::exchange(&Fact::Answered { asked, answer, rounds, guarded }, KIND, sink);
+    if (asked.request, answer) == (Request::Info, Answer::Challenge) {
+        cx.talk.flags |= GUARDED;
+    }
     if explained {
         rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
     }

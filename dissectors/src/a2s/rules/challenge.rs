@@ -126,12 +126,25 @@ rule! {
 /// How often in a row a valid challenge may be answered by another.
 const MOST_ROUNDS: u8 = 3;
 
-/// What a server did with a request's challenge, or with its absence. `rounds`: how often in a row
-/// it has answered a valid challenge of this kind of request by another, this answer included.
+/// How often in a row a server has answered a valid challenge of this kind of request by another,
+/// this answer included.
+pub(super) fn challenge_rounds<S: Sink>(asked: &Asked, rounds: u8, at: Span, sink: &mut S) {
+    if asked.standing == Standing::Issued {
+        sink.judged(&A2S027, rounds <= MOST_ROUNDS, at, || {
+            format!(
+                "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
+            )
+        });
+    }
+}
+
+/// What a server did with a request's challenge, or with its absence. `guarded`: it is one of those
+/// that ask for a challenge before they answer the like. Those of before that for info read nothing
+/// behind the request.
 pub(super) fn challenge_used<S: Sink>(
     asked: &Asked,
     answer: Answer,
-    rounds: u8,
+    guarded: bool,
     at: Span,
     sink: &mut S,
 ) {
@@ -142,7 +155,9 @@ pub(super) fn challenge_used<S: Sink>(
                 format!("{} with -1 is answered by {}", asked.request.name(), answer.name())
             });
         }
-        (Request::Player | Request::Rules, Standing::Zero | Standing::NeverIssued) => {
+        (Request::Player | Request::Rules, Standing::Zero) | (_, Standing::NeverIssued)
+            if guarded =>
+        {
             sink.judged(&A2S024, again, at, || {
                 let (request, challenge) = (asked.request.name(), asked.challenge);
                 format!(
@@ -154,11 +169,6 @@ pub(super) fn challenge_used<S: Sink>(
         (Request::Info, Standing::Absent | Standing::Asking | Standing::Zero) => {
             sink.judged(&A2S026, !again, at, || "info is answered by a challenge".to_owned());
         }
-        (_, Standing::Issued) => sink.judged(&A2S027, rounds <= MOST_ROUNDS, at, || {
-            format!(
-                "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
-            )
-        }),
         _ => {}
     }
 }

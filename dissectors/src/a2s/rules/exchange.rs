@@ -48,12 +48,13 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
                 challenge::challenge_echo(challenge, standing, mark, sink);
             }
         }
-        Fact::Answered { asked, answer, rounds } => {
+        Fact::Answered { asked, answer, rounds, guarded } => {
             sink.judged(&A2S060, true, at, String::new);
             sink.judged(&A2S061, true, at, String::new);
             sink.judged(&A2S062, true, at, String::new);
             sink.judged(&A2S065, true, at, String::new);
-            challenge::challenge_used(asked, answer, rounds, at, sink);
+            challenge::challenge_used(asked, answer, guarded, at, sink);
+            challenge::challenge_rounds(asked, rounds, at, sink);
             abuse::info_challenged(asked, answer, at, sink);
         }
         Fact::Again { answer } => sink.noted(&A2S060, at, || {

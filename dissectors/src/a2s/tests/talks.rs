@@ -131,6 +131,23 @@ fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
     assert_eq!(verdict(&lab, &rules::A2S024), [0, 1, 0]);
 }
 
+/// Servers that ask for no challenge before they give info do not look at what stands there.
+#[test]
+fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
+    let wrong = &format!("{INFO} 01020304");
+    let lab = talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', wrong)], 0.2);
+    assert_eq!(verdict(&lab, &rules::A2S022), [0, 1, 0]);
+    let with = |first, answer| {
+        let asked = (0.0, 'c', INFO);
+        let lab = talk(&[asked, (0.1, 's', first), (0.2, 'c', wrong), (0.3, 's', answer)], 9.0);
+        verdict(&lab, &rules::A2S024)
+    };
+    let challenge = "FFFFFFFF 41 4BA1D522";
+    assert_eq!(with(INFO_ANSWER, INFO_ANSWER), [0, 0, 0]);
+    assert_eq!(with(challenge, INFO_ANSWER), [0, 1, 0]);
+    assert_eq!(with(challenge, challenge), [1, 0, 0]);
+}
+
 #[test]
 fn hybrid_servers_answer_info_up_to_three_times() {
     let first = (0.0, 'c', INFO);
