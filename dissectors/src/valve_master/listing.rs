@@ -158,6 +158,8 @@ impl Listing {
             self.question = Some(query.question);
             self.last = None;
             self.ended = false;
+            // Pages of the listing before are no copies in this one.
+            self.replies = [0; LATEST];
             self.handed.stale = true;
             return (Asked::Anew { ended }, given_up);
         }
@@ -180,12 +182,15 @@ impl Listing {
         timeout: i64,
     ) -> Answers {
         let copy = self.is_copy(payload, timeout);
+        let waits = |mark: &Mark| payload.time.since(mark.time) < timeout;
+        let other_waits = self.waiting.iter().any(waits);
         let answers = self.answers(copy, payload, timeout);
         if copy && !matches!(answers, Answers::Query { .. }) {
             return answers;
         }
-        // Of two replies to one question, the client may go on from either.
-        let known = known && answers != Answers::Again;
+        // Of two replies to one question, the client may go on from either; and of two to two, which
+        // may have come in the other order.
+        let known = known && answers != Answers::Again && !other_waits;
         self.last = if known { reply.last() } else { None };
         self.ended = known && reply.ended;
         self.replied = Some(payload.time);

@@ -114,6 +114,54 @@ fn a_copy_of_a_reply_proves_nothing() {
     assert_eq!(converse(&same, 9000).failed(), ["VM025", "VM025"]);
 }
 
+/// A listing that is asked for again has the same pages as the one before.
+#[test]
+fn a_doubled_reply_does_not_hide_the_pages_of_a_listing_that_is_refreshed() {
+    let pages = [A, B, C].map(|last| reply(&[last], false));
+    let queries = ["0.0.0.0:0", A, B, C].map(|seed| query(seed, ""));
+    let end = reply(&["10.0.9.9:27015"], true);
+    for doubled in 0..3 {
+        let mut steps = Vec::new();
+        for start in [0, 1000, 9000] {
+            for (at, now) in (0..4).zip((start..).step_by(50)) {
+                steps.push((now, CLIENT, MASTER, &queries[at][..]));
+                steps.push((now + 40, MASTER, CLIENT, pages.get(at).unwrap_or(&end)));
+                if at == doubled && start > 0 {
+                    steps.push((now + 55, MASTER, CLIENT, &pages[at]));
+                }
+            }
+        }
+        steps.sort_by_key(|step| step.0);
+        let outcome = converse(&steps, 20_000);
+        assert!(outcome.failed().is_empty(), "{doubled}: {:?}", outcome.findings);
+    }
+}
+
+#[test]
+fn replies_to_two_queries_may_come_in_the_other_order() {
+    let (x, y) = (r"\map\x", r"\map\y");
+    let (to_x, to_y) = (reply(&[A], false), reply(&[B], false));
+    let (ask_x, ask_y, on) = (query(ALL, x), query(ALL, y), query(B, y));
+    let wrong = query(C, y);
+    let steps = |second, on| {
+        [
+            (0, CLIENT, MASTER, &ask_x[..]),
+            (second, CLIENT, MASTER, &ask_y[..]),
+            (second + 20, MASTER, CLIENT, &to_y[..]),
+            (second + 30, MASTER, CLIENT, &to_x[..]),
+            (second + 50, CLIENT, MASTER, on),
+            (second + 70, MASTER, CLIENT, &to_x[..]),
+        ]
+    };
+    for second in [10, 1000] {
+        let outcome = converse(&steps(second, &on), 9000);
+        assert!(!outcome.failed().contains(&"VM021"), "{:?}", outcome.findings);
+    }
+    // What was asked for long ago is not answered any more.
+    let lost = [&steps(5000, &wrong)[..3], &steps(5000, &wrong)[4..]].concat();
+    assert!(converse(&lost, 20_000).failed().contains(&"VM021"));
+}
+
 #[test]
 fn an_unanswered_query_between_answered_ones_is_found() {
     let steps = [
