@@ -4,6 +4,7 @@
 use crate::kit::{Mark, ShortMark, Side, Time, append_within, room};
 
 use super::info::{Engine, Info};
+use super::listing::SOONEST_RETRY;
 
 /// What is remembered of a join.
 #[derive(Clone, Copy, Debug)]
@@ -94,14 +95,17 @@ pub(super) struct Registration {
     forgot: bool,
     /// When the latest round began: its first join.
     round: Option<Time>,
-    /// An info string followed the latest join, though no challenge was ever seen: the master's side
-    /// is not in the capture.
+    /// When the latest join came.
+    joined: Option<Time>,
+    /// An info string followed the latest join and its challenge; or only the join, where no challenge
+    /// was ever seen: the master's side is not in the capture.
     told: bool,
     /// The latest info string's challenge, and when it came.
     claim: Option<(u32, Time)>,
     /// The engine whose order the latest info string has.
     engine: Option<Engine>,
-    quit: bool,
+    /// When the server quit.
+    quit: Option<Time>,
     /// Older joins that still wait.
     waiting: Vec<Mark>,
 }
@@ -139,21 +143,23 @@ impl Registration {
     pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
         let now = join.mark.get().time;
         let early = self.early.take();
-        let mut joined = Joined { after_quit: self.quit, early, ..Joined::default() };
-        if self.quit {
-            self.quit = false;
+        let mut joined = Joined { after_quit: self.quit.is_some(), early, ..Joined::default() };
+        if self.quit.take().is_some() {
             self.round = None;
             self.claim = None;
         }
-        match (self.round, self.join) {
-            (Some(round), waiting) if waiting.is_none() || self.told => {
-                joined.interval = Some(now.since(round));
+        match (self.round, self.joined) {
+            (Some(round), _) if self.told => {
+                // Where the clock was set back, it tells no interval.
+                joined.interval = (now >= round).then(|| now.since(round));
                 self.round = Some(now);
             }
-            // Not answered yet, it is sent again: where that is soon, it is the same attempt.
-            (Some(_), Some(waiting)) if now.since(waiting.time) < timeout => {}
+            // Before it has come to an info string, it is sent again: where that is soon, it is the
+            // same attempt.
+            (Some(_), Some(before)) if now.since(before) < timeout => {}
             _ => self.round = Some(now),
         }
+        self.joined = Some(now);
         self.due = self.due.saturating_add(1);
         self.told = false;
         self.server_challenge = join.server_challenge;
@@ -208,7 +214,7 @@ impl Registration {
         timeout: i64,
     ) -> (Claimed, Option<Mark>) {
         self.engine = info.engine.or(self.engine);
-        self.told |= self.given.is_empty();
+        self.told |= self.given.is_empty() || self.join.is_none();
         let claimed = self.claimed(info, mark.time, timeout);
         self.claim = info.challenge.and_then(|echo| Some((echo.value?, mark.time)));
         let given_up = self.wrong.take().filter(|wrong| mark.time.since(wrong.time) >= timeout);
@@ -262,14 +268,15 @@ impl Registration {
         self.early.take()
     }
 
-    /// Takes a quit. Says whether it is the second.
-    pub(super) fn quit(&mut self) -> bool {
-        std::mem::replace(&mut self.quit, true)
+    /// Takes a quit. Says whether it is the second, and no copy: those come at once.
+    pub(super) fn quit(&mut self, now: Time) -> bool {
+        let before = self.quit.replace(now);
+        before.is_some_and(|before| now.since(before) >= SOONEST_RETRY)
     }
 
     /// Something other than a join comes. Says whether the server has quit before; it is said once.
     pub(super) fn speaks(&mut self) -> bool {
-        std::mem::take(&mut self.quit)
+        self.quit.take().is_some()
     }
 
     /// The joins and the info string that still wait for a challenge.

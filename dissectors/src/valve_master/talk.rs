@@ -299,7 +299,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
     let (again, engine) = cx.talk.long(cx.settings.answer_timeout, |long| {
         let registration = long.registration();
-        (registration.quit(), registration.engine())
+        (registration.quit(payload.time), registration.engine())
     });
     let at = payload.whole();
     if again {

@@ -1,6 +1,8 @@
 //! What is said, and in which order.
 
 use super::*;
+use crate::valve_master::info;
+use crate::valve_master::registration::{Join, Registration};
 
 const GIVEN: &[u8] = b"\xFF\xFF\xFF\xFFs\n\x96\x2F\xDD\x4F";
 
@@ -521,19 +523,66 @@ fn a_heartbeat_without_a_join_reuses_its_challenge() {
 
 #[test]
 fn joins_that_nobody_answers_are_no_heartbeats() {
+    let info = info("1339895702");
     let steps = [
         (0, SERVER, MASTER, &b"q"[..]),
         (20, MASTER, SERVER, GIVEN),
+        (30, SERVER, MASTER, &info[..]),
         (300_000, SERVER, MASTER, b"q"),
         (310_000, SERVER, MASTER, b"q"),
         (320_000, SERVER, MASTER, b"q"),
         (320_020, MASTER, SERVER, GIVEN),
+        (320_030, SERVER, MASTER, &info[..]),
         (620_000, SERVER, MASTER, b"q"),
         (620_020, MASTER, SERVER, GIVEN),
     ];
     let outcome = converse(&steps, 700_000);
     assert_eq!(outcome.failed(), ["VM047", "VM047"]);
     assert_eq!(outcome.passed("VM044"), 2);
+}
+
+/// The challenge was recorded, and may not have come to the server: no info string follows.
+#[test]
+fn a_join_that_leads_to_no_info_string_is_no_heartbeat() {
+    let info = info("1339895702");
+    for pause in [2000, 10_000] {
+        let steps = [
+            (0, SERVER, MASTER, &b"q"[..]),
+            (20, MASTER, SERVER, GIVEN),
+            (pause, SERVER, MASTER, b"q"),
+            (pause + 20, MASTER, SERVER, GIVEN),
+            (pause + 30, SERVER, MASTER, &info[..]),
+            (300_000, SERVER, MASTER, b"q"),
+        ];
+        let outcome = converse(&steps, 300_001);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.findings);
+        assert_eq!(outcome.passed("VM044"), 1);
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_tells_no_interval() {
+    let mut registration = Registration::default();
+    for (time, interval) in [(400, None), (0, None), (300, Some(300))] {
+        let mark = Mark { frame: 1, time: Time(time), length: 1, side: Side::First };
+        let join = Join { mark: mark.into(), server_challenge: None, owed: true };
+        assert_eq!(registration.join(join, 3, 9).interval, interval, "{time}");
+        registration.challenge(Some(1), Side::Second);
+        registration.info(&info::Info::default(), true, mark, 3);
+    }
+}
+
+#[test]
+fn a_quit_that_is_recorded_twice_is_one() {
+    for (pause, failed) in [(0, &[][..]), (399, &[]), (400, &["VM052"])] {
+        let steps = [
+            (0, SERVER, MASTER, &b"q"[..]),
+            (20, MASTER, SERVER, GIVEN),
+            (1000, SERVER, MASTER, b"b\n"),
+            (1000 + pause, SERVER, MASTER, b"b\n"),
+        ];
+        assert_eq!(converse(&steps, 9000).failed(), failed, "{pause}");
+    }
 }
 
 #[test]
