@@ -23,6 +23,8 @@ pub(super) struct Inflated {
     pub(super) bytes: Vec<u8>,
     /// There are more bytes than were asked for.
     pub(super) more: bool,
+    /// Bytes that stand behind the compressed ones, where those were read to their end.
+    pub(super) behind: usize,
 }
 
 /// Decompresses, up to `most` bytes.
@@ -108,20 +110,21 @@ fn anew(bytes: &[u8], most: usize) -> Result<Inflated, &'static str> {
         Err(_) if *level != b'1' => inflate_at(*level, rest, most),
         inflated => inflated,
     };
-    let mut bytes = inflated.map_err(|_| "the bytes do not decompress as bzip2")?;
-    let more = bytes.len() > most;
-    bytes.truncate(most);
-    Ok(Inflated { bytes, more })
+    inflated.map_err(|_| "the bytes do not decompress as bzip2")
 }
 
-/// Decompresses what stands behind the level, up to one byte more than `most`.
-fn inflate_at(level: u8, rest: &[u8], most: usize) -> io::Result<Vec<u8>> {
+/// Decompresses what stands behind the level, up to `most`.
+fn inflate_at(level: u8, rest: &[u8], most: usize) -> io::Result<Inflated> {
     let head = [b'B', b'Z', b'h', level];
     let limit = (most as u64).saturating_add(1);
-    let mut inflated = Vec::new();
-    BzDecoder::new(head.as_slice().chain(rest)).take(limit).read_to_end(&mut inflated)?;
-    inflated.shrink_to_fit();
-    Ok(inflated)
+    let mut bytes = Vec::new();
+    let mut decoder = BzDecoder::new(head.as_slice().chain(rest));
+    decoder.by_ref().take(limit).read_to_end(&mut bytes)?;
+    let more = bytes.len() > most;
+    bytes.truncate(most);
+    bytes.shrink_to_fit();
+    let left = ((head.len() + rest.len()) as u64).saturating_sub(decoder.total_in());
+    Ok(Inflated { bytes, more, behind: if more { 0 } else { left as usize } })
 }
 
 #[cfg(test)]
@@ -152,8 +155,11 @@ mod tests {
         for (length, level) in [(20_000, 1), (20_000, 9), (300_000, 1), (300_000, 9)] {
             let noise = noise(length, 1);
             let compressed = compress(&noise, level);
-            let whole = Inflated { bytes: noise.clone(), more: false };
-            let beginning = Inflated { bytes: noise[..1000].to_vec(), more: true };
+            let whole = Inflated { bytes: noise.clone(), more: false, behind: 0 };
+            let beginning = Inflated { bytes: noise[..1000].to_vec(), more: true, behind: 0 };
+            let followed = [&compressed[..], b"\0behind"].concat();
+            let left = |most| inflate(&followed, most).map(|inflated| inflated.behind);
+            assert_eq!((left(length), left(length - 1)), (Ok(7), Ok(0)));
             // Forwards and backwards: what is kept is no answer to another question.
             for most in [1 << 20, length, 1000, length, 1 << 20] {
                 let expected = if most < length { &beginning } else { &whole };

@@ -206,14 +206,14 @@ fn emit<S: Sink>(
             sink.end(said.message, &payload);
             said.kind
         }
-        Ok(&Inflated { bytes: ref inflated, more }) => {
+        Ok(&Inflated { bytes: ref inflated, more, behind }) => {
             rules::bzip2_decodes(None, Span::default(), sink);
             if more {
                 // What stands behind the limit was not looked at: nobody's fault but the limit's.
                 cx.budget.meet(Limit::Inflated);
                 sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             }
-            judge_inflated(joined, inflated, more, sink);
+            judge_inflated(joined, inflated, more, behind, sink);
             let lost = payload.lost || more;
             let payload = Payload { bytes: inflated, inflated: true, lost, ..payload };
             let said = decode::message(inflated, known, sink);
@@ -224,13 +224,20 @@ fn emit<S: Sink>(
     }
 }
 
-/// Size first: where it is wrong, so is the sum.
-fn judge_inflated<S: Sink>(joined: &Joined, inflated: &[u8], more: bool, sink: &mut S) {
+/// Size first: where it is wrong, so is the sum, and what stands behind may be the rest.
+fn judge_inflated<S: Sink>(
+    joined: &Joined,
+    inflated: &[u8],
+    more: bool,
+    behind: usize,
+    sink: &mut S,
+) {
     let Some((size, sum)) = joined.announced else { return };
     rules::bzip2_size(size, inflated.len(), more, sink);
     if !more && inflated.len() as u64 == u64::from(size) {
         let at = Span::new(0, inflated.len());
         rules::bzip2_crc32(sum, crc32fast::hash(inflated), at, sink);
+        rules::behind_bzip2(behind, sink);
     }
 }
 

@@ -111,6 +111,16 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
 }
 
+/// Bytes behind the compressed ones, which are not among the message's. Where there are none, the rule
+/// is judged by the message.
+pub(in crate::a2s) fn behind_bzip2<S: Sink>(length: usize, sink: &mut S) {
+    if length > 0 {
+        sink.judged(&A2S006, false, Span::default(), || {
+            format!("{length} bytes stand behind the compressed data")
+        });
+    }
+}
+
 /// Zeros behind a request: a known form.
 pub(in crate::a2s) fn padding<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S006, at, || format!("{} zeros pad the request", at.len()));
