@@ -406,18 +406,18 @@ impl Ledger {
         }
     }
 
-    /// Answers in numbers to an address that never asked. It may have asked before the capture, or
-    /// where nobody records: only the user knows.
+    /// Answers in numbers to an address that never asked.
     fn floods(&mut self) {
         for (victim, flood) in std::mem::take(&mut self.unasked) {
             if flood.most >= UNASKED {
                 let Flood { latest, count, most, .. } = flood;
                 let detail = || {
                     format!(
-                        "{count} answers went to {victim}, which was not seen to ask: {most} within a second"
+                        "{count} answers went to {victim}, which never asked: {most} within a second"
                     )
                 };
-                self.broken(&SEC005, Evidence::default(), latest, Who::Server, detail);
+                let began = Witness { began: true, ..latest };
+                self.broken(&SEC005, from_beginning(&began), latest, Who::Server, detail);
             }
         }
     }

@@ -333,7 +333,11 @@ impl Lane {
     /// Lets a flow's talk judge what time has decided.
     fn ask<V: View>(&mut self, around: &mut Around, slot: Slot, end: bool, view: &mut V) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let facts = around.facts(&flow, &self.incomplete);
+        let silence = match end && around.options.complete {
+            true => u64::MAX,
+            false => around.now.since(flow.last()).unsigned_abs(),
+        };
+        let facts = FlowFacts { silence, ..around.facts(&flow, &self.incomplete) };
         let roles = flow.roles;
         let talk = match &mut flow.state {
             State::Talk(talk) => talk,

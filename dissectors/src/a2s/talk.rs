@@ -423,7 +423,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
 /// may be nobody: its address was forged. Where the capture ends soon, it may yet go on.
 pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
     let talk = &*cx.talk;
-    let went_away = now.since(cx.flow.last) >= cx.settings.answer_timeout;
+    let went_away = cx.flow.silence >= cx.settings.answer_timeout.unsigned_abs();
     if !talk.has(ONCE) || talk.has(MORE) || !talk.has(CHALLENGED) || !went_away {
         return;
     }

@@ -300,6 +300,7 @@ impl<S: Sink> Lab<S> {
     pub(super) fn end(&mut self, time: f64) -> &mut Lab<S> {
         self.elapse(time);
         for flow in self.flows.values_mut() {
+            flow.facts.silence = self.now.since(flow.last).unsigned_abs();
             let mut cx = Context {
                 talk: &mut flow.talk,
                 book: &mut self.book,
