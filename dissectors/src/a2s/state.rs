@@ -36,8 +36,6 @@ pub struct Talk {
 struct More {
     /// Requests that wait behind the oldest one.
     waiting: Box<[Asked]>,
-    /// A part of the hash of the answers before the last one, the latest first.
-    earlier: [Option<NonZeroU16>; 3],
     done: Done,
     open: Option<Box<Open>>,
 }
@@ -184,8 +182,7 @@ impl Talk {
     pub(super) fn tidy(&mut self) {
         let Some(more) = &mut self.more else { return };
         more.open.take_if(|open| open.is_empty());
-        let is_over = more.waiting.is_empty() && more.open.is_none() && more.done.is_empty();
-        if is_over && more.earlier == [None; 3] {
+        if more.waiting.is_empty() && more.open.is_none() && more.done.is_empty() {
             self.more = None;
         }
     }
@@ -372,8 +369,7 @@ impl Talk {
         }
     }
 
-    /// Whether an answer is one of the latest of this side once more. Else it is the last one from
-    /// now on.
+    /// Whether an answer is the last one of this side once more. It is the last one from now on.
     pub(super) fn repeats(&mut self, payload: &Payload<'_>) -> bool {
         /// Bytes at the beginning, and at the end, that are looked at: answers differ there.
         const ENDS: usize = 64;
@@ -385,15 +381,7 @@ impl Talk {
         let hash = (hash ^ hash >> 16) as u16 & !1 | payload.side.index() as u16;
         // Where nothing is left of a hash, a copy goes unnoticed.
         let hash = NonZeroU16::new(hash);
-        let earlier = self.more.as_ref().map_or([None; 3], |more| more.earlier);
-        if hash.is_none() || self.last == hash || earlier.contains(&hash) {
-            return hash.is_some();
-        }
-        if let Some(before) = std::mem::replace(&mut self.last, hash) {
-            let [latest, next, _] = earlier;
-            self.more.get_or_insert_default().earlier = [Some(before), latest, next];
-        }
-        false
+        hash.is_some() && std::mem::replace(&mut self.last, hash) == hash
     }
 
     /// An info request was answered in this form: those in which hybrid servers answer it as well
