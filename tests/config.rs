@@ -183,6 +183,7 @@ fn tolerances_decide() {
     let joins = |seconds: u32| {
         format!(
             "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:133961823\n\
+             0.03 s:27015 > m  30 0A '\\\\challenge\\\\133961823' 0A\n\
              {seconds}.00 s:27015 > m  71\n{seconds}.02 m > s:27015  FFFFFFFF 730A le32:133961823"
         )
     };

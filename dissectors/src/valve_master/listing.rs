@@ -75,8 +75,8 @@ pub(super) enum Answers {
     Nothing,
 }
 
-/// Nobody sends a message again sooner than this: what comes sooner goes on, or is a copy.
-pub(super) const SOONEST_RETRY: i64 = 400_000_000;
+/// Nobody sends a query again sooner than this: what comes sooner is no repetition, but goes on.
+const SOONEST_RETRY: i64 = 400_000_000;
 
 /// Replies that copies are told by.
 const LATEST: usize = 4;

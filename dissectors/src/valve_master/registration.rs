@@ -4,7 +4,6 @@
 use crate::kit::{Mark, ShortMark, Side, Time, append_within, room};
 
 use super::info::{Engine, Info};
-use super::listing::SOONEST_RETRY;
 
 /// What is remembered of a join.
 #[derive(Clone, Copy, Debug)]
@@ -271,7 +270,7 @@ impl Registration {
     /// Takes a quit. Says whether it is the second, and no copy: those come at once.
     pub(super) fn quit(&mut self, now: Time) -> bool {
         let before = self.quit.replace(now);
-        before.is_some_and(|before| now.since(before) >= SOONEST_RETRY)
+        before.is_some_and(|before| now.since(before) > Time::MOMENT)
     }
 
     /// Something other than a join comes. Says whether the server has quit before; it is said once.

@@ -139,7 +139,7 @@ rule! {
         asks: "nothing but a new join follows a quit",
         cite: [(ValveMaster, "Quit", "to signal that the game server has shut down.")],
         right: registered!("9.00 s:27015 > m  62 0A\n20.00 s:27015 > m  71\n20.02 m > s:27015  FFFFFFFF 730A le32:133961823"),
-        wrong: registered!("9.00 s:27015 > m  62 0A\n10.00 s:27015 > m  62 0A") }
+        wrong: registered!("9.00 s:27015 > m  62 0A\n9.01 s:27015 > m  62 0A") }
 }
 
 /// `joins`: what follows the quit is a join.
