@@ -216,6 +216,8 @@ pub(super) fn list_response<S: Sink>(
         other(cx, payload, sink);
         return;
     }
+    // A list in answer to a wrong validate is told as such.
+    connection.closing.take_if(|(why, _)| matches!(why, Closing::BadValidate));
     master_speaks(cx, payload, false, false, sink);
     let connection = cx.talk.connection();
     connection.asked = None;

@@ -122,7 +122,7 @@ fn who_may_have_a_list() {
     let list = br"\ip\1.2.3.4:7778\final\";
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
     assert_eq!(listed(&[LIST], list).codes(), ["GS1012", "GS1014"], "two parties are at fault");
-    assert_eq!(listed(&[&wrong, LIST], list).codes(), ["GS1005", "GS1018", "GS1014"]);
+    assert_eq!(listed(&[&wrong, LIST], list).codes(), ["GS1005", "GS1014"]);
     let unknown = PROOF.replace(r"\ut\", r"\deusex\");
     let request = LIST.replace("ut", "deusex");
     let lab = listed(&[&unknown, &request], list);
