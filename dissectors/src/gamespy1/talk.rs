@@ -170,6 +170,13 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
             kind = Kind::Response;
         }
     }
+    // Nor is an answer to a challenge that was given by itself a part of another.
+    if kind == Kind::Response
+        && words.is_lone_validate()
+        && cx.talk.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
+    {
+        kind = Kind::Validate;
+    }
     if kind == Kind::Response {
         if answers::datagram(cx, payload, &words, sink) {
             answered(cx, payload, sink);

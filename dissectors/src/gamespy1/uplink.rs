@@ -29,6 +29,8 @@ pub(super) struct Uplink {
     challenges: Challenges,
     /// A challenge was given or answered: the heartbeat that caused it came before.
     met: bool,
+    /// Who was challenged, not as a query is asked, and has not answered.
+    challenged: Option<Side>,
     /// The latest challenge: its checksum, and when it came.
     given: Option<(u32, Time)>,
     /// When a validate came that no challenge had waited for.
@@ -42,6 +44,11 @@ impl Uplink {
     pub(super) fn held(&self) -> usize {
         let games = self.beat.iter().chain(&self.neighbour).map(|(_, game)| game.len());
         size_of::<Uplink>() + games.sum::<usize>()
+    }
+
+    /// Whether this party was challenged, not as a query is asked, and has not answered.
+    pub(super) fn owes(&self, side: Side) -> bool {
+        self.challenged == Some(side)
     }
 
     /// Whether this party is known to be a game server, so that the other is a master.
@@ -152,6 +159,7 @@ pub(super) fn secure<S: Sink>(
     let answered = uplink.unasked.take().is_some_and(|time| now.since(time) <= Time::MOMENT);
     uplink.challenges.give(challenge.value, payload);
     uplink.met = true;
+    uplink.challenged = (!words.basic).then_some(server);
     if uplink.server.is_none() && words.basic && super::is_master_port(payload.from.port()) {
         uplink.server = Some(server);
     }
@@ -188,6 +196,7 @@ pub(super) fn validate<S: Sink>(
     let most = cx.settings.limits.remembered;
     let uplink = cx.talk.uplink();
     uplink.met = true;
+    uplink.challenged.take_if(|side| *side == payload.side);
     let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
     uplink.unasked = (!owed).then_some(payload.time);
     // What the answer to a challenge lacks is no fault of its heartbeat's.

@@ -271,6 +271,14 @@ impl<'a> Words<'a> {
         first > 1 || self.closed.is_none()
     }
 
+    /// Whether it says a code and nothing else, or begins an answer so.
+    pub(super) fn is_lone_validate(&self) -> bool {
+        matches!(self.numbering, Numbering::Parts { first: 1, .. })
+            && self.validate.is_some()
+            && self.heartbeat.is_none()
+            && self.properties == 0
+    }
+
     /// Whether the pairs are sound, so that what else is asked of them can be judged.
     pub(super) fn is_sound(&self) -> bool {
         self.fault.is_none()

@@ -318,6 +318,19 @@ fn a_part_of_an_answer_may_look_like_a_message_of_its_own() {
     }
 }
 
+/// Unreal servers number it, and do not close it.
+#[test]
+fn the_answer_to_a_challenge_is_no_part_of_the_answer_to_a_query() {
+    let mut lab = Lab::new();
+    lab.udp(0.0, C, S, br"\secure\l8jfVy").udp(0.0, C, S, br"\status\");
+    lab.udp(0.1, S, C, br"\validate\SAaJHX96\queryid\1.1");
+    lab.udp(0.1, S, C, br"\gamename\ut\hostname\x\queryid\2.1");
+    lab.udp(0.1, S, C, br"\player_0\Ann\queryid\2.2\final\").end(9.0);
+    assert_eq!(lab.names(), ["secure", "query", "validate", "query_response"]);
+    assert_eq!(lab.codes(), ["GS1002"]);
+    assert_eq!(lab.counts(&rules::GS1031).passed, 1);
+}
+
 #[test]
 fn a_challenge_is_answered_as_a_query_is() {
     let run = |answers: &[&str]| {
