@@ -76,9 +76,9 @@ pub(super) const OTHER_GAME: u16 = 32;
 /// The first datagram was no packet of the document: only the user's word makes it A2S.
 pub(super) const FORCED: u16 = 64;
 /// The client has sent one request.
-pub(super) const ONCE: u16 = 128;
+pub(super) const ASKED_ONCE: u16 = 128;
 /// And more.
-pub(super) const MORE: u16 = 256;
+pub(super) const ASKED_AGAIN: u16 = 256;
 /// The last answer was a challenge.
 pub(super) const CHALLENGED: u16 = 512;
 /// The server has answered info by a challenge.
@@ -284,6 +284,7 @@ impl Talk {
         more.waiting = waiting.into();
     }
 
+    /// Takes the request in this place; 0 is the oldest.
     pub(super) fn take(&mut self, at: usize) -> Option<Asked> {
         match at.checked_sub(1) {
             Some(at) => self.take_behind(at),
@@ -303,6 +304,7 @@ impl Talk {
         Some(taken)
     }
 
+    /// The request in this place; 0 is the oldest.
     pub(super) fn at(&mut self, at: usize) -> Option<&mut Asked> {
         match at.checked_sub(1) {
             None => self.asked.as_mut(),

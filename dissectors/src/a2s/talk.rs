@@ -7,7 +7,9 @@ use super::decode::{self, Said};
 use super::facts::{Answer, Asked, BEHIND_INFO, Fact, Owed, PASSED_OVER, Request, Standing};
 use super::layout::{SINGLE, SPLIT};
 use super::parts;
-use super::state::{ASKED, CHALLENGED, FOLLOWED, FORCED, GUARDED, MORE, ONCE, Stray, Talk};
+use super::state::{
+    ASKED, ASKED_AGAIN, ASKED_ONCE, CHALLENGED, FOLLOWED, FORCED, GUARDED, Stray, Talk,
+};
 use super::tally::{Count, Quarter, Tally};
 use super::{A2s, rules};
 use crate::kit::{
@@ -71,7 +73,7 @@ fn ask<S: Sink>(
     expire(cx, payload.time, false, sink);
     cx.talk.flags |= Talk::asks(payload.side);
     cx.talk.flags &= !CHALLENGED;
-    cx.talk.flags |= if cx.talk.has(ONCE) { MORE } else { ONCE };
+    cx.talk.flags |= if cx.talk.has(ASKED_ONCE) { ASKED_AGAIN } else { ASKED_ONCE };
     let standing = standing(cx, said.challenge, payload);
     if standing == Standing::Issued {
         cx.talk.flags |= FOLLOWED;
@@ -424,7 +426,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
 pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
     let talk = &*cx.talk;
     let went_away = cx.flow.silence >= cx.settings.answer_timeout.unsigned_abs();
-    if !talk.has(ONCE) || talk.has(MORE) || !talk.has(CHALLENGED) || !went_away {
+    if !talk.has(ASKED_ONCE) || talk.has(ASKED_AGAIN) || !talk.has(CHALLENGED) || !went_away {
         return;
     }
     let side = if talk.has(ASKED) { Side::Second } else { Side::First };
