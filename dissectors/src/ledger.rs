@@ -416,8 +416,7 @@ impl Ledger {
                         "{count} answers went to {victim}, which never asked: {most} within a second"
                     )
                 };
-                let began = Witness { began: true, ..latest };
-                self.broken(&SEC005, from_beginning(&began), latest, Who::Server, detail);
+                self.broken(&SEC005, proven(&latest), latest, Who::Server, detail);
             }
         }
     }
@@ -432,7 +431,7 @@ impl Ledger {
             let detail = || {
                 format!("{UNUSED} addresses or more sent one packet and left the challenge unused")
             };
-            self.broken(&SEC005, from_beginning(&server), server, Who::Server, detail);
+            self.broken(&SEC005, proven(&server), server, Who::Server, detail);
         }
     }
 
@@ -468,6 +467,11 @@ impl Ledger {
 /// said there before is in the capture, too.
 fn from_beginning(&Witness { began, lossy, .. }: &Witness) -> Evidence {
     Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() }
+}
+
+/// Of what many flows show, no beginning is missing that matters: who told of it has seen to that.
+fn proven(witness: &Witness) -> Evidence {
+    from_beginning(&Witness { began: true, ..*witness })
 }
 
 #[cfg(test)]

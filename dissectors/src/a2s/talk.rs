@@ -422,11 +422,13 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
 }
 
 /// The flow has ended. A client that was given a challenge after its only packet, and went away,
-/// may be nobody: its address was forged. Where the capture ends soon, it may yet go on.
+/// may be nobody: its address was forged. Where the capture ends soon, it may yet go on; where it
+/// began in the middle, it may have said more before.
 pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
     let talk = &*cx.talk;
     let went_away = cx.flow.silence >= cx.settings.answer_timeout.unsigned_abs();
-    if !talk.has(ASKED_ONCE) || talk.has(ASKED_AGAIN) || !talk.has(CHALLENGED) || !went_away {
+    let only_asked = cx.flow.began && talk.has(ASKED_ONCE) && !talk.has(ASKED_AGAIN);
+    if !only_asked || !talk.has(CHALLENGED) || !went_away {
         return;
     }
     let side = if talk.has(ASKED) { Side::Second } else { Side::First };

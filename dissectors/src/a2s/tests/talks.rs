@@ -217,6 +217,9 @@ fn a_challenge_is_unused_once_there_was_time_to_use_it() {
         let facts = talk(&start, end).sink.facts;
         assert_eq!(facts.contains(&Fact::Unused), unused, "{end}");
     }
+    // The client may have said more before the capture.
+    let late = [&[(0.0, 's', "FFFFFFFF 41 4BA1D522")], &start[..]].concat();
+    assert!(!talk(&late, 120.0).sink.facts.contains(&Fact::Unused));
 }
 
 #[test]
