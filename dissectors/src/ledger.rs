@@ -401,7 +401,12 @@ impl Ledger {
             let given = first.get(&key);
             if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
-                self.broken(&SEC004, from_beginning(&witness), witness, Who::Server, detail);
+                // The server speaks here: what it gave to this address is in the capture, too, if
+                // the flow's beginning is.
+                let Witness { began, lossy, .. } = witness;
+                let evidence =
+                    Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
+                self.broken(&SEC004, evidence, witness, Who::Server, detail);
             }
         }
     }
@@ -416,7 +421,7 @@ impl Ledger {
                         "{count} answers went to {victim}, which never asked: {most} within a second"
                     )
                 };
-                self.broken(&SEC005, proven(&latest), latest, Who::Server, detail);
+                self.rule(&SEC005, false, latest, Who::Server, detail);
             }
         }
     }
@@ -431,7 +436,7 @@ impl Ledger {
             let detail = || {
                 format!("{UNUSED} addresses or more sent one packet and left the challenge unused")
             };
-            self.broken(&SEC005, proven(&server), server, Who::Server, detail);
+            self.rule(&SEC005, false, server, Who::Server, detail);
         }
     }
 
@@ -461,17 +466,6 @@ impl Ledger {
             }
         }
     }
-}
-
-/// A server that speaks in a flow which the capture has from its beginning: what it and the client
-/// said there before is in the capture, too.
-fn from_beginning(&Witness { began, lossy, .. }: &Witness) -> Evidence {
-    Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() }
-}
-
-/// Of what many flows show, no beginning is missing that matters: who told of it has seen to that.
-fn proven(witness: &Witness) -> Evidence {
-    from_beginning(&Witness { began: true, ..*witness })
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ macro_rules! reflected {
 
 rule! {
     /// Servers answer whoever stands in the packet as sender: an attacker lets them flood a third.
-    pub SEC005 "reflection" { severity: Warning, who: Any, needs: Beginning,
+    pub SEC005 "reflection" { severity: Warning, who: Any, needs: Message,
         asks: "answers do not go in numbers to an address that never asked (the victim's seat), nor are they drawn by one-packet sources that never go on after a challenge (the reflector's seat)",
         cite: [],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
