@@ -6,6 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use crate::kit::{Map, Mark, Payload, RecentMap, Time};
 
 use super::digest::CHALLENGE;
+use super::params::Endpoint;
+use super::request::Request;
 
 /// Socket checks that may be due at the same time.
 const CHECKS: usize = 4096;
@@ -66,32 +68,35 @@ pub struct Book {
 }
 
 impl Book {
-    /// A server is not registered, if it was not before.
-    pub(super) fn refuse_server(&mut self, server: Server, most: usize) {
-        if self.registered.get_mut(&server, most).is_none() {
-            self.registered.insert(server, false, most);
+    /// A master refuses what a server asks for: to be registered, or a challenge for a request id.
+    /// What it granted before stays.
+    pub(super) fn refuse(&mut self, server: Server, request: &Request, most: usize) {
+        match (request.endpoint, request.id) {
+            (Some(Endpoint::Register), _) if self.registered.get_mut(&server, most).is_none() => {
+                self.registered.insert(server, false, most);
+            }
+            (Some(Endpoint::Auth), Some(id)) if self.ids.get_mut(&(server, id), most).is_none() => {
+                let refused = Challenged { refused: true, ..Challenged::default() };
+                self.ids.insert((server, id), refused, most);
+            }
+            _ => {}
         }
     }
 
-    /// No challenge is handed out for a request id, if none was before.
-    pub(super) fn refuse_id(&mut self, server: Server, id: u64, most: usize) {
-        if self.ids.get_mut(&(server, id), most).is_none() {
-            let refused = Challenged { refused: true, ..Challenged::default() };
-            self.ids.insert((server, id), refused, most);
-        }
-    }
-
-    /// A server asks to be registered again: that may be granted, even if the answer is not recorded.
-    pub(super) fn forget_refused_server(&mut self, server: &Server, most: usize) {
-        if self.registered.get_mut(server, most) == Some(&mut false) {
-            self.registered.remove(server);
-        }
-    }
-
-    /// The same of a challenge for a request id.
-    pub(super) fn forget_refused_id(&mut self, server: Server, id: u64, most: usize) {
-        if self.ids.get_mut(&(server, id), most).is_some_and(|id| id.refused) {
-            self.ids.remove(&(server, id));
+    /// A server asks for it again: that may be granted, even if the answer is not recorded.
+    pub(super) fn ask_again(&mut self, server: Server, request: &Request, most: usize) {
+        match (request.endpoint, request.id) {
+            (Some(Endpoint::Register), _)
+                if self.registered.get_mut(&server, most) == Some(&mut false) =>
+            {
+                self.registered.remove(&server);
+            }
+            (Some(Endpoint::Auth), Some(id))
+                if self.ids.get_mut(&(server, id), most).is_some_and(|id| id.refused) =>
+            {
+                self.ids.remove(&(server, id));
+            }
+            _ => {}
         }
     }
 

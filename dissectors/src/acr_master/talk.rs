@@ -125,7 +125,8 @@ pub(super) fn http<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S
 fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let request = request::request(payload.bytes, sink);
     let endpoint = request.endpoint;
-    asks_again(cx, payload, &request);
+    let server = Server { address: payload.from.ip(), port: request.port, master: payload.to };
+    cx.book.ask_again(server, &request, cx.settings.limits.remembered);
     let connection = cx.talk.connection();
     connection.known = connection.known || claim::tells(payload.bytes);
     if endpoint == Some(Endpoint::Register) && request.sound && !payload.lost {
@@ -167,41 +168,19 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
         match answer.status {
             _ if !request.sound || payload.lost => {}
             200 => answered(cx, payload, request, answer, sink),
-            400..=499 => refused(cx, payload, request),
+            400..=499 => {
+                let server = asker(payload, request);
+                cx.book.refuse(server, request, cx.settings.limits.remembered);
+            }
             _ => {}
         }
     }
     sink.end(messages::response(endpoint), payload);
 }
 
-/// A server asks for what it may have been refused before.
-fn asks_again(cx: &mut Cx<'_>, payload: &Payload<'_>, request: &Request) {
-    let server = Server { address: payload.from.ip(), port: request.port, master: payload.to };
-    let most = cx.settings.limits.remembered;
-    match request.endpoint {
-        Some(Endpoint::Register) => cx.book.forget_refused_server(&server, most),
-        Some(Endpoint::Auth) => {
-            if let Some(id) = request.id {
-                cx.book.forget_refused_id(server, id, most);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// A master refuses a sound request.
-fn refused(cx: &mut Cx<'_>, payload: &Payload<'_>, request: &Request) {
-    let server = Server { address: payload.to.ip(), port: request.port, master: payload.from };
-    let most = cx.settings.limits.remembered;
-    match request.endpoint {
-        Some(Endpoint::Register) => cx.book.refuse_server(server, most),
-        Some(Endpoint::Auth) => {
-            if let Some(id) = request.id {
-                cx.book.refuse_id(server, id, most);
-            }
-        }
-        _ => {}
-    }
+/// The server that has this answer to its request.
+fn asker(payload: &Payload<'_>, request: &Request) -> Server {
+    Server { address: payload.to.ip(), port: request.port, master: payload.from }
 }
 
 /// A sound request has its answer: what it means for those that follow.
@@ -212,7 +191,7 @@ fn answered<S: Sink>(
     answer: Response,
     sink: &mut S,
 ) {
-    let server = Server { address: payload.to.ip(), port: request.port, master: payload.from };
+    let server = asker(payload, request);
     match request.endpoint {
         Some(Endpoint::Register) => {
             cx.book.registered.insert(server, true, cx.settings.limits.remembered);
@@ -261,7 +240,7 @@ fn challenged<S: Sink>(
     let most = cx.settings.limits.remembered;
     let Some(id) = request.id else { return };
     if answer.auth != Some(b'c') && !answer.coded {
-        cx.book.refuse_id(server, id, most);
+        cx.book.refuse(server, request, most);
         return;
     }
     // It may be one that cannot be read.
