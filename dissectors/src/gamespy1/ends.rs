@@ -156,7 +156,9 @@ fn blocks(text: &[u8]) -> Option<usize> {
 
 fn next_message(text: &[u8]) -> Option<usize> {
     let next = follower(text)?;
-    if let Some(blocks) = blocks(text).filter(|_| challenges(text)) {
+    if challenges(text)
+        && let Some(blocks) = blocks(text)
+    {
         return Some(blocks);
     }
     let starts = Text::new(text, 0).take_while(|pair| pair.key != words::FINAL);

@@ -16,9 +16,12 @@ pub(super) struct Known {
     pub(super) judging: bool,
 }
 
+/// Bytes of a column's name, and the zero behind it, that are looked at.
+pub(super) const LONGEST_NAME: usize = 64;
+
 /// How long the name of a player or team column is that stands here: `player_`, `score_t`.
 pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
-    let length = bytes.iter().take(64).position(|&byte| byte == 0)?;
+    let length = bytes.iter().take(LONGEST_NAME).position(|&byte| byte == 0)?;
     let name = bytes.get(..length)?;
     let named = name.ends_with(b"_") || name.ends_with(b"_t");
     (named && name.iter().all(u8::is_ascii_graphic)).then_some(length)

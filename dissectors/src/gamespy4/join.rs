@@ -7,7 +7,7 @@
 //! replace. A name that is cut, a variable's or a column's, is repeated whole as well. A packet that
 //! begins with none of these goes on where the one before it stopped.
 
-use super::answer::{column_name, run, section_begins};
+use super::answer::{LONGEST_NAME, column_name, run, section_begins};
 use super::decode::Header;
 use super::rules::name_in_place_of_value;
 use crate::kit::{Buffer, Piece};
@@ -164,7 +164,7 @@ impl Walk {
     /// looks like one value more.
     fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<Seam> {
         let open = joined.strip_suffix(b"\0").unwrap_or(joined);
-        let length = open.iter().rev().take(64).position(|&byte| byte == 0)?;
+        let length = open.iter().rev().take(LONGEST_NAME).position(|&byte| byte == 0)?;
         let keep = open.len() - length;
         let first_value = self.name.end + 2;
         let behind_column = keep > first_value && open.get(..keep)?.ends_with(b"\0\0");
