@@ -61,6 +61,12 @@ pub enum BaselineError {
     },
 }
 
+impl BaselineError {
+    fn unwritable(file: &Path, error: io::Error) -> BaselineError {
+        BaselineError::Unwritable { file: file.to_owned(), error }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -91,15 +97,16 @@ impl Baseline {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, file: &Path) -> Result<(), BaselineError> {
-        let written = temporary(file).and_then(|temporary| {
-            let renamed = || std::fs::rename(&temporary, file);
-            let written = self.write_new(&temporary).and_then(|()| renamed());
+        let write = || {
+            let temporary = temporary(file)?;
+            let written =
+                self.write_new(&temporary).and_then(|()| std::fs::rename(&temporary, file));
             if written.is_err() {
                 std::fs::remove_file(&temporary).ok();
             }
             written
-        });
-        written.map_err(|error| BaselineError::Unwritable { file: file.to_owned(), error })
+        };
+        write().map_err(|error| BaselineError::unwritable(file, error))
     }
 
     /// Whether one could be written: better known before gigabytes are read.
@@ -107,15 +114,15 @@ impl Baseline {
     /// # Errors
     /// It could not.
     pub fn try_writing(file: &Path) -> Result<(), BaselineError> {
-        let tried = temporary(file).and_then(|temporary| {
+        let attempt = || {
+            if file.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            let temporary = temporary(file)?;
             std::fs::File::create_new(&temporary)?;
             std::fs::remove_file(&temporary)
-        });
-        let tried = tried.and_then(|()| match file.is_dir() {
-            true => Err(io::ErrorKind::IsADirectory.into()),
-            false => Ok(()),
-        });
-        tried.map_err(|error| BaselineError::Unwritable { file: file.to_owned(), error })
+        };
+        attempt().map_err(|error| BaselineError::unwritable(file, error))
     }
 
     fn write_new(&self, file: &Path) -> io::Result<()> {
