@@ -152,10 +152,13 @@ fn of_what(unpacked: bool) -> &'static str {
     if unpacked { " of what it unpacks to" } else { "" }
 }
 
-/// Why a capture cannot be read, or no further; decompressors say that it is damaged.
+/// Why a capture cannot be read, or no further. What is no error of the system's is a decompressor's:
+/// the capture is damaged.
 pub(super) fn unreadable(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+            if error.raw_os_error().is_none() =>
+        {
             format!("{error}: the file is damaged; fetch it again").into()
         }
         _ => why::unreadable(error),

@@ -81,19 +81,18 @@ impl Input {
     }
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
-        let (buffer, start, end) = (Vec::new(), 0, 0);
-        let (ended, error, unpacks) = (false, None, false);
-        let stream = Stream { reader, buffer, start, end, ended, error, unpacks };
-        Input { kind: Kind::Stream(stream), position: 0 }
+        Input::of_stream(reader, false)
     }
 
     /// What a compressed capture unpacks to.
     pub(super) fn unpacked(reader: Box<dyn Read + Send>) -> Input {
-        let mut input = Input::stream(reader);
-        if let Kind::Stream(stream) = &mut input.kind {
-            stream.unpacks = true;
-        }
-        input
+        Input::of_stream(reader, true)
+    }
+
+    fn of_stream(reader: Box<dyn Read + Send>, unpacks: bool) -> Input {
+        let (buffer, start, end, ended, error) = (Vec::new(), 0, 0, false, None);
+        let stream = Stream { reader, buffer, start, end, ended, error, unpacks };
+        Input { kind: Kind::Stream(stream), position: 0 }
     }
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.

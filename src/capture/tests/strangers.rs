@@ -1,8 +1,9 @@
 //! What is no capture: what it is taken for, and that it is said in one line.
 
+use std::io;
 use std::path::Path;
 
-use super::super::open;
+use super::super::{CaptureError, open};
 use super::streams::gzip;
 use super::{Folder, mapped, streamed};
 
@@ -47,6 +48,17 @@ fn what_cannot_be_opened_is_told_with_its_name() {
     assert!(said.ends_with("none.pcap: no such file; check its name, and the folder"), "{said}");
     let said = open(&folder.0).err().expect("a folder").to_string();
     assert!(said.contains("is a folder: name the files in it"), "{said}");
+}
+
+#[test]
+fn only_what_a_decompressor_says_is_told_to_be_damage() {
+    let said = |error| CaptureError::Open { path: "a.gz".into(), error }.to_string();
+    let corrupt = io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
+    let damaged = "a.gz: corrupt deflate stream: the file is damaged; fetch it again";
+    assert_eq!(said(corrupt), damaged);
+    let invalid = io::Error::from(nix::errno::Errno::EINVAL);
+    assert_eq!(invalid.kind(), io::ErrorKind::InvalidInput);
+    assert!(!said(invalid).contains("damaged"));
 }
 
 #[test]
