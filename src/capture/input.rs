@@ -184,7 +184,9 @@ impl Input {
             let ahead = mapped.unread();
             let near = ahead.get(record..).unwrap_or_default().iter().step_by(LINE).take(2);
             let far = ahead.get(AHEAD..).unwrap_or_default();
-            let far = far.get(..record.min(AHEAD)).unwrap_or(far).iter().step_by(LINE);
+            // Whole lines, so that one step takes no more than what it asks for.
+            let far = far.get(..record.min(AHEAD).next_multiple_of(LINE)).unwrap_or_default();
+            let far = far.as_chunks::<LINE>().0.iter().map(|[first, ..]| first);
             near.for_each(mapping::prefetch);
             far.for_each(mapping::prefetch);
         }
