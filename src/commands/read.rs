@@ -177,7 +177,7 @@ fn one<C: Command>(
     input: &Input,
     options: Options,
     name: Option<&str>,
-    mut packets: Box<dyn Packets + Send>,
+    packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
     command: &mut C,
     err: &mut dyn Write,
@@ -185,16 +185,31 @@ fn one<C: Command>(
 ) -> Result<Totals, Failure> {
     let bar = bar(packets.as_ref(), progress);
     command.begin(name)?;
-    if filter.is_none()
-        && let Some(shares) = Shares::of(input.threads, &options, packets.as_ref(), command)
-    {
-        let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
-        let read = shares.read(&options, input.count, command, err, &mut progress)?;
-        bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
-        command.check()?;
-        command.end(&read)?;
-        return Ok(read);
-    }
+    let shares = match filter {
+        Some(_) => None,
+        None => Shares::of(input.threads, &options, packets.as_ref(), command),
+    };
+    let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
+    let read = match shares {
+        Some(shares) => shares.read(&options, input.count, command, err, &mut progress)?,
+        None => alone(options, input.count, packets, filter, command, err, &mut progress)?,
+    };
+    bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
+    command.check()?;
+    command.end(&read)?;
+    Ok(read)
+}
+
+/// Reads a capture with one thread.
+fn alone<C: Command>(
+    options: Options,
+    count: Option<u64>,
+    mut packets: Box<dyn Packets + Send>,
+    filter: &mut Option<FileFilter>,
+    command: &mut C,
+    err: &mut dyn Write,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Totals, Failure> {
     let mut session = Session::new(options);
     if let Some(capture) = packets.in_memory() {
         session.lend(capture);
@@ -218,23 +233,16 @@ fn one<C: Command>(
                 }
             }
         }
-        if session.packets().is_multiple_of(STEP)
-            && let Some(bar) = &bar
-        {
-            bar.set_position(packets.progress().map_or(0, |(done, _)| done));
+        if session.packets().is_multiple_of(STEP) {
+            progress(packets.progress().map_or(0, |(done, _)| done));
         }
         command.check()?;
-        if input.count.is_some_and(|count| taken >= count) {
+        if count.is_some_and(|count| taken >= count) {
             break;
         }
     }
     finish(&mut session, command)?;
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    let read = session.totals();
-    command.end(&read)?;
-    Ok(read)
+    Ok(session.totals())
 }
 
 /// What is open is judged, and told as it is.

@@ -32,39 +32,7 @@ pub(super) fn sniff<C: Command>(
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
     let line = Line::new(running);
     let mut told = Told { interface: &interface, lost: 0 };
-    let ended = loop {
-        match live.turn() {
-            Ok(Turn::Packets(packets)) => {
-                for packet in packets.iter() {
-                    session.packet(&packet, command.view());
-                    command.check()?;
-                    if most.is_some_and(|most| session.packets() >= most) {
-                        break;
-                    }
-                }
-            }
-            Ok(Turn::Nothing(now)) => session.reach(Time(now), command.view()),
-            Ok(Turn::End) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-        command.check()?;
-        told.losses(live.counts(), &mut session, command);
-        line.suspended(|| command.live())?;
-        line.says(&session, &command.running());
-        if let Some(error) = live.not_begun_anew() {
-            let goes_on = "what is captured goes on into the file as it was";
-            line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
-        }
-        if live.counts_wanted() {
-            line.suspended(|| told.counts(live.counts(), err));
-        }
-        if reader_is_gone() {
-            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
-        }
-        if most.is_some_and(|most| session.packets() >= most) {
-            break Ok(());
-        }
-    };
+    let ended = listen(&mut live, &mut session, most, command, err, &line, &mut told)?;
     let finished = live.finish();
     told.losses(live.counts(), &mut session, command);
     if told.lost == 0 {
@@ -81,6 +49,52 @@ pub(super) fn sniff<C: Command>(
     command.end(&read)?;
     told.counts(live.counts(), err);
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
+}
+
+/// Captures, and tells what was captured, until something ends it: that is what it returns. Errors are
+/// those of the output.
+fn listen<C: Command>(
+    live: &mut Live,
+    session: &mut Session,
+    most: Option<u64>,
+    command: &mut C,
+    err: &mut dyn Write,
+    line: &Line,
+    told: &mut Told<'_>,
+) -> Result<Result<(), LiveError>, Failure> {
+    loop {
+        match live.turn() {
+            Ok(Turn::Packets(packets)) => {
+                for packet in packets.iter() {
+                    session.packet(&packet, command.view());
+                    command.check()?;
+                    if most.is_some_and(|most| session.packets() >= most) {
+                        break;
+                    }
+                }
+            }
+            Ok(Turn::Nothing(now)) => session.reach(Time(now), command.view()),
+            Ok(Turn::End) => return Ok(Ok(())),
+            Err(error) => return Ok(Err(error)),
+        }
+        command.check()?;
+        told.losses(live.counts(), session, command);
+        line.suspended(|| command.live())?;
+        line.says(session, &command.running());
+        if let Some(error) = live.not_begun_anew() {
+            let goes_on = "what is captured goes on into the file as it was";
+            line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
+        }
+        if live.counts_wanted() {
+            line.suspended(|| told.counts(live.counts(), err));
+        }
+        if reader_is_gone() {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        }
+        if most.is_some_and(|most| session.packets() >= most) {
+            return Ok(Ok(()));
+        }
+    }
 }
 
 /// Says what was lost.

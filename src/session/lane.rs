@@ -115,46 +115,26 @@ impl Lane {
         view: &mut V,
     ) {
         let (bytes, lost) = (datagram.payload.bytes, !datagram.payload.is_whole());
-        let mut found = self.goes_on(around, key, time, view);
-        let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
-            State::Talk(talk) => Some(talk.id()),
-            _ => None,
-        });
         let mut payload = Payload {
             bytes,
             pieces: &[],
             inflated: false,
             frame: around.frame,
             time,
-            side: found.map_or(Side::First, |(_, side)| side),
+            side: Side::First,
             from: key.from(),
             to: key.to(),
             flow: 0,
             transport: Transport::Udp,
             lost,
         };
-        let told = around.options.identifier.datagram(bytes, key.ports, known);
-        let Some(id) = told.or_else(|| self.books.expects(&payload)) else {
+        let Some(slot) = self.flow_of(around, key, &mut payload, view) else {
             // What was cut may have been a message of ours.
             if lost && key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
                 self.incomplete.insert(Hosts::of(key.source, key.destination));
             }
             return;
         };
-        if let (Some((slot, _)), Some(known)) = (found, known)
-            && known != id
-        {
-            self.end_flow(around, slot, view);
-            found = None;
-        }
-        let (slot, side) = match found {
-            Some(found) => found,
-            None => {
-                let began = id.opens(bytes);
-                (self.begin_flow(around, key, time, id, began, view), Side::First)
-            }
-        };
-        payload.side = side;
         // What is in one packet needs no list.
         let (here, mut joined) = (around.piece(datagram.payload.offset, bytes.len()), Vec::new());
         payload.pieces = match recorded {
@@ -169,6 +149,40 @@ impl Lane {
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
+    }
+
+    /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it who
+    /// sends it.
+    #[inline]
+    fn flow_of<V: View>(
+        &mut self,
+        around: &mut Around,
+        key: &Key,
+        payload: &mut Payload<'_>,
+        view: &mut V,
+    ) -> Option<Slot> {
+        let mut found = self.goes_on(around, key, payload.time, view);
+        let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
+            State::Talk(talk) => Some(talk.id()),
+            _ => None,
+        });
+        if let Some((_, side)) = found {
+            payload.side = side;
+        }
+        let told = around.options.identifier.datagram(payload.bytes, key.ports, known);
+        let id = told.or_else(|| self.books.expects(payload))?;
+        if let (Some((slot, _)), Some(known)) = (found, known)
+            && known != id
+        {
+            self.end_flow(around, slot, view);
+            found = None;
+        }
+        if let Some((slot, _)) = found {
+            return Some(slot);
+        }
+        payload.side = Side::First;
+        let began = id.opens(payload.bytes);
+        Some(self.begin_flow(around, key, payload.time, id, began, view))
     }
 
     /// The flow that a datagram belongs to, and who sends it; one that is over ends here.
