@@ -176,22 +176,6 @@ impl Input {
         consumed == count
     }
 
-    /// Asks memory for the beginning of the record that follows the one at hand of so many bytes,
-    /// and for as many bytes further ahead: one behind the other, all are asked for in time.
-    #[inline]
-    pub(super) fn prefetch(&self, record: usize) {
-        if let Kind::Mapped(mapped) = &self.kind {
-            let ahead = mapped.unread();
-            let near = ahead.get(record..).unwrap_or_default().iter().step_by(LINE).take(2);
-            let far = ahead.get(AHEAD..).unwrap_or_default();
-            // Whole lines, so that one step takes no more than what it asks for.
-            let far = far.get(..record.min(AHEAD).next_multiple_of(LINE)).unwrap_or_default();
-            let far = far.as_chunks::<LINE>().0.iter().map(|[first, ..]| first);
-            near.for_each(mapping::prefetch);
-            far.for_each(mapping::prefetch);
-        }
-    }
-
     /// Bytes consumed so far.
     #[inline]
     pub(super) fn position(&self) -> u64 {
@@ -266,6 +250,20 @@ impl Input {
 pub(super) fn numbers<const N: usize>(bytes: &[u8], big_endian: bool) -> Option<[u32; N]> {
     let numbers: &[[u8; 4]; N] = bytes.as_chunks().0.first_chunk()?;
     Some(if big_endian { numbers.map(u32::from_be_bytes) } else { numbers.map(u32::from_le_bytes) })
+}
+
+/// Asks memory for as many bytes further ahead as the record has that `unread` begins with: one behind
+/// the other, all are asked for in time.
+#[inline]
+pub(super) fn prefetch(unread: &[u8], record: usize) {
+    let far = unread.get(AHEAD..).unwrap_or_default();
+    // Whole lines, so that one step takes no more than what it asks for.
+    let far = far.get(..record.min(AHEAD).next_multiple_of(LINE)).unwrap_or_default();
+    far.as_chunks::<LINE>().0.iter().for_each(|[first, ..]| mapping::prefetch(first));
+    if record > AHEAD {
+        let next = unread.get(record..).unwrap_or_default();
+        next.iter().step_by(LINE).take(2).for_each(mapping::prefetch);
+    }
 }
 
 impl Stream {

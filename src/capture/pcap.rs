@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pcap_parser::pcap::parse_pcap_header;
 
-use super::input::{Input, numbers};
+use super::input::{Input, numbers, prefetch};
 use super::{Event, LENT, Memory, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
@@ -171,11 +171,12 @@ impl Packets for Pcap {
         }
         let lent = length.min(LENT);
         let wanted = self.head + lent;
-        if available < wanted && self.input.fill(wanted) < wanted {
+        if available >= wanted {
+            prefetch(self.input.unread(), self.head + length);
+        } else if self.input.fill(wanted) < wanted {
             return self.end(offset, true);
         }
         self.record = self.head + length;
-        self.input.prefetch(self.record);
         self.lent = lent;
         self.original_length = original_length;
         self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;

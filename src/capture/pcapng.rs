@@ -14,7 +14,7 @@ use pcap_parser::{
 };
 
 use super::clock::Clock;
-use super::input::{Input, numbers};
+use super::input::{Input, numbers, prefetch};
 use super::{Event, LENT, Memory, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
@@ -400,7 +400,7 @@ impl Packets for PcapNg {
             }
             match block {
                 Block::Event => {
-                    self.input.prefetch(self.block as usize);
+                    prefetch(self.input.unread(), self.block as usize);
                     return Some(self.here.time);
                 }
                 Block::Nothing => {}

@@ -64,10 +64,15 @@ impl Few {
     }
 
     #[inline]
+    fn lasted(&self) -> u64 {
+        u64::from(self.upper & 0xFF) << 32 | u64::from(self.lasted)
+    }
+
+    #[inline]
     fn totals(&self) -> Totals {
         let numbers = self.numbers.get();
         Totals {
-            lasted: u64::from(self.upper & 0xFF) << 32 | u64::from(self.lasted),
+            lasted: self.lasted(),
             packets: u64::from(numbers & 0xFF) - 1,
             bytes: u64::from(self.upper >> 8),
             messages: numbers >> 8 & 0xFF,
@@ -106,6 +111,23 @@ impl Counts {
                 if let Some(place) = many.get_mut(*at) {
                     *place = totals;
                 }
+            }
+        }
+    }
+
+    /// It has lasted for so long at least.
+    #[inline]
+    pub(super) fn last(&mut self, lasted: u64, many: &mut Places<Totals>) {
+        match self {
+            Counts::Few(few) if lasted < 1 << 40 => {
+                if lasted > few.lasted() {
+                    few.lasted = lasted as u32;
+                    few.upper = few.upper & !0xFF | (lasted >> 32) as u32;
+                }
+            }
+            _ => {
+                let totals = self.totals(many);
+                self.set(Totals { lasted: lasted.max(totals.lasted), ..totals }, many);
             }
         }
     }
@@ -182,6 +204,12 @@ mod tests {
                 prop_assert_eq!(counts.totals(&many), totals);
                 counts.set_held(held as usize, &mut many);
                 prop_assert_eq!(counts.totals(&many), totals);
+                for more in [-1_i64, 1, 1 << 40] {
+                    let later = lasted.saturating_add_signed(more);
+                    counts.last(later, &mut many);
+                    let totals = Totals { lasted: lasted.max(later), ..totals };
+                    prop_assert_eq!(counts.totals(&many), totals);
+                }
                 prop_assert_eq!(counts.held(), (held as usize).min(u16::MAX.into()));
             }
         }

@@ -304,11 +304,23 @@ impl Followed<'_> {
         let mut totals = self.totals();
         totals.packets += packets;
         totals.bytes = totals.bytes.saturating_add(bytes as u64);
-        let now = if time > self.first { time.0.wrapping_sub(self.first.0) as u64 } else { 0 };
-        let silence = now.saturating_sub(totals.lasted);
+        let silence = self.age(time).saturating_sub(totals.lasted);
         totals.lasted += silence;
         self.set_totals(totals);
         silence
+    }
+
+    /// A packet was recorded that nobody will ask for: the flow has not ended, and that is all.
+    #[inline]
+    pub fn touch(&mut self, time: Time) {
+        let age = self.age(time);
+        self.flow.counts.last(age, &mut self.apart.many);
+    }
+
+    /// How many nanoseconds there are from its first packet to this time; 0 before it.
+    #[inline]
+    fn age(&self, time: Time) -> u64 {
+        if time > self.first { time.0.wrapping_sub(self.first.0) as u64 } else { 0 }
     }
 
     /// The flow's state holds so many bytes beside itself.

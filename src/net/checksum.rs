@@ -61,18 +61,26 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
 /// card.
 #[inline]
 pub fn header(headers: &Headers<'_>) -> Verdict {
-    let (words, rest) = headers.ipv4.as_chunks();
-    let sum =
-        words.iter().fold(0, |sum: u64, word| sum.saturating_add(u32::from_ne_bytes(*word).into()));
-    // What overflows from sixteen bits comes round.
-    let sum = (0..3).fold(sum, |sum, _| (sum & 0xffff).saturating_add(sum >> 16));
-    if sum == 0xffff && rest.is_empty() {
+    // Nearly all have no options: a sum of so many bytes is made at once.
+    let usual: Result<&[u8; 20], _> = headers.ipv4.try_into();
+    if usual.is_ok_and(|header| is_right(header)) || is_right(headers.ipv4) {
         return Verdict::Right;
     }
     match ipv4(headers.ipv4) {
         Verdict::Wrong { found: 0, .. } => Verdict::NotJudged,
         verdict => verdict,
     }
+}
+
+/// Whether a header, its checksum included, adds up to what a right one does.
+#[inline(always)]
+fn is_right(header: &[u8]) -> bool {
+    let (words, rest) = header.as_chunks();
+    let sum =
+        words.iter().fold(0, |sum: u64, word| sum.saturating_add(u32::from_ne_bytes(*word).into()));
+    // What overflows from sixteen bits comes round.
+    let sum = (0..3).fold(sum, |sum, _| (sum & 0xffff).saturating_add(sum >> 16));
+    sum == 0xffff && rest.is_empty()
 }
 
 fn ipv4(header: &[u8]) -> Verdict {

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use super::ip::protocol::{TCP, UDP};
 use super::ip_defrag::Joined;
 use super::packet::{
-    Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
+    Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, SegmentHead, TcpFlags, Tunnels,
 };
 use super::tunnel;
 use crate::capture::LinkType;
@@ -87,6 +87,23 @@ impl<'a> Glance<'a> {
     #[inline]
     pub fn is_fragment(&self) -> bool {
         is_fragment(self.head)
+    }
+
+    /// What tells whether a segment does anything; `None` for what is none.
+    #[inline]
+    pub fn segment_head(&self) -> Option<SegmentHead> {
+        if self.is_fragment() || self.is_udp() {
+            return None;
+        }
+        let tcp: &[u8; 20] = self.data.get(TRANSPORT..)?.first_chunk()?;
+        let recorded = self.data.len().saturating_sub(self.payload);
+        Some(SegmentHead {
+            sequence: self.double(38),
+            acknowledgment: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
+            flags: TcpFlags(tcp[13]),
+            announced: recorded as u32,
+            recorded,
+        })
     }
 
     /// The datagram, the segment or the fragment.
@@ -182,6 +199,9 @@ mod tests {
         for cut in [0, 1] {
             let decoded = decode(LinkType::ETHERNET, packet, packet.len() as u32 + cut);
             assert_eq!(glance.outcome(), decoded);
+            let head =
+                if let Outcome::Tcp(segment) = &decoded { Some(segment.head()) } else { None };
+            assert_eq!(glance.segment_head(), head);
             let ip = match decoded {
                 Outcome::Udp(datagram) => datagram.ip,
                 Outcome::Tcp(segment) => segment.ip,

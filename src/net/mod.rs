@@ -37,6 +37,6 @@ pub use glance::{Glance, glance};
 pub use hosts::Hosts;
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use packet::{
-    Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
-    Tunnels,
+    Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, SegmentHead,
+    TcpFlags, Tunnel, Tunnels,
 };

@@ -260,7 +260,7 @@ impl Lane {
         if payload.lost {
             flow.set_lossy();
         }
-        let facts = FlowFacts { silence, ..around.facts(&flow, &self.incomplete) };
+        let facts = around.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Talk(talk) = &mut flow.state else { return };
         view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });
@@ -351,7 +351,7 @@ impl Lane {
             true => u64::MAX,
             false => around.now.since(flow.last()).unsigned_abs(),
         };
-        let facts = FlowFacts { silence, ..around.facts(&flow, &self.incomplete) };
+        let facts = around.facts(&flow, silence, &self.incomplete);
         let roles = flow.roles;
         let talk = match &mut flow.state {
             State::Talk(talk) => talk,
@@ -441,9 +441,15 @@ impl Around {
         Piece { at: 0, length, frame: self.frame, offset }
     }
 
-    /// What a protocol may know of a flow.
-    pub(super) fn facts(&self, flow: &Followed<'_>, incomplete: &Incomplete) -> FlowFacts {
+    /// What a protocol may know of a flow that was silent for so long.
+    pub(super) fn facts(
+        &self,
+        flow: &Followed<'_>,
+        silence: u64,
+        incomplete: &Incomplete,
+    ) -> FlowFacts {
         let mut facts = flow.facts();
+        facts.silence = silence;
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
         let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;

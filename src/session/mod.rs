@@ -34,8 +34,8 @@ use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Ip, Malformed, Outcome, Tunnels, Whole, decode,
-    decode_ip_payload, glance,
+    Defragmenter, Fragment, FrameRef, Glance, Ip, Malformed, Outcome, SegmentHead, Tunnels, Whole,
+    decode, decode_ip_payload, glance,
 };
 
 pub use files::Files;
@@ -288,8 +288,33 @@ impl Session {
             // Made of what was read, not of what was written for the outcome: a processor that reads in
             // other pieces than were just written waits for all that was written before.
             let key = Key { source, destination, ports: glance.ports(), transport };
-            self.carried(lane, key, &glance.outcome(), time, Recorded::Here, view);
+            match glance.segment_head().filter(|_| !self.around.options.verify_checksums) {
+                Some(head) => self.glanced(lane, key, &glance, &head, view),
+                None => self.carried(lane, key, &glance.outcome(), time, Recorded::Here, view),
+            }
         }
+    }
+
+    /// A segment told at a glance, for this lane. Most do nothing: no more of these is looked at.
+    #[inline]
+    fn glanced<V: View>(
+        &mut self,
+        lane: usize,
+        key: Key,
+        glance: &Glance<'_>,
+        head: &SegmentHead,
+        view: &mut V,
+    ) {
+        let Some(lane) = self.lanes.get_mut(lane) else { return };
+        let around = &mut self.around;
+        let time = around.now;
+        lane.ask_due(around, view);
+        if let Some(place) = lane.place(&key, head, time)
+            && let Outcome::Tcp(segment) = glance.outcome()
+        {
+            lane.segment(around, &key, place, &segment, time, Recorded::Here, view);
+        }
+        lane.limits_met(around, time, view);
     }
 
     /// The next packet is not wanted: it only counts.
@@ -408,7 +433,9 @@ impl Session {
             }
             Outcome::Tcp(segment) => {
                 around.note(segment.note.as_ref());
-                lane.segment(around, &key, segment, time, recorded, view);
+                if let Some(place) = lane.place(&key, &segment.head(), time) {
+                    lane.segment(around, &key, place, segment, time, recorded, view);
+                }
             }
             _ => {}
         }

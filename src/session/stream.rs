@@ -13,11 +13,11 @@ use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
-use crate::flows::{Flow, FlowRow, Followed, Key, State};
+use crate::flows::{FlowRow, Followed, Key, State};
 use crate::net::tcp::{
     self, Budget, Cause, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
-use crate::net::{Segment, TcpFlags, Tunnels};
+use crate::net::{Segment, SegmentHead, TcpFlags, Tunnels};
 
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
@@ -38,31 +38,54 @@ impl Streams {
     }
 }
 
+/// Where a segment belongs.
+pub(super) enum Place {
+    /// In the flow that goes on with it, from this side.
+    GoesOn(Slot, Side),
+    /// In none that is open. One between the same ends is over.
+    Begins(Option<Slot>),
+}
+
 impl Lane {
-    /// A TCP segment.
+    /// Where a segment belongs that does something. One that does nothing is counted, and that is all.
+    #[inline]
+    pub(super) fn place(&mut self, key: &Key, head: &SegmentHead, time: Time) -> Option<Place> {
+        let Some((slot, side)) = self.table.find(key) else { return Some(Place::Begins(None)) };
+        if self.table.has_ended(slot, time) {
+            return Some(Place::Begins(Some(slot)));
+        }
+        if let Some(mut flow) = self.table.flow(slot)
+            && let State::Stream(stream) = &flow.state
+            && head.flags.0 & TcpFlags::CHANGING == 0
+        {
+            if stream.connection.is_ignored() {
+                flow.touch(time);
+                return None;
+            }
+            if acknowledges(&stream.connection, side, head) {
+                flow.count(side, time, 1, head.recorded);
+                return None;
+            }
+        }
+        Some(Place::GoesOn(slot, side))
+    }
+
+    /// A TCP segment, whose [`place`](Lane::place) this is.
+    #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is told")]
     pub(super) fn segment<V: View>(
         &mut self,
         around: &mut Around,
         key: &Key,
+        place: Place,
         segment: &Segment<'_>,
         time: Time,
         recorded: Recorded<'_>,
         view: &mut V,
     ) {
-        let found = self.table.find(key);
-        let ended = found.filter(|&(slot, _)| self.table.has_ended(slot, time));
-        let found = found.filter(|_| ended.is_none());
-        if let Some((slot, side)) = found
-            && let Some(mut flow) = self.table.flow(slot)
-            && is_passed_over(&flow, side, segment)
-        {
-            count(&mut flow, side, segment, time);
-            return;
-        }
-        let (slot, side) = match found {
-            Some(found) => found,
-            None if segment.flags.syn() || segment.payload.announced > 0 => {
-                if let Some((slot, _)) = ended {
+        let (slot, side) = match place {
+            Place::GoesOn(slot, side) => (slot, side),
+            Place::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
+                if let Some(slot) = ended {
                     self.end_flow(around, slot, view);
                 }
                 self.make_room(around, view);
@@ -73,13 +96,13 @@ impl Lane {
                 }
                 (slot, Side::First)
             }
-            None => return,
+            Place::Begins(_) => return,
         };
         let mut pieces = std::mem::take(&mut around.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         around.locate(offset, length, recorded, &mut pieces);
         self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
-            count(&mut reading.flow, side, segment, time);
+            reading.flow.count(side, time, 1, length);
             let recorded = recorded_in(&pieces, time);
             let segment = read(segment, &pieces, &recorded, time);
             connection.segment(way(side), &segment, budget, reading);
@@ -112,7 +135,7 @@ impl Lane {
                 return;
             }
         };
-        let lossy = around.facts(&flow, &self.incomplete).lossy;
+        let lossy = around.facts(&flow, 0, &self.incomplete).lossy;
         let before = flow.memory();
         let mut reading = Reading {
             speech: std::mem::take(&mut stream.speech),
@@ -144,24 +167,10 @@ impl Lane {
     }
 }
 
-/// Whether a segment does nothing to a connection: it only counts.
-fn is_passed_over(flow: &Flow, side: Side, segment: &Segment<'_>) -> bool {
-    let TcpFlags(flags) = segment.flags;
-    let State::Stream(stream) = &flow.state else { return false };
-    if flags & TcpFlags::CHANGING != 0 {
-        return false;
-    }
-    let acknowledges = || {
-        let (sequence, acknowledgment) = (segment.sequence, segment.acknowledgment);
-        segment.payload.announced == 0
-            && segment.flags.ack()
-            && stream.connection.is_settled(way(side), sequence, acknowledgment)
-    };
-    stream.connection.is_ignored() || acknowledges()
-}
-
-fn count(flow: &mut Followed<'_>, side: Side, segment: &Segment<'_>, time: Time) {
-    flow.count(side, time, 1, segment.payload.bytes.len());
+/// Whether a segment says nothing but that it has what was sent.
+fn acknowledges(connection: &Connection, side: Side, head: &SegmentHead) -> bool {
+    let &SegmentHead { sequence, acknowledgment, flags, announced, .. } = head;
+    announced == 0 && flags.ack() && connection.is_settled(way(side), sequence, acknowledgment)
 }
 
 /// Where the bytes of a segment were recorded, if IP fragments carried it.
