@@ -83,7 +83,8 @@ impl Protocol for GameSpy1 {
 
     fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
         let most = cx.settings.limits.list_bytes.max(1);
-        let wanted = cx.talk.wanted(side);
+        let goes_on = cx.talk.framing().lists(side);
+        let wanted = if goes_on { None } else { cx.talk.wanted(side) };
         let framed = stream::frame(cx.talk.framing(), wanted, side, unread, most);
         if framed == Framed::Message(most) && unread.bytes.len() >= most && !unread.ended {
             cx.budget.meet(Limit::ListBytes);

@@ -69,6 +69,11 @@ impl Framing {
         self.held.as_ref()?.due
     }
 
+    /// Whether this side is in the middle of a list in text: where that ends, it tells itself.
+    pub(super) fn lists(&self, side: Side) -> bool {
+        self.searched[side.index()] > 0
+    }
+
     /// This side speaks: nothing more comes of what the other one has said.
     fn heard(&mut self, side: Side) {
         if let Some(held) = self.held.as_mut().filter(|held| held.side != side) {
@@ -200,6 +205,7 @@ impl Framing {
         let doubled = bytes.strip_prefix(b"\\").filter(|rest| rest.starts_with(b"\\"));
         self.found = Found::Whole;
         let framed = match wanted.filter(|form| is_blocks(*form, bytes)) {
+            _ if self.lists(side) => self.list(side, unread),
             Some(form) => self.blocks(form, side, unread),
             None if bytes.first() != Some(&b'\\') => {
                 Framed::Junk(ends::opening(bytes).unwrap_or(bytes.len()))
@@ -243,7 +249,7 @@ impl Framing {
 }
 
 /// What comes next. A list of `most` bytes without an end is handed on as it is. `wanted`: the form
-/// of the list that this side is asked for.
+/// of the list that this side is asked for; nobody asks in the middle of one in text.
 pub(super) fn frame(
     framing: &mut Framing,
     wanted: Option<Form>,
