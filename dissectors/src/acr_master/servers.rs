@@ -1,6 +1,6 @@
 //! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
 
-use crate::kit::{Field, Reader, Sink, Span, dotted};
+use crate::kit::{Field, Reader, Sink, Span, Text, dotted};
 
 use super::fields::*;
 use super::params::{address, decimal};
@@ -80,18 +80,21 @@ impl Usual {
         self.end + 1
     }
 
-    /// Shows the line, which stands here.
+    /// Shows the line, which stands here. Where each word ends is known: nothing is read again.
     fn show<S: Sink>(&self, r: &mut Reader<'_, S>) {
         let start = r.at();
+        let at = |from, to| Span::known(start + from, start + to);
+        let keyword = at(0, SERVER_LINE.len());
+        let address = at(OPENING.len(), self.address_end);
         r.open(&SERVER);
-        r.text_in(&KEYWORD, SERVER_LINE.len(), Span::new(start, start + SERVER_LINE.len()));
-        let address = Span::new(start + OPENING.len(), start + self.address_end);
-        r.text_in(&ADDRESS, self.address_end - SERVER_LINE.len(), address);
-        r.leaf(&PORT, self.port_end - self.address_end, self.port.into());
+        r.sink.leaf(&KEYWORD, keyword, Text::at(keyword).value());
+        r.sink.leaf(&ADDRESS, at(SERVER_LINE.len(), self.address_end), Text::at(address).value());
+        r.sink.leaf(&PORT, at(self.address_end, self.port_end), self.port.into());
         if let Some(weight) = self.weight {
-            r.leaf(&WEIGHT, self.end - self.port_end, weight.into());
+            r.sink.leaf(&WEIGHT, at(self.port_end, self.end), weight.into());
         }
-        r.bytes(&NEWLINE, 1);
+        r.sink.leaf(&NEWLINE, at(self.end, self.whole()), 0);
+        r.seek(start + self.whole());
         r.close();
     }
 }

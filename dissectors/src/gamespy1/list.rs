@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, decode, dotted};
+use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode, dotted};
 
 use super::decode::{ENDINGS, framing};
 use super::ends::{CLOSED, CLOSING};
@@ -168,7 +168,8 @@ fn usual_servers<'a, S: Sink>(
     let (mut servers, mut read) = (0, 0);
     while let Some((server, length)) = text.get(read..).and_then(usual_server) {
         let at = Span::new(start + read, start + read + length);
-        framing(r, &f::ADDRESS, at, Span { start: at.start + OPENING.len() as u32, ..at });
+        let address = Span { start: at.start + OPENING.len() as u32, ..at };
+        r.sink.leaf(&f::ADDRESS, at, Place::at(address).value());
         if told {
             r.sink.listed(server.into());
         }
@@ -178,6 +179,7 @@ fn usual_servers<'a, S: Sink>(
     if servers == 0 {
         return;
     }
+    r.seek(start + read);
     pairs.skip_to(read);
     words.hear_properties(KEY, servers, Span::new(start, pairs.at()));
     let is_cut = pairs.rest().is_empty() && words.closed.is_none();
