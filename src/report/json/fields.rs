@@ -6,7 +6,7 @@ use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::keys::{Keys, Member};
 use super::names::{Names, is_quoted};
-use super::rows::{Page, Row};
+use super::rows::{Page, Row, write_values};
 use super::short::{WINDOW, member};
 use super::write::{character, float, hex, ip4, signed, string, string_among};
 use crate::report::digits::unsigned;
@@ -176,10 +176,13 @@ impl Projection<'_> {
         self.out.push(b'[');
         let row = Row::first(nodes.get(next..).unwrap_or_default(), &mut self.scratch.names);
         loop {
-            if let Some(row) = &row {
-                let rows = nodes.get(next..).unwrap_or_default();
-                next += row.write_all(rows, self.view, &mut self.scratch.page, &mut self.out);
-            }
+            let rest = nodes.get(next..).unwrap_or_default();
+            let (page, out) = (&mut self.scratch.page, &mut self.out);
+            next += match &row {
+                Some(row) => row.write_all(rest, self.view, page, out),
+                None if rest.first().is_some_and(|node| node.kids > 0) => 0,
+                None => write_values(rest, self.view, page, out),
+            };
             let Some(node) = nodes.get(next) else { break };
             let here = next;
             next = here + 1 + node.kids as usize;

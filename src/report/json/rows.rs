@@ -1,4 +1,5 @@
-//! Lists of objects that have the same members: tables, written row by row.
+//! Lists whose values are put together in a page: short ones, one behind the other, and objects that
+//! have the same members, a table, row by row.
 //!
 //! A list knows nothing of it: its first object says what the others are held against, and one that
 //! differs, or has more to say than is short, is written field by field.
@@ -8,7 +9,7 @@ use std::ptr;
 use dissectors::kit::{Field, Kind, Node, Place};
 
 use super::names::{Name, Names};
-use super::short::{WINDOW, member};
+use super::short::{ITEM, WINDOW, item, member};
 use crate::report::view::View;
 
 /// Members that an object of a table has at most.
@@ -25,6 +26,32 @@ impl Default for Page {
     fn default() -> Page {
         Page(Box::new([0; Page::SIZE]))
     }
+}
+
+/// Writes values of a list, each with a comma behind it, up to one that is not short or not shown.
+/// Says how many.
+#[inline(never)]
+pub(super) fn write_values(
+    nodes: &[Node],
+    view: View<'_>,
+    page: &mut Page,
+    out: &mut Vec<u8>,
+) -> usize {
+    let (mut written, mut end) = (0, 0);
+    for node in nodes {
+        let window = page.0.get_mut(end..).and_then(<[u8]>::first_chunk_mut);
+        let is_shown = node.kids == 0 && node.field.place != Place::Framing;
+        let length = window.filter(|_| is_shown).and_then(|window| item(view, node, window));
+        let Some(length) = length else { break };
+        end += length;
+        written += 1;
+        if end > Page::SIZE - ITEM {
+            out.extend_from_slice(page.0.get(..end).unwrap_or_default());
+            end = 0;
+        }
+    }
+    out.extend_from_slice(page.0.get(..end).unwrap_or_default());
+    written
 }
 
 /// What the objects of a list have in common.

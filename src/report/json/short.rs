@@ -2,12 +2,14 @@
 //!
 //! They are put into a window of bytes that have room for any, so that nothing is asked on the way.
 
+use std::net::SocketAddrV4;
+
 use dissectors::kit::{Kind, Node};
 
-use super::names::{Name, ROOM};
-use super::write::{CHUNK, is_plain, is_usual, short_float};
+use super::names::{Name, ROOM, is_quoted};
+use super::write::{CHUNK, is_plain, is_usual, short_float, short_ip4};
 use crate::report::digits::word;
-use crate::report::view::View;
+use crate::report::view::{View, endpoint};
 
 /// What a short text has at most.
 const SHORT: usize = 2 * CHUNK;
@@ -31,6 +33,32 @@ pub(super) fn member(
     *window.first_chunk_mut()? = text;
     let value = window.get_mut(start..)?.first_chunk_mut::<VALUE>()?;
     Some(start + short(view, node, value)?)
+}
+
+/// A value of a list, with the quote that opens a string, and its comma.
+pub(super) const ITEM: usize = 1 + VALUE;
+
+/// Writes a value and the comma behind it at the beginning of a window, if it is short and has nothing
+/// to escape. Says how long they are.
+#[inline(always)]
+pub(super) fn item(view: View<'_>, node: &Node, window: &mut [u8; ITEM]) -> Option<usize> {
+    let start = usize::from(is_quoted(node.field.kind));
+    if node.field.kind == Kind::Endpoint {
+        return ip4_item(endpoint(node.value), window);
+    }
+    // A number is written over it.
+    *window.first_mut()? = b'"';
+    let value = window.get_mut(start..)?.first_chunk_mut()?;
+    Some(start + short(view, node, value)?)
+}
+
+/// An address and a port as a value of a list.
+fn ip4_item(endpoint: SocketAddrV4, window: &mut [u8; ITEM]) -> Option<usize> {
+    let (quote, value) = window.split_first_mut()?;
+    *quote = b'"';
+    let length = short_ip4(value, endpoint)?;
+    *value.get_mut(length..)?.first_chunk_mut()? = *b"\",";
+    Some(1 + length + 2)
 }
 
 /// Whole chunks are copied, and what is too much is written over by what comes next.

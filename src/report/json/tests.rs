@@ -1,5 +1,7 @@
 //! Lines are read back with `serde_json`, and the most usual one is shown as it is.
 
+use std::net::Ipv4Addr;
+
 use dissectors::kit::{Field, Mark, Piece, Side, Sink, Span, Text, Time, Tree, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -307,6 +309,47 @@ proptest! {
         let texts: Vec<_> = texts.iter().map(|text| String::from_utf8_lossy(text)).collect();
         let info: Value = Value::Object(entries.iter().map(|(k, v)| plain(k, v)).collect());
         prop_assert_eq!(&line["fields"], &json!({"servers": texts, "info": info}));
+    }
+
+    #[test]
+    fn a_list_of_values_reads_back_whatever_they_are(
+        values in prop::collection::vec(("[ -~]{0,40}|.{0,4}", any::<u64>(), 0..9_u8), 0..299),
+    ) {
+        let mut tree = Tree::default();
+        let (at, mut expected) = (Span::new(0, 0), Vec::new());
+        tree.open(&SERVERS, 0, 0);
+        for (text, number, form) in &values {
+            match form {
+                0 => tree.leaf(&SEPARATOR, at, 0),
+                1 => {
+                    tree.leaf(&SCORE, at, *number);
+                    expected.push(json!(*number as i64));
+                }
+                2 => {
+                    tree.leaf(&NUMBER, at, *number % 1_000_000_000);
+                    expected.push(json!(*number % 1_000_000_000));
+                }
+                3 | 4 => {
+                    let endpoint = *number >> 16;
+                    tree.leaf(&SERVER, at, endpoint);
+                    let address = Ipv4Addr::from_bits((endpoint >> 16) as u32);
+                    expected.push(json!(format!("{address}:{}", endpoint as u16)));
+                }
+                5 => {
+                    tree.open(&PLAYER, 0, 0);
+                    tree.leaf_text(&TEXT, at, text.as_bytes());
+                    tree.close(0);
+                    expected.push(json!({"text": text}));
+                }
+                _ => {
+                    tree.leaf_text(&TEXT, at, text.as_bytes());
+                    expected.push(json!(text));
+                }
+            }
+        }
+        tree.close(0);
+        let line = read(&Sample::of(b"", &OTHER, tree));
+        prop_assert_eq!(&line["fields"], &json!({"servers": expected}));
     }
 
     #[test]

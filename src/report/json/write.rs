@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use crate::report::digits::unsigned;
+use crate::report::digits::{unsigned, word};
 use crate::report::view::Among;
 use crate::text::is_hidden;
 
@@ -230,6 +230,21 @@ pub(super) fn ip4(out: &mut Vec<u8>, endpoint: SocketAddrV4) {
     unsigned(out, endpoint.port().into());
 }
 
+/// The same, at the beginning of bytes that have room for it; how many they are.
+#[inline(always)]
+pub(super) fn short_ip4(out: &mut [u8], endpoint: SocketAddrV4) -> Option<usize> {
+    let mut end = 0;
+    for octet in endpoint.ip().octets() {
+        let (text, length) = &OCTETS[usize::from(octet)];
+        *out.get_mut(end..)?.first_chunk_mut()? = *text;
+        end += usize::from(*length);
+    }
+    *out.get_mut(end - 1)? = b':';
+    let (digits, length) = word(endpoint.port().into())?;
+    *out.get_mut(end..)?.first_chunk_mut()? = digits;
+    Some(end + length)
+}
+
 /// The inside of a string, from what formats itself.
 pub(in crate::report) struct Escaped<'a>(pub(in crate::report) &'a mut Vec<u8>);
 
@@ -275,6 +290,9 @@ mod tests {
         for octet in 0..=255 {
             let endpoint = SocketAddrV4::new([octet, 1, 255 - octet, octet].into(), octet.into());
             assert_eq!(written(|out| ip4(out, endpoint)), endpoint.to_string());
+            let mut window = [b'!'; 32];
+            let length = short_ip4(&mut window, endpoint).expect("room");
+            assert_eq!(window[..length], *endpoint.to_string().as_bytes());
         }
     }
 
