@@ -63,10 +63,12 @@ impl Json {
     fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
         let payload = m.payload;
         out.extend_from_slice(b"{\"frame\":");
+        let start = out.len();
         unsigned(out, payload.frame);
+        let frame = start..out.len();
         out.extend_from_slice(b",\"frames\":[");
         if payload.pieces.iter().all(|piece| piece.frame == payload.frame) {
-            unsigned(out, payload.frame);
+            out.extend_from_within(frame);
         } else {
             self.frames(payload, out);
         }

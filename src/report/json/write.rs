@@ -218,16 +218,10 @@ static OCTETS: [([u8; 4], u8); 256] = {
 /// `10.0.0.2:27015`.
 #[inline]
 pub(super) fn ip4(out: &mut Vec<u8>, endpoint: SocketAddrV4) {
-    for octet in endpoint.ip().octets() {
-        let (text, length) = &OCTETS[usize::from(octet)];
-        let end = out.len() + usize::from(*length);
-        out.extend_from_slice(text);
-        out.truncate(end);
-    }
-    if let Some(point) = out.last_mut() {
-        *point = b':';
-    }
-    unsigned(out, endpoint.port().into());
+    let mut window = [0; 32];
+    let end = out.len() + short_ip4(&mut window, endpoint).unwrap_or_default();
+    out.extend_from_slice(&window);
+    out.truncate(end);
 }
 
 /// The same, at the beginning of bytes that have room for it; how many they are.
