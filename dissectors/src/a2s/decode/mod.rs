@@ -37,8 +37,6 @@ pub(in crate::a2s) const THE_SHIP: u16 = 2400;
 
 /// The text that an info request carries.
 const QUERY: &[u8] = b"Source Engine Query";
-/// The same, as nearly all requests carry it.
-const TERMINATED_QUERY: &[u8] = b"Source Engine Query\0";
 
 /// What is known before a message is decoded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -195,7 +193,7 @@ fn info_request<S: Sink>(
     right: &mut bool,
 ) -> Result<(), Cut> {
     let start = r.at();
-    if !r.peek().starts_with(TERMINATED_QUERY) && !r.peek().contains(&0) {
+    if !r.peek().contains(&0) {
         r.text_of(&f::QUERY, r.rest());
         rules::info_request(false, r.since(start), r.sink);
         return Err(Cut::Told);
