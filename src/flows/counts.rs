@@ -117,7 +117,7 @@ impl Counts {
 
     /// It has lasted for so long at least.
     #[inline]
-    pub(super) fn last(&mut self, lasted: u64, many: &mut Places<Totals>) {
+    pub(super) fn lasts(&mut self, lasted: u64, many: &mut Places<Totals>) {
         match self {
             Counts::Few(few) if lasted < 1 << 40 => {
                 if lasted > few.lasted() {
@@ -206,7 +206,7 @@ mod tests {
                 prop_assert_eq!(counts.totals(&many), totals);
                 for more in [-1_i64, 1, 1 << 40] {
                     let later = lasted.saturating_add_signed(more);
-                    counts.last(later, &mut many);
+                    counts.lasts(later, &mut many);
                     let totals = Totals { lasted: lasted.max(later), ..totals };
                     prop_assert_eq!(counts.totals(&many), totals);
                 }

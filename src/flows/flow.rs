@@ -310,11 +310,13 @@ impl Followed<'_> {
         silence
     }
 
-    /// A packet was recorded that nobody will ask for: the flow has not ended, and that is all.
+    /// A packet of one side was recorded for which nobody will ask: it counts for nothing but that the
+    /// flow goes on.
     #[inline]
-    pub fn touch(&mut self, time: Time) {
+    pub fn touch(&mut self, side: Side, time: Time) {
+        self.set(SEEN << side.index(), true);
         let age = self.age(time);
-        self.flow.counts.last(age, &mut self.apart.many);
+        self.flow.counts.lasts(age, &mut self.apart.many);
     }
 
     /// How many nanoseconds there are from its first packet to this time; 0 before it.
@@ -420,6 +422,20 @@ mod tests {
         let row = flow.row(6);
         assert_eq!((row.packets, row.bytes, row.messages, row.findings), (1, 65_507, 1, 3));
         assert_eq!((row.first, row.last), (Time(5), Time(5)));
+    }
+
+    #[test]
+    fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
+        let apart = &mut Apart::default();
+        let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
+        let mut flow = Followed { flow, apart };
+        flow.count(Side::First, Time(5), 1, 100);
+        for at in (0..1000).map(|nth| 7 + nth % 100) {
+            flow.touch(Side::Second, Time(at));
+        }
+        let row = flow.row(6);
+        assert_eq!((row.packets, row.bytes, row.last), (1, 100, Time(106)));
+        assert_eq!((flow.facts().seen, flow.counts.apart()), ([true; 2], 0));
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Lane {
             && head.flags.0 & TcpFlags::CHANGING == 0
         {
             if stream.connection.is_ignored() {
-                flow.touch(time);
+                flow.touch(side, time);
                 return None;
             }
             if acknowledges(&stream.connection, side, head) {
