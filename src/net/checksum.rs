@@ -62,8 +62,11 @@ pub fn verify(outcome: &Outcome<'_>) -> Checksums {
 #[inline]
 pub fn header(headers: &Headers<'_>) -> Verdict {
     // Nearly all have no options: a sum of so many bytes is made at once.
-    let usual: Result<&[u8; 20], _> = headers.ipv4.try_into();
-    if usual.is_ok_and(|header| is_right(header)) || is_right(headers.ipv4) {
+    let is_right = match <&[u8; 20]>::try_from(headers.ipv4) {
+        Ok(usual) => is_right(usual),
+        Err(_) => is_right(headers.ipv4),
+    };
+    if is_right {
         return Verdict::Right;
     }
     match ipv4(headers.ipv4) {

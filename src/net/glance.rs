@@ -64,6 +64,12 @@ fn is_fragment(head: &[u8; HEADERS]) -> bool {
     u16::from_be_bytes([head[20], head[21]]) & 0x3FFF != 0
 }
 
+/// The acknowledgment and the flags of a segment.
+#[inline]
+fn acknowledged(tcp: &[u8; 20]) -> (u32, TcpFlags) {
+    (u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]), TcpFlags(tcp[13]))
+}
+
 impl<'a> Glance<'a> {
     /// The source and the destination.
     #[inline]
@@ -95,15 +101,11 @@ impl<'a> Glance<'a> {
         if self.is_fragment() || self.is_udp() {
             return None;
         }
-        let tcp: &[u8; 20] = self.data.get(TRANSPORT..)?.first_chunk()?;
+        let tcp = self.tcp();
         let recorded = self.data.len().saturating_sub(self.payload);
-        Some(SegmentHead {
-            sequence: self.double(38),
-            acknowledgment: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
-            flags: TcpFlags(tcp[13]),
-            announced: recorded as u32,
-            recorded,
-        })
+        let (acknowledgment, flags) = acknowledged(tcp);
+        let (sequence, announced) = (self.double(38), recorded as u32);
+        Some(SegmentHead { sequence, acknowledgment, flags, announced, recorded })
     }
 
     /// The datagram, the segment or the fragment.
@@ -143,19 +145,27 @@ impl<'a> Glance<'a> {
                 headers,
             });
         }
-        let tcp: &[u8; 20] = headers.transport.first_chunk().unwrap_or(&[0; 20]);
+        let tcp = self.tcp();
+        let (acknowledgment, flags) = acknowledged(tcp);
         Outcome::Tcp(Segment {
             ip,
             source_port,
             destination_port,
             sequence: self.double(38),
-            acknowledgment: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
-            flags: TcpFlags(tcp[13]),
+            acknowledgment,
+            flags,
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
             payload,
             note,
             headers,
         })
+    }
+
+    /// A segment's header, without its options.
+    #[inline]
+    fn tcp(&self) -> &'a [u8; 20] {
+        let header = self.data.get(TRANSPORT..).and_then(<[u8]>::first_chunk);
+        header.unwrap_or(&[0; 20])
     }
 
     #[inline]

@@ -28,6 +28,28 @@ impl Default for Page {
     }
 }
 
+impl Page {
+    /// Puts pieces together and appends them, up to the one that `next` does not write. Each takes `most`
+    /// bytes at most: so much room there is for it.
+    #[inline(always)]
+    fn fill(
+        &mut self,
+        most: usize,
+        out: &mut Vec<u8>,
+        mut next: impl FnMut(&mut [u8]) -> Option<usize>,
+    ) {
+        let mut end = 0;
+        while let Some(length) = next(self.0.get_mut(end..).unwrap_or_default()) {
+            end += length;
+            if end > Page::SIZE - most {
+                out.extend_from_slice(self.0.get(..end).unwrap_or_default());
+                end = 0;
+            }
+        }
+        out.extend_from_slice(self.0.get(..end).unwrap_or_default());
+    }
+}
+
 /// Writes values of a list, each with a comma behind it, up to one that is not short or not shown.
 /// Says how many.
 #[inline(never)]
@@ -37,20 +59,14 @@ pub(super) fn write_values(
     page: &mut Page,
     out: &mut Vec<u8>,
 ) -> usize {
-    let (mut written, mut end) = (0, 0);
-    for node in nodes {
-        let window = page.0.get_mut(end..).and_then(<[u8]>::first_chunk_mut);
-        let is_shown = node.kids == 0 && node.field.place != Place::Framing;
-        let length = window.filter(|_| is_shown).and_then(|window| item(view, node, window));
-        let Some(length) = length else { break };
-        end += length;
+    let mut written = 0;
+    let is_shown = |node: &&Node| node.kids == 0 && node.field.place != Place::Framing;
+    page.fill(ITEM, out, |place| {
+        let node = nodes.get(written).filter(is_shown)?;
+        let length = item(view, node, place.first_chunk_mut()?)?;
         written += 1;
-        if end > Page::SIZE - ITEM {
-            out.extend_from_slice(page.0.get(..end).unwrap_or_default());
-            end = 0;
-        }
-    }
-    out.extend_from_slice(page.0.get(..end).unwrap_or_default());
+        Some(length)
+    });
     written
 }
 
@@ -109,18 +125,14 @@ impl Row {
         page: &mut Page,
         out: &mut Vec<u8>,
     ) -> usize {
-        let (mut written, mut end) = (0, 0);
-        for object in nodes.chunks_exact(1 + self.count) {
-            let place = page.0.get_mut(end..).unwrap_or_default();
-            let Some(length) = self.write(object, view, place) else { break };
-            end += length;
+        let mut written = 0;
+        let mut objects = nodes.chunks_exact(1 + self.count);
+        page.fill(2 + MOST * WINDOW, out, |place| {
+            let object = objects.next()?;
+            let length = self.write(object, view, place)?;
             written += object.len();
-            if end > Page::SIZE - (2 + MOST * WINDOW) {
-                out.extend_from_slice(page.0.get(..end).unwrap_or_default());
-                end = 0;
-            }
-        }
-        out.extend_from_slice(page.0.get(..end).unwrap_or_default());
+            Some(length)
+        });
         written
     }
 

@@ -43,22 +43,21 @@ pub(super) const ITEM: usize = 1 + VALUE;
 #[inline(always)]
 pub(super) fn item(view: View<'_>, node: &Node, window: &mut [u8; ITEM]) -> Option<usize> {
     let start = usize::from(is_quoted(node.field.kind));
-    if node.field.kind == Kind::Endpoint {
-        return ip4_item(endpoint(node.value), window);
-    }
     // A number is written over it.
     *window.first_mut()? = b'"';
     let value = window.get_mut(start..)?.first_chunk_mut()?;
-    Some(start + short(view, node, value)?)
+    let length = match node.field.kind {
+        Kind::Endpoint => short_endpoint(endpoint(node.value), value)?,
+        _ => short(view, node, value)?,
+    };
+    Some(start + length)
 }
 
-/// An address and a port as a value of a list.
-fn ip4_item(endpoint: SocketAddrV4, window: &mut [u8; ITEM]) -> Option<usize> {
-    let (quote, value) = window.split_first_mut()?;
-    *quote = b'"';
+/// An address and a port, the quote and the comma behind them.
+fn short_endpoint(endpoint: SocketAddrV4, value: &mut [u8; VALUE]) -> Option<usize> {
     let length = short_ip4(value, endpoint)?;
     *value.get_mut(length..)?.first_chunk_mut()? = *b"\",";
-    Some(1 + length + 2)
+    Some(length + 2)
 }
 
 /// Whole chunks are copied, and what is too much is written over by what comes next.
