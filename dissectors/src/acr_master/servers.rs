@@ -1,6 +1,7 @@
 //! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
 
-use crate::kit::{Field, Reader, Sink, Span, Text, dotted};
+use crate::kit::dotted::{self, Endpoint};
+use crate::kit::{Field, Reader, Sink, Span, Text};
 
 use super::fields::*;
 use super::params::{address, decimal};
@@ -32,7 +33,7 @@ fn keyword<'a>(line: &Line<'a>) -> &'a [u8] {
 
 const SERVER_LINE: &[u8] = b"addserver";
 /// How it usually begins.
-const OPENING: &[u8] = b"addserver ";
+const OPENING: &[u8; 10] = b"addserver ";
 /// The greatest port of a server line.
 const MOST_PORT: u64 = 65534;
 
@@ -52,13 +53,9 @@ struct Usual {
 }
 
 impl Usual {
-    /// The line that `bytes` begin with. `None`: it may be written otherwise.
+    /// The line that `bytes` begin with, [`OPENING`] and an endpoint. `None`: it may be written otherwise.
     #[inline(always)]
-    fn of(bytes: &[u8]) -> Option<Usual> {
-        if !bytes.starts_with(OPENING) {
-            return None;
-        }
-        let endpoint = dotted::endpoint(bytes.get(OPENING.len() - dotted::BEFORE..)?, b' ')?;
+    fn of(bytes: &[u8], endpoint: &Endpoint) -> Option<Usual> {
         let address_end = OPENING.len() + endpoint.address_end;
         let (port, port_end) = (endpoint.number, OPENING.len() + endpoint.end);
         let (weight, end) = match bytes.get(port_end..)? {
@@ -80,22 +77,22 @@ impl Usual {
         self.end + 1
     }
 
-    /// Shows the line, which stands here. Where each word ends is known: nothing is read again.
-    fn show<S: Sink>(&self, r: &mut Reader<'_, S>) {
-        let start = r.at();
+    /// Shows the line, which stands at `start`. Where each word ends is known: nothing is read again.
+    #[inline(always)]
+    fn show<S: Sink>(&self, start: usize, sink: &mut S) {
         let at = |from, to| Span::known(start + from, start + to);
         let keyword = at(0, SERVER_LINE.len());
         let address = at(OPENING.len(), self.address_end);
-        r.open(&SERVER);
-        r.sink.leaf(&KEYWORD, keyword, Text::at(keyword).value());
-        r.sink.leaf(&ADDRESS, at(SERVER_LINE.len(), self.address_end), Text::at(address).value());
-        r.sink.leaf(&PORT, at(self.address_end, self.port_end), self.port.into());
+        sink.open(&SERVER, keyword.start, 0);
+        sink.leaf(&KEYWORD, keyword, Text::at(keyword).value());
+        sink.leaf(&ADDRESS, at(SERVER_LINE.len(), self.address_end), Text::at(address).value());
+        sink.leaf(&PORT, at(self.address_end, self.port_end), self.port.into());
         if let Some(weight) = self.weight {
-            r.sink.leaf(&WEIGHT, at(self.port_end, self.end), weight.into());
+            sink.leaf(&WEIGHT, at(self.port_end, self.end), weight.into());
         }
-        r.sink.leaf(&NEWLINE, at(self.end, self.whole()), 0);
-        r.seek(start + self.whole());
-        r.close();
+        let newline = at(self.end, self.whole());
+        sink.leaf(&NEWLINE, newline, 0);
+        sink.close(newline.end);
     }
 }
 
@@ -143,24 +140,27 @@ fn server_lines<S: Sink>(
     judged: bool,
 ) -> Found {
     let mut found = Found::default();
-    while !rest.is_empty() {
-        let whole = if let Some(server) = Usual::of(rest) {
-            found.usual += 1;
+    loop {
+        let (length, usual) = dotted::each(rest, OPENING, b' ', |begin, bytes, endpoint| {
+            let server = Usual::of(bytes, endpoint)?;
+            server.show(at + begin, r.sink);
+            Some(server.whole())
+        });
+        if usual > 0 {
+            found.usual += usual;
+            rest = rest.get(length..).unwrap_or_default();
+            at += length;
             r.seek(at);
-            server.show(r);
-            server.whole()
+        }
+        let Some(line) = lines(rest, at).next() else { break };
+        if is_server(&line) {
+            r.seek(at);
+            server_line(r, &line, judged);
         } else {
-            let Some(line) = lines(rest, at).next() else { break };
-            if is_server(&line) {
-                r.seek(at);
-                server_line(r, &line, judged);
-            } else {
-                found.others = true;
-            }
-            line.whole
-        };
-        rest = rest.get(whole..).unwrap_or_default();
-        at += whole;
+            found.others = true;
+        }
+        rest = rest.get(line.whole..).unwrap_or_default();
+        at += line.whole;
     }
     found
 }
@@ -346,6 +346,15 @@ mod tests {
         sink.0
     }
 
+    fn first_usual(bytes: &[u8]) -> Option<Usual> {
+        let mut first = None;
+        dotted::each(bytes, OPENING, b' ', |_, bytes, endpoint| {
+            first = Usual::of(bytes, endpoint);
+            None
+        });
+        first
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -359,10 +368,13 @@ mod tests {
             let bytes = text.as_bytes();
             let line = lines(bytes, 0).next().unwrap();
             let closer = judged(bytes, |r| server_line(r, &line, true));
-            match Usual::of(bytes) {
+            match first_usual(bytes) {
                 Some(usual) => {
                     prop_assert_eq!(usual.whole(), bytes.len());
-                    let shown = fields(bytes, |r| usual.show(r));
+                    let shown = fields(bytes, |r| {
+                        usual.show(0, r.sink);
+                        r.seek(usual.whole());
+                    });
                     prop_assert_eq!(shown, fields(bytes, |r| server_line(r, &line, false)));
                     prop_assert_eq!(closer, [0, 2]);
                 }
@@ -377,7 +389,7 @@ mod tests {
     #[test]
     fn what_masters_write_is_usual() {
         let ends = |line: &str| {
-            let usual = Usual::of(line.as_bytes())?;
+            let usual = first_usual(line.as_bytes())?;
             Some((usual.address_end, usual.port, usual.port_end, usual.weight, usual.whole()))
         };
         let line = "addserver 10.0.0.2 28770 1\naddserver";

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddrV4;
 
-use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode, dotted};
+use crate::kit::dotted::{self, Endpoint};
+use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode};
 
 use super::decode::{ENDINGS, framing};
 use super::ends::{CLOSED, CLOSING};
@@ -107,7 +108,7 @@ pub(super) fn opaque<S: Sink>(bytes: &[u8], form: Form, sink: &mut S) {
 /// What stands before each address of a list in text.
 pub(super) const KEY: &[u8] = b"ip";
 /// The same, with the backslashes round it.
-pub(super) const OPENING: &[u8] = b"\\ip\\";
+pub(super) const OPENING: &[u8; 4] = b"\\ip\\";
 
 /// Whether bytes that begin as a list in text do are blocks none the less: 92.105.112.92 is an
 /// address, too.
@@ -165,17 +166,16 @@ fn usual_servers<'a, S: Sink>(
     told: bool,
 ) {
     let (text, start) = (pairs.rest(), pairs.at());
-    let (mut servers, mut read) = (0, 0);
-    while let Some((server, length)) = text.get(read..).and_then(usual_server) {
-        let at = Span::new(start + read, start + read + length);
+    let (read, servers) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
+        let (server, length) = usual_server(bytes, endpoint)?;
+        let at = Span::new(start + begin, start + begin + length);
         let address = Span { start: at.start + OPENING.len() as u32, ..at };
         r.sink.leaf(&f::ADDRESS, at, Place::at(address).value());
         if told {
             r.sink.listed(server.into());
         }
-        read += length;
-        servers += 1;
-    }
+        Some(length)
+    });
     if servers == 0 {
         return;
     }
@@ -186,24 +186,17 @@ fn usual_servers<'a, S: Sink>(
     rules::list_addresses(servers - u32::from(is_cut), r.sink);
 }
 
-/// The server that `bytes` begin with, up to the next backslash or the end: a port is from 1 to
-/// 65535. And how long that is, [`OPENING`] included. `None`: it may be written otherwise.
+/// The server that `bytes` begin with, [`OPENING`] and an endpoint, up to the next backslash or the end:
+/// a port is from 1 to 65535. And how long that is. `None`: it may be written otherwise.
 #[inline(always)]
-fn usual_server(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
-    if !bytes.starts_with(OPENING) {
-        return None;
-    }
-    let server = dotted::endpoint(bytes, b':')?;
-    let end = OPENING.len() + server.end;
+fn usual_server(bytes: &[u8], endpoint: &Endpoint) -> Option<(SocketAddrV4, usize)> {
+    let end = OPENING.len() + endpoint.end;
     if !matches!(bytes.get(end), None | Some(b'\\')) {
         return None;
     }
-    let port = u16::try_from(server.number).ok().filter(|&port| port > 0)?;
-    Some((SocketAddrV4::new(server.address, port), end))
+    let port = u16::try_from(endpoint.number).ok().filter(|&port| port > 0)?;
+    Some((SocketAddrV4::new(endpoint.address, port), end))
 }
-
-/// What stands before each address is what may stand there when it is read.
-const _: () = assert!(OPENING.len() == dotted::BEFORE);
 
 /// A server that is written otherwise. `is_cut`: this may be a piece only.
 fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool, told: bool) {
@@ -315,6 +308,15 @@ mod tests {
         assert_eq!((told.servers, told.listed, told.judged), (vec![], false, [1, 1]));
     }
 
+    fn first_usual(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
+        let mut first = None;
+        dotted::each(bytes, OPENING, b':', |_, bytes, endpoint| {
+            first = usual_server(bytes, endpoint);
+            None
+        });
+        first
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -347,16 +349,16 @@ mod tests {
             let digits = text.rsplit(':').next().unwrap_or_default().len();
             let expected = server.filter(|_| digits <= 7).map(|server| (server, 4 + text.len()));
             let text = format!("\\ip\\{text}");
-            prop_assert_eq!(usual_server(text.as_bytes()), expected);
+            prop_assert_eq!(first_usual(text.as_bytes()), expected);
             let behind = format!("{text}\\ip\\");
-            prop_assert_eq!(usual_server(behind.as_bytes()), expected);
+            prop_assert_eq!(first_usual(behind.as_bytes()), expected);
         }
 
         #[test]
         fn what_programs_write_is_usual(address: u32, port in 1_u16..) {
             let server = SocketAddrV4::new(address.into(), port);
             let text = format!("\\ip\\{server}");
-            prop_assert_eq!(usual_server(text.as_bytes()), Some((server, text.len())));
+            prop_assert_eq!(first_usual(text.as_bytes()), Some((server, text.len())));
         }
     }
 

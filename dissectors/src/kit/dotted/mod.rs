@@ -3,6 +3,9 @@
 //! It knows the one form that programs write. What is not told here may be written otherwise, and
 //! takes a closer look.
 
+#[cfg(target_arch = "x86_64")]
+mod shuffle;
+
 use std::net::Ipv4Addr;
 
 use wide::{CmpGt, i8x16};
@@ -21,14 +24,52 @@ pub(crate) struct Endpoint {
 }
 
 /// Bytes before an address that may be anything.
-pub(crate) const BEFORE: usize = 4;
+const BEFORE: usize = 4;
 
 /// What is looked at: those, and an address and a number in a few more bytes than they ever take.
 type Window = [u8; 37];
 
+/// Reads what begins with `opening` and an endpoint, `between` its address and its number, as often as it
+/// stands there and `entry` says how long the whole is. It is told where that begins, the bytes from
+/// there on, and the endpoint. Returns how many bytes all of them take, and how many there are.
+#[inline(always)]
+pub(crate) fn each<const N: usize>(
+    bytes: &[u8],
+    opening: &[u8; N],
+    between: u8,
+    entry: impl FnMut(usize, &[u8], &Endpoint) -> Option<usize>,
+) -> (usize, u32) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(shuffle) = shuffle::Shuffle::new() {
+        return shuffle.each(bytes, opening, between, entry);
+    }
+    walk(bytes, opening, |bytes| endpoint(bytes, between), entry)
+}
+
+/// The same, by what reads an endpoint that stands [`BEFORE`] bytes into some bytes.
+#[inline(always)]
+fn walk<const N: usize>(
+    bytes: &[u8],
+    opening: &[u8; N],
+    endpoint: impl Fn(&[u8]) -> Option<Endpoint>,
+    mut entry: impl FnMut(usize, &[u8], &Endpoint) -> Option<usize>,
+) -> (usize, u32) {
+    const { assert!(N >= BEFORE) };
+    let (mut at, mut times) = (0, 0);
+    while let Some(rest) = bytes.get(at..)
+        && rest.starts_with(opening)
+        && let Some(endpoint) = rest.get(N - BEFORE..).and_then(&endpoint)
+        && let Some(length) = entry(at, rest, &endpoint)
+    {
+        at += length;
+        times += 1;
+    }
+    (at, times)
+}
+
 /// The endpoint that stands [`BEFORE`] bytes into `bytes`, `between` its address and its number.
 #[inline(always)]
-pub(crate) fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
+fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let padded;
     let window = match bytes.first_chunk() {
         Some(window) => window,
@@ -58,18 +99,24 @@ pub(crate) fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let first = last(marks)? | 0x000F_0F0F_u32.wrapping_shr(8 * place(marks) as u32);
     let (a, b, c, d) =
         (octet(first), octet(last(second)?), octet(last(third)?), octet(last(fourth)?));
-    let number_at = place(fourth) + 1;
-    let digits = place(fifth).wrapping_sub(number_at);
-    if (a | b | c | d) > 0xFF || digits.wrapping_sub(1) > 6 {
+    if (a | b | c | d) > 0xFF {
         return None;
     }
-    let number = u64::from_le_bytes(*window.get(BEFORE + number_at..)?.first_chunk()?);
-    Some(Endpoint {
-        address: Ipv4Addr::from_bits((a << 8 | b) << 16 | c << 8 | d),
-        address_end: place(fourth),
-        number: decimal((number ^ (ONES * 0x30)) << (64 - 8 * digits as u32)),
-        end: place(fifth),
-    })
+    let address = Ipv4Addr::from_bits((a << 8 | b) << 16 | c << 8 | d);
+    behind(address, place(fourth), window.get(BEFORE..)?, place(fifth))
+}
+
+/// An address, and the number between the byte behind it and `end`.
+#[inline(always)]
+fn behind(address: Ipv4Addr, address_end: usize, text: &[u8], end: usize) -> Option<Endpoint> {
+    let number_at = address_end + 1;
+    let digits = end.wrapping_sub(number_at);
+    if digits.wrapping_sub(1) > 6 {
+        return None;
+    }
+    let number = u64::from_le_bytes(*text.get(number_at..)?.first_chunk()?);
+    let number = decimal((number ^ (ONES * 0x30)) << (64 - 8 * digits as u32));
+    Some(Endpoint { address, address_end, number, end })
 }
 
 /// Bytes that are too few for a window, with zeros behind.
@@ -157,133 +204,4 @@ fn decimal(digits: u64) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// The endpoint that a text begins with, whatever stands before it.
-    fn read(text: &str, between: u8) -> Option<Endpoint> {
-        let read = |before: &str| endpoint(format!("{before}{text}").as_bytes(), between);
-        let found = read("\\ip\\");
-        for before in ["    ", "1234", "\u{7f}\0\u{e9}", "...1"] {
-            assert_eq!(read(before), found, "{text} behind {before:?}");
-        }
-        found
-    }
-
-    fn address(text: &str) -> Option<(String, usize)> {
-        let found = read(&format!("{text}:1"), b':')?;
-        assert_eq!((found.number, found.end), (1, found.address_end + 2));
-        Some((found.address.to_string(), found.address_end))
-    }
-
-    #[test]
-    fn an_address_is_four_octets() {
-        assert_eq!(address("255.255.255.255"), Some(("255.255.255.255".into(), 15)));
-        assert_eq!(address("1.20.0.4"), Some(("1.20.0.4".into(), 8)));
-        for other in [
-            "",
-            "1.2.3",
-            "1.2.3.4.5",
-            "1.2.3.04",
-            "00.2.3.4",
-            "1.2.3.256",
-            "1.2.3.1000",
-            "1000.2.3.4",
-            "1.2.3.4 ",
-            "1..3.4",
-            ".2.3.4",
-            "+1.2.3.4",
-            "[::1]",
-        ] {
-            assert_eq!(address(other), None, "{other}");
-        }
-        assert_eq!(read("1.2.3.4:1", b' '), None);
-        assert_eq!(endpoint(b"", b':'), None);
-        assert_eq!(endpoint(b"1.2.3.4:1", b':'), None);
-    }
-
-    #[test]
-    fn a_number_stands_behind() {
-        let number = |behind: &str| {
-            let found = read(&format!("255.255.255.255 {behind}"), b' ')?;
-            Some((found.number, found.end - 16))
-        };
-        for (text, expected) in [
-            ("65535", Some((65535, 5))),
-            ("0", Some((0, 1))),
-            ("0080\\", Some((80, 4))),
-            ("9999999 7", Some((9_999_999, 7))),
-            ("9\u{e9}", Some((9, 1))),
-            ("12345678", None),
-            ("123456789012345678", None),
-            ("", None),
-            ("a", None),
-            ("-1", None),
-        ] {
-            assert_eq!(number(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn every_number_is_read() {
-        for value in 0..1100_u32 {
-            let expected = (value < 256).then_some(value as u8);
-            for (at, text) in [
-                format!("{value}.0.0.0:1"),
-                format!("0.{value}.0.0:1"),
-                format!("0.0.{value}.0:1"),
-                format!("0.0.0.{value}:1"),
-            ]
-            .iter()
-            .enumerate()
-            {
-                let octets = read(text, b':').map(|found| found.address.octets());
-                assert_eq!(octets.map(|octets| octets[at]), expected, "{text}");
-            }
-        }
-        for value in (0..100_000).chain([9_999_999]) {
-            let text = value.to_string();
-            assert_eq!(number(text.as_bytes()), Some((value, text.len())));
-        }
-        for (text, expected) in [
-            ("", None),
-            ("a", None),
-            ("-1", None),
-            ("10000000", None),
-            ("007\n8", Some((7, 3))),
-            ("1234567x", Some((1_234_567, 7))),
-        ] {
-            assert_eq!(number(text.as_bytes()), expected, "{text}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(256))]
-
-        #[test]
-        fn an_address_is_what_the_standard_library_takes_for_one(
-            text in r"([0-9]{0,4}|25[4-6]|[/ -~&&[^:]])([.]([0-9]{1,3}|25[3-7])){2,4}[.\x00é]?",
-            rest in r"[:.a-z\\][ -~]{0,20}",
-        ) {
-            let expected = text.parse().ok().map(|address: Ipv4Addr| (address, text.len(), 7));
-            let found = read(&format!("{text}:7{rest}"), b':');
-            prop_assert_eq!(found.map(|it| (it.address, it.address_end, it.number)), expected);
-        }
-
-        #[test]
-        fn every_endpoint_is_read(bits: u32, number in 0..10_000_000_u32, rest in r"([ -.:-~][ -~]{0,20})?") {
-            let text = Ipv4Addr::from(bits).to_string();
-            let end = text.len() + 1 + number.to_string().len();
-            let expected = Endpoint { address: bits.into(), address_end: text.len(), number, end };
-            prop_assert_eq!(read(&format!("{text} {number}{rest}"), b' '), Some(expected));
-        }
-
-        #[test]
-        fn a_number_is_all_its_digits(text in r"[0-9]{0,9}", rest in r"([^0-9][ -~]{0,9})?") {
-            let expected = text.parse().ok().filter(|_| text.len() <= 7).map(|it| (it, text.len()));
-            prop_assert_eq!(number(format!("{text}{rest}").as_bytes()), expected);
-        }
-    }
-}
+mod tests;
