@@ -1,7 +1,7 @@
 //! Reads a payload once, from front to back. Every read names its field, so that offset, label and
 //! value cannot drift apart.
 
-use crate::kit::scan::{self, Texts};
+use crate::kit::scan::{self, Zeros};
 use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
 
 /// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
@@ -225,15 +225,43 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(text)
     }
 
-    /// The same for the next of many texts that follow each other, all of which `texts` reads, and which
-    /// need not be UTF-8.
+    /// The same of a text that need not be UTF-8.
+    pub(crate) fn text_as_is(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
+        let found = scan::terminated(self.rest);
+        self.found_text(field, found.map(|found| (found.text, found.behind)))
+    }
+
+    /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is told the
+    /// first text of each. Returns how many there were.
     #[inline(always)]
-    pub(crate) fn next_text(
+    pub(crate) fn text_pairs(
         &mut self,
-        field: &'static Field,
-        texts: &mut Texts<'a>,
-    ) -> Result<Read<&'a [u8]>, Cut> {
-        self.found_text(field, texts.next())
+        group: &'static Field,
+        texts: [&'static Field; 2],
+        most: u32,
+        end: usize,
+        mut first: impl FnMut(Read<&'a [u8]>),
+    ) -> u32 {
+        let bytes = self.bytes.get(..end).unwrap_or(self.bytes);
+        let (mut at, mut groups) = (self.at(), 0);
+        let mut zeros = Zeros::new(bytes, at);
+        while groups < most
+            && let Some(middle) = zeros.next()
+            && let Some(last) = zeros.next()
+        {
+            let text = |from, to| (Span::known(from, to + 1), Text::at(Span::known(from, to)));
+            let ((name_at, name), (value_at, value)) = (text(at, middle), text(middle + 1, last));
+            self.sink.open(group, name_at.start, 0);
+            self.sink.leaf(texts[0], name_at, name.value());
+            self.sink.leaf(texts[1], value_at, value.value());
+            self.sink.close(value_at.end);
+            first(Read { value: bytes.get(at..middle).unwrap_or_default(), at: name_at });
+            at = last + 1;
+            groups += 1;
+        }
+        self.seek(at);
+        self.terminated += 2 * groups;
+        groups
     }
 
     /// A text, and what stands behind its zero.
@@ -399,6 +427,42 @@ mod tests {
         assert_eq!((utf8.passed, utf8.failed), (3, 2));
         let spans: Vec<_> = judge.findings.iter().map(|f| (f.span.start, f.span.end)).collect();
         assert_eq!(spans, [(6, 7), (10, 12), (10, 12)]);
+    }
+
+    #[test]
+    fn texts_are_read_two_by_two_while_they_are_whole() {
+        static TEXTS: [&Field; 2] = [&NAME, &NUMBER];
+        let bytes = b"\x05a\0bc\0\0\0d\0e\0f\0g";
+        let pairs = |most, end| {
+            let mut names = Vec::new();
+            let (_, nodes) = tree(bytes, |r| {
+                r.u8(&NUMBER)?;
+                let groups = r.text_pairs(&GROUP, TEXTS, most, end, |name| {
+                    names.push(name.value.to_vec());
+                });
+                assert_eq!(groups as usize, names.len());
+                Ok(())
+            });
+            (names, nodes)
+        };
+        let (names, nodes) = pairs(9, bytes.len());
+        assert_eq!(names, [&b"a"[..], b"", b"d"]);
+        let groups = [
+            [("group", 1, 6), ("name", 1, 3), ("number", 3, 6)],
+            [("group", 6, 8), ("name", 6, 7), ("number", 7, 8)],
+            [("group", 8, 12), ("name", 8, 10), ("number", 10, 12)],
+        ];
+        let shown = |groups: usize| {
+            let behind = if groups == 2 { 8 } else { 12 };
+            let groups = nodes.iter().skip(1).take(3 * groups).copied();
+            groups.chain([("unparsed", behind, 15)]).collect::<Vec<_>>()
+        };
+        assert_eq!(nodes[1..], [groups.concat(), vec![("unparsed", 12, 15)]].concat());
+        for (most, end, count) in [(2, 15, 2), (9, 11, 2), (3, 12, 3)] {
+            let (names, nodes) = pairs(most, end);
+            assert_eq!((names.len(), &nodes[1..]), (count, &*shown(count)), "{most} {end}");
+        }
+        assert_eq!(pairs(9, 0).0.len(), 0);
     }
 
     #[test]

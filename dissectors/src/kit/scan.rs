@@ -46,55 +46,54 @@ fn cut(bytes: &[u8], at: usize, zeros: u64, highs: u64, word: u64) -> Option<Ter
     Some(Terminated { text, behind, is_ascii })
 }
 
-/// The texts that bytes consist of, one behind the other. Zeros are looked for in 64 bytes at once,
-/// so that how long a text is need not be guessed anew for each.
-pub(crate) struct Texts<'a> {
-    rest: &'a [u8],
-    /// A bit for each of the next bytes that is a zero, the first one lowest.
-    zeros: u64,
-    /// How many bytes these tell of.
-    seen: usize,
+/// Where zeros stand, one behind the other. They are looked for in 64 bytes at once, so that how far the
+/// next one is need not be guessed anew for each.
+pub(crate) struct Zeros<'a> {
+    bytes: &'a [u8],
+    /// Where the bytes begin that are looked at.
+    block: usize,
+    /// A bit for each of them that is a zero and was not told yet, the first one lowest.
+    marks: u64,
 }
 
-impl<'a> Texts<'a> {
-    /// The texts of these bytes.
-    #[inline]
-    pub(crate) fn new(bytes: &'a [u8]) -> Texts<'a> {
-        Texts { rest: bytes, zeros: 0, seen: 0 }
-    }
-
-    /// The next text, and what stands behind its zero. `None` where no zero ends it.
+impl<'a> Zeros<'a> {
+    /// The zeros of these bytes that stand at `from` or behind it.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<(&'a [u8], &'a [u8])> {
-        // Where the bytes begin that are told of: behind those of this text that were.
-        let mut from = 0;
-        while self.zeros == 0 {
-            from += self.seen;
-            self.look(from)?;
-        }
-        let length = self.zeros.trailing_zeros();
-        let (text, rest) = self.rest.split_at_checked(from + length as usize)?;
-        let (_, behind) = rest.split_first()?;
-        self.rest = behind;
-        self.seen -= length as usize + 1;
-        self.zeros = self.zeros >> length >> 1;
-        Some((text, behind))
+    pub(crate) fn new(bytes: &'a [u8], from: usize) -> Zeros<'a> {
+        let mut zeros = Zeros { bytes, block: from, marks: 0 };
+        zeros.look();
+        zeros
     }
 
-    /// Looks at the bytes from there on. `None`: there are none.
+    /// Looks at the bytes of a block. `None`: there are none.
     #[inline]
-    fn look(&mut self, from: usize) -> Option<()> {
-        let bytes = self.rest.get(from..).filter(|bytes| !bytes.is_empty())?;
-        if let Some(block) = bytes.first_chunk() {
-            self.zeros = zero_marks(block);
-            self.seen = 64;
-        } else {
-            let mut block = [1; 64];
-            block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-            self.zeros = zero_marks(&block);
-            self.seen = bytes.len();
-        }
+    fn look(&mut self) -> Option<()> {
+        let bytes = self.bytes.get(self.block..).filter(|bytes| !bytes.is_empty())?;
+        self.marks = match (bytes.first_chunk(), self.bytes.last_chunk()) {
+            (Some(block), _) => zero_marks(block),
+            (None, Some(last)) => zero_marks(last) >> (64 - bytes.len()),
+            (None, None) => {
+                let mut block = [1; 64];
+                block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+                zero_marks(&block)
+            }
+        };
         Some(())
+    }
+}
+
+impl Iterator for Zeros<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        while self.marks == 0 {
+            self.block = self.block.saturating_add(64);
+            self.look()?;
+        }
+        let at = self.block + self.marks.trailing_zeros() as usize;
+        self.marks &= self.marks - 1;
+        Some(at)
     }
 }
 
@@ -185,17 +184,15 @@ mod tests {
         }
 
         #[test]
-        fn texts_are_those_that_are_found_one_by_one(
+        fn zeros_are_told_where_they_stand(
             bytes in vec(prop_oneof![4 => Just(b'a'), 1 => Just(0_u8), 1 => any::<u8>()], 0..400),
+            from in 0..450_usize,
         ) {
-            let (mut texts, mut rest) = (Texts::new(&bytes), &bytes[..]);
-            loop {
-                let found = byte_by_byte(rest);
-                prop_assert_eq!(texts.next(), found.map(|found| (found.text, found.behind)));
-                let Some(found) = found else { break };
-                rest = found.behind;
-            }
-            prop_assert_eq!(texts.next(), None);
+            let behind = bytes.iter().enumerate().skip(from);
+            let expected = behind.filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
+            let mut zeros = Zeros::new(&bytes, from);
+            prop_assert_eq!(zeros.by_ref().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+            prop_assert_eq!(zeros.next(), None);
         }
 
         #[test]

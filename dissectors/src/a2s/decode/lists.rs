@@ -3,7 +3,7 @@
 use super::Known;
 use crate::a2s::fields as f;
 use crate::a2s::{rules, walk};
-use crate::kit::scan::{self, Texts};
+use crate::kit::scan;
 use crate::kit::{Cut, Reader, Sink, Span};
 
 /// A2S_PLAYER, response format.
@@ -111,15 +111,18 @@ fn rule_pairs<'a, S: Sink>(
     list: &mut rules::List,
     names: &mut walk::Names<'a>,
 ) -> Result<(), Cut> {
-    let mut texts = Texts::new(r.peek());
     let utf8_end = r.at() + scan::utf8_up_to(r.peek());
+    let texts = [&f::RULE_NAME, &f::RULE_VALUE];
+    let usual = r.text_pairs(&f::RULE, texts, list.said, utf8_end, |name| names.add(name));
+    list.found += usual;
+    list.utf8 += usual;
     while !r.is_empty() {
         if list.found >= list.said && !walk::is_pair(r.peek()) {
             break;
         }
         r.open(&f::RULE);
-        let name = r.next_text(&f::RULE_NAME, &mut texts)?;
-        let value = r.next_text(&f::RULE_VALUE, &mut texts)?;
+        let name = r.text_as_is(&f::RULE_NAME)?;
+        let value = r.text_as_is(&f::RULE_VALUE)?;
         r.close();
         if r.at() <= utf8_end {
             list.utf8 += 1;
