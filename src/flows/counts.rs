@@ -32,6 +32,7 @@ pub(super) enum Counts {
 
 /// Small numbers, in twelve bytes. In words, each of which is read as it was written: a processor
 /// waits where it reads several fresh writes at once.
+#[derive(Clone, Copy)]
 pub(super) struct Few {
     /// How long it lasted; the upper word has its highest byte, and three of bytes recorded.
     lasted: u32,
@@ -84,6 +85,34 @@ impl Few {
     fn held(&self) -> u8 {
         (self.numbers.get() >> 24) as u8
     }
+
+    /// The same with so many more packets, bytes, messages and findings, if they are small still.
+    #[inline]
+    fn more(&self, packets: u32, bytes: u32, messages: u32, findings: u32) -> Option<Few> {
+        let numbers = self.numbers.get();
+        let fits = |more, shift: u32| (numbers >> shift & 0xFF).saturating_add(more) <= 0xFF;
+        let bytes_fit = (self.upper >> 8).saturating_add(bytes) < 1 << 24;
+        if !(fits(packets, 0) && fits(messages, 8) && fits(findings, 16) && bytes_fit) {
+            return None;
+        }
+        let numbers = NonZeroU32::new(numbers + (packets | messages << 8 | findings << 16))?;
+        Some(Few { upper: self.upper + (bytes << 8), numbers, ..*self })
+    }
+
+    /// The same, if it lasted for so long.
+    #[inline]
+    fn until(&self, lasted: u64) -> Option<Few> {
+        let upper = self.upper & !0xFF | (lasted >> 32) as u32;
+        (lasted < 1 << 40).then_some(Few { lasted: lasted as u32, upper, ..*self })
+    }
+
+    /// The same, but that so many units are held.
+    #[inline]
+    fn holding(&self, units: usize) -> Option<Few> {
+        let held = u32::from(u8::try_from(units).ok()?);
+        let numbers = NonZeroU32::new(self.numbers.get() & 0x00FF_FFFF | held << 24)?;
+        Some(Few { numbers, ..*self })
+    }
 }
 
 impl Counts {
@@ -115,21 +144,68 @@ impl Counts {
         }
     }
 
+    /// Counts so many more packets and bytes of payload, when it has lasted for so long. Says for how many
+    /// nanoseconds it was silent before.
+    #[inline]
+    pub(super) fn recorded(
+        &mut self,
+        lasted: u64,
+        packets: u64,
+        bytes: usize,
+        many: &mut Places<Totals>,
+    ) -> u64 {
+        if let Counts::Few(few) = self
+            && let (Ok(packets), Ok(bytes)) = (u32::try_from(packets), u32::try_from(bytes))
+            && let Some(more) = few.more(packets, bytes, 0, 0)
+        {
+            let silence = lasted.saturating_sub(few.lasted());
+            if silence == 0 {
+                *few = more;
+                return 0;
+            }
+            if let Some(more) = more.until(lasted) {
+                *few = more;
+                return silence;
+            }
+        }
+        let mut totals = self.totals(many);
+        totals.packets += packets;
+        totals.bytes = totals.bytes.saturating_add(bytes as u64);
+        let silence = lasted.saturating_sub(totals.lasted);
+        totals.lasted += silence;
+        self.set(totals, many);
+        silence
+    }
+
+    /// Counts so many more messages and findings.
+    #[inline]
+    pub(super) fn told(&mut self, messages: u32, findings: u32, many: &mut Places<Totals>) {
+        if let Counts::Few(few) = self
+            && let Some(more) = few.more(0, 0, messages, findings)
+        {
+            *few = more;
+            return;
+        }
+        let mut totals = self.totals(many);
+        totals.messages = totals.messages.saturating_add(messages);
+        totals.findings = totals.findings.saturating_add(findings);
+        self.set(totals, many);
+    }
+
     /// It has lasted for so long at least.
     #[inline]
     pub(super) fn lasts(&mut self, lasted: u64, many: &mut Places<Totals>) {
-        match self {
-            Counts::Few(few) if lasted < 1 << 40 => {
-                if lasted > few.lasted() {
-                    few.lasted = lasted as u32;
-                    few.upper = few.upper & !0xFF | (lasted >> 32) as u32;
-                }
+        if let Counts::Few(few) = self {
+            if lasted <= few.lasted() {
+                return;
             }
-            _ => {
-                let totals = self.totals(many);
-                self.set(Totals { lasted: lasted.max(totals.lasted), ..totals }, many);
+            if let Some(longer) = few.until(lasted) {
+                *few = longer;
+                return;
             }
         }
+        let totals = self.totals(many);
+        self.set(Totals { lasted: lasted.max(totals.lasted), ..totals }, many);
     }
 
     /// Units that the state holds.
@@ -145,12 +221,11 @@ impl Counts {
     #[inline]
     pub(super) fn set_held(&mut self, units: usize, many: &mut Places<Totals>) {
         if let Counts::Few(few) = self {
-            let totals = few.totals();
-            if let Some(still) = u8::try_from(units).ok().and_then(|held| Few::of(&totals, held)) {
+            if let Some(still) = few.holding(units) {
                 *few = still;
                 return;
             }
-            *self = Counts::Many { at: many.put(totals), held: 0 };
+            *self = Counts::Many { at: many.put(few.totals()), held: 0 };
         }
         if let Counts::Many { held, .. } = self {
             *held = u16::try_from(units).unwrap_or(u16::MAX);
@@ -210,6 +285,34 @@ mod tests {
                     let totals = Totals { lasted: lasted.max(later), ..totals };
                     prop_assert_eq!(counts.totals(&many), totals);
                 }
+                prop_assert_eq!(counts.held(), (held as usize).min(u16::MAX.into()));
+            }
+        }
+
+        /// What comes to what was counted is added to it, whether or not that stays small.
+        #[test]
+        fn more_is_added(
+            first in (number(40), number(8), number(24), number(8), number(8)),
+            held in number(8),
+            steps in prop::collection::vec(
+                (number(40), number(8), number(24), number(8), number(8)), 1..6),
+        ) {
+            let (mut counts, mut many) = (Counts::default(), Places::default());
+            let (lasted, packets, bytes, messages, findings) = first;
+            let (messages, findings) = (messages as u32, findings as u32);
+            let mut totals = Totals { lasted, packets, bytes, messages, findings };
+            counts.set(totals, &mut many);
+            counts.set_held(held as usize, &mut many);
+            for (lasted, packets, bytes, messages, findings) in steps {
+                let silence = counts.recorded(lasted, packets, bytes as usize, &mut many);
+                prop_assert_eq!(silence, lasted.saturating_sub(totals.lasted));
+                counts.told(messages as u32, findings as u32, &mut many);
+                totals.lasted = totals.lasted.max(lasted);
+                totals.packets += packets;
+                totals.bytes += bytes;
+                totals.messages = totals.messages.saturating_add(messages as u32);
+                totals.findings = totals.findings.saturating_add(findings as u32);
+                prop_assert_eq!(counts.totals(&many), totals);
                 prop_assert_eq!(counts.held(), (held as usize).min(u16::MAX.into()));
             }
         }

@@ -301,13 +301,8 @@ impl Followed<'_> {
     #[inline]
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
         self.set(SEEN << side.index(), true);
-        let mut totals = self.totals();
-        totals.packets += packets;
-        totals.bytes = totals.bytes.saturating_add(bytes as u64);
-        let silence = self.age(time).saturating_sub(totals.lasted);
-        totals.lasted += silence;
-        self.set_totals(totals);
-        silence
+        let age = self.age(time);
+        self.flow.counts.recorded(age, packets, bytes, &mut self.apart.many)
     }
 
     /// A packet of one side was recorded for which nobody will ask: it counts for nothing but that the
@@ -336,10 +331,7 @@ impl Followed<'_> {
         if let Some((side, who)) = told.spoke {
             self.roles[side.index()] = Some(who);
         }
-        let mut totals = self.totals();
-        totals.messages = totals.messages.saturating_add(told.messages);
-        totals.findings = totals.findings.saturating_add(told.findings);
-        self.set_totals(totals);
+        self.flow.counts.told(told.messages, told.findings, &mut self.apart.many);
     }
 
     /// The ports are used again: what follows is another conversation, from its beginning on. It has
