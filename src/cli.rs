@@ -1,7 +1,7 @@
 //! The command line, as it is typed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -41,7 +41,7 @@ impl Cli {
             let why = format!("{option} is for live capture: it needs --interface IFACE");
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
-        if live.write.as_deref().is_some_and(|file| file == "-") {
+        if live.write.as_deref().is_some_and(|file| file == Path::new("-")) {
             let why = "--write -: gamewire's own output goes there; name a file";
             return Err(Cli::command().error(ErrorKind::InvalidValue, why));
         }

@@ -122,7 +122,7 @@ fn behind(address: Ipv4Addr, address_end: usize, text: &[u8], end: usize) -> Opt
 /// Bytes that are too few for a window, with zeros behind.
 #[cold]
 fn pad(bytes: &[u8]) -> Window {
-    let mut window = [0; _];
+    let mut window: Window = [0; size_of::<Window>()];
     window.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     window
 }
