@@ -83,16 +83,19 @@ impl Usual {
         let at = |from, to| Span::known(start + from, start + to);
         let keyword = at(0, SERVER_LINE.len());
         let address = at(OPENING.len(), self.address_end);
-        sink.open(&SERVER, keyword.start, 0);
-        sink.leaf(&KEYWORD, keyword, Text::at(keyword).value());
-        sink.leaf(&ADDRESS, at(SERVER_LINE.len(), self.address_end), Text::at(address).value());
-        sink.leaf(&PORT, at(self.address_end, self.port_end), self.port.into());
-        if let Some(weight) = self.weight {
-            sink.leaf(&WEIGHT, at(self.port_end, self.end), weight.into());
+        let keyword = (&KEYWORD, keyword, Text::at(keyword).value());
+        let address_at = at(SERVER_LINE.len(), self.address_end);
+        let address = (&ADDRESS, address_at, Text::at(address).value());
+        let port = (&PORT, at(self.address_end, self.port_end), self.port.into());
+        let newline = (&NEWLINE, at(self.end, self.whole()), 0);
+        let line = at(0, self.whole());
+        match self.weight {
+            Some(weight) => {
+                let weight = (&WEIGHT, at(self.port_end, self.end), weight.into());
+                sink.group(&SERVER, line, [keyword, address, port, weight, newline]);
+            }
+            None => sink.group(&SERVER, line, [keyword, address, port, newline]),
         }
-        let newline = at(self.end, self.whole());
-        sink.leaf(&NEWLINE, newline, 0);
-        sink.close(newline.end);
     }
 }
 

@@ -251,10 +251,8 @@ impl<'a, S: Sink> Reader<'a, S> {
         {
             let text = |from, to| (Span::known(from, to + 1), Text::at(Span::known(from, to)));
             let ((name_at, name), (value_at, value)) = (text(at, middle), text(middle + 1, last));
-            self.sink.open(group, name_at.start, 0);
-            self.sink.leaf(texts[0], name_at, name.value());
-            self.sink.leaf(texts[1], value_at, value.value());
-            self.sink.close(value_at.end);
+            let fields = [(texts[0], name_at, name.value()), (texts[1], value_at, value.value())];
+            self.sink.group(group, Span::known(at, last + 1), fields);
             first(Read { value: bytes.get(at..middle).unwrap_or_default(), at: name_at });
             at = last + 1;
             groups += 1;

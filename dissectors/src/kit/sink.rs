@@ -21,6 +21,20 @@ pub trait Sink {
     /// The innermost group ends.
     #[inline(always)]
     fn close(&mut self, _: u32) {}
+    /// A group of fields that are known at once: each with its bytes and its value.
+    #[inline(always)]
+    fn group<const N: usize>(
+        &mut self,
+        group: &'static Field,
+        span: Span,
+        fields: [(&'static Field, Span, u64); N],
+    ) {
+        self.open(group, span.start, 0);
+        for (field, span, value) in fields {
+            self.leaf(field, span, value);
+        }
+        self.close(span.end);
+    }
     /// A rule was exercised by the message that is being decoded: kept or not, where, and what is
     /// wrong.
     #[inline(always)]
@@ -118,6 +132,15 @@ impl<A: Audience> Sink for Show<A> {
     #[inline]
     fn close(&mut self, end: u32) {
         self.tree.close(end);
+    }
+    #[inline]
+    fn group<const N: usize>(
+        &mut self,
+        group: &'static Field,
+        span: Span,
+        fields: [(&'static Field, Span, u64); N],
+    ) {
+        self.tree.group(group, span, fields);
     }
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {

@@ -184,6 +184,20 @@ impl Tree {
     }
 
     #[cold]
+    fn group_as_far_as_it_fits(
+        &mut self,
+        group: &'static Field,
+        span: Span,
+        fields: &[(&'static Field, Span, u64)],
+    ) {
+        self.open(group, span.start, 0);
+        for &(field, span, value) in fields {
+            self.leaf(field, span, value);
+        }
+        self.close(span.end);
+    }
+
+    #[cold]
     fn leave_out(&mut self, span: Span) {
         if self.left_out == 0 {
             self.push(Field::UNPARSED, span, 0);
@@ -240,6 +254,76 @@ impl Sink for Tree {
         {
             node.span.end = end.max(node.span.start);
             node.kids = nodes - 1 - at;
+        }
+    }
+
+    #[inline]
+    fn group<const N: usize>(
+        &mut self,
+        group: &'static Field,
+        span: Span,
+        fields: [(&'static Field, Span, u64); N],
+    ) {
+        let has_room = self.nodes.len().saturating_add(N) < self.most;
+        if !has_room || self.open.len() >= self.deepest || self.shut > 0 {
+            return self.group_as_far_as_it_fits(group, span, &fields);
+        }
+        let depth = self.open.len() as u32;
+        self.nodes.push(Node { field: group, span, value: 0, kids: N as u32, depth });
+        self.nodes.extend(fields.map(|(field, span, value)| Node {
+            field,
+            span,
+            value,
+            kids: 0,
+            depth: depth + 1,
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    static GROUP: Field = Field::new("group", "Group", Kind::Group);
+    static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
+
+    /// What is in a tree, and how much was left out.
+    fn shown(tree: &Tree) -> (Vec<(&str, Span, u64, u32, u32)>, u32) {
+        let node = |n: &Node| (n.field.name, n.span, n.value, n.kids, n.depth);
+        (tree.nodes().iter().map(node).collect(), tree.left_out())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn a_group_at_once_is_one_field_by_field(
+            most in 0..30_usize,
+            deepest in 0..4_usize,
+            steps in prop::collection::vec(0..5_u8, 0..20),
+        ) {
+            let mut trees = [Tree::bounded(most, deepest), Tree::bounded(most, deepest)];
+            let [at_once, by_field] = &mut trees;
+            for (step, at) in steps.into_iter().zip(0..) {
+                let (at, behind) = (Span::new(10 * at, 10 * at + 5), Span::new(10 * at + 5, 10 * at + 9));
+                let whole = Span { end: behind.end, ..at };
+                match step {
+                    0 => [&mut *at_once, by_field].map(|tree| tree.open(&GROUP, at.start, 7)),
+                    1 => [&mut *at_once, by_field].map(|tree| tree.close(at.end)),
+                    2 => [&mut *at_once, by_field].map(|tree| tree.leaf(&NUMBER, at, 8)),
+                    _ => {
+                        at_once.group(&GROUP, whole, [(&NUMBER, at, 1), (&NUMBER, behind, 2)]);
+                        by_field.open(&GROUP, whole.start, 0);
+                        by_field.leaf(&NUMBER, at, 1);
+                        by_field.leaf(&NUMBER, behind, 2);
+                        by_field.close(whole.end);
+                        [(); 2]
+                    }
+                };
+            }
+            prop_assert_eq!(shown(at_once), shown(by_field));
         }
     }
 }
