@@ -225,6 +225,20 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(text)
     }
 
+    /// The text that nearly all say, an ASCII one with its zero, if it is the next. Says whether it is.
+    #[inline(always)]
+    pub(crate) fn usual_text(&mut self, field: &'static Field, text: &'static [u8]) -> bool {
+        let Some(behind) = self.rest.strip_prefix(text) else { return false };
+        let start = self.at();
+        self.rest = behind;
+        self.terminated += 1;
+        self.utf8 += 1;
+        let (at, place) =
+            (Span::known(start, self.at()), Span::known(start, start + text.len() - 1));
+        self.sink.leaf(field, at, Text::at(place).value());
+        true
+    }
+
     /// The same of a text that need not be UTF-8.
     pub(crate) fn text_as_is(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
         let found = scan::terminated(self.rest);

@@ -35,8 +35,8 @@ static PART: Endings = Endings { terminated: None, utf8: None, behind: None, ..E
 /// Steam Application ID of The Ship, whose answers have fields of their own.
 pub(in crate::a2s) const THE_SHIP: u16 = 2400;
 
-/// The text that an info request carries.
-const QUERY: &[u8] = b"Source Engine Query";
+/// The text that an info request carries, with its zero.
+const QUERY: &[u8] = b"Source Engine Query\0";
 
 /// What is known before a message is decoded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -193,12 +193,10 @@ fn info_request<S: Sink>(
     right: &mut bool,
 ) -> Result<(), Cut> {
     let start = r.at();
-    if !r.peek().contains(&0) {
-        r.text_of(&f::QUERY, r.rest());
-        rules::info_request(false, r.since(start), r.sink);
-        return Err(Cut::Told);
+    *right = r.usual_text(&f::QUERY, QUERY);
+    if !*right {
+        other_query(r)?;
     }
-    *right = r.text(&f::QUERY)?.value == QUERY;
     let stray = matches!(r.rest(), 1..=3) && !is_zero(r.peek());
     *right &= !stray;
     rules::info_request(*right, r.since(start), r.sink);
@@ -210,6 +208,19 @@ fn info_request<S: Sink>(
     }
     padding(r);
     Ok(())
+}
+
+/// Another text than the one to ask with.
+#[cold]
+fn other_query<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
+    if r.peek().contains(&0) {
+        r.text(&f::QUERY)?;
+        return Ok(());
+    }
+    let start = r.at();
+    r.text_of(&f::QUERY, r.rest());
+    rules::info_request(false, r.since(start), r.sink);
+    Err(Cut::Told)
 }
 
 /// Zeros behind a request: what a beta client of 2020 sent to make its request as long as the
