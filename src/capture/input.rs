@@ -134,6 +134,15 @@ impl Input {
         }
     }
 
+    /// The unread bytes of a mapped file.
+    #[inline]
+    pub(super) fn mapped_unread(&self) -> Option<&[u8]> {
+        match &self.kind {
+            Kind::Mapped(mapped) => Some(mapped.unread()),
+            Kind::Stream(_) => None,
+        }
+    }
+
     /// Consumes `count` bytes and lends at least `wanted` behind them, if all of them are at hand;
     /// else does nothing. This is the way of nearly all packets.
     #[inline]

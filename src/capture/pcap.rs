@@ -116,6 +116,57 @@ impl Pcap {
         })
     }
 
+    /// Goes on to the next packet of a mapped file, if nothing is odd about its record, as about nearly
+    /// all. `None`: nothing was done.
+    #[inline(always)]
+    fn usual(&mut self) -> Option<()> {
+        let record = self.input.mapped_unread()?.get(self.record..)?;
+        let numbers = numbers(record, self.big_endian)?;
+        let [seconds, fraction, length, original_length] = numbers;
+        let lent = length as usize;
+        let whole = self.head + lent;
+        let is_odd = self.notice.is_some() || self.lengths != Lengths::InOrder;
+        let may_be_gone = self.input.shrank() || numbers == [0; 4];
+        if is_odd || may_be_gone || lent > LENT || whole > record.len() {
+            return None;
+        }
+        prefetch(record, whole);
+        self.input.consume(self.record as u64);
+        self.is_at((seconds, fraction), (length, original_length));
+        Some(())
+    }
+
+    /// A packet is at hand: when it was recorded, how much of it, and how much there was.
+    #[inline(always)]
+    fn is_at(&mut self, (seconds, fraction): (u32, u32), (length, original_length): (u32, u32)) {
+        self.record = self.head + length as usize;
+        self.lent = LENT.min(length as usize);
+        self.original_length = original_length;
+        self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
+    }
+
+    /// The packet at hand.
+    #[inline(always)]
+    fn packet(&self) -> Packet<'_> {
+        Packet {
+            time: self.time,
+            link: self.link,
+            interface: 0,
+            original_length: self.original_length,
+            data: self.input.unread().get(self.head..self.head + self.lent).unwrap_or_default(),
+            file: self.file,
+            offset: self.input.position() + self.head as u64,
+            digits: if self.unit == 1 { 9 } else { 6 },
+        }
+    }
+
+    /// The next event, whatever it is.
+    #[inline(never)]
+    fn other(&mut self) -> Option<Event<'_>> {
+        self.advance()?;
+        Some(self.current())
+    }
+
     /// Nothing comes behind `offset`: why, if it is worth a word.
     #[cold]
     fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
@@ -164,22 +215,17 @@ impl Packets for Pcap {
             Lengths::Swapped => (fourth, third),
             Lengths::SwappedIfTooLong => (third.min(fourth), third.max(fourth)),
         };
-        let length = length as usize;
-        if length > PLAUSIBLE {
+        if length as usize > PLAUSIBLE {
             let what = "a record of more than 256 MiB: the file is damaged from here on";
             return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
         }
-        let lent = length.min(LENT);
-        let wanted = self.head + lent;
+        let wanted = self.head + LENT.min(length as usize);
         if available >= wanted {
-            prefetch(self.input.unread(), self.head + length);
+            prefetch(self.input.unread(), self.head + length as usize);
         } else if self.input.fill(wanted) < wanted {
             return self.end(offset, true);
         }
-        self.record = self.head + length;
-        self.lent = lent;
-        self.original_length = original_length;
-        self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
+        self.is_at((seconds, fraction), (length, original_length));
         Some(self.time)
     }
 
@@ -188,16 +234,15 @@ impl Packets for Pcap {
         if let Some(notice) = &self.notice {
             return Event::Notice(notice.clone());
         }
-        Event::Packet(Packet {
-            time: self.time,
-            link: self.link,
-            interface: 0,
-            original_length: self.original_length,
-            data: self.input.unread().get(self.head..self.head + self.lent).unwrap_or_default(),
-            file: self.file,
-            offset: self.input.position() + self.head as u64,
-            digits: if self.unit == 1 { 9 } else { 6 },
-        })
+        Event::Packet(self.packet())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Event<'_>> {
+        match self.usual() {
+            Some(()) => Some(Event::Packet(self.packet())),
+            None => self.other(),
+        }
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
