@@ -40,5 +40,5 @@ pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
 pub use severities::Severities;
-pub use sink::{Audience, Blind, Show, Sink};
+pub use sink::{Audience, Blind, Leaf, Show, Sink};
 pub use tree::{Node, Text, Tree};

@@ -23,17 +23,8 @@ pub trait Sink {
     fn close(&mut self, _: u32) {}
     /// A group of fields that are known at once: each with its bytes and its value.
     #[inline(always)]
-    fn group<const N: usize>(
-        &mut self,
-        group: &'static Field,
-        span: Span,
-        fields: [(&'static Field, Span, u64); N],
-    ) {
-        self.open(group, span.start, 0);
-        for (field, span, value) in fields {
-            self.leaf(field, span, value);
-        }
-        self.close(span.end);
+    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
+        one_by_one(self, group, span, &fields);
     }
     /// A rule was exercised by the message that is being decoded: kept or not, where, and what is
     /// wrong.
@@ -72,6 +63,24 @@ pub trait Sink {
     /// The message is complete: everything since the last `end` belongs to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
+}
+
+/// A field with its bytes and its value.
+pub type Leaf = (&'static Field, Span, u64);
+
+/// A group, field by field.
+#[inline(always)]
+pub(super) fn one_by_one<S: Sink + ?Sized>(
+    sink: &mut S,
+    group: &'static Field,
+    span: Span,
+    fields: &[Leaf],
+) {
+    sink.open(group, span.start, 0);
+    for &(field, span, value) in fields {
+        sink.leaf(field, span, value);
+    }
+    sink.close(span.end);
 }
 
 /// Looks at nothing: what remains is the decoding itself, and the state it moves.
@@ -134,12 +143,7 @@ impl<A: Audience> Sink for Show<A> {
         self.tree.close(end);
     }
     #[inline]
-    fn group<const N: usize>(
-        &mut self,
-        group: &'static Field,
-        span: Span,
-        fields: [(&'static Field, Span, u64); N],
-    ) {
+    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
         self.tree.group(group, span, fields);
     }
     #[inline]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::kit::{Field, Kind, Meaning, Sink, Span};
+use super::sink::one_by_one;
+use crate::kit::{Field, Kind, Leaf, Meaning, Sink, Span};
 
 /// One field with its bytes. The nodes below it follow it directly.
 #[derive(Clone, Copy)]
@@ -184,17 +185,8 @@ impl Tree {
     }
 
     #[cold]
-    fn group_as_far_as_it_fits(
-        &mut self,
-        group: &'static Field,
-        span: Span,
-        fields: &[(&'static Field, Span, u64)],
-    ) {
-        self.open(group, span.start, 0);
-        for &(field, span, value) in fields {
-            self.leaf(field, span, value);
-        }
-        self.close(span.end);
+    fn group_as_far_as_it_fits(&mut self, group: &'static Field, span: Span, fields: &[Leaf]) {
+        one_by_one(self, group, span, fields);
     }
 
     #[cold]
@@ -258,12 +250,7 @@ impl Sink for Tree {
     }
 
     #[inline]
-    fn group<const N: usize>(
-        &mut self,
-        group: &'static Field,
-        span: Span,
-        fields: [(&'static Field, Span, u64); N],
-    ) {
+    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
         let has_room = self.nodes.len().saturating_add(N) < self.most;
         if !has_room || self.open.len() >= self.deepest || self.shut > 0 {
             return self.group_as_far_as_it_fits(group, span, &fields);
