@@ -276,10 +276,13 @@ mod tests {
     static GROUP: Field = Field::new("group", "Group", Kind::Group);
     static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
 
-    /// What is in a tree, and how much was left out.
-    fn shown(tree: &Tree) -> (Vec<(&str, Span, u64, u32, u32)>, u32) {
-        let node = |n: &Node| (n.field.name, n.span, n.value, n.kids, n.depth);
-        (tree.nodes().iter().map(node).collect(), tree.left_out())
+    /// The nodes of a tree, in words.
+    fn shown(tree: &Tree) -> Vec<String> {
+        let node = |n: &Node| {
+            let (name, span) = (n.field.name, n.span);
+            format!("{name} {span:?} {} {} {}", n.value, n.kids, n.depth)
+        };
+        tree.nodes().iter().map(node).collect()
     }
 
     proptest! {
@@ -311,6 +314,7 @@ mod tests {
                 };
             }
             prop_assert_eq!(shown(at_once), shown(by_field));
+            prop_assert_eq!(at_once.left_out(), by_field.left_out());
         }
     }
 }
