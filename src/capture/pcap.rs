@@ -160,11 +160,43 @@ impl Pcap {
         }
     }
 
-    /// The next event, whatever it is.
+    /// Goes on to the next event, whatever it is.
     #[inline(never)]
-    fn other(&mut self) -> Option<Event<'_>> {
-        self.advance()?;
-        Some(self.current())
+    fn other(&mut self) -> Option<i64> {
+        if self.notice.is_some() {
+            return None;
+        }
+        let record = std::mem::take(&mut self.record) as u64;
+        let before = self.input.position();
+        if !self.input.consume(record) {
+            return self.end(before, true);
+        }
+        let available = self.input.fill(self.head);
+        if available < self.head {
+            return self.end(before + record, available > 0);
+        }
+        let numbers = numbers(self.input.unread(), self.big_endian)?;
+        let offset = self.input.position();
+        // Where a file became shorter, zeros are read.
+        if self.input.shrank() || (numbers == [0; 4] && self.input.is_shorter()) {
+            return self.end(offset, true);
+        }
+        let [seconds, fraction, third, fourth] = numbers;
+        let (length, original_length) = match self.lengths {
+            Lengths::InOrder => (third, fourth),
+            Lengths::Swapped => (fourth, third),
+            Lengths::SwappedIfTooLong => (third.min(fourth), third.max(fourth)),
+        };
+        if length as usize > PLAUSIBLE {
+            let what = "a record of more than 256 MiB: the file is damaged from here on";
+            return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
+        }
+        let wanted = self.head + LENT.min(length as usize);
+        if self.input.fill(wanted) < wanted {
+            return self.end(offset, true);
+        }
+        self.is_at((seconds, fraction), (length, original_length));
+        Some(self.time)
     }
 
     /// Nothing comes behind `offset`: why, if it is worth a word.
@@ -182,51 +214,12 @@ impl Pcap {
 }
 
 impl Packets for Pcap {
-    #[inline(always)]
+    #[inline]
     fn advance(&mut self) -> Option<i64> {
-        if self.notice.is_some() {
-            return None;
+        match self.usual() {
+            Some(()) => Some(self.time),
+            None => self.other(),
         }
-        let record = std::mem::take(&mut self.record) as u64;
-        let bytes = match self.input.step(record, self.head) {
-            Some(bytes) => bytes,
-            None => {
-                let before = self.input.position();
-                if !self.input.consume(record) {
-                    return self.end(before, true);
-                }
-                let available = self.input.fill(self.head);
-                if available < self.head {
-                    return self.end(before + record, available > 0);
-                }
-                self.input.unread()
-            }
-        };
-        let available = bytes.len();
-        let numbers = numbers(bytes, self.big_endian)?;
-        let offset = self.input.position();
-        // Where a file became shorter, zeros are read.
-        if self.input.shrank() || (numbers == [0; 4] && self.input.is_shorter()) {
-            return self.end(offset, true);
-        }
-        let [seconds, fraction, third, fourth] = numbers;
-        let (length, original_length) = match self.lengths {
-            Lengths::InOrder => (third, fourth),
-            Lengths::Swapped => (fourth, third),
-            Lengths::SwappedIfTooLong => (third.min(fourth), third.max(fourth)),
-        };
-        if length as usize > PLAUSIBLE {
-            let what = "a record of more than 256 MiB: the file is damaged from here on";
-            return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
-        }
-        let wanted = self.head + LENT.min(length as usize);
-        if available >= wanted {
-            prefetch(self.input.unread(), self.head + length as usize);
-        } else if self.input.fill(wanted) < wanted {
-            return self.end(offset, true);
-        }
-        self.is_at((seconds, fraction), (length, original_length));
-        Some(self.time)
     }
 
     #[inline(always)]
@@ -241,7 +234,10 @@ impl Packets for Pcap {
     fn next(&mut self) -> Option<Event<'_>> {
         match self.usual() {
             Some(()) => Some(Event::Packet(self.packet())),
-            None => self.other(),
+            None => {
+                self.other()?;
+                Some(self.current())
+            }
         }
     }
 

@@ -157,16 +157,11 @@ impl Counts {
         if let Counts::Few(few) = self
             && let (Ok(packets), Ok(bytes)) = (u32::try_from(packets), u32::try_from(bytes))
             && let Some(more) = few.more(packets, bytes, 0, 0)
+            && let Some(more) = more.until(lasted.max(few.lasted()))
         {
             let silence = lasted.saturating_sub(few.lasted());
-            if silence == 0 {
-                *few = more;
-                return 0;
-            }
-            if let Some(more) = more.until(lasted) {
-                *few = more;
-                return silence;
-            }
+            *few = more;
+            return silence;
         }
         let mut totals = self.totals(many);
         totals.packets += packets;

@@ -1,7 +1,7 @@
 //! Reads a payload once, from front to back. Every read names its field, so that offset, label and
 //! value cannot drift apart.
 
-use crate::kit::scan::{self, Zeros};
+use crate::kit::scan::{self, Terminated, Zeros};
 use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
 
 /// The payload ended before a field did. The outermost [`decode`] tells it; what was read stays.
@@ -216,7 +216,7 @@ impl<'a, S: Sink> Reader<'a, S> {
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
         let found = scan::terminated(self.rest);
-        let text = self.found_text(field, found.map(|found| (found.text, found.behind)))?;
+        let text = self.found_text(field, found)?;
         if found.is_some_and(|found| found.is_ascii) {
             self.utf8 += 1;
         } else {
@@ -229,20 +229,14 @@ impl<'a, S: Sink> Reader<'a, S> {
     #[inline(always)]
     pub(crate) fn usual_text(&mut self, field: &'static Field, text: &'static [u8]) -> bool {
         let Some(behind) = self.rest.strip_prefix(text) else { return false };
-        let start = self.at();
-        self.rest = behind;
-        self.terminated += 1;
+        let text = text.strip_suffix(&[0]).unwrap_or(text);
         self.utf8 += 1;
-        let (at, place) =
-            (Span::known(start, self.at()), Span::known(start, start + text.len() - 1));
-        self.sink.leaf(field, at, Text::at(place).value());
-        true
+        self.found_text(field, Some(Terminated { text, behind, is_ascii: true })).is_ok()
     }
 
     /// The same of a text that need not be UTF-8.
     pub(crate) fn text_as_is(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
-        let found = scan::terminated(self.rest);
-        self.found_text(field, found.map(|found| (found.text, found.behind)))
+        self.found_text(field, scan::terminated(self.rest))
     }
 
     /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is told the
@@ -276,15 +270,17 @@ impl<'a, S: Sink> Reader<'a, S> {
         groups
     }
 
-    /// A text, and what stands behind its zero.
+    /// A text that ends in a zero, or, without one, all that is left.
     #[inline(always)]
     fn found_text(
         &mut self,
         field: &'static Field,
-        found: Option<(&'a [u8], &'a [u8])>,
+        found: Option<Terminated<'a>>,
     ) -> Result<Read<&'a [u8]>, Cut> {
         let start = self.at();
-        let Some((value, behind)) = found else { return Err(self.endless(field)) };
+        let Some(Terminated { text: value, behind, .. }) = found else {
+            return Err(self.endless(field));
+        };
         self.rest = behind;
         self.terminated += 1;
         let at = Span::known(start, self.at());

@@ -99,22 +99,13 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let first = last(marks)? | 0x000F_0F0F_u32.wrapping_shr(8 * place(marks) as u32);
     let (a, b, c, d) =
         (octet(first), octet(last(second)?), octet(last(third)?), octet(last(fourth)?));
-    if (a | b | c | d) > 0xFF {
+    let (address_end, end) = (place(fourth), place(fifth));
+    let digits = end.wrapping_sub(address_end + 1);
+    if (a | b | c | d) > 0xFF || digits.wrapping_sub(1) > 6 {
         return None;
     }
     let address = Ipv4Addr::from_bits((a << 8 | b) << 16 | c << 8 | d);
-    behind(address, place(fourth), window.get(BEFORE..)?, place(fifth))
-}
-
-/// An address, and the number between the byte behind it and `end`.
-#[inline(always)]
-fn behind(address: Ipv4Addr, address_end: usize, text: &[u8], end: usize) -> Option<Endpoint> {
-    let number_at = address_end + 1;
-    let digits = end.wrapping_sub(number_at);
-    if digits.wrapping_sub(1) > 6 {
-        return None;
-    }
-    let number = u64::from_le_bytes(*text.get(number_at..)?.first_chunk()?);
+    let number = u64::from_le_bytes(*window.get(BEFORE + address_end + 1..)?.first_chunk()?);
     let number = decimal((number ^ (ONES * 0x30)) << (64 - 8 * digits as u32));
     Some(Endpoint { address, address_end, number, end })
 }

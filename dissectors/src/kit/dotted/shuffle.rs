@@ -56,17 +56,20 @@ fn each<const N: usize>(
         let marks = _mm256_movemask_epi8(others) as u32;
         let no_dots = _mm256_movemask_epi8(_mm256_andnot_si256(dots, others)) as u32;
         // Without the first one, the lowest bit that is set.
-        let behind = |marks: u32| marks & marks.wrapping_sub(1);
-        let fourth = behind(behind(behind(marks)));
-        let fifth = behind(fourth);
+        let rest = |marks: u32| marks & marks.wrapping_sub(1);
+        let fourth = rest(rest(rest(marks)));
+        let fifth = rest(fourth);
         let (ends, last) = (marks ^ fifth, fourth ^ fifth);
         let address_end = last.trailing_zeros() as usize;
         // Without a fourth mark it is some byte that is none.
         if no_dots & ends != last || text[address_end % TEXT] != between {
             return None;
         }
-        let form = FORMS.get(hash(ends)).filter(|_| ENDS[hash(ends)] == ends)?;
-        let address = address(_mm256_castsi256_si128(all), form)?;
+        let form = hash(ends);
+        if ENDS[form] != ends {
+            return None;
+        }
+        let address = address(_mm256_castsi256_si128(all), &FORMS[form])?;
         let end = fifth.trailing_zeros() as usize;
         let number = number(text.get(address_end + 1..)?.first_chunk()?, end - address_end - 1)?;
         Some(Endpoint { address, address_end, number, end })
