@@ -35,9 +35,15 @@ impl Recent {
         }
     }
 
+    /// Whether no fact has come so far.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.young.is_empty() && self.fresh.is_empty()
+    }
+
     /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
-        if self.young.is_empty() && self.fresh.is_empty() {
+        if self.is_empty() {
             return Some(false);
         }
         let hash = self.seed.hash_one(fact).into();
