@@ -19,19 +19,14 @@ const AHEAD: usize = 2 << 10;
 const LINE: usize = 64;
 
 /// The unread bytes of a capture.
-pub(super) struct Input {
-    kind: Kind,
-    /// Bytes consumed so far.
-    position: u64,
-}
-
-enum Kind {
+pub(super) enum Input {
     Mapped(Mapped),
     Stream(Stream),
 }
 
-struct Mapped {
+pub(super) struct Mapped {
     mapping: Arc<Mapping>,
+    /// Bytes consumed so far.
     at: usize,
     /// Which of the mapping's readers this is, from 0.
     reader: u8,
@@ -62,7 +57,9 @@ impl Mapped {
     }
 }
 
-struct Stream {
+pub(super) struct Stream {
+    /// Bytes consumed so far.
+    position: u64,
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
@@ -76,8 +73,7 @@ struct Stream {
 impl Input {
     pub(super) fn mapped(mapping: Mapping) -> Input {
         let mapping = Arc::new(mapping);
-        let mapped = Mapped { mapping, at: 0, reader: 0, entered: 0 };
-        Input { kind: Kind::Mapped(mapped), position: 0 }
+        Input::Mapped(Mapped { mapping, at: 0, reader: 0, entered: 0 })
     }
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
@@ -91,32 +87,31 @@ impl Input {
 
     fn of_stream(reader: Box<dyn Read + Send>, unpacks: bool) -> Input {
         let (buffer, start, end, ended, error) = (Vec::new(), 0, 0, false, None);
-        let stream = Stream { reader, buffer, start, end, ended, error, unpacks };
-        Input { kind: Kind::Stream(stream), position: 0 }
+        let position = 0;
+        Input::Stream(Stream { position, reader, buffer, start, end, ended, error, unpacks })
     }
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
     pub(super) fn fork(&self) -> Option<Input> {
-        let Kind::Mapped(mapped) = &self.kind else { return None };
+        let Input::Mapped(mapped) = self else { return None };
         let reader = mapped.mapping.share();
-        let mapped = Mapped { mapping: Arc::clone(&mapped.mapping), reader, ..*mapped };
-        Some(Input { kind: Kind::Mapped(mapped), position: self.position })
+        Some(Input::Mapped(Mapped { mapping: Arc::clone(&mapped.mapping), reader, ..*mapped }))
     }
 
     /// All bytes, if they are in memory.
     pub(super) fn in_memory(&self) -> Option<Memory> {
-        match &self.kind {
-            Kind::Mapped(mapped) => Some(Arc::clone(&mapped.mapping) as Memory),
-            Kind::Stream(_) => None,
+        match self {
+            Input::Mapped(mapped) => Some(Arc::clone(&mapped.mapping) as Memory),
+            Input::Stream(_) => None,
         }
     }
 
     /// Makes `count` unread bytes available, or all that there are. Returns how many are.
     #[inline]
     pub(super) fn fill(&mut self, count: usize) -> usize {
-        match &mut self.kind {
-            Kind::Mapped(mapped) => mapped.left(),
-            Kind::Stream(stream) => {
+        match self {
+            Input::Mapped(mapped) => mapped.left(),
+            Input::Stream(stream) => {
                 if stream.end - stream.start < count {
                     stream.fill(count);
                 }
@@ -128,83 +123,73 @@ impl Input {
     /// The unread bytes that are available.
     #[inline]
     pub(super) fn unread(&self) -> &[u8] {
-        match &self.kind {
-            Kind::Mapped(mapped) => mapped.unread(),
-            Kind::Stream(stream) => stream.buffer.get(stream.start..stream.end).unwrap_or_default(),
+        match self {
+            Input::Mapped(mapped) => mapped.unread(),
+            Input::Stream(stream) => {
+                stream.buffer.get(stream.start..stream.end).unwrap_or_default()
+            }
         }
     }
 
-    /// The unread bytes of a mapped file.
-    #[inline]
-    pub(super) fn mapped_unread(&self) -> Option<&[u8]> {
-        match &self.kind {
-            Kind::Mapped(mapped) => Some(mapped.unread()),
-            Kind::Stream(_) => None,
+    /// Consumes `count` bytes of a mapped file, if `read` makes something of what stands behind them:
+    /// how long the record is that begins there, and what it says. All of it is at hand then, else
+    /// nothing was done. This is the way of nearly all records.
+    #[inline(always)]
+    pub(super) fn record<T>(
+        &mut self,
+        count: usize,
+        read: impl FnOnce(&[u8]) -> Option<(usize, T)>,
+    ) -> Option<T> {
+        let Input::Mapped(mapped) = self else { return None };
+        let unread = mapped.mapping.bytes().get(mapped.at.saturating_add(count)..)?;
+        let (record, said) = read(unread)?;
+        // Where a file became shorter, zeros are read.
+        if record > unread.len() || mapped.mapping.shrank() {
+            return None;
         }
-    }
-
-    /// Consumes `count` bytes and lends at least `wanted` behind them, if all of them are at hand;
-    /// else does nothing. This is the way of nearly all packets.
-    #[inline]
-    pub(super) fn step(&mut self, count: u64, wanted: usize) -> Option<&[u8]> {
-        let count = usize::try_from(count).ok()?;
-        match &mut self.kind {
-            Kind::Mapped(mapped) => {
-                if mapped.left().checked_sub(count)? < wanted {
-                    return None;
-                }
-                mapped.advance(count);
-                self.position += count as u64;
-                Some(mapped.unread())
-            }
-            Kind::Stream(stream) => {
-                let unread = stream.buffer.get(stream.start..stream.end)?.get(count..)?;
-                if unread.len() < wanted {
-                    return None;
-                }
-                stream.start += count;
-                self.position += count as u64;
-                Some(unread)
-            }
-        }
+        prefetch(unread, record);
+        mapped.advance(count);
+        Some(said)
     }
 
     /// Consumes `count` bytes, also ones that are not available yet. Where there are fewer, it
     /// consumes those, and says `false`.
     #[inline]
     pub(super) fn consume(&mut self, count: u64) -> bool {
-        let consumed = match &mut self.kind {
-            Kind::Mapped(mapped) => {
+        let consumed = match self {
+            Input::Mapped(mapped) => {
                 let consumed = count.min(mapped.left() as u64);
                 mapped.advance(consumed as usize);
                 consumed
             }
-            Kind::Stream(stream) => stream.skip(count),
+            Input::Stream(stream) => stream.skip(count),
         };
-        self.position += consumed;
         consumed == count
     }
 
     /// Bytes consumed so far.
     #[inline]
     pub(super) fn position(&self) -> u64 {
-        self.position
+        match self {
+            Input::Mapped(mapped) => mapped.at as u64,
+            Input::Stream(stream) => stream.position,
+        }
     }
 
     /// How many bytes there are in all, where that is known.
     pub(super) fn length(&self) -> Option<u64> {
-        match &self.kind {
-            Kind::Mapped(Mapped { mapping, .. }) => Some(mapping.bytes().len() as u64),
-            Kind::Stream(_) => None,
+        match self {
+            Input::Mapped(Mapped { mapping, .. }) => Some(mapping.bytes().len() as u64),
+            Input::Stream(_) => None,
         }
     }
 
     /// Whether zeros were read in the place of a file's bytes, because it became shorter.
     #[inline]
     pub(super) fn shrank(&self) -> bool {
-        match &self.kind {
-            Kind::Mapped(Mapped { mapping, .. }) => mapping.shrank(),
-            Kind::Stream(_) => false,
+        match self {
+            Input::Mapped(Mapped { mapping, .. }) => mapping.shrank(),
+            Input::Stream(_) => false,
         }
     }
 
@@ -212,9 +197,9 @@ impl Input {
     /// shorter, zeros are read without a word.
     #[cold]
     pub(super) fn is_shorter(&self) -> bool {
-        match &self.kind {
-            Kind::Mapped(Mapped { mapping, .. }) => mapping.is_shorter(),
-            Kind::Stream(_) => false,
+        match self {
+            Input::Mapped(Mapped { mapping, .. }) => mapping.is_shorter(),
+            Input::Stream(_) => false,
         }
     }
 
@@ -225,7 +210,7 @@ impl Input {
         if self.is_shorter() {
             return Some(Notice::FileShrank { path, offset });
         }
-        let unpacked = matches!(&self.kind, Kind::Stream(stream) if stream.unpacks);
+        let unpacked = matches!(self, Input::Stream(stream) if stream.unpacks);
         match self.error() {
             Some(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
                 let what = unreadable(&error).into_owned();
@@ -239,17 +224,17 @@ impl Input {
     /// How many bytes a stream's buffer has room for.
     #[cfg(test)]
     pub(super) fn buffered(&self) -> usize {
-        match &self.kind {
-            Kind::Mapped(_) => 0,
-            Kind::Stream(stream) => stream.buffer.len(),
+        match self {
+            Input::Mapped(_) => 0,
+            Input::Stream(stream) => stream.buffer.len(),
         }
     }
 
     /// Why a stream ended early.
     pub(super) fn error(&mut self) -> Option<io::Error> {
-        match &mut self.kind {
-            Kind::Mapped(_) => None,
-            Kind::Stream(stream) => stream.error.take(),
+        match self {
+            Input::Mapped(_) => None,
+            Input::Stream(stream) => stream.error.take(),
         }
     }
 }
@@ -264,11 +249,10 @@ pub(super) fn numbers<const N: usize>(bytes: &[u8], big_endian: bool) -> Option<
 /// Asks memory for as many bytes further ahead as the record has that `unread` begins with: one behind
 /// the other, all are asked for in time.
 #[inline]
-pub(super) fn prefetch(unread: &[u8], record: usize) {
-    let far = unread.get(AHEAD..).unwrap_or_default();
-    // Whole lines, so that one step takes no more than what it asks for.
-    let far = far.get(..record.min(AHEAD).next_multiple_of(LINE)).unwrap_or_default();
-    far.as_chunks::<LINE>().0.iter().for_each(|[first, ..]| mapping::prefetch(first));
+fn prefetch(unread: &[u8], record: usize) {
+    let Some(far) = unread.get(AHEAD..) else { return };
+    let lines = far.as_chunks::<LINE>().0.iter().take(record.min(AHEAD) / LINE + 1);
+    lines.for_each(|[first, ..]| mapping::prefetch(first));
     if record > AHEAD {
         let next = unread.get(record..).unwrap_or_default();
         next.iter().step_by(LINE).take(2).for_each(mapping::prefetch);
@@ -310,6 +294,7 @@ impl Stream {
             self.start += there;
             left -= there as u64;
             if left == 0 || self.ended {
+                self.position += count - left;
                 return count - left;
             }
             (self.start, self.end) = (0, 0);

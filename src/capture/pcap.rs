@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pcap_parser::pcap::parse_pcap_header;
 
-use super::input::{Input, numbers, prefetch};
+use super::input::{Input, numbers};
 use super::{Event, LENT, Memory, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
@@ -120,18 +120,17 @@ impl Pcap {
     /// all. `None`: nothing was done.
     #[inline(always)]
     fn usual(&mut self) -> Option<()> {
-        let record = self.input.mapped_unread()?.get(self.record..)?;
-        let numbers = numbers(record, self.big_endian)?;
-        let [seconds, fraction, length, original_length] = numbers;
-        let lent = length as usize;
-        let whole = self.head + lent;
-        let is_odd = self.notice.is_some() || self.lengths != Lengths::InOrder;
-        let may_be_gone = self.input.shrank() || numbers == [0; 4];
-        if is_odd || may_be_gone || lent > LENT || whole > record.len() {
+        let (big_endian, head) = (self.big_endian, self.head);
+        if self.notice.is_some() || self.lengths != Lengths::InOrder {
             return None;
         }
-        prefetch(record, whole);
-        self.input.consume(self.record as u64);
+        let [seconds, fraction, length, original_length] =
+            self.input.record(self.record, |bytes| {
+                let numbers = numbers(bytes, big_endian)?;
+                let length = numbers[2] as usize;
+                let is_odd = length > LENT || numbers == [0; 4];
+                (!is_odd).then_some((head + length, numbers))
+            })?;
         self.is_at((seconds, fraction), (length, original_length));
         Some(())
     }

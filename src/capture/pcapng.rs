@@ -14,7 +14,7 @@ use pcap_parser::{
 };
 
 use super::clock::Clock;
-use super::input::{Input, numbers, prefetch};
+use super::input::{Input, numbers};
 use super::{Event, LENT, Memory, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
@@ -25,6 +25,9 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+
+/// Bytes of a packet's block before its data, but of a simple one's.
+const HEAD: usize = 28;
 
 /// The shortest block: its type, and its length in front and behind.
 const SHORTEST: usize = 12;
@@ -72,7 +75,7 @@ pub(super) struct PcapNg {
     /// How many interfaces the sections before this one had.
     earlier: u32,
     /// Bytes of the block at hand, to be consumed before the next.
-    block: u64,
+    block: usize,
     here: Here,
     /// Stands in the place of a packet.
     notice: Option<Notice>,
@@ -116,6 +119,95 @@ impl PcapNg {
             notice: None,
             over: false,
             told_of_time: false,
+        }
+    }
+
+    /// Goes on to the next block of a mapped file, if it is a packet of the usual kind and nothing is odd
+    /// about it, as about nearly all. `None`: nothing was done.
+    #[inline(never)]
+    fn usual(&mut self) -> Option<()> {
+        if self.over || self.notice.is_some() {
+            return None;
+        }
+        let (big_endian, interfaces, earlier) = (self.big_endian, &self.interfaces, self.earlier);
+        (self.block, self.here) = self.input.record(self.block, |bytes| {
+            let [kind, length, number, high, low, recorded, original_length] =
+                numbers(bytes, big_endian)?;
+            let (length, lent) = (length as usize, recorded as usize);
+            let [behind] = numbers(bytes.get(length.checked_sub(4)?..)?, big_endian)?;
+            let is_odd = kind != ENHANCED_PACKET
+                || length % 4 != 0
+                || behind as usize != length
+                || lent > LENT
+                || HEAD + lent + 4 > length;
+            let interface = interfaces.get(number as usize).filter(|_| !is_odd)?;
+            let units = u64::from(high) << 32 | u64::from(low);
+            let here = Here {
+                time: interface.clock.nanoseconds(units).ok()?,
+                link: interface.link,
+                interface: earlier.saturating_add(number),
+                original_length,
+                digits: interface.clock.digits(),
+                head: HEAD,
+                lent,
+            };
+            Some((length, (length, here)))
+        })?;
+        Some(())
+    }
+
+    /// The packet at hand.
+    #[inline(always)]
+    fn here(&self) -> Packet<'_> {
+        let &Here { time, link, interface, original_length, digits, head, lent } = &self.here;
+        Packet {
+            time,
+            link,
+            interface,
+            original_length,
+            data: self.input.unread().get(head..head + lent).unwrap_or_default(),
+            file: self.file,
+            offset: self.input.position() + head as u64,
+            digits,
+        }
+    }
+
+    /// Goes on to the next event, whatever it is.
+    #[inline(never)]
+    fn other(&mut self) -> Option<i64> {
+        self.notice = None;
+        loop {
+            if self.over {
+                return None;
+            }
+            let before = self.input.position();
+            let block = std::mem::take(&mut self.block) as u64;
+            if !self.input.consume(block) {
+                return self.end(before, true);
+            }
+            let available = self.input.fill(SHORTEST);
+            if available < SHORTEST {
+                return self.end(before + block, available > 0);
+            }
+            let offset = self.input.position();
+            let block = self.read(offset);
+            // Where a file became shorter, zeros are read.
+            if self.input.shrank() {
+                return self.end(offset, true);
+            }
+            match block {
+                Block::Event => return Some(self.here.time),
+                Block::Nothing => {}
+                Block::Cut => return self.end(offset, true),
+                Block::Broken(_) | Block::Lost(_) if self.input.is_shorter() => {
+                    return self.end(offset, true);
+                }
+                Block::Broken(what) => return self.broken(offset, what),
+                Block::Lost(what) => {
+                    self.over = true;
+                    return self.broken(offset, what);
+                }
+            }
         }
     }
 
@@ -174,8 +266,8 @@ impl PcapNg {
             Ok(outline) => outline,
             Err(what) => return Block::Lost(what),
         };
-        self.block = u64::from(length);
         let length = length as usize;
+        self.block = length;
         match kind {
             OBSOLETE_PACKET | SIMPLE_PACKET | ENHANCED_PACKET => self.packet(kind, length, offset),
             SECTION | INTERFACE | STATISTICS => self.rare(kind, length),
@@ -296,7 +388,7 @@ impl PcapNg {
     #[inline]
     fn packet(&mut self, kind: u32, length: usize, offset: u64) -> Block {
         const PAST_ITS_BLOCK: Block = Block::Broken("a packet that is longer than its block");
-        let head = if kind == SIMPLE_PACKET { 12 } else { 28 };
+        let head = if kind == SIMPLE_PACKET { 12 } else { HEAD };
         // Of a block that is longer, no more is needed than is lent of its packet.
         let wanted = length.min(head + LENT + 4);
         if self.input.fill(wanted) < wanted {
@@ -376,44 +468,9 @@ fn value<'a>(option: &'a PcapNGOption<'_>) -> &'a [u8] {
 impl Packets for PcapNg {
     #[inline]
     fn advance(&mut self) -> Option<i64> {
-        self.notice = None;
-        loop {
-            if self.over {
-                return None;
-            }
-            let before = self.input.position();
-            let block = std::mem::take(&mut self.block);
-            if self.input.step(block, SHORTEST).is_none() {
-                if !self.input.consume(block) {
-                    return self.end(before, true);
-                }
-                let available = self.input.fill(SHORTEST);
-                if available < SHORTEST {
-                    return self.end(before + block, available > 0);
-                }
-            }
-            let offset = self.input.position();
-            let block = self.read(offset);
-            // Where a file became shorter, zeros are read.
-            if self.input.shrank() {
-                return self.end(offset, true);
-            }
-            match block {
-                Block::Event => {
-                    prefetch(self.input.unread(), self.block as usize);
-                    return Some(self.here.time);
-                }
-                Block::Nothing => {}
-                Block::Cut => return self.end(offset, true),
-                Block::Broken(_) | Block::Lost(_) if self.input.is_shorter() => {
-                    return self.end(offset, true);
-                }
-                Block::Broken(what) => return self.broken(offset, what),
-                Block::Lost(what) => {
-                    self.over = true;
-                    return self.broken(offset, what);
-                }
-            }
+        match self.usual() {
+            Some(()) => Some(self.here.time),
+            None => self.other(),
         }
     }
 
@@ -422,17 +479,18 @@ impl Packets for PcapNg {
         if let Some(notice) = &self.notice {
             return Event::Notice(notice.clone());
         }
-        let &Here { time, link, interface, original_length, digits, head, lent } = &self.here;
-        Event::Packet(Packet {
-            time,
-            link,
-            interface,
-            original_length,
-            data: self.input.unread().get(head..head + lent).unwrap_or_default(),
-            file: self.file,
-            offset: self.input.position() + head as u64,
-            digits,
-        })
+        Event::Packet(self.here())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Event<'_>> {
+        match self.usual() {
+            Some(()) => Some(Event::Packet(self.here())),
+            None => {
+                self.other()?;
+                Some(self.current())
+            }
+        }
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {

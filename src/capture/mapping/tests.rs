@@ -186,7 +186,7 @@ fn who_goes_on_gives_back_what_lies_behind_however_it_goes_on() {
     let address = input.unread().as_ptr() as usize;
     assert!(input.unread().iter().all(|&byte| byte == 0xAA));
     let all = resident(address);
-    assert!(input.step(WINDOW as u64, 1).is_some());
+    assert!(input.record(WINDOW, |_| Some((1, ()))).is_some());
     assert_eq!(resident(address), all - WINDOW / 1024);
     assert!(input.consume(WINDOW as u64));
     assert_eq!(resident(address), all - 2 * WINDOW / 1024);
