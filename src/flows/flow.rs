@@ -3,6 +3,7 @@
 //! In a flood there are millions of flows of a few packets each: such a flow takes 80 bytes, and room
 //! in the index. What only longer ones have is kept apart.
 
+use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::{Deref, DerefMut};
 
@@ -10,7 +11,7 @@ use dissectors::Talk;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
 use super::counts::{Counts, Totals};
-use super::key::word;
+use super::key::{hash_words, word};
 use super::places::Places;
 use super::{Key, Stream};
 
@@ -125,6 +126,22 @@ impl Flow {
         Key { source, destination, ports: self.ports, transport: self.transport }
     }
 
+    /// The words of its key, where its addresses are IPv4 both.
+    #[inline]
+    fn words(&self) -> [u64; 2] {
+        let ([a, b], [p, q]) = (self.addresses, self.ports);
+        [word(a, p), word(b, q)]
+    }
+
+    /// The hash of its key.
+    #[inline]
+    pub(super) fn hash(&self, apart: &Apart, hasher: &impl BuildHasher) -> u64 {
+        if self.is(WIDE) {
+            return self.key(apart).hash(hasher);
+        }
+        hash_words(self.words(), self.transport, hasher)
+    }
+
     #[inline]
     fn addresses(&self, apart: &Apart) -> [IpAddr; 2] {
         if self.is(WIDE) { self.wide(apart) } else { self.addresses.map(IpAddr::V4) }
@@ -147,15 +164,14 @@ impl Flow {
         [SocketAddr::new(a, p), SocketAddr::new(b, q)]
     }
 
-    /// Which end sent a packet of this key, if it belongs to this flow.
+    /// Which end sent a packet of this key, whose words these are, if it belongs to this flow.
     #[inline]
-    pub(super) fn side(&self, key: &Key, apart: &Apart) -> Option<Side> {
+    pub(super) fn side(&self, key: &Key, words: Option<[u64; 2]>, apart: &Apart) -> Option<Side> {
         if key.transport != self.transport {
             return None;
         }
-        let Some([from, to]) = key.words() else { return self.side_of_any(key, apart) };
-        let ([a, b], [p, q]) = (self.addresses, self.ports);
-        let ends = [word(a, p), word(b, q)];
+        let Some([from, to]) = words else { return self.side_of_any(key, apart) };
+        let ends = self.words();
         let side = if ends == [from, to] {
             Side::First
         } else if ends == [to, from] {

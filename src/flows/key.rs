@@ -29,14 +29,19 @@ impl Key {
         SocketAddr::new(self.destination, self.ports[1])
     }
 
-    /// The same for both directions of a flow: what the index is hashed by. IPv4 fits in one word.
+    /// The same for both directions of a flow: what the index is hashed by.
     #[inline]
     pub fn hash(&self, hasher: &impl BuildHasher) -> u64 {
-        if let Some([a, b]) = self.words() {
-            let word = u128::from(a.min(b)) << 56 | u128::from(a.max(b)) << 8;
-            return hasher.hash_one(word | self.transport as u128);
+        self.hash_by(self.words(), hasher)
+    }
+
+    /// The same, by the key's [`words`](Key::words).
+    #[inline]
+    pub(super) fn hash_by(&self, words: Option<[u64; 2]>, hasher: &impl BuildHasher) -> u64 {
+        match words {
+            Some(words) => hash_words(words, self.transport, hasher),
+            None => self.hash_of_any(hasher),
         }
-        self.hash_of_any(hasher)
     }
 
     #[inline(never)]
@@ -56,8 +61,15 @@ impl Key {
     }
 }
 
+/// The hash of a key that has these words: they fit in one.
+#[inline]
+pub(super) fn hash_words([a, b]: [u64; 2], transport: Transport, hasher: &impl BuildHasher) -> u64 {
+    let word = u128::from(a.min(b)) << 56 | u128::from(a.max(b)) << 8;
+    hasher.hash_one(word | transport as u128)
+}
+
 /// An end as a number.
 #[inline]
 pub(super) fn word(address: Ipv4Addr, port: u16) -> u64 {
-    u64::from(address.to_bits()) << 16 | u64::from(port)
+    u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
 }

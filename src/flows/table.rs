@@ -93,13 +93,14 @@ impl Table {
 
     /// The flow that a packet belongs to, and which end sent the packet.
     pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
-        let side = |slot| self.get(Slot(slot))?.side(key, &self.apart);
+        let words = key.words();
+        let side = |slot| self.get(Slot(slot))?.side(key, words, &self.apart);
         let latest = self.latest;
         if let Some(side) = side(latest) {
             return Some((Slot(latest), side));
         }
         let mut found = None;
-        let slot = self.index.find(key.hash(&self.hasher), |slot| {
+        let slot = self.index.find(key.hash_by(words, &self.hasher), |slot| {
             found = side(slot);
             found.is_some()
         })?;
@@ -125,7 +126,7 @@ impl Table {
     #[cold]
     fn index_again(&mut self) {
         let (apart, hasher) = (&self.apart, &self.hasher);
-        let each = self.iter().map(|(Slot(slot), flow)| (flow.key(apart).hash(hasher), slot));
+        let each = self.iter().map(|(Slot(slot), flow)| (flow.hash(apart, hasher), slot));
         self.index = Index::of(self.count, self.slots.count() as usize, each);
     }
 
@@ -163,7 +164,7 @@ impl Table {
         self.count -= 1;
         let is_over = self.index.is_nothing();
         if !is_over {
-            self.index.remove(flow.key(&self.apart).hash(&self.hasher), slot.0);
+            self.index.remove(flow.hash(&self.apart, &self.hasher), slot.0);
         }
         self.apart.forget(flow);
         if is_over {

@@ -99,6 +99,13 @@ impl Lane {
     /// Tells which of the protocols' limits were met by the packet at hand.
     #[inline]
     pub(super) fn limits_met<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
+        if self.budget.is_met() {
+            self.tell_limits(around, time, view);
+        }
+    }
+
+    #[cold]
+    fn tell_limits<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
         for limit in self.budget.take_met() {
             limit_met(limit, around, time, view);
         }
@@ -302,15 +309,22 @@ impl Lane {
     }
 
     /// What time has decided: of what is due all, of what may be idle some, now and then.
+    #[inline]
     pub(super) fn elapse<V: View>(&mut self, around: &mut Around, view: &mut V) {
         self.ask_due(around, view);
         self.unlooked += 1;
         if self.unlooked >= LOOKED_AT {
-            self.unlooked = 0;
-            self.end_idle(LOOKED_AT, around, view);
-            self.see_forgotten();
+            self.look(around, view);
         }
         self.limits_met(around, around.now, view);
+    }
+
+    /// Looks for what may be idle, or forgotten.
+    #[inline(never)]
+    fn look<V: View>(&mut self, around: &mut Around, view: &mut V) {
+        self.unlooked = 0;
+        self.end_idle(LOOKED_AT, around, view);
+        self.see_forgotten();
     }
 
     /// Whether the books have forgotten something by now: told once, they never know it again.
@@ -335,7 +349,15 @@ impl Lane {
     }
 
     /// What is due by now.
+    #[inline]
     pub(super) fn ask_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
+        if self.deadlines.is_due(around.now) {
+            self.ask_all_due(around, view);
+        }
+    }
+
+    #[inline(never)]
+    fn ask_all_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
         while let Some((number, slot)) = self.deadlines.due(around.now) {
             if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
                 flow.set_planned(false);
@@ -455,10 +477,16 @@ impl Around {
         let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;
         facts.lossy |= self.lossy || is_midway;
         if !facts.lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
-            let hosts = Hosts::at(facts.ends);
-            facts.lossy = incomplete.contains(&hosts) || self.defragmenter.waits_between(&hosts);
+            facts.lossy = self.lacks_some(&facts, incomplete);
         }
         facts
+    }
+
+    /// Whether some message between the hosts of a flow is not whole, or not yet.
+    #[inline(never)]
+    fn lacks_some(&self, flow: &FlowFacts, incomplete: &Incomplete) -> bool {
+        let hosts = &Hosts::at(flow.ends);
+        incomplete.contains(hosts) || self.defragmenter.waits_between(hosts)
     }
 }
 

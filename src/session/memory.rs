@@ -80,14 +80,17 @@ impl Deadlines {
         }
     }
 
-    /// The next flow whose time has come: its number, and where it was.
+    /// Whether some flow's time may have come.
     #[inline]
-    pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
-        if self.first > now { None } else { self.take_first() }
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.first <= now
     }
 
-    #[inline(never)]
-    fn take_first(&mut self) -> Option<(u32, Slot)> {
+    /// The next flow whose time has come: its number, and where it was.
+    pub(super) fn due(&mut self, now: Time) -> Option<(u32, Slot)> {
+        if !self.is_due(now) {
+            return None;
+        }
         let Reverse((_, number, slot)) = self.plans.pop()?;
         self.see_first();
         Some((number, slot))

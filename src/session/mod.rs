@@ -19,9 +19,6 @@ mod recording;
 mod stream;
 mod view;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::net::IpAddr;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
@@ -152,13 +149,26 @@ pub struct Totals {
 /// The flows that are open when a capture is over: of each lane, in the order of their numbers,
 /// those without one behind.
 pub struct Open {
-    lanes: Vec<InOrder>,
-    /// The next of each lane.
-    heads: BinaryHeap<Reverse<Head>>,
+    lanes: Vec<Left>,
+    /// Of each lane the rank of its next flow: the lowest of all is next.
+    ranks: Vec<u64>,
 }
 
-/// A flow that ends next of its lane: its number less one, the place of the lane, its own.
-type Head = (u32, usize, Slot);
+/// The flows that a lane has left.
+struct Left {
+    next: Option<Slot>,
+    behind: InOrder,
+}
+
+impl Left {
+    /// Goes on to the lane's next flow; one that made room for others meanwhile is not there any more.
+    /// Its rank is its number less one, so that those without a number are behind.
+    fn go_on(&mut self, lane: &Lane) -> u64 {
+        let next = self.behind.find_map(|slot| Some((slot, lane.table.get(slot)?.number)));
+        self.next = next.map(|(slot, _)| slot);
+        next.map_or(u64::MAX, |(_, number)| number.wrapping_sub(1).into())
+    }
+}
 
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
@@ -341,23 +351,25 @@ impl Session {
         self.around.moment = Moment::END;
         self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
-        let mut lanes: Vec<_> = self.lanes.iter_mut().map(|lane| lane.table.in_order()).collect();
-        let firsts = lanes.iter_mut().enumerate().filter_map(|(at, lane)| self.head(at, lane));
-        Open { heads: firsts.map(Reverse).collect(), lanes }
+        let lanes = self.lanes.iter_mut().map(|lane| lane.table.in_order());
+        let mut lanes = Vec::from_iter(lanes.map(|behind| Left { next: None, behind }));
+        let ranks =
+            lanes.iter_mut().zip(&self.lanes).map(|(left, lane)| left.go_on(lane)).collect();
+        Open { lanes, ranks }
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
     pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
-        if let Some(mut next) = open.heads.peek_mut() {
-            let Reverse((number, at, slot)) = *next;
-            match open.lanes.get_mut(at).and_then(|lane| self.head(at, lane)) {
-                Some(head) => *next = Reverse(head),
-                None => drop(PeekMut::pop(next)),
-            }
-            if let Some(lane) = self.lanes.get_mut(at) {
-                self.around.moment = Moment::end_of(number.wrapping_add(1), self.share.first + at);
-                lane.end_flow(&mut self.around, slot, view);
-            }
+        // There are few lanes: to look at each takes less than to keep them in order.
+        let ranks = open.ranks.iter_mut().enumerate();
+        if let Some((at, rank)) = ranks.min_by_key(|(_, rank)| **rank)
+            && let (Some(left), Some(lane)) = (open.lanes.get_mut(at), self.lanes.get_mut(at))
+            && let Some(slot) = left.next
+        {
+            let number = (*rank as u32).wrapping_add(1);
+            *rank = left.go_on(lane);
+            self.around.moment = Moment::end_of(number, self.share.first + at);
+            lane.end_flow(&mut self.around, slot, view);
             return true;
         }
         for (at, lane) in self.lanes.iter_mut().enumerate() {
@@ -366,12 +378,6 @@ impl Session {
             lane.limits_met(&self.around, self.around.now, view);
         }
         false
-    }
-
-    /// The next flow of a lane; one that made room for others meanwhile is not there any more.
-    fn head(&self, at: usize, flows: &mut InOrder) -> Option<Head> {
-        let table = &self.lanes.get(at)?.table;
-        flows.find_map(|slot| Some((table.get(slot)?.number.wrapping_sub(1), at, slot)))
     }
 
     /// What time has decided, before the packet at hand.

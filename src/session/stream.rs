@@ -113,6 +113,9 @@ impl Lane {
 
     /// Nothing more comes of this connection: what waits for missing bytes is read without them.
     pub(super) fn drain_stream<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
+        if !self.table.get(slot).is_some_and(|flow| matches!(flow.state, State::Stream(_))) {
+            return;
+        }
         self.with_stream(around, slot, Tunnels::default(), view, |connection, budget, reading| {
             std::mem::take(connection).finish(budget, reading);
         });

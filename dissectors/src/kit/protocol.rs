@@ -428,12 +428,16 @@ impl Budget {
         self.met |= 1 << limit as u8;
     }
 
+    /// Whether some were met since they were taken last.
+    #[inline]
+    pub const fn is_met(&self) -> bool {
+        self.met != 0
+    }
+
     /// The limits that were met since this was asked last.
     pub fn take_met(&mut self) -> impl Iterator<Item = Limit> + use<> {
         let met = std::mem::take(&mut self.met);
-        // This is asked after every packet.
-        let limits: &[Limit] = if met == 0 { &[] } else { &Limit::ALL };
-        limits.iter().copied().filter(move |&limit| met >> limit as u8 & 1 == 1)
+        Limit::ALL.into_iter().filter(move |&limit| met >> limit as u8 & 1 == 1)
     }
 
     /// Gives `bytes` back.
