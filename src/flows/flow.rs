@@ -212,6 +212,18 @@ impl Flow {
         self.set(LOSSY, true);
     }
 
+    /// Whether its first packet opens a conversation.
+    #[inline]
+    pub fn has_begun(&self) -> bool {
+        self.is(BEGAN)
+    }
+
+    /// Whether the recording lost something of it.
+    #[inline]
+    pub fn is_lossy(&self) -> bool {
+        self.is(LOSSY)
+    }
+
     /// Whether its talk is going to be asked again.
     pub fn is_planned(&self) -> bool {
         self.is(PLANNED)
@@ -272,10 +284,10 @@ impl Followed<'_> {
     pub fn facts(&self) -> FlowFacts {
         FlowFacts {
             ends: self.ends(self.apart),
-            began: self.is(BEGAN),
+            began: self.has_begun(),
             seen: [self.is(SEEN), self.is(SEEN << 1)],
             silence: 0,
-            lossy: self.is(LOSSY),
+            lossy: self.is_lossy(),
             number: self.number,
             transport: self.transport,
         }

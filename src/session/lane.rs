@@ -470,23 +470,22 @@ impl Around {
         silence: u64,
         incomplete: &Incomplete,
     ) -> FlowFacts {
-        let mut facts = flow.facts();
-        facts.silence = silence;
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
-        let is_midway = facts.transport == Transport::Tcp && !facts.began && !self.options.complete;
-        facts.lossy |= self.lossy || is_midway;
-        if !facts.lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
-            facts.lossy = self.lacks_some(&facts, incomplete);
+        let is_midway =
+            flow.transport == Transport::Tcp && !flow.has_begun() && !self.options.complete;
+        let mut lossy = self.lossy || is_midway || flow.is_lossy();
+        if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
+            lossy = self.lacks_some(flow, incomplete);
         }
-        facts
+        FlowFacts { silence, lossy, ..flow.facts() }
     }
 
     /// Whether some message between the hosts of a flow is not whole, or not yet.
     #[inline(never)]
-    fn lacks_some(&self, flow: &FlowFacts, incomplete: &Incomplete) -> bool {
-        let hosts = &Hosts::at(flow.ends);
-        incomplete.contains(hosts) || self.defragmenter.waits_between(hosts)
+    fn lacks_some(&self, flow: &Followed<'_>, incomplete: &Incomplete) -> bool {
+        let hosts = Hosts::at(flow.facts().ends);
+        incomplete.contains(&hosts) || self.defragmenter.waits_between(&hosts)
     }
 }
 
