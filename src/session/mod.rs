@@ -150,23 +150,22 @@ pub struct Totals {
 /// those without one behind.
 pub struct Open {
     lanes: Vec<Left>,
-    /// Of each lane the rank of its next flow: the lowest of all is next.
-    ranks: Vec<u64>,
 }
 
 /// The flows that a lane has left.
 struct Left {
+    /// The rank of the next one: its number less one, so that those without a number are behind.
+    rank: u64,
     next: Option<Slot>,
     behind: InOrder,
 }
 
 impl Left {
     /// Goes on to the lane's next flow; one that made room for others meanwhile is not there any more.
-    /// Its rank is its number less one, so that those without a number are behind.
-    fn go_on(&mut self, lane: &Lane) -> u64 {
+    fn go_on(&mut self, lane: &Lane) {
         let next = self.behind.find_map(|slot| Some((slot, lane.table.get(slot)?.number)));
         self.next = next.map(|(slot, _)| slot);
-        next.map_or(u64::MAX, |(_, number)| number.wrapping_sub(1).into())
+        self.rank = next.map_or(u64::MAX, |(_, number)| number.wrapping_sub(1).into());
     }
 }
 
@@ -351,23 +350,23 @@ impl Session {
         self.around.moment = Moment::END;
         self.around.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(view);
-        let lanes = self.lanes.iter_mut().map(|lane| lane.table.in_order());
-        let mut lanes = Vec::from_iter(lanes.map(|behind| Left { next: None, behind }));
-        let ranks =
-            lanes.iter_mut().zip(&self.lanes).map(|(left, lane)| left.go_on(lane)).collect();
-        Open { lanes, ranks }
+        let left = |lane: &mut Lane| {
+            let mut left = Left { rank: 0, next: None, behind: lane.table.in_order() };
+            left.go_on(lane);
+            left
+        };
+        Open { lanes: self.lanes.iter_mut().map(left).collect() }
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
     pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
         // There are few lanes: to look at each takes less than to keep them in order.
-        let ranks = open.ranks.iter_mut().enumerate();
-        if let Some((at, rank)) = ranks.min_by_key(|(_, rank)| **rank)
-            && let (Some(left), Some(lane)) = (open.lanes.get_mut(at), self.lanes.get_mut(at))
-            && let Some(slot) = left.next
+        let lanes = open.lanes.iter_mut().enumerate();
+        if let Some((at, left)) = lanes.min_by_key(|(_, left)| left.rank)
+            && let (Some(slot), Some(lane)) = (left.next, self.lanes.get_mut(at))
         {
-            let number = (*rank as u32).wrapping_add(1);
-            *rank = left.go_on(lane);
+            let number = (left.rank as u32).wrapping_add(1);
+            left.go_on(lane);
             self.around.moment = Moment::end_of(number, self.share.first + at);
             lane.end_flow(&mut self.around, slot, view);
             return true;

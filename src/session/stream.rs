@@ -113,9 +113,6 @@ impl Lane {
 
     /// Nothing more comes of this connection: what waits for missing bytes is read without them.
     pub(super) fn drain_stream<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
-        if !self.table.get(slot).is_some_and(|flow| matches!(flow.state, State::Stream(_))) {
-            return;
-        }
         self.with_stream(around, slot, Tunnels::default(), view, |connection, budget, reading| {
             std::mem::take(connection).finish(budget, reading);
         });
@@ -131,13 +128,12 @@ impl Lane {
         work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let mut stream = match std::mem::replace(&mut flow.state, State::New) {
-            State::Stream(stream) => stream,
-            other => {
-                flow.state = other;
-                return;
-            }
-        };
+        let state = &mut flow.state;
+        // What is no stream stays as it is, and where it is.
+        if !matches!(state, State::Stream(_)) {
+            return;
+        }
+        let State::Stream(mut stream) = std::mem::replace(state, State::New) else { return };
         let lossy = around.facts(&flow, 0, &self.incomplete).lossy;
         let before = flow.memory();
         let mut reading = Reading {

@@ -149,7 +149,12 @@ impl Waiting {
     /// Puts into its map what was said lately, but for what it says of the time before.
     fn settle(&mut self) {
         let Waiting { young, old, .. } = self;
-        young.settle(|key, said| old.push(key, said));
+        let is_there = old.len() > 0;
+        young.settle(|key, said| {
+            if is_there {
+                old.push(key, said);
+            }
+        });
         if old.lately.len() > self.most {
             old.settle(|_, _| ());
         }
@@ -200,8 +205,7 @@ impl Waiting {
         server: SocketAddr,
         frame: u64,
     ) -> bool {
-        !self.elsewhere.is_empty()
-            && self.elsewhere.contains(&moved(client, server, frame)) == Some(true)
+        self.elsewhere.contains(&moved(client, server, frame)) == Some(true)
     }
 }
 
@@ -255,19 +259,28 @@ mod tests {
         fn requests_are_remembered_at_once(
             steps in prop::collection::vec(
                 (
-                    prop_oneof![9 => Just(Step::Asks), 4 => Just(Step::Answered), 1 => Just(Step::Expects)],
-                    0u8..40, 0u8..2, 1u16..3, 0i64..60,
+                    prop_oneof![
+                        9 => Just(Step::Asks),
+                        4 => Just(Step::Answered),
+                        1 => Just(Step::Expects),
+                    ],
+                    0u8..40,
+                    0u8..2,
+                    1u16..3,
+                    0i64..60,
                 ),
                 0..900,
             ),
         ) {
             let settings = settings(1 << 20);
-            let (mut waiting, mut young, mut old) = (Waiting::default(), HashMap::new(), HashMap::new());
+            let mut waiting = Waiting::default();
+            let (mut young, mut old) = (HashMap::new(), HashMap::new());
             let (mut now, mut since) = (Time(0), Time(0));
             for (frame, (step, client, server, port, later)) in (1..).zip(steps) {
                 now = Time(now.0 + later * settings.answer_timeout / 1000);
                 let (client, server) = ((client, 7), (100 + server, port));
-                let (asks, answers) = (payload(client, server, frame, now), payload(server, client, frame, now));
+                let asks = payload(client, server, frame, now);
+                let answers = payload(server, client, frame, now);
                 let key = (client, server.0);
                 match step {
                     Step::Asks => {
@@ -280,10 +293,12 @@ mod tests {
                     }
                     Step::Answered => {
                         waiting.remove(&answers);
-                        let is_it = |asked: Option<&(u16, u64, Time)>| asked.is_some_and(|it| it.0 == port);
-                        if is_it(young.get(&key)) {
+                        let is_it = |map: &HashMap<_, (u16, u64, Time)>| {
+                            map.get(&key).is_some_and(|asked| asked.0 == port)
+                        };
+                        if is_it(&young) {
                             young.remove(&key);
-                        } else if is_it(old.get(&key)) {
+                        } else if is_it(&old) {
                             old.remove(&key);
                         }
                     }
@@ -291,7 +306,8 @@ mod tests {
                         let asked = young.get(&key).or_else(|| old.get(&key)).filter(|asked| {
                             asked.0 != port && now.since(asked.2) < settings.answer_timeout
                         });
-                        let found = waiting.find(&answers).map(|it| (it.port(), it.frame(), it.time));
+                        let found = waiting.find(&answers);
+                        let found = found.map(|it| (it.port(), it.frame(), it.time));
                         prop_assert_eq!(found, asked.copied());
                     }
                 }

@@ -35,17 +35,17 @@ impl Recent {
         }
     }
 
-    /// Whether no fact has come so far.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.young.is_empty() && self.fresh.is_empty()
-    }
-
     /// Whether a fact is remembered. `None`: it is not, but something has been forgotten.
+    #[inline]
     pub fn contains(&self, fact: &impl Hash) -> Option<bool> {
-        if self.is_empty() {
+        if self.young.is_empty() && self.fresh.is_empty() {
             return Some(false);
         }
+        self.look_for(fact)
+    }
+
+    #[inline(never)]
+    fn look_for(&self, fact: &impl Hash) -> Option<bool> {
         let hash = self.seed.hash_one(fact).into();
         if self.fresh.contains(&hash) || self.young.contains(&hash) || self.old.contains(&hash) {
             return Some(true);
