@@ -6,8 +6,8 @@ mod inputs;
 use std::hint::black_box;
 
 use dissectors::kit::{
-    Audience, Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Settings, Show, Side,
-    Transport, Tree, Unread,
+    Audience, Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Reply, Settings, Show,
+    Side, Transport, Tree, Unread,
 };
 use dissectors::{Books, Id};
 use gamewire::capture::{self, Event};
@@ -207,6 +207,7 @@ impl Audience for Writer {
         payload: &Payload<'_>,
         tree: &Tree,
         judge: &Judge,
+        reply: Option<&Reply>,
     ) {
         self.messages += 1;
         black_box(tree);
@@ -222,6 +223,8 @@ impl Audience for Writer {
             findings,
             findings_left_out,
             digits: 6,
+            reply,
+            copy_of: None,
             via: None,
         };
         json.message(&envelope, &mut self.text);

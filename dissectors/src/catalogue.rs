@@ -1,7 +1,7 @@
 //! All rules, in the order of their codes: what listings, reports and tests are made from.
 
 use crate::Id;
-use crate::kit::Rule;
+use crate::kit::{Code, Rule};
 use crate::net_rules;
 
 /// Every rule, by code.
@@ -18,6 +18,20 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
         rule.code.to_string().eq_ignore_ascii_case(name) || rule.slug.eq_ignore_ascii_case(name)
     };
     rules().into_iter().find(named)
+}
+
+/// Whether a rule asks that a request is answered: what it judges are the requests of NET012 and
+/// NET014.
+pub fn asks_for_answer(rule: &Rule) -> bool {
+    const CODES: [Code; 6] = [
+        Code::of("A2S062"),
+        Code::of("VM026"),
+        Code::of("VM047"),
+        Code::of("GS4031"),
+        Code::of("GS1030"),
+        Code::of("ACR035"),
+    ];
+    CODES.contains(&rule.code)
 }
 
 #[cfg(test)]

@@ -133,6 +133,30 @@ macro_rules! protocols {
                     }
                 }
 
+                /// See [`Protocol::refused`].
+                pub fn refused(&mut self, frame: u64) {
+                    match self { $(Talk::$name(talk) => $protocol::refused(talk, frame)),+ }
+                }
+
+                /// See [`Protocol::again`].
+                pub fn again<S: Sink>(
+                    &mut self,
+                    books: &mut Books,
+                    flow: &FlowFacts,
+                    settings: &Settings,
+                    budget: &mut Budget,
+                    payload: &Payload<'_>,
+                    sink: &mut S,
+                ) {
+                    match self {
+                        $(Talk::$name(talk) => {
+                            let book = &mut books.$name;
+                            let mut cx = Context { talk, book, flow, settings, budget };
+                            $protocol::again(&mut cx, payload, sink);
+                        }),+
+                    }
+                }
+
                 /// See [`Protocol::held`].
                 pub fn held(&self) -> usize {
                     match self { $(Talk::$name(talk) => $protocol::held(talk)),+ }

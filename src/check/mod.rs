@@ -441,6 +441,7 @@ mod tests {
             packet: (1, 24),
             moment: Moment::at(1),
             digits: 6,
+            copy_of: None,
             tunnels: Tunnels::default(),
         };
         let mut checker = Checker::new(Selection::default(), 8);

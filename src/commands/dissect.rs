@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use dissectors::Id;
-use dissectors::kit::{Audience, Judge, Message, Payload, Severities, Show, Time, Tree, Verdict};
+use dissectors::kit::{
+    Audience, Judge, Message, Payload, Reply, Severities, Show, Time, Tree, Verdict,
+};
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
@@ -190,11 +192,14 @@ impl Audience for Collector {
         payload: &Payload<'_>,
         tree: &Tree,
         judge: &Judge,
+        reply: Option<&Reply>,
     ) {
-        let Some(Scene { protocol: Some(id), digits, tunnels, moment, .. }) = &self.scene else {
+        let Some(Scene { protocol: Some(id), digits, tunnels, moment, copy_of, .. }) = &self.scene
+        else {
             return;
         };
-        self.told.messages += 1;
+        let copy_of = *copy_of;
+        self.told.messages += u32::from(copy_of.is_none());
         let left_out = judge.left_out().filter(|(_, verdict, _)| *verdict != Verdict::Inconclusive);
         let (findings, findings_left_out) =
             (&*judge.findings, left_out.map(|(.., times)| times).sum::<u64>());
@@ -204,8 +209,18 @@ impl Audience for Collector {
         let via: Option<&dyn fmt::Display> = if tunnels.is_empty() { None } else { Some(&via) };
         let info = Id::info(*id);
         let digits = *digits;
-        let envelope =
-            Envelope { info, message, payload, tree, findings, findings_left_out, digits, via };
+        let envelope = Envelope {
+            info,
+            message,
+            payload,
+            tree,
+            findings,
+            findings_left_out,
+            digits,
+            reply,
+            copy_of,
+            via,
+        };
         let (time, flow, start) = (payload.time, payload.flow, self.text.len());
         if self.places.is_none() {
             self.report.heading(time, &mut self.text);

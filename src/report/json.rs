@@ -101,6 +101,7 @@ impl Json {
 impl Report for Json {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
         let flow = self.head(m, out);
+        request(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
         let line = std::mem::take(out);
         let mut projection =
@@ -132,6 +133,38 @@ impl Report for Json {
         out.extend_from_slice(&self.capture);
         out.extend_from_slice(b"}\n");
         Some(flow)
+    }
+}
+
+/// What the message answers, and of which packet it is a copy.
+fn request(m: &Envelope<'_>, out: &mut Vec<u8>) {
+    if let Some(reply) = m.reply {
+        let now = m.payload.time;
+        out.extend_from_slice(b",\"request\":");
+        unsigned(out, reply.request);
+        out.extend_from_slice(b",\"response_time\":");
+        seconds(out, now.since(reply.sent), m.digits);
+        if reply.began != reply.sent {
+            out.extend_from_slice(b",\"waited\":");
+            seconds(out, now.since(reply.began), m.digits);
+        }
+        if reply.tries > 1 {
+            out.extend_from_slice(b",\"tries\":");
+            unsigned(out, reply.tries.into());
+        }
+    }
+    if let Some(frame) = m.copy_of {
+        out.extend_from_slice(b",\"copy_of\":");
+        unsigned(out, frame);
+    }
+}
+
+/// Nanoseconds as seconds, with as many digits as the capture has.
+fn seconds(out: &mut Vec<u8>, nanoseconds: i64, digits: u8) {
+    let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+    match digits {
+        6 => put(out, format_args!("{whole}.{:06}", rest / 1000)),
+        _ => put(out, format_args!("{whole}.{rest:09}")),
     }
 }
 

@@ -25,7 +25,7 @@ mod view;
 use std::fmt;
 use std::ops::Range;
 
-use dissectors::kit::{Finding, Info, Message, Payload, Time, Tree};
+use dissectors::kit::{Finding, Info, Message, Payload, Reply, Time, Tree};
 
 pub(crate) use digits::unsigned;
 
@@ -46,6 +46,10 @@ pub struct Envelope<'a> {
     pub findings_left_out: u64,
     /// Digits of a second that the capture has: 6, or 9 for anything finer.
     pub digits: u8,
+    /// The request that it answers, where it is a response to one.
+    pub reply: Option<&'a Reply>,
+    /// The packet of which its own is a copy, where the datagram was doubled on the way.
+    pub copy_of: Option<u64>,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
 }

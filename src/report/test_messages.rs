@@ -201,6 +201,8 @@ impl Sample {
             findings: &self.findings,
             findings_left_out: self.findings_left_out,
             digits: self.digits,
+            reply: None,
+            copy_of: None,
             via,
         };
         report.heading(envelope.payload.time, out);

@@ -106,12 +106,20 @@ impl Text {
     /// What carried the message, where it was not a packet of its own.
     fn carriage(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
         m.payload.frames(&mut self.frames);
+        let is_verbose = self.detail.fields;
         let mut note = |text: &dyn Display| {
             trim(out);
             self.paint.paint(Tone::Faint, out, |out| put(out, format_args!("  ({text})")));
         };
         if self.frames.len() > 1 {
             note(&format_args!("{} packets", self.frames.len()));
+        }
+        if let Some(frame) = m.copy_of {
+            note(&format_args!("copy of {frame}"));
+        }
+        if let Some(reply) = m.reply.filter(|_| is_verbose) {
+            let milliseconds = m.payload.time.since(reply.sent) as f64 / 1e6;
+            note(&format_args!("answers {} after {milliseconds:.3} ms", reply.request));
         }
         if m.payload.lost {
             note(&"not whole in the capture");

@@ -581,6 +581,7 @@ impl Around {
             packet: (self.frame, self.offset),
             moment: self.moment,
             digits: self.digits,
+            copy_of: None,
             tunnels: Tunnels::default(),
         }
     }

@@ -23,6 +23,8 @@ pub struct Scene {
     pub moment: Moment,
     /// How many digits behind the second the capture's times have: 6 or 9.
     pub digits: u8,
+    /// The packet of which that is a copy, where the datagram was doubled on the way.
+    pub copy_of: Option<u64>,
     /// The tunnels that the packet at hand came through.
     pub tunnels: Tunnels,
 }

@@ -18,6 +18,8 @@ pub struct Evidence {
     pub asked_party_seen: bool,
     /// The capture goes on for at least the answer timeout behind the question.
     pub waited: bool,
+    /// An ICMP error says that the request did not arrive: no answer to it will come.
+    pub refused: bool,
 }
 
 impl Evidence {
@@ -32,7 +34,10 @@ impl Evidence {
             Needs::Beginning => {
                 !self.lossy && (self.vouched || self.began && self.asked_party_seen)
             }
-            Needs::Answer => !self.lossy && (self.vouched || self.waited && self.asked_party_seen),
+            Needs::Answer => {
+                self.refused
+                    || !self.lossy && (self.vouched || self.waited && self.asked_party_seen)
+            }
         }
     }
 }

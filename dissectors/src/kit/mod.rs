@@ -16,6 +16,7 @@ mod parts;
 mod protocol;
 mod reader;
 mod recent;
+mod reply;
 mod rule;
 pub(crate) mod scan;
 mod severities;
@@ -38,7 +39,8 @@ pub use protocol::{
 pub(crate) use protocol::{append, append_within, messages};
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
+pub use reply::Reply;
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
 pub use severities::Severities;
-pub use sink::{Audience, Blind, Leaf, Show, Sink};
+pub use sink::{Audience, Blind, Leaf, Show, Sink, Unjudged};
 pub use tree::{Node, Text, Tree};

@@ -541,6 +541,14 @@ pub trait Protocol: Sized {
     /// Decodes and judges one datagram or framed message, and moves the talk on.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
 
+    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. A request
+    /// in it is answered by nobody: see [`Evidence::refused`].
+    fn refused(_: &mut Self::Talk, _frame: u64) {}
+
+    /// Decodes a datagram that was doubled on the way, as [`Protocol::message`] would, to be shown: it
+    /// judges nothing, and the talk stays as it is.
+    fn again<S: Sink>(_: &mut Context<'_, Self>, _: &Payload<'_>, _: &mut S) {}
+
     /// Bytes of memory that the state of a flow holds beside itself. What [`Budget`] counts, the bytes
     /// of unfinished answers say, is left out.
     fn held(talk: &Self::Talk) -> usize;

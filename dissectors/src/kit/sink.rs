@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Evidence, Fact, Field, Judge, Mark, Message, Payload, Rule, Seen, Span, Tree, Verdict,
+    Evidence, Fact, Field, Judge, Mark, Message, Payload, Reply, Rule, Seen, Span, Tree, Verdict,
 };
 
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
@@ -60,6 +60,9 @@ pub trait Sink {
     /// The message shows something that matters beyond its flow.
     #[inline(always)]
     fn fact(&mut self, _: Fact, _: Seen) {}
+    /// The message that is being decoded answers this request.
+    #[inline(always)]
+    fn answers(&mut self, _: Reply) {}
     /// The message is complete: everything since the last `end` belongs to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}
@@ -83,6 +86,27 @@ pub(super) fn one_by_one<S: Sink + ?Sized>(
     sink.close(span.end);
 }
 
+/// Passes fields and whole messages on, and nothing that judges: what is shown again was judged before.
+pub struct Unjudged<'s, S>(pub &'s mut S);
+
+impl<S: Sink> Sink for Unjudged<'_, S> {
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.0.leaf(field, span, value);
+    }
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.0.leaf_text(field, span, text);
+    }
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.0.open(field, start, value);
+    }
+    fn close(&mut self, end: u32) {
+        self.0.close(end);
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        self.0.end(message, payload);
+    }
+}
+
 /// Looks at nothing: what remains is the decoding itself, and the state it moves.
 pub struct Blind;
 
@@ -97,6 +121,7 @@ pub trait Audience {
         payload: &Payload<'_>,
         tree: &Tree,
         judge: &Judge,
+        reply: Option<&Reply>,
     );
 }
 
@@ -107,6 +132,8 @@ pub struct Show<A> {
     pub tree: Tree,
     /// The rules it was judged by.
     pub judge: Judge,
+    /// The request that it answers.
+    pub reply: Option<Reply>,
     /// Takes each whole message.
     pub audience: A,
 }
@@ -114,13 +141,14 @@ pub struct Show<A> {
 impl<A: Audience> Show<A> {
     /// Shows each message to `audience`.
     pub fn new(audience: A) -> Show<A> {
-        Show { tree: Tree::default(), judge: Judge::default(), audience }
+        Show { tree: Tree::default(), judge: Judge::default(), reply: None, audience }
     }
 
     /// Forgets what belongs to no whole message.
     pub fn clear(&mut self) {
         self.tree.clear();
         self.judge.clear();
+        self.reply = None;
     }
 }
 
@@ -161,9 +189,13 @@ impl<A: Audience> Sink for Show<A> {
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
     }
+    #[inline]
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.judge.findings.retain(|finding| finding.verdict != Verdict::Inconclusive);
-        self.audience.message(message, payload, &self.tree, &self.judge);
+        self.audience.message(message, payload, &self.tree, &self.judge, self.reply.as_ref());
         self.clear();
     }
 }

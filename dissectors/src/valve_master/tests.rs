@@ -212,6 +212,7 @@ impl Audience for Lines {
         payload: &Payload<'_>,
         tree: &Tree,
         judge: &Judge,
+        _: Option<&crate::kit::Reply>,
     ) {
         self.message = message.name;
         lab::lie_within(&judge.findings, payload);
