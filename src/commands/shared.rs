@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::Failure;
 use super::read::{Command, Slice};
 use crate::capture::{Event, Notice, Packets};
-use crate::session::{Moment, Options, Session, Totals};
+use crate::session::{Heard, Moment, Options, Session, Totals};
 
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
@@ -130,7 +130,9 @@ impl<V> Shares<V> {
         let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
         command.join(views);
-        Ok(Totals { flows, ..totals.first().cloned().unwrap_or_default() })
+        let mut heard = Heard::default();
+        totals.iter().for_each(|read| heard.add(&read.heard));
+        Ok(Totals { flows, heard, ..totals.first().cloned().unwrap_or_default() })
     }
 }
 
@@ -152,7 +154,7 @@ impl<C: Command> Thread<C> {
     fn run(mut self, count: Option<u64>) -> (C::View, Totals) {
         // Nobody listens any more: what was read is of no use.
         self.work(count).unwrap_or_default();
-        let totals = self.session.totals();
+        let totals = self.session.totals_in_the_end();
         (self.part, totals)
     }
 
