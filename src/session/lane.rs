@@ -373,7 +373,7 @@ impl Lane {
         let State::Talk(talk) = &mut flow.state else { return };
         talk.refused(message);
         view.scene(Scene { protocol: Some(talk.id()), roles, ..around.scene(&facts) });
-        view.icmp(&Quoted { message, frame: around.frame, error });
+        view.icmp(&Quoted { message, frame: around.frame, time: around.now, error });
         view.settle();
     }
 

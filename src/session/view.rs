@@ -1,7 +1,7 @@
 //! Who looks on: what a command wants to know of the messages as they are told.
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Sink, Who};
+use dissectors::kit::{FlowFacts, Sink, Time, Who};
 
 use super::Moment;
 use crate::flows::{FlowRow, Told};
@@ -34,8 +34,10 @@ pub struct Scene {
 pub struct Quoted<'a> {
     /// The packet that carried the message; the flow is that of the scene.
     pub message: u64,
-    /// The packet of the error.
+    /// The packet of the error, and its time.
     pub frame: u64,
+    /// See there.
+    pub time: Time,
     /// What it says.
     pub error: &'a IcmpError<'a>,
 }
