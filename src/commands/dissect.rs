@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Audience, Judge, Message, Payload, Reply, Severities, Show, Time, Tree, Verdict,
+    Audience, Judge, Message, Payload, Reply, Severities, Show, Time, Transport, Tree, Verdict,
 };
 
 use crate::Terminal;
@@ -48,7 +48,6 @@ pub fn run(
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let mut dissecting = Dissecting {
         show: how.show(None),
-        heading: how.report(),
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
         how,
@@ -102,8 +101,6 @@ impl How {
 
 struct Dissecting<'w> {
     show: Show<Collector>,
-    /// Writes what stands above messages that others have shown.
-    heading: Box<dyn Report>,
     how: How,
     /// What comes while somebody waits for it is written when it comes.
     at_once: bool,
@@ -115,10 +112,13 @@ struct Dissecting<'w> {
 impl Dissecting<'_> {
     /// Writes what need not wait any more, or all.
     fn write(&mut self, all: bool) -> io::Result<()> {
-        let Collector { text, held, .. } = &mut self.show.audience;
+        let Collector { text, held, report, .. } = &mut self.show.audience;
         let now = text.latest().filter(|_| !all);
+        if all {
+            held.give_up(text, &mut **report);
+        }
         held.push(text);
-        held.write(now, &*self.heading, self.out)?;
+        held.write(now, &**report, self.out)?;
         self.out.flush()
     }
 }
@@ -132,7 +132,7 @@ impl Command for Dissecting<'_> {
         self.how.capture = Some(name.to_owned());
         // Each capture has its own headings, whoever reads it.
         self.late += self.show.audience.held.late;
-        (self.show, self.heading) = (self.how.show(None), self.how.report());
+        self.show = self.how.show(None);
         if self.how.format == DissectFormat::Text {
             writeln!(self.show.audience.text.bytes, "==> {name} <==")?;
         }
@@ -144,8 +144,9 @@ impl Command for Dissecting<'_> {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        let length = self.show.audience.text.bytes.len();
-        let at_once = self.at_once && length > 0;
+        let Collector { text, held, .. } = &self.show.audience;
+        let length = text.bytes.len();
+        let at_once = self.at_once && (length > 0 || held.has_early());
         if length >= BUFFER || at_once { self.write(at_once) } else { Ok(()) }
     }
 
@@ -166,14 +167,14 @@ impl Command for Dissecting<'_> {
     }
 
     fn take(&mut self, _: Moment, entry: &mut Entry, text: &[u8], number: &dyn Fn(u32) -> u32) {
-        let Collector { text: out, held, .. } = &mut self.show.audience;
+        let Collector { text: out, held, report, .. } = &mut self.show.audience;
         let place = match entry {
             Entry::Message(place) => place,
             Entry::Icmp(message, note) => {
-                return held.note(out, *message, *note, &mut *self.heading);
+                return held.note(out, *message, *note, &mut **report);
             }
         };
-        self.heading.heading(place.time, &mut out.bytes);
+        report.heading(place.time, &mut out.bytes);
         let get = |range: Range<usize>| text.get(range).unwrap_or_default();
         let mut rest = place.text.clone();
         if let Some(told) = &place.number {
@@ -184,6 +185,9 @@ impl Command for Dissecting<'_> {
         let end = out.bytes.len() + place.end.saturating_sub(rest.start);
         out.bytes.extend_from_slice(get(rest));
         out.push(place.frame, end, place.time);
+        if !place.parts.is_empty() {
+            held.parts(out, &place.parts);
+        }
     }
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
@@ -213,6 +217,8 @@ enum Entry {
 /// Where a message stands in a text.
 struct Place {
     frame: u64,
+    /// Packets that carried parts of it, where there are several.
+    parts: Box<[u64]>,
     time: Time,
     flow: u32,
     text: Range<usize>,
@@ -264,15 +270,29 @@ impl Audience for Collector {
             self.report.heading(time, text);
         }
         let Written { flow: number, end } = self.report.message(&envelope, text);
+        let parts = parts(payload);
         match &mut self.places {
             Some(places) => {
                 let text = start..text.len();
-                let place = Place { frame, time, flow, text, end, number };
+                let place = Place { frame, parts, time, flow, text, end, number };
                 places.push((*moment, Entry::Message(place)));
             }
-            None => self.text.push(frame, end, time),
+            None => {
+                self.text.push(frame, end, time);
+                if !parts.is_empty() {
+                    self.held.parts(&mut self.text, &parts);
+                }
+            }
         }
     }
+}
+
+/// The packets of the parts of a message that came in several datagrams.
+fn parts(payload: &Payload<'_>) -> Box<[u64]> {
+    if payload.pieces.len() < 2 || payload.transport == Transport::Tcp {
+        return Box::default();
+    }
+    payload.pieces.iter().map(|piece| piece.frame).collect()
 }
 
 impl View for Show<Collector> {
