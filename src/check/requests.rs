@@ -54,6 +54,8 @@ struct Silence {
     refused: u64,
     /// Behind how many the capture goes on for long enough.
     waited: u64,
+    /// To how many no answer can come any more, for either reason.
+    settled: u64,
     /// The recording lost something round one of them.
     lossy: bool,
     /// The latest one, who sent it, and of which protocol it is.
@@ -122,6 +124,7 @@ impl Requests {
             requests: 1,
             refused: u64::from(evidence.refused),
             waited: u64::from(evidence.waited),
+            settled: u64::from(evidence.refused || evidence.waited),
             lossy: evidence.lossy || evidence.lost || scene.flow.lossy,
             mark: *mark,
             client,
@@ -159,7 +162,7 @@ impl Requests {
             return review;
         }
         let mut all: Option<Silence> = None;
-        let mut are_proven = true;
+        let mut any_is_proven = false;
         for (server, it) in servers {
             let Server::Silent(silence) = it else {
                 review.answering.push(server);
@@ -167,14 +170,16 @@ impl Requests {
             };
             let is_heard = heard.contains(server.ip());
             let is_proven = silence.is_proven(is_heard, vouched, lossy);
-            are_proven &= is_proven;
+            any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, server, is_proven, 1));
             all = Some(all.map_or(silence, |all| all.and(&silence)));
         }
         if let (Some(all), Some(first)) = (all, review.unanswered.first())
             && self.count.answered == 0
         {
-            let nothing = all.broken(&NET012, first.server, are_proven, count);
+            // That one silence is proven shows that answers would be in the recording.
+            let is_proven = any_is_proven && (vouched || all.settled == all.requests);
+            let nothing = all.broken(&NET012, first.server, is_proven, count);
             review.unanswered.insert(0, nothing);
         }
         review
@@ -201,6 +206,7 @@ impl Silence {
             requests: self.requests + other.requests,
             refused: self.refused + other.refused,
             waited: self.waited + other.waited,
+            settled: self.settled + other.settled,
             lossy: self.lossy || other.lossy,
             ..*latest.unwrap_or(self)
         }
@@ -336,13 +342,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_answered_is_proven_where_each_silence_is() {
-        let mut requests = Requests::new(10);
-        (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
-        ask(&mut requests, OTHER, 4, WAITED);
-        let proven: Vec<_> = broken(&mut requests, &["10.0.0.2"], false);
-        let expected = [("NET012", false, 4), ("NET014", true, 3), ("NET014", false, 4)];
-        assert_eq!(proven, expected.map(|(code, ok, frame)| (code.to_owned(), ok, frame)));
+    fn nothing_answered_is_proven_by_one_silence_where_no_answer_can_come_any_more() {
+        let asked = |evidence: Evidence| {
+            let mut requests = Requests::new(10);
+            (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
+            ask(&mut requests, OTHER, 4, evidence);
+            broken(&mut requests, &["10.0.0.2"], false)
+        };
+        for (evidence, is_proven) in [(WAITED, true), (Evidence::default(), false)] {
+            let expected = [("NET012", is_proven, 4), ("NET014", true, 3), ("NET014", false, 4)];
+            let expected = expected.map(|(code, ok, frame)| (code.to_owned(), ok, frame));
+            assert_eq!(asked(evidence), expected);
+        }
     }
 
     #[test]
