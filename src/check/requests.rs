@@ -58,9 +58,10 @@ struct Silence {
     settled: u64,
     /// The recording lost something round one of them.
     lossy: bool,
-    /// The latest one, who sent it, and of which protocol it is.
+    /// The latest one, who sent it to whom, and of which protocol it is.
     mark: Mark,
     client: SocketAddr,
+    server: SocketAddr,
     protocol: Option<Id>,
     digits: u8,
 }
@@ -128,6 +129,7 @@ impl Requests {
             lossy: evidence.lossy || evidence.lost || scene.flow.lossy,
             mark: *mark,
             client,
+            server,
             protocol: scene.protocol,
             digits: scene.digits,
         };
@@ -171,15 +173,13 @@ impl Requests {
             let is_heard = heard.contains(server.ip());
             let is_proven = silence.is_proven(is_heard, vouched, lossy);
             any_is_proven |= is_proven;
-            review.unanswered.push(silence.broken(&NET014, server, is_proven, 1));
+            review.unanswered.push(silence.broken(&NET014, is_proven, 1));
             all = Some(all.map_or(silence, |all| all.and(&silence)));
         }
-        if let (Some(all), Some(first)) = (all, review.unanswered.first())
-            && self.count.answered == 0
-        {
+        if let Some(all) = all.filter(|_| self.count.answered == 0) {
             // That one silence is proven shows that answers would be in the recording.
             let is_proven = any_is_proven && (vouched || all.settled == all.requests);
-            let nothing = all.broken(&NET012, first.server, is_proven, count);
+            let nothing = all.broken(&NET012, is_proven, count);
             review.unanswered.insert(0, nothing);
         }
         review
@@ -218,13 +218,7 @@ impl Silence {
         self.refused > 0 || !self.lossy && !lossy && (vouched || has_waited)
     }
 
-    fn broken(
-        &self,
-        rule: &'static Rule,
-        server: SocketAddr,
-        is_proven: bool,
-        servers: usize,
-    ) -> Unanswered {
+    fn broken(&self, rule: &'static Rule, is_proven: bool, servers: usize) -> Unanswered {
         let of = |count: u64, what: &str| {
             let (plural, verb) = if count == 1 { ("", "was") } else { ("s", "were") };
             format!("{count} {what}{plural} {verb}")
@@ -246,7 +240,7 @@ impl Silence {
             refused: is_proven && self.refused > 0,
             ..Evidence::default()
         };
-        let Silence { client, mark, protocol, digits, .. } = *self;
+        let Silence { client, server, mark, protocol, digits, .. } = *self;
         Unanswered { rule, server, client, mark, protocol, digits, evidence, detail }
     }
 }
