@@ -2,7 +2,7 @@
 //!
 //! Which requests count, their own rules say: those that ask for an answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use dissectors::Id;
@@ -58,6 +58,8 @@ struct Silence {
     settled: u64,
     /// The recording lost something round one of them.
     lossy: bool,
+    /// The server said something to one of those who asked, if no answer.
+    heard: bool,
     /// The latest one, who sent it to whom, and of which protocol it is.
     mark: Mark,
     client: SocketAddr,
@@ -126,6 +128,7 @@ impl Requests {
             refused: u64::from(evidence.refused),
             waited: u64::from(evidence.waited),
             settled: u64::from(evidence.refused || evidence.waited),
+            heard: evidence.asked_party_seen,
             lossy: evidence.lossy || evidence.lost || scene.flow.lossy,
             mark: *mark,
             client,
@@ -165,12 +168,14 @@ impl Requests {
         }
         let mut all: Option<Silence> = None;
         let mut any_is_proven = false;
+        let answering =
+            |(server, it): (&SocketAddr, &Server)| matches!(it, Server::Answers).then_some(*server);
+        review.answering = servers.iter().filter_map(answering).collect();
+        let hosts: BTreeSet<_> = review.answering.iter().map(SocketAddr::ip).collect();
         for (server, it) in servers {
-            let Server::Silent(silence) = it else {
-                review.answering.push(server);
-                continue;
-            };
-            let is_heard = heard.contains(server.ip());
+            let Server::Silent(silence) = it else { continue };
+            let host = server.ip();
+            let is_heard = silence.heard || hosts.contains(&host) || heard.contains(host);
             let is_proven = silence.is_proven(is_heard, vouched, lossy);
             any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));
@@ -208,6 +213,7 @@ impl Silence {
             waited: self.waited + other.waited,
             settled: self.settled + other.settled,
             lossy: self.lossy || other.lossy,
+            heard: self.heard || other.heard,
             ..*latest.unwrap_or(self)
         }
     }

@@ -1,30 +1,47 @@
-//! Whom the recording has heard: hosts of which some packet is in it, whatever it carries.
+//! Whom the recording has heard beside the flows of ours: hosts of which some other packet is in it.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
 
-/// Hosts that sent some packet, as far as there is room for them.
+/// Hosts that sent something else than a datagram of ours, as far as there is room for them.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     hosts: HashSet<IpAddr, RandomState>,
-    /// The latest one: most packets have the source of one just before.
-    latest: Option<IpAddr>,
+    /// Some of the latest, each in the place that its address gives: most packets come from them.
+    latest: Box<[Option<IpAddr>]>,
 }
 
 impl Heard {
     /// Of more hosts than this in a lane, further ones count as not heard.
     const MOST: usize = 1 << 13;
+    /// Hosts that are at hand.
+    const LATEST: usize = 1 << 8;
 
     /// A packet of this host was recorded.
     #[inline]
     pub fn insert(&mut self, host: IpAddr) {
-        if self.latest != Some(host) {
-            self.latest = Some(host);
-            if self.hosts.len() < Heard::MOST {
-                self.hosts.insert(host);
-            }
+        let bits = match host {
+            IpAddr::V4(host) => host.to_bits(),
+            IpAddr::V6(host) => host.to_bits() as u32,
+        };
+        let place = (bits ^ bits >> 16) as usize % Heard::LATEST;
+        if self.latest.get(place) != Some(&Some(host)) {
+            self.insert_other(host, place);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_other(&mut self, host: IpAddr, place: usize) {
+        if self.latest.is_empty() {
+            self.latest = vec![None; Heard::LATEST].into();
+        }
+        if let Some(latest) = self.latest.get_mut(place) {
+            *latest = Some(host);
+        }
+        if self.hosts.len() < Heard::MOST {
+            self.hosts.insert(host);
         }
     }
 

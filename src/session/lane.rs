@@ -153,6 +153,7 @@ impl Lane {
             lost,
         };
         let Some(slot) = self.flow_of(around, key, &mut payload, view) else {
+            self.hear(around, key.source);
             // What was cut may have been a message of ours.
             if lost && key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
                 self.incomplete.insert(Hosts::of(key.source, key.destination));

@@ -448,15 +448,17 @@ impl Session {
         if around.options.verify_checksums {
             around.checksums(outcome);
         }
-        let source = if let Outcome::Icmp(error) = outcome { error.ip.source } else { key.source };
-        lane.hear(around, source);
         match outcome {
             Outcome::Udp(datagram) => {
                 around.note(datagram.note.as_ref());
                 lane.datagram(around, &key, datagram, time, recorded, view);
             }
-            Outcome::Icmp(error) => lane.icmp(around, &key, error, view),
+            Outcome::Icmp(error) => {
+                lane.hear(around, error.ip.source);
+                lane.icmp(around, &key, error, view);
+            }
             Outcome::Tcp(segment) => {
+                lane.hear(around, key.source);
                 around.note(segment.note.as_ref());
                 if let Some(place) = lane.place(&key, &segment.head(), time) {
                     lane.segment(around, &key, place, segment, time, recorded, view);

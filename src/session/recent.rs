@@ -3,7 +3,7 @@
 //!
 //! As many are remembered as there is room for: a new one takes the place of the oldest beside it.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 
 use dissectors::kit::{Seed, Time};
 
@@ -73,7 +73,8 @@ impl Recent {
             self.buckets = vec![[Entry::default(); WAYS]; BUCKETS].into();
             self.headers = vec![Header::default(); BUCKETS].into();
         }
-        let (head, hash) = self.hashes(sent.key, sent.bytes.len(), sent.bytes);
+        let ends = self.ends(sent.key);
+        let (head, hash) = self.hashes(ends, sent.bytes.len(), sent.bytes);
         let identification = sent.identification.map_or(Entry::NONE, u32::from);
         let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
         let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
@@ -91,29 +92,26 @@ impl Recent {
             *oldest = Entry { hash, time, frame, head, identification };
         }
         if let Some(identification) = sent.identification {
-            self.note_header(sent.key, identification, sent.frame);
+            let hash = header(ends, identification);
+            if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
+                let frame = if header.hash == hash { 0 } else { sent.frame };
+                *header = Header { hash, frame };
+            }
         }
         None
-    }
-
-    fn note_header(&mut self, key: &Key, identification: u16, frame: u64) {
-        let hash = self.header(key, identification);
-        if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
-            let frame = if header.hash == hash { 0 } else { frame };
-            *header = Header { hash, frame };
-        }
     }
 
     /// The packet of the datagram that is quoted, sent with these addresses and ports: the latest one
     /// that begins with the bytes that are quoted. Where there are too few of them it is told by the
     /// header, if only one packet has it.
     pub(super) fn quoted(&self, key: &Key, quote: &Quote<'_>) -> Option<u64> {
+        let ends = self.ends(key);
         if quote.bytes.len() < quote.length.min(HEAD) {
-            let hash = self.header(key, quote.identification.filter(|&it| it != 0)?);
+            let hash = header(ends, quote.identification.filter(|&it| it != 0)?);
             let header = self.headers.get(hash as usize % BUCKETS)?;
             return Some(header.frame).filter(|&frame| frame > 0 && header.hash == hash);
         }
-        let (head, hash) = self.hashes(key, quote.length, quote.bytes);
+        let (head, hash) = self.hashes(ends, quote.length, quote.bytes);
         let identification = quote.identification.map_or(Entry::NONE, u32::from);
         let is_whole = quote.bytes.len() >= quote.length;
         let same = |entry: &&Entry| {
@@ -126,18 +124,17 @@ impl Recent {
         bucket.iter().filter(same).map(|entry| entry.frame).max()
     }
 
+    /// What stands for the addresses and the ports.
+    #[inline]
+    fn ends(&self, key: &Key) -> u64 {
+        key.words().map_or_else(|| self.seed.hash_one(key), |words| self.seed.hash_one(words))
+    }
+
     /// What stands for a datagram of this length that begins with these bytes; and for all of them.
     #[inline]
-    fn hashes(&self, key: &Key, length: usize, bytes: &[u8]) -> (u64, u64) {
+    fn hashes(&self, ends: u64, length: usize, bytes: &[u8]) -> (u64, u64) {
         let mut hasher = self.seed.build_hasher();
-        match key.words() {
-            Some([from, to]) => {
-                hasher.write_u64(from);
-                hasher.write_u64(to);
-            }
-            None => Hash::hash(key, &mut hasher),
-        }
-        hasher.write_usize(length);
+        hasher.write_u64(ends ^ length as u64);
         let (head, rest) = bytes.split_at_checked(HEAD).unwrap_or((bytes, &[]));
         hasher.write(head);
         let of_head = hasher.finish();
@@ -147,10 +144,13 @@ impl Recent {
         hasher.write(rest);
         (of_head, hasher.finish())
     }
+}
 
-    fn header(&self, key: &Key, identification: u16) -> u64 {
-        self.seed.hash_one((key.words(), key, identification))
-    }
+/// What stands for the addresses, the ports and an identification.
+#[inline]
+fn header(ends: u64, identification: u16) -> u64 {
+    // Odd, so that no two identifications come to the same.
+    ends ^ u64::from(identification).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 #[cfg(test)]
