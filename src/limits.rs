@@ -456,6 +456,26 @@ mod tests {
             "lost something, by group of hosts | 8,192 |",
         ),
         (
+            include_str!("session/recent.rs"),
+            "const BUCKETS: usize = 1 << 10;\nconst WAYS: usize = 4;",
+            "is compared with, by group of hosts | 4,096 |",
+        ),
+        (
+            include_str!("commands/held.rs"),
+            "const NOTES: usize = 16;",
+            "line of a message names | 16 |",
+        ),
+        (
+            include_str!("session/heard.rs"),
+            "const MOST: usize = 1 << 13;",
+            "known to be in the recording, by group of hosts | 8,192 |",
+        ),
+        (
+            include_str!("check/requests.rs"),
+            "const MOST: usize = 1 << 16;",
+            "requests they answered | 65,536,",
+        ),
+        (
             include_str!("check/baseline.rs"),
             "const MOST: usize = 100_000;",
             "`--write-baseline` | 100,000 of a capture |",
