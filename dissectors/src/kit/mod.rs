@@ -16,6 +16,7 @@ mod parts;
 mod protocol;
 mod reader;
 mod recent;
+mod refused;
 mod reply;
 mod rule;
 pub(crate) mod scan;
@@ -39,6 +40,7 @@ pub use protocol::{
 pub(crate) use protocol::{append, append_within, messages};
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
+pub use refused::Refused;
 pub use reply::Reply;
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
 pub use severities::Severities;

@@ -23,6 +23,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
+        // A word in place of the line feed is another protocol's: `statusResponse` of a Quake 3 server.
+        [0xFF, 0xFF, 0xFF, 0xFF, b'f' | b's', b'A'..=b'Z' | b'a'..=b'z', ..] => weak(hint.forced),
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', b'\n', blocks @ ..] if is_list(blocks) => Claim::Sure,
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => from_master,
         [0xFF, 0xFF, 0xFF, 0xFF, b's', b'\n', _, _, _, _, rest @ ..]
@@ -149,7 +151,9 @@ mod tests {
 
     #[test]
     fn what_only_looks_alike_is_not_ours() {
-        let alike: [&[u8]; 10] = [
+        let alike: [&[u8]; 12] = [
+            b"\xFF\xFF\xFF\xFFstatusResponse\n\\mapname\\q3dm17\n",
+            b"\xFF\xFF\xFF\xFFfull",
             b"0\n\x8A\x1C\x11\x02\x53\x49\x0E\x77",
             b"1\x2A\x01\0\0\x01\0\0\0\0\0\0\x03www\x07example\x03com\0\0\x01\0\x01",
             b"\xFF\xFF\xFF\xFF\xFF\xFF\0\x11\x22\x33\x44\x55\0\x11\x22\x33\x44\x55",

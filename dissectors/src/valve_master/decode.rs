@@ -62,6 +62,8 @@ pub(super) struct Query<'a> {
     pub(super) filter: &'a [u8],
     /// The key that Xash3D's master is to repeat.
     pub(super) key: Option<u32>,
+    /// It has a key that only Xash3D's clients send.
+    pub(super) xash3d: bool,
     /// A master can answer it.
     pub(super) sound: bool,
 }
@@ -77,6 +79,8 @@ pub(super) struct Reply<'a> {
     pub(super) at: Span,
     /// 0.0.0.0:0 ends it.
     pub(super) ended: bool,
+    /// It begins with a key, as Xash3D's masters repeat it.
+    pub(super) keyed: bool,
     /// It is what the document asks for.
     pub(super) sound: bool,
 }
@@ -169,7 +173,7 @@ fn query_fields<'a, S: Sink>(
     if filter.xash3d {
         r.leaf(&f::DIALECT, 0, f::XASH3D);
     }
-    query.key = filter.key;
+    (query.key, query.xash3d) = (filter.key, filter.xash3d || filter.key.is_some());
     query.sound = f::region(region.value.into()).is_some() && query.seed.is_some() && filter.sound;
     Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })
 }
@@ -222,7 +226,7 @@ fn reply<'a, S: Sink>(
     }
     rules::blocks(&found, ended, at, r.sink);
     let sound = fed && r.is_empty() && found.sound();
-    Ok(Reply { blocks, block, at, ended, sound })
+    Ok(Reply { blocks, block, at, ended, keyed, sound })
 }
 
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved

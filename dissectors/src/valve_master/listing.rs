@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use crate::kit::{Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
+use crate::kit::{self, Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -17,8 +17,36 @@ pub(super) struct Query {
     pub(super) question: Question,
     /// Where it asks from, if that can be read.
     pub(super) seed: Option<Endpoint>,
-    /// An answer is owed: the query itself is right, and whole.
-    pub(super) owed: bool,
+    pub(super) standing: Standing,
+}
+
+/// What is to be said of a query itself. An answer is owed if it is right, and whole; in Xash3D's
+/// dialect, which a key that only its clients send shows, one reply may come in several packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Wrong,
+    Owed,
+    WrongInDialect,
+    OwedInDialect,
+}
+
+impl Standing {
+    pub(super) fn of(owed: bool, dialect: bool) -> Standing {
+        match (owed, dialect) {
+            (false, false) => Standing::Wrong,
+            (true, false) => Standing::Owed,
+            (false, true) => Standing::WrongInDialect,
+            (true, true) => Standing::OwedInDialect,
+        }
+    }
+
+    pub(super) fn is_owed(self) -> bool {
+        matches!(self, Standing::Owed | Standing::OwedInDialect)
+    }
+
+    fn is_dialect(self) -> bool {
+        matches!(self, Standing::WrongInDialect | Standing::OwedInDialect)
+    }
 }
 
 /// A sign for region and filter that differs where they do.
@@ -61,14 +89,14 @@ pub(super) enum Asked {
 /// How a reply stands to the queries before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// It answers one. `owed`: which had to be answered.
-    Query { owed: bool },
+    /// It answers this one. `owed`: which had to be answered.
+    Query { owed: bool, asked: kit::Reply },
     /// It answers one that was sent more than once, and has an answer already, or that was given up.
     Again,
     /// It is one of the latest replies once more: networks double packets.
     Copy,
-    /// It follows an answer at once.
-    More,
+    /// It follows an answer at once. `dialect`: as Xash3D's masters send long lists.
+    More { dialect: bool },
     /// It follows an answer, long after.
     Late,
     /// No query came before.
@@ -86,6 +114,9 @@ const LATEST: usize = 4;
 pub(super) struct Listing {
     /// The latest query.
     query: Option<Query>,
+    /// The packet of its latest sending, when that was, and how often it was sent.
+    sent: (u64, Time),
+    tries: u32,
     /// The latest query has its answer.
     answered: bool,
     /// The latest query has been sent more than once.
@@ -124,14 +155,17 @@ impl Listing {
     /// Takes one more query. Says how it stands to those before, and which one of them is given up
     /// for its sake where more than `most` wait.
     pub(super) fn ask(&mut self, query: Query, timeout: i64, most: usize) -> (Asked, Option<Mark>) {
+        let mark = query.mark.get();
+        self.sent = (mark.frame, mark.time);
         let Some(before) = self.query else {
+            self.tries = 1;
             self.query = Some(query);
             self.question = Some(query.question);
             return (Asked::First { elsewhere: false }, None);
         };
         let same = before.seed == query.seed && before.question == query.question;
         let pause = query.mark.get().time.since(before.mark.get().time);
-        let waits = !self.answered && before.owed;
+        let waits = !self.answered && before.standing.is_owed();
         if same && (!self.answered || pause >= SOONEST_RETRY && query.seed != Some(ZERO)) {
             let overdue = waits && pause >= timeout;
             let given_up = if overdue { self.wait(before.mark.get(), most) } else { None };
@@ -142,12 +176,15 @@ impl Listing {
             if !waits || overdue {
                 self.query = Some(query);
                 self.answered = false;
+                self.tries = 0;
             }
+            self.tries = self.tries.saturating_add(1);
             self.retried = true;
             return (Asked::Again, given_up);
         }
         let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
         self.query = Some(query);
+        self.tries = 1;
         self.answered = false;
         self.retried = false;
         if pause >= timeout {
@@ -184,7 +221,7 @@ impl Listing {
         let copy = self.is_copy(payload, timeout);
         let waits = |mark: &Mark| payload.time.since(mark.time) < timeout;
         let other_waits = self.waiting.iter().any(waits);
-        let answers = self.answers(copy, payload, timeout);
+        let answers = self.answers(copy, reply.keyed, payload, timeout);
         if copy && !matches!(answers, Answers::Query { .. }) {
             return answers;
         }
@@ -210,16 +247,21 @@ impl Listing {
         copy
     }
 
-    fn answers(&mut self, copy: bool, payload: &Payload<'_>, timeout: i64) -> Answers {
+    fn answers(&mut self, copy: bool, keyed: bool, payload: &Payload<'_>, timeout: i64) -> Answers {
         let Some(query) = self.query.filter(|query| query.mark.get().side != payload.side) else {
             return Answers::Nothing;
         };
         if !self.answered {
             self.answered = true;
-            return Answers::Query { owed: query.owed };
+            // The network may have doubled a page, so that the answer is yet to come.
+            self.repeats = self.repeats.saturating_add(u8::from(copy));
+            let ((request, sent), began) = (self.sent, query.mark.get().time);
+            let asked = kit::Reply { began, tries: self.tries, ..kit::Reply::to(request, sent) };
+            return Answers::Query { owed: query.standing.is_owed(), asked };
         }
-        if self.waiting.pop().is_some() {
-            return Answers::Query { owed: true };
+        if let Some(mark) = self.waiting.pop() {
+            let asked = kit::Reply::to(mark.frame, mark.time);
+            return Answers::Query { owed: true, asked };
         }
         if self.repeats > 0 {
             self.repeats -= 1;
@@ -227,7 +269,9 @@ impl Listing {
         }
         match self.replied {
             _ if copy => Answers::Copy,
-            Some(replied) if payload.time.since(replied) <= timeout => Answers::More,
+            Some(replied) if payload.time.since(replied) <= timeout => {
+                Answers::More { dialect: keyed || query.standing.is_dialect() }
+            }
             _ => Answers::Late,
         }
     }
@@ -251,10 +295,11 @@ impl Listing {
         repeated
     }
 
-    /// What still waits for its answer.
-    pub(super) fn unanswered(&self) -> impl Iterator<Item = Mark> + '_ {
-        let latest = self.query.filter(|query| !self.answered && query.owed);
-        self.waiting.iter().copied().chain(latest.map(|query| query.mark.get()))
+    /// What still waits for its answer, and the packet of its latest sending.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = (Mark, u64)> + '_ {
+        let latest = self.query.filter(|query| !self.answered && query.standing.is_owed());
+        let older = self.waiting.iter().map(|&mark| (mark, mark.frame));
+        older.chain(latest.map(|query| (query.mark.get(), self.sent.0)))
     }
 
     /// Which side's listing has not come to its end, and the last address it got.

@@ -65,6 +65,14 @@ impl Protocol for ValveMaster {
         talk::message(cx, payload, sink);
     }
 
+    fn refused(talk: &mut Talk, frame: u64) {
+        talk.refused(frame);
+    }
+
+    fn again<S: Sink>(cx: &mut Context<'_, ValveMaster>, payload: &Payload<'_>, sink: &mut S) {
+        talk::again(cx, payload, sink);
+    }
+
     fn elapse<S: Sink>(cx: &mut Context<'_, ValveMaster>, now: Time, end: bool, sink: &mut S) {
         talk::elapse(cx, now, end, sink);
     }

@@ -1,7 +1,7 @@
 //! How one game server stands with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
-use crate::kit::{Mark, ShortMark, Side, Time, append_within, room};
+use crate::kit::{Mark, Reply, ShortMark, Side, Time, append_within, room};
 
 use super::info::{Engine, Info};
 
@@ -24,6 +24,8 @@ pub(super) enum Why {
         join: bool,
         /// An info string with a wrong challenge did.
         wrong: bool,
+        /// Which of them, where it still waited.
+        asked: Option<Reply>,
     },
     /// An info string came before that cannot be judged.
     Perhaps,
@@ -79,6 +81,9 @@ pub(super) struct Registration {
     join: Option<Mark>,
     /// Joins that no challenge came to yet.
     due: u8,
+    /// The packet of the latest join, and when it was sent; and how often since the first that waits.
+    sent: (u64, Time),
+    tries: u32,
     /// What the latest join sent along.
     server_challenge: Option<Option<[u8; 4]>>,
     /// The info string with a wrong challenge that waits for a new one.
@@ -140,7 +145,8 @@ impl Registration {
 
     /// Takes a join; at most `most` wait for an answer.
     pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
-        let now = join.mark.get().time;
+        let Mark { frame, time: now, .. } = join.mark.get();
+        self.sent = (frame, now);
         let early = self.early.take();
         let mut joined = Joined { after_quit: self.quit.is_some(), early, ..Joined::default() };
         if self.quit.take().is_some() {
@@ -163,8 +169,11 @@ impl Registration {
         self.told = false;
         self.server_challenge = join.server_challenge;
         match self.join {
-            Some(waiting) if now.since(waiting.time) < timeout => {}
+            Some(waiting) if now.since(waiting.time) < timeout => {
+                self.tries = self.tries.saturating_add(1);
+            }
             waiting => {
+                self.tries = 1;
                 joined.given_up =
                     waiting.and_then(|waiting| append_within(&mut self.waiting, waiting, most));
                 self.join = join.owed.then_some(join.mark.get());
@@ -181,11 +190,19 @@ impl Registration {
     /// Takes a challenge; `None`: it could not be read.
     pub(super) fn challenge(&mut self, value: Option<u32>, side: Side) -> Why {
         let of_other = |mark: &mut Mark| mark.side != side;
-        let join = self.join.take_if(of_other).is_some();
+        let (request, sent) = self.sent;
+        let joined = self.join.take_if(of_other).map(|first| Reply {
+            began: first.time,
+            tries: self.tries,
+            ..Reply::to(request, sent)
+        });
+        let join = joined.is_some();
         // One challenge is one answer, and joins are what challenges are for.
-        let wrong = !join && self.wrong.take_if(of_other).is_some();
+        let corrected = if join { None } else { self.wrong.take_if(of_other) };
+        let wrong = corrected.is_some();
+        let asked = joined.or(corrected.map(|mark| Reply::to(mark.frame, mark.time)));
         let why = if join || wrong || self.due > 0 {
-            Why::Asked { join, wrong }
+            Why::Asked { join, wrong, asked }
         } else if self.perhaps {
             Why::Perhaps
         } else {
@@ -278,8 +295,13 @@ impl Registration {
         self.quit.take().is_some()
     }
 
-    /// The joins and the info string that still wait for a challenge.
-    pub(super) fn unanswered(&self) -> (impl Iterator<Item = Mark> + '_, Option<Mark>) {
-        (self.waiting.iter().copied().chain(self.join), self.wrong)
+    /// The joins and the info string that still wait for a challenge, each with the packet of its
+    /// latest sending.
+    pub(super) fn unanswered(
+        &self,
+    ) -> (impl Iterator<Item = (Mark, u64)> + '_, Option<(Mark, u64)>) {
+        let older = self.waiting.iter().map(|&mark| (mark, mark.frame));
+        let joins = older.chain(self.join.map(|mark| (mark, self.sent.0)));
+        (joins, self.wrong.map(|mark| (mark, mark.frame)))
     }
 }

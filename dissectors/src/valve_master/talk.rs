@@ -4,14 +4,14 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Context, Evidence, Fact, Limit, Mark, Payload, Protocol, Recent, Sink, Span, Time,
+    Context, Evidence, Fact, Limit, Mark, Payload, Protocol, Recent, Refused, Sink, Span, Time,
 };
 
 use super::ValveMaster;
 use super::decode::{self, Known, Reply, Said};
 use super::endpoint::{Endpoint, ZERO};
 use super::info::{Engine, Info};
-use super::listing::{Answers, Asked, Listing, Query};
+use super::listing::{Answers, Asked, Listing, Query, Standing};
 use super::registration::{Claimed, Join, Joined, Registration};
 use super::rules::{self, Owed};
 
@@ -30,6 +30,7 @@ enum State {
 struct Long {
     listing: Option<Box<Listing>>,
     registration: Option<Box<Registration>>,
+    refused: Option<Box<Refused>>,
 }
 
 impl Default for State {
@@ -50,7 +51,7 @@ impl Long {
 
 impl Talk {
     fn is_silent(&self) -> bool {
-        matches!(self.0, State::Long(Long { listing: None, registration: None }))
+        matches!(self.0, State::Long(Long { listing: None, registration: None, .. }))
     }
 
     /// Runs on the whole state, to which what was kept in place is added first.
@@ -71,16 +72,29 @@ impl Talk {
     }
 
     pub(super) fn held(&self) -> usize {
-        let State::Long(Long { listing, registration }) = &self.0 else { return 0 };
-        listing.as_ref().map_or(0, |listing| listing.held())
+        let State::Long(Long { listing, registration, refused }) = &self.0 else { return 0 };
+        refused.as_ref().map_or(0, |refused| size_of_val(&**refused))
+            + listing.as_ref().map_or(0, |listing| listing.held())
             + registration.as_ref().map_or(0, |registration| registration.held())
+    }
+
+    /// What was sent in this packet did not arrive.
+    pub(super) fn refused(&mut self, frame: u64) {
+        self.long(i64::MAX, |long| long.refused.get_or_insert_default().insert(frame));
+    }
+
+    fn refused_packets(&self) -> Option<Refused> {
+        match &self.0 {
+            State::Long(Long { refused, .. }) => refused.as_deref().copied(),
+            State::Query(_) | State::Join(_) => None,
+        }
     }
 
     fn known(&self, payload: &Payload<'_>) -> Known {
         let (key, server_challenge) = match &self.0 {
             State::Query(query) => (query.key, None),
             State::Join(join) => (None, join.server_challenge),
-            State::Long(Long { listing, registration }) => {
+            State::Long(Long { listing, registration, .. }) => {
                 let query = listing.as_ref().and_then(|listing| listing.query());
                 let joined = registration.as_ref();
                 (
@@ -151,13 +165,19 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     sink.end(message, payload);
 }
 
+/// A datagram that was doubled on the way: shown, and no more.
+pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let said = decode::message(payload.bytes, cx.talk.known(payload), sink);
+    sink.end(said.message(), payload);
+}
+
 fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'_>, sink: &mut S) {
     let query = Query {
         mark: payload.mark().into(),
         key: (!payload.lost).then_some(said.key.map(u32::to_ne_bytes)),
         question: Query::question(said.region, said.filter),
         seed: said.seed,
-        owed: said.sound && !payload.lost,
+        standing: Standing::of(said.sound && !payload.lost, said.xash3d),
     };
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let (mut asked, given_up) = if cx.talk.is_silent() {
@@ -211,7 +231,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     let (answers, repeated) = cx.talk.long(timeout, |long| {
         let listing = long.listing();
         let answers = listing.reply(said, known, payload, timeout);
-        let belongs = matches!(answers, Answers::Query { .. } | Answers::More);
+        let belongs = matches!(answers, Answers::Query { .. } | Answers::More { dialect: true });
         (answers, belongs.then(|| listing.repeated(said, budget)))
     });
     rules::replied(answers, header, sink);
@@ -226,7 +246,8 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, owed: Owed, given_up: Option<Mark>, now: Ti
     let Some(mark) = given_up else { return };
     cx.budget.meet(Limit::Pending);
     if now.since(mark.time) >= cx.settings.answer_timeout {
-        unanswered(cx, owed, given_up, now, sink);
+        let refused = cx.talk.refused_packets();
+        unanswered(cx, owed, given_up.map(sent_once), refused.as_ref(), now, sink);
     }
 }
 
@@ -293,7 +314,9 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
         let at = said.challenge.map_or(at, |echo| echo.at);
         rules::claimed(claimed, at, sink);
     }
-    unanswered(cx, Owed::WrongChallenge, given_up, payload.time, sink);
+    let refused = cx.talk.refused_packets();
+    let given_up = given_up.map(sent_once);
+    unanswered(cx, Owed::WrongChallenge, given_up, refused.as_ref(), payload.time, sink);
 }
 
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
@@ -316,14 +339,17 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     }
     match std::mem::take(&mut cx.talk.0) {
         State::Query(query) => {
-            unanswered(cx, Owed::Query, query.owed.then_some(query.mark.get()), now, sink);
+            let mark = query.standing.is_owed().then_some(query.mark.get());
+            unanswered(cx, Owed::Query, mark.map(sent_once), None, now, sink);
         }
         State::Join(join) => {
-            unanswered(cx, Owed::Join, join.owed.then_some(join.mark.get()), now, sink);
+            let mark = join.owed.then_some(join.mark.get());
+            unanswered(cx, Owed::Join, mark.map(sent_once), None, now, sink);
         }
-        State::Long(Long { listing, registration }) => {
+        State::Long(Long { listing, registration, refused }) => {
+            let refused = refused.as_deref();
             if let Some(mut listing) = listing {
-                unanswered(cx, Owed::Query, listing.unanswered(), now, sink);
+                unanswered(cx, Owed::Query, listing.unanswered(), refused, now, sink);
                 listing.release(cx.budget);
                 // The client may take it up again on this socket, after a silence.
                 if let Some((side, last)) = listing.stands_at() {
@@ -334,11 +360,16 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
             if let Some(mut registration) = registration {
                 unchallenged(cx, registration.take_early(), false, sink);
                 let (joins, wrong) = registration.unanswered();
-                unanswered(cx, Owed::Join, joins, now, sink);
-                unanswered(cx, Owed::WrongChallenge, wrong, now, sink);
+                unanswered(cx, Owed::Join, joins, refused, now, sink);
+                unanswered(cx, Owed::WrongChallenge, wrong, refused, now, sink);
             }
         }
     }
+}
+
+/// A message, and the packet of its latest sending, which is its own.
+fn sent_once(mark: Mark) -> (Mark, u64) {
+    (mark, mark.frame)
 }
 
 /// Judges an info string that came before any challenge. Where none followed it at once, one before
@@ -351,20 +382,23 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
     }
 }
 
-/// Judges messages that are given up: no answer has come to them.
+/// Judges messages that are given up, each with the packet of its latest sending: no answer has come
+/// to them. Those that were `refused` cannot have one.
 fn unanswered<S: Sink>(
     cx: &Cx<'_>,
     owed: Owed,
-    marks: impl IntoIterator<Item = Mark>,
+    messages: impl IntoIterator<Item = (Mark, u64)>,
+    refused: Option<&Refused>,
     now: Time,
     sink: &mut S,
 ) {
-    for mark in marks {
+    for (mark, sent) in messages {
         let asked_party_seen = cx.flow.seen.get(mark.side.other().index());
         let evidence = Evidence {
             began: cx.flow.began,
             asked_party_seen: asked_party_seen.copied().unwrap_or_default(),
             waited: now.since(mark.time) >= cx.settings.answer_timeout,
+            refused: refused.is_some_and(|refused| refused.has(sent)),
             ..Evidence::default()
         };
         rules::unanswered(owed, evidence, &mark, sink);

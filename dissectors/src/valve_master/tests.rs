@@ -19,6 +19,9 @@ pub(super) const CLIENT: &str = "10.0.0.1:50000";
 pub(super) const SERVER: &str = "10.0.0.2:27015";
 pub(super) const MASTER: &str = "10.0.0.9:27010";
 
+/// Stands for an ICMP error, about the packet of the number behind it.
+const REFUSED: u8 = 0xEE;
+
 /// One datagram of a conversation: milliseconds, sender, receiver, payload.
 type Step<'a> = (i64, &'a str, &'a str, &'a [u8]);
 
@@ -31,6 +34,8 @@ pub(super) struct Outcome {
     counts: BTreeMap<String, Counts>,
     /// What was found: code, severity, verdict, detail.
     findings: Vec<(String, Severity, Verdict, String)>,
+    /// The request that each message answers.
+    replies: Vec<Option<Reply>>,
 }
 
 impl Outcome {
@@ -69,6 +74,8 @@ impl Outcome {
 struct Watch {
     judge: Judge,
     messages: Vec<&'static str>,
+    reply: Option<Reply>,
+    replies: Vec<Option<Reply>>,
 }
 
 impl Sink for Watch {
@@ -95,8 +102,12 @@ impl Sink for Watch {
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
     }
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
     fn end(&mut self, message: &'static Message, _: &Payload<'_>) {
         self.messages.push(message.name);
+        self.replies.push(self.reply.take());
     }
 }
 
@@ -140,7 +151,10 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         };
         let payload =
             Payload { frame: at as u64 + 1, from, to, side, ..payload(bytes, milliseconds) };
-        ValveMaster::message(&mut cx, &payload, &mut watch);
+        match bytes {
+            [REFUSED, frame] => ValveMaster::refused(cx.talk, u64::from(*frame)),
+            _ => ValveMaster::message(&mut cx, &payload, &mut watch),
+        }
     }
     watch.evidence(Evidence::default());
     for (number, flow) in flows.iter_mut().enumerate() {
@@ -171,7 +185,8 @@ fn facts(flow: &Flow, number: usize) -> FlowFacts {
 }
 
 fn outcome(watch: Watch) -> Outcome {
-    let mut outcome = Outcome { messages: watch.messages, ..Outcome::default() };
+    let Watch { messages, replies, .. } = watch;
+    let mut outcome = Outcome { messages, replies, ..Outcome::default() };
     for rule in ValveMaster::INFO.rules {
         outcome.counts.insert(rule.code.to_string(), watch.judge.counts(rule));
     }

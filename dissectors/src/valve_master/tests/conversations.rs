@@ -88,7 +88,7 @@ fn a_query_sent_twice_may_be_answered_twice() {
     // A third one answers nothing.
     let third = reply(&[B], true);
     let steps = [&steps[..], &[(60, MASTER, CLIENT, &third[..])]].concat();
-    assert_eq!(converse(&steps, 9000).noted(), ["VM027"]);
+    assert_eq!(converse(&steps, 9000).failed(), ["VM027"]);
 }
 
 #[test]
@@ -611,4 +611,55 @@ fn memory_is_bounded_whatever_is_sent() {
     let outcome = converse(&steps, 3_000_000);
     let unanswered = outcome.failed().len() + outcome.inconclusive().len();
     assert_eq!(unanswered, 199);
+}
+
+#[test]
+fn two_hundred_replies_to_one_query_are_no_dialect() {
+    let pages: Vec<_> = (0..200).map(|n| reply(&[&format!("10.1.{n}.2:27015")], false)).collect();
+    let mut steps = vec![(0, CLIENT, MASTER, query(ALL, r"\gamedir\tf"))];
+    steps.extend(pages.iter().map(|page| (20, MASTER, CLIENT, page.clone())));
+    let listing = |first: Vec<u8>| {
+        let mut steps = steps.clone();
+        steps[0].3 = first;
+        let steps: Vec<_> = steps.iter().map(|(t, f, to, b)| (*t, *f, *to, &b[..])).collect();
+        converse(&steps, 9000)
+    };
+    let outcome = listing(query(ALL, r"\gamedir\tf"));
+    assert_eq!(outcome.failed(), ["VM027"; 199]);
+    assert!(outcome.detail("VM027").contains("answered already"));
+    let outcome = listing(query(ALL, r"\gamedir\valve\nat\0"));
+    // The key is none of the document's.
+    assert_eq!((outcome.failed(), outcome.noted().len()), (vec!["VM005"], 199), "Xash3D's dialect");
+}
+
+#[test]
+fn a_reply_names_the_latest_sending_of_its_query() {
+    let steps = [
+        (0, CLIENT, MASTER, &query(ALL, "")[..]),
+        (1000, CLIENT, MASTER, &query(ALL, "")[..]),
+        (1020, MASTER, CLIENT, &reply(&[A], false)[..]),
+        (1030, CLIENT, MASTER, &query(A, "")[..]),
+        (1050, MASTER, CLIENT, &reply(&[B], true)[..]),
+        (1060, SERVER, MASTER, b"q"),
+        (1080, MASTER, SERVER, GIVEN),
+    ];
+    let replies = converse(&steps, 9000).replies;
+    let at = |ms: i64| Time(ms * 1_000_000);
+    let repeated = Reply { began: at(0), tries: 2, ..Reply::to(2, at(1000)) };
+    let expected = [(2, repeated), (4, Reply::to(4, at(1030))), (6, Reply::to(6, at(1060)))];
+    for (place, reply) in expected {
+        assert_eq!(replies[place], Some(reply));
+    }
+    assert_eq!(replies.iter().flatten().count(), 3);
+}
+
+#[test]
+fn what_was_refused_is_unanswered_for_certain() {
+    let asked = [(0, CLIENT, MASTER, &query(ALL, "")[..]), (20, CLIENT, MASTER, &[REFUSED, 1][..])];
+    assert_eq!(converse(&asked, 30).failed(), ["VM026"]);
+    assert_eq!(converse(&asked[..1], 9000).failed(), [""; 0]);
+    let again = [asked[0], asked[1], (500, CLIENT, MASTER, &query(ALL, "")[..])];
+    assert_eq!(converse(&again, 600).failed(), [""; 0], "the latest sending was not refused");
+    let joined = [(0, SERVER, MASTER, &b"q"[..]), (20, SERVER, MASTER, &[REFUSED, 1][..])];
+    assert_eq!(converse(&joined, 30).failed(), ["VM047"]);
 }
