@@ -27,6 +27,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
   exhaust              runs the release on captures made to exhaust it, within 64 MiB
   licenses             holds all dependencies against deny.toml, offline
+  play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/src/exchange), of servers
+                       with this UDP port
   dist                 writes manual pages and completions into target/dist";
 
 fn main() -> ExitCode {
@@ -74,6 +76,13 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
         }
         ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
         ["bench", arguments @ ..] => bench::run(&root, arguments, &mut out),
+        ["play", port, script, file] => {
+            let port = port.parse().map_err(|_| io::Error::other("PORT is a number"))?;
+            let script = std::fs::read_to_string(script)?;
+            let capture = xtask::exchange::capture(&script, &xtask::exchange::Setting::udp(port));
+            std::fs::write(file, capture.map_err(io::Error::other)?.pcap())?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["mutate"] => attack::mutate(&root, 1000, &mut out),
         ["mutate", "--count", count] => match count.parse() {
             Ok(count) => attack::mutate(&root, count, &mut out),
