@@ -3,7 +3,8 @@
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
-use crate::a2s::facts::{Answer, Asked, Request, Standing};
+use crate::a2s::asked::Asked;
+use crate::a2s::facts::{Answer, Request, Standing};
 
 rule! {
     /// Engines reassemble split packets before they know who sent them; crafted headers have crashed servers.
@@ -32,9 +33,8 @@ pub(in crate::a2s) fn split_toward_server<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&SEC001, false, at, split_seen);
 }
 
-/// A split packet travels toward a port of servers; whether there is one nobody said.
-pub(in crate::a2s) fn maybe_toward_server<S: Sink>(mark: &Mark, sink: &mut S) {
-    let evidence = Evidence { lost: true, ..Evidence::default() };
+/// Split packets travelled toward a server, of which this was the first.
+pub(in crate::a2s) fn was_toward_server<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
     sink.recalled(&SEC001, false, evidence, mark, split_seen);
 }
 

@@ -126,7 +126,7 @@ fn info_requests_with_a_challenge_with_padding_and_with_neither() {
 
 #[test]
 fn junk_for_a_challenge_is_shown_as_bytes() {
-    for junk in ["'4294967295'", "'%s'", "", "4BA1D5"] {
+    for junk in ["'%s'", "", "4BA1D5"] {
         let heard = request(&format!("FFFFFFFF 55 {junk}"));
         assert_eq!(
             (heard.name, heard.codes()),
@@ -135,6 +135,10 @@ fn junk_for_a_challenge_is_shown_as_bytes() {
         );
         assert_eq!(heard.value("challenge"), None);
     }
+    // What is longer has a challenge, and something behind it.
+    let heard = request("FFFFFFFF 55 '4294967295'");
+    assert_eq!((heard.name, heard.codes()[0].as_str()), ("player_request", "A2S006"));
+    assert_eq!(heard.value("challenge"), Some("876163636"));
     let heard = answered("FFFFFFFF 55 FFFFFFFF", &bytes("FFFFFFFF 41 4BA1"));
     assert_eq!((heard.name, heard.codes()), ("challenge_response", vec!["A2S020".into()]));
     let heard = answered("FFFFFFFF 55 FFFFFFFF", &bytes("FFFFFFFF 41 4BA1D52200"));
