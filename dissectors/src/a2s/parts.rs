@@ -400,7 +400,8 @@ fn fragment<S: Sink>(
     message: &'static Message,
     sink: &mut S,
 ) {
-    decode::fragment(payload.bytes, layout, sink);
+    let is_attack = message.speaker == Who::Client;
+    decode::fragment(payload.bytes, layout, is_attack, sink);
     rules::packet_size(payload.bytes.len(), sink);
     sink.end(message, payload);
 }

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use super::asked::{Asked, Kept, Owed, PASSED_OVER, REFUSED};
+use super::asked::{Asked, GOES_ON, Kept, Owed, PASSED_OVER, REFUSED};
 use super::decode::{self, Known, Said};
 use super::done::Done;
 use super::facts::{Answer, Request};
@@ -447,6 +447,15 @@ impl Talk {
         }
         self.tally.add(Count::Info);
         self.explain()
+    }
+
+    /// The info request that this side answered in one form, as far as it is kept.
+    pub(super) fn informed_of(&self, by: Side) -> Option<Asked> {
+        let is_it = |asked: &Asked| {
+            let answered = asked.owed == Owed::Answered && !asked.is(GOES_ON);
+            answered && asked.request == Request::Info && asked.mark.side != by
+        };
+        self.waiting().filter(is_it).last()
     }
 
     /// Whether info was answered in one form and may yet be in others.

@@ -313,7 +313,8 @@ fn take_answered(
     } else {
         after.owed = Owed::Answered;
     }
-    if after.left == 0 && !after.is(GOES_ON) {
+    // Behind the obsolete info come other forms.
+    if after.left == 0 && !after.is(GOES_ON) && answer != Answer::ObsoleteInfo {
         return cx.talk.take(at);
     }
     cx.talk.put(at, after);
@@ -424,6 +425,9 @@ fn unexpected<S: Sink>(
 ) -> Option<SocketAddr> {
     let talk = &mut *cx.talk;
     if Count::form(answer).is_some_and(|form| talk.tally.spend(form)) {
+        if let Some(asked) = talk.informed_of(payload.side) {
+            sink.answers(asked.reply(true));
+        }
         rules::exchange(&Fact::Again { answer }, KIND, sink);
         if answer == Answer::ObsoleteInfo && talk.explain() {
             rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);

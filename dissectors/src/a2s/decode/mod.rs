@@ -26,7 +26,7 @@ static ENDINGS: Endings = Endings {
 /// beside the field.
 static BINARY: Endings = Endings { utf8: None, ..ENDINGS };
 
-/// For a list that is cut off, which is one fault and judged as such.
+/// For a list that is cut off, or a packet that is an attack: it is one fault and judged as such.
 static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
 
 /// For split packets, which hold a part of a message.

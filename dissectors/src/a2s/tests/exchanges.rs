@@ -55,6 +55,16 @@ fn an_answer_of_another_kind_knows_its_request_too() {
     assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false)]);
 }
 
+/// Hybrid servers answer info in the obsolete form first.
+#[test]
+fn the_other_forms_of_info_answer_the_same_request() {
+    let obsolete =
+        "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
+    let lab = said(&[(0.0, T), (0.1, obsolete), (0.1, I), (0.2, D)], 9.0);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true); 3]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+}
+
 #[test]
 fn of_a_split_answer_the_last_packet_answers() {
     let mut lab = Lab::new();
@@ -238,7 +248,9 @@ fn packets_that_are_less_than_a_header_are_told_and_empty_ones_among_them() {
     for runt in runts {
         lab.c(0.0, &bytes(runt));
     }
-    assert_eq!(verdict(&lab, &rules::SEC002), [0, 5, 0]);
+    assert_eq!(lab.codes(), ["SEC002"; 5]);
+    lab.c(0.1, &bytes("FEFFFFFF")).c(0.1, &bytes("FEFFFFFF 01000000"));
+    assert_eq!(lab.codes()[5..], ["SEC001"; 2]);
     // An empty datagram alone is none of ours, nor what a server sends.
     let lab = said(&[(0.0, T), (0.1, I), (0.2, "")], 9.0);
     assert_eq!(verdict(&lab, &rules::SEC002), [1, 0, 0]);
