@@ -55,6 +55,11 @@ impl Asked {
         self.past & past != 0
     }
 
+    /// Whether it carries no challenge, but asks for one.
+    pub(super) const fn is_asking(&self) -> bool {
+        matches!(self.standing, Standing::Absent | Standing::Asking | Standing::Zero)
+    }
+
     /// Whether it was answered before.
     pub(super) const fn was_answered(&self) -> bool {
         matches!(self.owed, Owed::Answered) || self.is(GOES_ON)
@@ -74,10 +79,7 @@ impl Asked {
     /// Whether this is a request once more, and that is still waited with: not for ever, since who asks
     /// a dead server every second asks more than once. Behind a challenge, the exchange began before.
     pub(super) fn is_again(&self, before: &Asked, timeout: i64) -> bool {
-        let rounds = match self.standing {
-            Standing::Absent | Standing::Asking | Standing::Zero => 1,
-            _ => 3,
-        };
+        let rounds = if self.is_asking() { 1 } else { 3 };
         let now = self.mark.time;
         matches!(before.owed, Owed::Yes | Owed::No)
             && self.repeats(before)
@@ -95,10 +97,8 @@ impl Asked {
 
     /// Whether this one goes on with an exchange that a challenge answered so far.
     pub(super) fn goes_on_from(&self, before: &Asked) -> bool {
-        let with_challenge =
-            !matches!(self.standing, Standing::Absent | Standing::Asking | Standing::Zero);
         let kind = |asked: &Asked| (asked.request, asked.mark.side);
-        with_challenge && before.is(GOES_ON) && kind(self) == kind(before)
+        !self.is_asking() && before.is(GOES_ON) && kind(self) == kind(before)
     }
 
     /// Whether that need not be kept behind this one: it was or may have been answered.

@@ -340,6 +340,22 @@ impl Talk {
         }
     }
 
+    /// The request in this place was answered: who asked for just that before, and not too long ago, may
+    /// take that for the answer. Returns where the request is now.
+    pub(super) fn join_alike(&mut self, mut at: usize, now: Time, timeout: i64) -> usize {
+        let Some(mut asked) = self.at(at) else { return at };
+        let is_alike = |other: &Asked| {
+            other.owed == Owed::Yes && other.repeats(&asked) && now.since(other.mark.time) < timeout
+        };
+        let Some(place) = self.place(is_alike) else { return at };
+        if let Some(alike) = self.take(place) {
+            at -= usize::from(place < at);
+            asked.left = asked.left.saturating_add(alike.left);
+            self.put(at, asked);
+        }
+        at
+    }
+
     /// What came may be the answer to the request in this place, or not.
     pub(super) fn may_be_answered(&mut self, at: usize) {
         let Some(mut asked) = self.at(at) else { return };
@@ -360,13 +376,13 @@ impl Talk {
         }
     }
 
-    /// The request that an answer fits best: of those that are not overdue, the oldest, or the
-    /// `youngest`; else the latest. One that may have been answered comes behind the others, then the
-    /// further sendings of one that was.
+    /// The request that an answer fits best: of those that are not overdue, the oldest, or for a
+    /// `challenge` the youngest; else the latest. One that may have been answered comes behind the others,
+    /// then the further sendings of one that was; for a challenge, behind all others that ask for one.
     pub(super) fn best(
         &self,
         fits: impl Fn(&Asked) -> Option<u8>,
-        youngest: bool,
+        challenge: bool,
         from: Side,
         now: Time,
         timeout: i64,
@@ -374,15 +390,19 @@ impl Talk {
         let fits = |(at, asked): (usize, Asked)| {
             let mark = asked.mark;
             let late = now.since(mark.time) >= timeout;
-            let place = if late || youngest { usize::MAX - at } else { at };
+            let place = match (late, challenge) {
+                (_, true) => u64::MAX - mark.frame,
+                (true, false) => u64::MAX - at as u64,
+                (false, false) => at as u64,
+            };
             let may_be = mark.side != from && asked.may_be_answered(now, timeout);
             let fit = fits(&asked).filter(|_| may_be)?;
             let behind = matches!(asked.owed, Owed::NoMore | Owed::Answered);
-            Some(((late, fit, behind, asked.owed == Owed::Answered, place), at))
+            let class = if challenge { fit / 2 } else { fit };
+            Some(((late, class, behind, asked.owed == Owed::Answered, fit, place), at))
         };
-        let ((_, fit, ..), at) =
-            self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
-        Some((fit, at))
+        let (best, at) = self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
+        Some((best.4, at))
     }
 
     /// An answer came of which too little can be read to say what it answers: a request waits on,

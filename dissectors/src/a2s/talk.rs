@@ -191,7 +191,7 @@ fn wait<S: Sink>(cx: &mut Context<'_, A2s>, mut asked: Asked, now: Time, sink: &
 /// new one, or goes on with the challenge that came.
 fn go_on(cx: &mut Context<'_, A2s>, asked: &mut Asked) {
     let before = cx.talk.place(|before| asked.goes_on_from(before));
-    if let Some(at) = before
+    if let Some(at) = before.or_else(|| trade(cx, asked))
         && let Some(mut before) = cx.talk.at(at)
     {
         asked.began = before.began;
@@ -205,6 +205,35 @@ fn go_on(cx: &mut Context<'_, A2s>, asked: &mut Asked) {
             asked.left = asked.left.saturating_add(before.left);
         }
     }
+}
+
+/// Who goes on with a challenge shows which request drew it, or waits for it no more. Where another
+/// seemed to draw it, that one's own may come yet.
+fn trade(cx: &mut Context<'_, A2s>, asked: &Asked) -> Option<usize> {
+    let is_mine = |other: &Asked| other.mark.side == asked.mark.side && other.is_asking();
+    let (now, timeout) = (asked.mark.time, cx.settings.answer_timeout);
+    let drew = |other: &Asked| {
+        let waits = other.owed == Owed::Yes && now.since(other.mark.time) < timeout;
+        waits && other.request == asked.request && is_mine(other)
+    };
+    let seemed_to =
+        |other: &Asked| other.is(GOES_ON) && other.request != asked.request && is_mine(other);
+    let at = cx.talk.place(drew).filter(|_| asked.standing == Standing::Issued)?;
+    let mut mine = cx.talk.at(at)?;
+    mine.owed = Owed::Answered;
+    mine.past |= GOES_ON;
+    if mine.request == Request::Info {
+        cx.talk.flags |= GUARDED;
+    }
+    if let Some(place) = cx.talk.place(seemed_to)
+        && let Some(mut other) = cx.talk.at(place)
+    {
+        mine.answered();
+        other.left = other.left.saturating_add(1);
+        cx.talk.put(place, other);
+    }
+    cx.talk.put(at, mine);
+    Some(at)
 }
 
 /// The oldest request is given up: what is not overdue by now is not judged. What was answered goes first.
@@ -240,9 +269,9 @@ fn answer<S: Sink>(
     }
     let copy = cx.talk.repeats(payload, &cx.book.seed);
     let guarded = cx.talk.has(GUARDED);
-    let youngest = answer == Answer::Challenge;
+    let challenge = answer == Answer::Challenge;
     let fits = |asked: &Asked| answer.fits(asked, guarded);
-    let best = cx.talk.best(fits, youngest, from, now, timeout);
+    let best = cx.talk.best(fits, challenge, from, now, timeout);
     let mut server = payload.from;
     match best {
         Some((1.., at))
@@ -296,29 +325,53 @@ fn take_answered(
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
 ) -> Option<Asked> {
-    let known = |challenge: Read<i32>| {
+    let asked = cx.talk.at(at)?;
+    let is_known = |challenge: Read<i32>| {
         let fact = issued(payload.to.ip(), payload.from, challenge.value);
         cx.book.issued.contains(&fact) == Some(true)
     };
-    let asked = cx.talk.at(at)?;
+    let is_copy = asked.standing == Standing::Issued && challenge.is_some_and(is_known);
     let mut after = asked;
     after.answered();
     if !asked.is_complete(answer) {
         after.past |= GOES_ON;
+        lend(cx, &mut after, payload);
     }
     if asked.owed == Owed::Answered {
         after.past = asked.past;
-    } else if asked.standing == Standing::Issued && challenge.is_some_and(known) {
+    } else if is_copy {
         after.owed = Owed::NoMore;
     } else {
         after.owed = Owed::Answered;
     }
+    cx.talk.put(at, after);
+    let at = cx.talk.join_alike(at, payload.time, cx.settings.answer_timeout);
+    let after = cx.talk.at(at)?;
     // Behind the obsolete info come other forms.
     if after.left == 0 && !after.is(GOES_ON) && answer != Answer::ObsoleteInfo {
-        return cx.talk.take(at);
+        cx.talk.take(at);
     }
-    cx.talk.put(at, after);
     Some(asked)
+}
+
+/// A challenge that answers a request may be meant for another one's further sending: then what comes for
+/// that is this one's.
+fn lend(cx: &mut Context<'_, A2s>, to: &mut Asked, payload: &Payload<'_>) {
+    let (now, timeout) = (payload.time, cx.settings.answer_timeout);
+    let may_lend = |asked: &Asked| {
+        asked.owed == Owed::Answered
+            && asked.mark.side != payload.side
+            && asked.is_asking()
+            && asked.may_be_answered(now, timeout)
+    };
+    if to.owed != Owed::Answered
+        && let Some(at) = cx.talk.place(may_lend)
+        && let Some(mut from) = cx.talk.at(at)
+    {
+        from.answered();
+        cx.talk.put(at, from);
+        to.left = to.left.saturating_add(1);
+    }
 }
 
 /// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.

@@ -1,6 +1,7 @@
 //! A2S as a user meets it: datagrams go in, messages and verdicts come out.
 
 mod answers;
+mod crowd;
 mod exchanges;
 mod fragments;
 mod lab;
