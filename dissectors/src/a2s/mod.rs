@@ -15,6 +15,7 @@ mod inflate;
 mod layout;
 mod messages;
 mod parts;
+mod repeats;
 pub(crate) mod rules;
 mod split;
 mod state;
