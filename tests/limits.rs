@@ -147,9 +147,9 @@ fn traffic(packets: &[(u64, &str, &str, &[u8])]) -> Captured {
 fn fared_within_limits(captured: &Captured, code: &str) -> [u64; 2] {
     let report = captured.check("flows=4M");
     assert_eq!(told_of(&report), Vec::<String>::new());
-    let mut rules = report["rules"].as_array().unwrap().iter();
-    let rule = rules.find(|rule| rule["code"] == code).unwrap();
-    ["passed", "failed"].map(|count| rule[count].as_u64().unwrap())
+    let mut rules = report["rules"].as_array().expect("rules").iter();
+    let rule = rules.find(|rule| rule["code"] == code).expect("the rule");
+    ["passed", "failed"].map(|count| rule[count].as_u64().expect("a number"))
 }
 
 /// Three thousand servers within five seconds, from one socket and from one host.
