@@ -123,8 +123,95 @@ fn memory() {
 
 #[test]
 fn pending() {
-    let script = lines(5, "@ c > s FFFFFFFF 54 'Source Engine Query' 00");
+    let script = lines(5, "@ c > s FFFFFFFF 54 'Source Engine Query' 00 #000000");
     Captured::script("pending", &script, &UDP).meets("pending=3", "the limit pending was met");
+}
+
+const INFO: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+const CHALLENGED: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0\x4B\xA1\xD5\x22";
+const CHALLENGE: &[u8] = b"\xFF\xFF\xFF\xFFA\x4B\xA1\xD5\x22";
+const ANSWER: &[u8] = b"\xFF\xFF\xFF\xFFI\x11n\0m\0f\0g\0\xDA\x02\x05\x10\x00dl\x00\x01\x31\0";
+
+/// Datagrams by milliseconds, from whom, to whom.
+fn traffic(packets: &[(u64, &str, &str, &[u8])]) -> Captured {
+    static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let mut capture = Capture::new(Link::Ethernet);
+    for &(time, from, to, payload) in packets {
+        capture.push(START.after_ms(time), &Datagram::new(from, to, payload).packet());
+    }
+    Captured::bytes(&format!("traffic-{count}"), &capture.in_time().pcap())
+}
+
+/// A report in which no limit was met, and how a rule fared in it: passed and failed.
+fn fared_within_limits(captured: &Captured, code: &str) -> [u64; 2] {
+    let report = captured.check("flows=4M");
+    assert_eq!(told_of(&report), Vec::<String>::new());
+    let mut rules = report["rules"].as_array().expect("rules").iter();
+    let rule = rules.find(|rule| rule["code"] == code).expect("the rule");
+    ["passed", "failed"].map(|count| rule[count].as_u64().expect("a number"))
+}
+
+/// Three thousand servers within five seconds, from one socket and from one host.
+#[test]
+fn a_monitor_of_many_servers_meets_no_limit() {
+    for one_socket in [true, false] {
+        let ends = |n: u64| {
+            let port = if one_socket { 50_000 } else { 10_000 + n };
+            (format!("10.9.0.1:{port}"), format!("10.1.{}.{}:27015", n / 250, n % 250 + 1))
+        };
+        let ends = Vec::from_iter((0..3000).map(ends));
+        let mut packets = Vec::new();
+        for (n, (monitor, server)) in (0..).zip(&ends) {
+            let (monitor, server, time) = (monitor.as_str(), server.as_str(), n * 5 / 3);
+            packets.extend([
+                (time, monitor, server, INFO),
+                (time + 900, server, monitor, CHALLENGE),
+                (time + 901, monitor, server, CHALLENGED),
+                (time + 1800, server, monitor, ANSWER),
+            ]);
+        }
+        assert_eq!(fared_within_limits(&traffic(&packets), "A2S062"), [6000, 0]);
+    }
+}
+
+/// Servers that do not answer are asked again and again.
+#[test]
+fn a_monitor_of_dead_servers_meets_no_limit() {
+    let servers = Vec::from_iter((1..=30).map(|n| format!("10.1.0.{n}:27015")));
+    let polls = (0..100).flat_map(|poll| servers.iter().map(move |server| (poll, server)));
+    let packets = Vec::from_iter(
+        polls.map(|(poll, server)| (poll * 2000, "10.9.0.1:50000", server.as_str(), INFO)),
+    );
+    assert_eq!(fared_within_limits(&traffic(&packets), "A2S062"), [0, 0]);
+}
+
+/// Two thousand players ask a server that restarts, until it is back and asks each for a challenge.
+/// No answer to a challenged query is taken for one to a query without.
+#[test]
+fn a_crowd_after_a_restart_meets_no_limit() {
+    for one_host in [true, false] {
+        let player = |n: u64| match one_host {
+            true => format!("10.9.0.1:{}", 10_000 + n),
+            false => format!("10.2.{}.{}:50000", n / 250, n % 250 + 1),
+        };
+        let players = Vec::from_iter((0..2000).map(player));
+        let (server, mut packets) = ("10.0.0.2:27015", Vec::new());
+        for (n, player) in (0..).zip(&players) {
+            let player = player.as_str();
+            packets.extend((0..20).map(|again| (n % 97 + again * 1000, player, server, INFO)));
+            let back = 19_200 + n % 89;
+            packets.extend([
+                (back, server, player, CHALLENGE),
+                (back + 20, player, server, CHALLENGED),
+                (back + 21, server, player, CHALLENGE),
+                (back + 40, server, player, ANSWER),
+            ]);
+        }
+        let captured = traffic(&packets);
+        assert_eq!(fared_within_limits(&captured, "SEC003"), [2000, 0]);
+        assert_eq!(fared_within_limits(&captured, "A2S061")[1], 0);
+    }
 }
 
 #[test]

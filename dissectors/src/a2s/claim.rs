@@ -24,7 +24,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     }
     let Some(message) = bytes.strip_prefix(&SINGLE) else {
         // Games talk on the same port; only a talk that waits for an answer looks at it.
-        return weak(false);
+        return weak(is_runt(bytes) && hint.to_port && !hint.from_port);
     };
     if OTHERS.iter().any(|other| message.starts_with(other)) && !hint.forced {
         return Claim::No;
@@ -34,6 +34,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [] => weak(hint.to_port),
         [b'T', ..] => sure(message.starts_with(INFO_REQUEST)),
         [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => Claim::Sure,
+        // One library sends four bytes more; a text of nine characters may be any game's.
+        [b'U' | b'V', ref rest @ ..] if rest.len() == 8 => sure(!rest.is_ascii()),
         [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
         // Where the flow tells, there is no need to walk.
         [b'I' | b'm' | b'D' | b'E', ..] => sure(!told && walk::is_whole_answer(bytes)),
@@ -41,6 +43,34 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),
+    }
+}
+
+/// Whether a datagram is the beginning of a single packet's header, and nothing else.
+pub(super) fn is_runt(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && SINGLE.starts_with(bytes)
+}
+
+/// Whether a datagram to an endpoint that speaks A2S is for it: its header alone says so.
+pub(super) fn is_for_server(bytes: &[u8]) -> bool {
+    let of_another = |message: &[u8]| OTHERS.iter().any(|other| message.starts_with(other));
+    is_runt(bytes)
+        || bytes.starts_with(&SPLIT)
+        || bytes.strip_prefix(&SINGLE).is_some_and(|message| !of_another(message))
+}
+
+/// Whether behind a first long that is none of the document stands a whole request. Where it is short,
+/// games may say the like: then the long must be nearly right.
+pub(super) fn is_request_behind(bytes: &[u8]) -> bool {
+    let Some((long, message)) = bytes.split_first_chunk::<4>() else { return false };
+    let is_near = long.iter().filter(|&&byte| byte == 0xFF).count() == 3;
+    match *message {
+        [b'T', ..] => {
+            let behind = message.strip_prefix(INFO_REQUEST);
+            behind.is_some_and(|challenge| matches!(challenge.len(), 0 | 4))
+        }
+        [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => is_near,
+        _ => false,
     }
 }
 

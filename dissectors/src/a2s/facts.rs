@@ -3,7 +3,8 @@
 
 use std::net::SocketAddr;
 
-use crate::kit::{Evidence, Mark, Read, ShortMark};
+use super::asked::Asked;
+use crate::kit::{Evidence, Mark, Read};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,16 +97,22 @@ impl Answer {
         )
     }
 
-    /// How well it answers a request: the lower, the better. `None`: not at all.
-    pub(super) fn fits(self, asked: &Asked) -> Option<u8> {
-        let asks = matches!(asked.standing, Standing::Absent | Standing::Asking | Standing::Zero);
+    /// How well it answers a request: the lower, the better. `None`: not at all. `guarded`: the server
+    /// has answered info by a challenge: it gives none without.
+    pub(super) fn fits(self, asked: &Asked, guarded: bool) -> Option<u8> {
+        let asks = match asked.standing {
+            // A list request without a challenge is none that servers know.
+            Standing::Absent => matches!(asked.request, Request::Info | Request::Challenge),
+            standing => matches!(standing, Standing::Asking | Standing::Zero),
+        };
         self.is_for(asked.request).then_some(match (self, asked.request) {
             (Answer::Players | Answer::Rules, _) => match asked.standing {
                 Standing::Issued | Standing::Unknown => 0,
                 Standing::NeverIssued => 1,
                 _ => 2,
             },
-            (Answer::Challenge, Request::Info) => 1 + u8::from(!asks),
+            (Answer::Info | Answer::ObsoleteInfo, _) => u8::from(guarded && asks),
+            (Answer::Challenge, Request::Info) if asks => u8::from(!guarded),
             (Answer::Challenge, _) => u8::from(!asks) * 2,
             _ => 0,
         })
@@ -129,47 +136,14 @@ pub(super) enum Standing {
     Unknown,
 }
 
-/// A request that waits for its answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
-    pub(super) mark: ShortMark,
-    pub(super) challenge: i32,
-    pub(super) request: Request,
-    pub(super) standing: Standing,
-    pub(super) owed: Owed,
-    /// Bits: [`BEHIND_INFO`], [`PASSED_OVER`].
-    pub(super) past: u8,
-}
-
-/// It was asked behind an answer with info: once it is answered, no more of that comes.
-pub(super) const BEHIND_INFO: u8 = 1;
-/// A list as it asks for came while it waited, and was the right answer to another request.
-pub(super) const PASSED_OVER: u8 = 2;
-
-impl Asked {
-    pub(super) const fn is(&self, past: u8) -> bool {
-        self.past & past != 0
-    }
-}
-
-/// Whether an answer is owed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owed {
-    Yes,
-    /// The request is itself wrong, or one that servers are documented to ignore.
-    No,
-    /// Something came that may have been meant as its answer, or may not: it waits on, and nobody is
-    /// to blame if nothing more comes.
-    NoMore,
-}
-
 /// What a conversation shows. The rules look at it, the conversation does not know them.
 pub(super) enum Fact<'a> {
     /// A request was sent.
     Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
     /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as far
     /// as that is counted. `guarded`: the server asks for a challenge before it answers the like.
-    Answered { asked: &'a Asked, answer: Answer, rounds: u8, guarded: bool },
+    /// `again`: so was the request's sending before.
+    Answered { asked: &'a Asked, answer: Answer, rounds: u8, guarded: bool, again: bool },
     /// One more answer of another form came to an info request.
     Again { answer: Answer },
     /// A request was answered by something else than it asked for.

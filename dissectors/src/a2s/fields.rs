@@ -82,8 +82,8 @@ fields! {
     DURATION = Field::new("duration", "Time connected", Kind::Float);
     SHIP_PLAYERS = Field::new("ship_players", "The Ship: deaths and money", Kind::List);
     SHIP_PLAYER = Field::new("ship_player", "Player", Kind::Group);
-    DEATHS = Field::new("deaths", "Deaths", Kind::Unsigned);
-    MONEY = Field::new("money", "Money", Kind::Unsigned);
+    DEATHS = Field::new("deaths", "Deaths", Kind::Signed);
+    MONEY = Field::new("money", "Money", Kind::Signed);
     NUM_RULES = Field::new("num_rules", "Num Rules", Kind::Unsigned);
     RULES = Field::new("rules", "Rules", Kind::List);
     RULE = Field::new("rule", "Rule", Kind::Group);

@@ -40,7 +40,7 @@ impl Layout {
     }
 
     /// Where a packet's payload begins.
-    const fn header(self) -> usize {
+    pub(super) const fn header(self) -> usize {
         match self {
             Layout::GoldSrc => 9,
             Layout::Source => 10,

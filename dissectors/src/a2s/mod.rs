@@ -5,6 +5,7 @@
 //! an answer may be split over packets in one of three layouts which do not tell themselves apart,
 //! compressed or not (see `split`); info is answered in two forms; and games talk on the same port.
 
+mod asked;
 mod claim;
 mod decode;
 mod done;
@@ -14,6 +15,7 @@ mod inflate;
 mod layout;
 mod messages;
 mod parts;
+mod repeats;
 pub(crate) mod rules;
 mod split;
 mod state;
@@ -64,8 +66,10 @@ impl Protocol for A2s {
 
     fn expects(book: &mut Book, payload: &Payload<'_>) -> bool {
         let header = payload.bytes.first_chunk();
-        header.is_some_and(|header| matches!(*header, layout::SINGLE | layout::SPLIT))
-            && book.waiting.expects(payload)
+        let is_whole =
+            header.is_some_and(|header| matches!(*header, layout::SINGLE | layout::SPLIT));
+        is_whole && book.waiting.expects(payload)
+            || claim::is_for_server(payload.bytes) && talk::is_served(book, payload)
     }
 
     fn forgot(book: &Book) -> bool {
@@ -75,6 +79,14 @@ impl Protocol for A2s {
     fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
         talk::message(cx, payload, sink);
         cx.talk.tidy();
+    }
+
+    fn refused(talk: &mut Talk, frame: u64) {
+        talk.refused(frame);
+    }
+
+    fn again<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+        talk::again(cx, payload, sink);
     }
 
     fn held(talk: &Talk) -> usize {

@@ -1,9 +1,11 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
-use super::facts::{Answer, Asked, PASSED_OVER};
+use super::asked::{Asked, PASSED_OVER};
+use super::facts::Answer;
 use super::inflate::{self, Inflated};
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
+use super::state::GUARDED;
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
     Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Side, Sink, Span, Time, Who,
@@ -54,19 +56,14 @@ pub(super) fn message<S: Sink>(
     sink: &mut S,
 ) {
     let (side, now) = (payload.side, payload.time);
-    // A server may answer from any port a client on a usual one: ports alone prove no attack.
-    let toward_server =
-        toward_server && (!cx.talk.is_guessed() || split::carries_request(payload.bytes));
+    let is_attack = toward_server && is_no_answer(cx, payload);
     let id = match layout::id(payload.bytes) {
-        Some(id) if !toward_server => id,
+        Some(id) if !is_attack => id,
         _ => {
-            let message = if toward_server {
+            if is_attack {
                 rules::split_toward_server(Span::new(0, 4), sink);
-                &m::SPLIT_TOWARD_SERVER
-            } else {
-                &m::SPLIT_FRAGMENT
-            };
-            alone(cx, payload, message, sink);
+            }
+            alone(cx, payload, one_way(is_attack), sink);
             return;
         }
     };
@@ -91,6 +88,31 @@ pub(super) fn message<S: Sink>(
         }
     };
     add(cx, set, payload, sink);
+}
+
+/// Whether a packet toward a server is no part of an answer to it. Where only the ports tell who is the
+/// server, it may be one: a server may answer from any port a client on a usual one.
+fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+    !cx.talk.is_guessed()
+        || split::carries_request(payload.bytes)
+        || split::carries_nothing(payload.bytes)
+        || talk::is_served(cx.book, payload)
+}
+
+const fn one_way(is_attack: bool) -> &'static Message {
+    if is_attack { &m::SPLIT_TOWARD_SERVER } else { &m::SPLIT_FRAGMENT }
+}
+
+/// A packet that was doubled on the way, only to be shown.
+pub(super) fn again<S: Sink>(
+    cx: &Context<'_, A2s>,
+    payload: &Payload<'_>,
+    toward_server: bool,
+    sink: &mut S,
+) {
+    let is_attack = toward_server && is_no_answer(cx, payload);
+    let layout = split::likeliest_alone(payload.bytes, cx.talk.layout());
+    fragment(payload, layout, one_way(is_attack), sink);
 }
 
 /// Adds a packet to its set, and hands on what became of it.
@@ -123,7 +145,8 @@ fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
     let (layout, repeat, kind) = cx.talk.done()?.repeated(payload.side, id, payload.bytes)?;
     let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
-    let fits = |asked: &Asked| Answer::of(kind).fits(asked).filter(|&fit| fit == 0);
+    let guarded = cx.talk.has(GUARDED);
+    let fits = |asked: &Asked| Answer::of(kind).fits(asked, guarded).filter(|&fit| fit == 0);
     let is_copy = repeat == Repeat::Same;
     let begins = |asked: &Asked| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
     if cx.talk.awaits(side, begins) {
@@ -331,21 +354,22 @@ fn judge_rest<S: Sink>(
     Some(shape)
 }
 
-/// Which way packets went that did not make a whole, by what was said since. Toward a server they
-/// may be an attack.
+/// Which way packets went that did not make a whole, by what was said since. Toward a server they are
+/// an attack; where both ports are those of servers, they may be.
 fn direction<S: Sink>(cx: &Context<'_, A2s>, set: &Set, sink: &mut S) -> &'static Message {
-    let first = set.parts().first();
-    if !first.is_some_and(|part| cx.talk.is_toward_server(&recorded(cx, set, part, &[]))) {
-        return &m::SPLIT_FRAGMENT;
-    }
-    if !cx.talk.is_guessed() {
-        rules::split_toward_server(Span::new(0, 4), sink);
+    let first = set.parts().first().map(|part| recorded(cx, set, part, &[]));
+    let Some(first) = first else { return &m::SPLIT_FRAGMENT };
+    if cx.talk.is_toward_server(&first) {
+        let evidence = Evidence { lost: first.lost, ..cx.flow.evidence() };
+        rules::was_toward_server(evidence, &first.mark(), sink);
         return &m::SPLIT_TOWARD_SERVER;
     }
-    if let Some(part) = first {
-        rules::maybe_toward_server(&recorded(cx, set, part, &[]).mark(), sink);
+    if cx.talk.is_guessed() && super::is_usual(first.to.port()) {
+        let evidence = Evidence { lost: true, ..Evidence::default() };
+        rules::was_toward_server(evidence, &first.mark(), sink);
+        return &m::SPLIT_EITHER_WAY;
     }
-    &m::SPLIT_EITHER_WAY
+    &m::SPLIT_FRAGMENT
 }
 
 /// A kept packet, as it came.
@@ -376,7 +400,8 @@ fn fragment<S: Sink>(
     message: &'static Message,
     sink: &mut S,
 ) {
-    decode::fragment(payload.bytes, layout, sink);
+    let is_attack = message.speaker == Who::Client;
+    decode::fragment(payload.bytes, layout, is_attack, sink);
     rules::packet_size(payload.bytes.len(), sink);
     sink.end(message, payload);
 }

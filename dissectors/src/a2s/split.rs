@@ -44,6 +44,11 @@ pub(super) fn carries_request(bytes: &[u8]) -> bool {
     })
 }
 
+/// Whether a packet is no more than a header, in the longest layout.
+pub(super) const fn carries_nothing(bytes: &[u8]) -> bool {
+    bytes.len() <= Layout::OrangeBox.header()
+}
+
 /// Whether a packet's ID has the bit that means compression in most layouts.
 fn has_bit(bytes: &[u8]) -> bool {
     id(bytes).is_some_and(|id| id & COMPRESSED != 0)

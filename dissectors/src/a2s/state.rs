@@ -1,27 +1,30 @@
 //! What one flow is up to, and what spans flows: requests that wait, and the little that is kept of
 //! what was said.
 
-use std::num::NonZeroU16;
+use std::num::NonZeroU64;
 
+use super::asked::{Asked, GOES_ON, Kept, Owed, PASSED_OVER, REFUSED};
 use super::decode::{self, Known, Said};
 use super::done::Done;
-use super::facts::{Answer, Asked, Owed, PASSED_OVER, Request};
+use super::facts::{Answer, Request};
 use super::layout::Layout;
 use super::parts::Parts;
 use super::split::{Set, Spare};
 use super::tally::{Count, Quarter, Tally};
 use super::waiting::Waiting;
-use crate::kit::{Payload, Recent, ShortMark, Side, Time};
+use std::hash::BuildHasher;
+
+use crate::kit::{Payload, Recent, Seed, ShortMark, Side, Time};
 
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Talk {
     /// The oldest request that waits.
-    pub(super) asked: Option<Asked>,
+    asked: Option<Kept>,
     /// What most flows never have.
     more: Option<Box<More>>,
-    /// A part of the hash of the last answer: networks deliver packets twice, some recordings all.
-    last: Option<NonZeroU16>,
+    /// A keyed hash of the last answer: networks deliver packets twice, some recordings all.
+    last: Option<NonZeroU64>,
     pub(super) tally: Tally,
     /// Bits: see [`Talk::has`].
     pub(super) flags: u16,
@@ -35,7 +38,7 @@ pub struct Talk {
 #[derive(Default)]
 struct More {
     /// Requests that wait behind the oldest one.
-    waiting: Box<[Asked]>,
+    waiting: Box<[Kept]>,
     done: Done,
     open: Option<Box<Open>>,
 }
@@ -99,8 +102,12 @@ pub struct Book {
     pub(super) blurred: Recent,
     /// Who waits for an answer of which host.
     pub(super) waiting: Waiting,
+    /// Which server has answered which host: what is sent there is for a server.
+    pub(super) served: Recent,
     /// For the next split answer.
     pub(super) spare: Spare,
+    /// Keys the hashes by which copies are told.
+    pub(super) seed: Seed,
 }
 
 impl Talk {
@@ -226,8 +233,15 @@ impl Talk {
         self.more.as_deref().map_or(0, more)
     }
 
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Asked> {
-        self.asked.iter().chain(self.more.iter().flat_map(|more| &*more.waiting))
+    /// The requests that wait, the oldest first.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = Asked> {
+        let behind = self.more.iter().flat_map(|more| &*more.waiting);
+        self.asked.iter().chain(behind).map(|kept| kept.get())
+    }
+
+    /// Where the oldest such request is.
+    pub(super) fn place(&self, is: impl Fn(&Asked) -> bool) -> Option<usize> {
+        self.waiting().position(|asked| is(&asked))
     }
 
     /// Whether this side was ever seen to be asked.
@@ -237,15 +251,16 @@ impl Talk {
 
     /// Whether such a request waits for an answer from this side, or nobody was ever seen to ask.
     pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&Asked) -> bool) -> bool {
-        let waits = |asked: &Asked| asked.owed != Owed::NoMore && asked.mark.get().side != from;
-        !self.was_asked(from) || self.waiting().any(|asked| waits(asked) && is_such(asked))
+        let waits =
+            |asked: &Asked| matches!(asked.owed, Owed::Yes | Owed::No) && asked.mark.side != from;
+        !self.was_asked(from) || self.waiting().any(|asked| waits(&asked) && is_such(&asked))
     }
 
     /// Whether an answer is due from this side, and none came that may be it.
     pub(super) fn is_due(&self, from: Side, now: Time, timeout: i64) -> bool {
-        let due = |asked: &Asked| {
-            let mark = asked.mark.get();
-            asked.owed != Owed::NoMore && mark.side != from && now.since(mark.time) < timeout
+        let due = |asked: Asked| {
+            let is_open = matches!(asked.owed, Owed::Yes | Owed::No);
+            is_open && asked.mark.side != from && now.since(asked.mark.time) < timeout
         };
         self.waiting().any(due)
     }
@@ -274,29 +289,30 @@ impl Talk {
     /// One more request waits.
     pub(super) fn push(&mut self, asked: Asked) {
         if self.asked.is_none() {
-            self.asked = Some(asked);
+            self.asked = Some(asked.into());
             return;
         }
         let more = self.more.get_or_insert_default();
         let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
         waiting.reserve_exact(1);
-        waiting.push(asked);
+        waiting.push(asked.into());
         more.waiting = waiting.into();
     }
 
     /// Takes the request in this place; 0 is the oldest.
     pub(super) fn take(&mut self, at: usize) -> Option<Asked> {
-        match at.checked_sub(1) {
+        let taken = match at.checked_sub(1) {
             Some(at) => self.take_behind(at),
             None => {
                 let next = self.take_behind(0);
                 std::mem::replace(&mut self.asked, next)
             }
-        }
+        };
+        taken.map(Kept::get)
     }
 
     /// Takes one that waits behind the oldest.
-    fn take_behind(&mut self, at: usize) -> Option<Asked> {
+    fn take_behind(&mut self, at: usize) -> Option<Kept> {
         let more = self.more.as_mut().filter(|more| at < more.waiting.len())?;
         let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
         let taken = waiting.remove(at);
@@ -305,32 +321,88 @@ impl Talk {
     }
 
     /// The request in this place; 0 is the oldest.
-    pub(super) fn at(&mut self, at: usize) -> Option<&mut Asked> {
-        match at.checked_sub(1) {
+    pub(super) fn at(&self, at: usize) -> Option<Asked> {
+        let kept = match at.checked_sub(1) {
+            None => self.asked.as_ref(),
+            Some(at) => self.more.as_ref()?.waiting.get(at),
+        };
+        kept.map(|kept| kept.get())
+    }
+
+    /// The request in this place is this from now on.
+    pub(super) fn put(&mut self, at: usize, asked: Asked) {
+        let kept = match at.checked_sub(1) {
             None => self.asked.as_mut(),
-            Some(at) => self.more.as_mut()?.waiting.get_mut(at),
+            Some(at) => self.more.as_mut().and_then(|more| more.waiting.get_mut(at)),
+        };
+        if let Some(kept) = kept {
+            *kept = asked.into();
         }
     }
 
-    /// The request that this fits best: of those that are not overdue the oldest, else the latest;
-    /// one that may have been answered comes behind the others.
+    /// The request in this place was answered: who asked for just that before, and not too long ago, may
+    /// take that for the answer. Returns where the request is now.
+    pub(super) fn join_alike(&mut self, mut at: usize, now: Time, timeout: i64) -> usize {
+        let Some(mut asked) = self.at(at) else { return at };
+        let is_alike = |other: &Asked| {
+            other.owed == Owed::Yes && other.repeats(&asked) && now.since(other.mark.time) < timeout
+        };
+        let Some(place) = self.place(is_alike) else { return at };
+        if let Some(alike) = self.take(place) {
+            at -= usize::from(place < at);
+            asked.left = asked.left.saturating_add(alike.left);
+            self.put(at, asked);
+        }
+        at
+    }
+
+    /// What came may be the answer to the request in this place, or not.
+    pub(super) fn may_be_answered(&mut self, at: usize) {
+        let Some(mut asked) = self.at(at) else { return };
+        if asked.owed == Owed::Answered {
+            asked.answered();
+        } else {
+            asked.owed = Owed::NoMore;
+        }
+        self.put(at, asked);
+    }
+
+    /// An ICMP error says that what was sent in this packet did not arrive.
+    pub(super) fn refused(&mut self, frame: u64) {
+        let Some(at) = self.place(|asked| asked.mark.frame == frame) else { return };
+        if let Some(mut asked) = self.at(at) {
+            asked.past |= REFUSED;
+            self.put(at, asked);
+        }
+    }
+
+    /// The request that an answer fits best: of those that are not overdue, the oldest, or for a
+    /// `challenge` the youngest; else the latest. One that may have been answered comes behind the others,
+    /// then the further sendings of one that was; for a challenge, behind all others that ask for one.
     pub(super) fn best(
         &self,
         fits: impl Fn(&Asked) -> Option<u8>,
+        challenge: bool,
         from: Side,
         now: Time,
         timeout: i64,
     ) -> Option<(u8, usize)> {
-        let fits = |(at, asked): (usize, &Asked)| {
-            let mark = asked.mark.get();
+        let fits = |(at, asked): (usize, Asked)| {
+            let mark = asked.mark;
             let late = now.since(mark.time) >= timeout;
-            let place = if late { usize::MAX - at } else { at };
-            let fit = fits(asked).filter(|_| mark.side != from)?;
-            Some(((late, fit, asked.owed == Owed::NoMore, place), at))
+            let place = match (late, challenge) {
+                (_, true) => u64::MAX - mark.frame,
+                (true, false) => u64::MAX - at as u64,
+                (false, false) => at as u64,
+            };
+            let may_be = mark.side != from && asked.may_be_answered(now, timeout);
+            let fit = fits(&asked).filter(|_| may_be)?;
+            let behind = matches!(asked.owed, Owed::NoMore | Owed::Answered);
+            let class = if challenge { fit / 2 } else { fit };
+            Some(((late, class, behind, asked.owed == Owed::Answered, fit, place), at))
         };
-        let ((_, fit, ..), at) =
-            self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
-        Some((fit, at))
+        let (best, at) = self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
+        Some((best.4, at))
     }
 
     /// An answer came of which too little can be read to say what it answers: a request waits on,
@@ -347,42 +419,38 @@ impl Talk {
         now: Time,
         timeout: i64,
     ) {
-        if let Some((_, at)) = self.best(fits, from, now, timeout)
-            && let Some(asked) = self.at(at)
-        {
-            asked.owed = Owed::NoMore;
+        if let Some((_, at)) = self.best(fits, false, from, now, timeout) {
+            self.may_be_answered(at);
         }
     }
 
     /// Where the oldest request is that is not overdue, whatever it asked for.
     pub(super) fn first_due(&self, from: Side, now: Time, timeout: i64) -> Option<usize> {
-        self.waiting().position(|asked| {
-            asked.mark.get().side != from && now.since(asked.mark.get().time) < timeout
+        self.place(|asked| {
+            asked.owed != Owed::Answered
+                && asked.mark.side != from
+                && now.since(asked.mark.time) < timeout
         })
     }
 
     /// A list was the right answer to another request than those that wait for one.
     pub(super) fn pass_over(&mut self, answer: Answer) {
         let behind = self.more.iter_mut().flat_map(|more| &mut *more.waiting);
-        for asked in self.asked.iter_mut().chain(behind) {
+        for kept in self.asked.iter_mut().chain(behind) {
+            let mut asked = kept.get();
             if answer.is_for(asked.request) {
                 asked.past |= PASSED_OVER;
+                *kept = asked.into();
             }
         }
     }
 
-    /// Whether an answer is the last one of this side once more. It is the last one from now on.
-    pub(super) fn repeats(&mut self, payload: &Payload<'_>) -> bool {
-        /// Bytes at the beginning, and at the end, that are looked at: answers differ there.
-        const ENDS: usize = 64;
-        let bytes = payload.bytes;
-        let head = bytes.get(..ENDS).unwrap_or(bytes);
-        let tail = bytes.get(bytes.len().saturating_sub(ENDS)..).unwrap_or_default();
-        let hash =
-            crc32fast::hash(head) ^ crc32fast::hash(tail).rotate_left(8) ^ bytes.len() as u32;
-        let hash = (hash ^ hash >> 16) as u16 & !1 | payload.side.index() as u16;
+    /// Whether an answer is the last one of this side once more, by a keyed hash of its bytes: nobody
+    /// can make another that is taken for it. It is the last one from now on.
+    pub(super) fn repeats(&mut self, payload: &Payload<'_>, seed: &Seed) -> bool {
+        let hash = seed.hash_one((payload.side.index(), payload.bytes));
         // Where nothing is left of a hash, a copy goes unnoticed.
-        let hash = NonZeroU16::new(hash);
+        let hash = NonZeroU64::new(hash);
         hash.is_some() && std::mem::replace(&mut self.last, hash) == hash
     }
 
@@ -399,6 +467,15 @@ impl Talk {
         }
         self.tally.add(Count::Info);
         self.explain()
+    }
+
+    /// The info request that this side answered in one form, as far as it is kept.
+    pub(super) fn informed_of(&self, by: Side) -> Option<Asked> {
+        let is_it = |asked: &Asked| {
+            let answered = asked.owed == Owed::Answered && !asked.is(GOES_ON);
+            answered && asked.request == Request::Info && asked.mark.side != by
+        };
+        self.waiting().filter(is_it).last()
     }
 
     /// Whether info was answered in one form and may yet be in others.

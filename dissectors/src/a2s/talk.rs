@@ -3,34 +3,37 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::asked::{Asked, BEHIND_INFO, Owed, PASSED_OVER, REFUSED};
 use super::decode::{self, Said};
-use super::facts::{Answer, Asked, BEHIND_INFO, Fact, Owed, PASSED_OVER, Request, Standing};
+use super::facts::{Answer, Fact, Request, Standing};
 use super::layout::{SINGLE, SPLIT};
-use super::parts;
+use super::repeats::{take_answered, wait};
 use super::state::{
-    ASKED, ASKED_AGAIN, ASKED_ONCE, CHALLENGED, FOLLOWED, FORCED, GUARDED, Stray, Talk,
+    ASKED, ASKED_AGAIN, ASKED_ONCE, Book, CHALLENGED, FOLLOWED, FORCED, GUARDED, Stray, Talk,
 };
 use super::tally::{Count, Quarter, Tally};
 use super::{A2s, rules};
-use crate::kit::{
-    self, Context, Evidence, Host, Limit, Payload, Read, Side, Sink, Socket, Span, Time,
-};
+use super::{claim, parts};
+use crate::kit::{self, Context, Evidence, Host, Payload, Read, Side, Sink, Socket, Span, Time};
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
     cx.talk.forget_forms(payload.time, cx.flow.silence, cx.settings.answer_timeout);
-    let toward_server = cx.talk.is_toward_server(payload);
+    let toward_server = is_toward_server(cx, payload);
     let bytes = payload.bytes;
     if bytes.starts_with(&SPLIT) {
         cx.talk.began = true;
         parts::message(cx, payload, toward_server, sink);
         return;
     }
-    let runt = toward_server && !bytes.is_empty() && SINGLE.starts_with(bytes);
-    let said = if bytes.starts_with(&SINGLE) || runt {
+    let said = if is_message(cx.talk, payload, toward_server) {
         let known = cx.talk.known(false, toward_server);
-        let said = decode::message(bytes, known, sink);
+        let mut said = decode::message(bytes, known, sink);
         rules::packet_size(bytes.len(), sink);
+        if toward_server && bytes.len() <= SINGLE.len() {
+            cx.talk.tally.add(Count::Runts);
+        }
+        said.whole &= bytes.starts_with(&SINGLE);
         said
     } else {
         if !cx.talk.began {
@@ -45,6 +48,43 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
     cx.talk.began = true;
     exchange(cx, &said, payload, sink);
     sink.end(said.message, payload);
+}
+
+/// A datagram that was doubled on the way, only to be shown.
+pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
+    let toward_server = is_toward_server(cx, payload);
+    if payload.bytes.starts_with(&SPLIT) {
+        parts::again(cx, payload, toward_server, sink);
+        return;
+    }
+    let said = if is_message(cx.talk, payload, toward_server) {
+        decode::message(payload.bytes, cx.talk.known(false, toward_server), sink)
+    } else if cx.talk.has(FORCED) {
+        decode::stray(payload.bytes, sink)
+    } else {
+        return;
+    };
+    sink.end(said.message, payload);
+}
+
+/// Whether a datagram travels toward a server. Where nobody asks on its flow, what was said on others
+/// tells, of what no honest client sends.
+fn is_toward_server(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+    let suspicious = payload.bytes.len() <= SINGLE.len() || payload.bytes.starts_with(&SPLIT);
+    cx.talk.is_toward_server(payload)
+        || suspicious && cx.talk.is_guessed() && is_served(cx.book, payload)
+}
+
+/// Whether a datagram is a single packet, in spite of its header say, or the beginning of one toward a
+/// server. An empty one counts among such.
+fn is_message(talk: &Talk, payload: &Payload<'_>, toward_server: bool) -> bool {
+    let bytes = payload.bytes;
+    let is_runt = || {
+        claim::is_runt(bytes) || bytes.is_empty() && talk.began && talk.tally.get(Count::Runts) > 0
+    };
+    bytes.starts_with(&SINGLE)
+        || toward_server && is_runt()
+        || !talk.was_asked(payload.side) && talk.began && claim::is_request_behind(bytes)
 }
 
 /// What a message means for the conversation.
@@ -83,12 +123,15 @@ fn ask<S: Sink>(
     let ignored = matches!(request, Request::Challenge | Request::Ping);
     let owed = said.whole && standing != Standing::NeverIssued && !ignored;
     let asked = Asked {
-        mark: mark.into(),
+        mark,
+        began: payload.time,
         challenge: said.challenge.map_or(-1, |challenge| challenge.value),
         request,
         standing,
         owed: if owed { Owed::Yes } else { Owed::No },
         past: if cx.talk.has_forms() { BEHIND_INFO } else { 0 },
+        tries: 1,
+        left: 1,
     };
     cx.book.waiting.insert(payload, asked.request, cx.settings);
     wait(cx, asked, payload.time, sink);
@@ -122,33 +165,8 @@ fn between(client: IpAddr, server: SocketAddr) -> (Host, Socket) {
 }
 
 /// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
-fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
+pub(super) fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
     (Host(client), Socket(server), challenge)
-}
-
-/// One more request waits; with too many, the oldest is given up. Who asks again for what may have
-/// been answered has seen no answer in what came, or wants a new one.
-fn wait<S: Sink>(cx: &mut Context<'_, A2s>, asked: Asked, now: Time, sink: &mut S) {
-    let same = |other: &Asked| {
-        other.owed == Owed::NoMore
-            && other.request == asked.request
-            && other.mark.get().side == asked.mark.get().side
-    };
-    let repeated = cx.talk.waiting().position(same);
-    if let Some(at) = repeated {
-        cx.talk.take(at);
-    }
-    if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
-        cx.budget.meet(Limit::Pending);
-        // What is given up before its time is not judged.
-        let is_due = |asked: &Asked| now.since(asked.mark.get().time) >= cx.settings.answer_timeout;
-        if cx.talk.asked.as_ref().is_some_and(is_due) {
-            give_up(cx, now, sink);
-        } else {
-            cx.talk.spill();
-        }
-    }
-    cx.talk.push(asked);
 }
 
 fn answer<S: Sink>(
@@ -165,8 +183,11 @@ fn answer<S: Sink>(
         expire(cx, now, false, sink);
         return;
     }
-    let copy = cx.talk.repeats(payload);
-    let best = cx.talk.best(|asked| answer.fits(asked), from, now, timeout);
+    let copy = cx.talk.repeats(payload, &cx.book.seed);
+    let guarded = cx.talk.has(GUARDED);
+    let challenge = answer == Answer::Challenge;
+    let fits = |asked: &Asked| answer.fits(asked, guarded);
+    let best = cx.talk.best(fits, challenge, from, now, timeout);
     let mut server = payload.from;
     match best {
         Some((1.., at))
@@ -181,8 +202,10 @@ fn answer<S: Sink>(
             unexpected(cx, answer, copy, payload, sink);
         }
         Some((_, at)) => {
-            cx.book.waiting.remove(payload);
-            if let Some(asked) = take_answered(cx, at, said.challenge, payload) {
+            if let Some(asked) = take_answered(cx, at, answer, said.challenge, payload) {
+                if !asked.was_answered() {
+                    cx.book.waiting.remove(payload);
+                }
                 heard(cx, &asked, answer, payload, sink);
             }
         }
@@ -201,31 +224,11 @@ fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
     let began = cx.flow.began;
     match cx.talk.at(at) {
         Some(asked) if began || asked.standing != Standing::NeverIssued => {
-            asked.owed = Owed::NoMore;
+            cx.talk.may_be_answered(at);
             true
         }
         _ => false,
     }
-}
-
-/// Takes the request that was answered. A challenge that was given before may be a late copy, even
-/// where a request with it waits: that one waits on, but is owed nothing more.
-fn take_answered(
-    cx: &mut Context<'_, A2s>,
-    at: usize,
-    challenge: Option<Read<i32>>,
-    payload: &Payload<'_>,
-) -> Option<Asked> {
-    let known = |challenge: Read<i32>| {
-        let fact = issued(payload.to.ip(), payload.from, challenge.value);
-        cx.book.issued.contains(&fact) == Some(true)
-    };
-    let asked = cx.talk.at(at)?;
-    if asked.standing == Standing::Issued && challenge.is_some_and(known) {
-        asked.owed = Owed::NoMore;
-        return Some(*asked);
-    }
-    cx.talk.take(at)
 }
 
 /// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.
@@ -260,10 +263,14 @@ fn heard<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
+    sink.answers(asked.reply(asked.is_complete(answer)));
+    serve(cx, payload);
     let talk = &mut *cx.talk;
     talk.flags |= FOLLOWED;
-    let rounds = rounds(&mut talk.tally, asked, answer);
-    if matches!(answer, Answer::Players | Answer::Rules) && answer.fits(asked) == Some(0) {
+    let again = asked.was_answered();
+    let rounds = if again { 0 } else { rounds(&mut talk.tally, asked, answer) };
+    let list = matches!(answer, Answer::Players | Answer::Rules);
+    if list && answer.fits(asked, talk.has(GUARDED)) == Some(0) {
         talk.pass_over(answer);
     }
     let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo)
@@ -272,7 +279,7 @@ fn heard<S: Sink>(
         talk.tally.clear(&Count::FORMS);
     }
     let guarded = asked.request != Request::Info || talk.has(GUARDED);
-    rules::exchange(&Fact::Answered { asked, answer, rounds, guarded }, KIND, sink);
+    rules::exchange(&Fact::Answered { asked, answer, rounds, guarded, again }, KIND, sink);
     if (asked.request, answer) == (Request::Info, Answer::Challenge) {
         cx.talk.flags |= GUARDED;
     }
@@ -288,6 +295,19 @@ fn heard<S: Sink>(
         }
         Standing::Absent | Standing::Asking | Standing::Zero => {}
     }
+}
+
+/// A server has answered: what is sent there by the same host is for a server.
+fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
+    if !cx.talk.has(FOLLOWED) {
+        let most = cx.settings.limits.remembered;
+        cx.book.served.insert(&between(payload.to.ip(), payload.from), most);
+    }
+}
+
+/// Whether an endpoint is known to this host as a server.
+pub(super) fn is_served(book: &Book, payload: &Payload<'_>) -> bool {
+    book.served.contains(&between(payload.from.ip(), payload.to)) == Some(true)
 }
 
 /// How often in a row a valid challenge was answered by another, this answer included.
@@ -315,6 +335,9 @@ fn unexpected<S: Sink>(
 ) -> Option<SocketAddr> {
     let talk = &mut *cx.talk;
     if Count::form(answer).is_some_and(|form| talk.tally.spend(form)) {
+        if let Some(asked) = talk.informed_of(payload.side) {
+            sink.answers(asked.reply(true));
+        }
         rules::exchange(&Fact::Again { answer }, KIND, sink);
         if answer == Answer::ObsoleteInfo && talk.explain() {
             rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
@@ -363,8 +386,8 @@ fn answered_wrongly<S: Sink>(
         None => talk.tally.get(Count::ObsoleteInfo) > 0,
     };
     if answer == Answer::Players && hybrid && talk.stray().is_none() {
-        if let Some(asked) = at.and_then(|at| talk.at(at)) {
-            asked.owed = Owed::NoMore;
+        if let Some(at) = at {
+            talk.may_be_answered(at);
         }
         let stray = Stray { mark: payload.mark().into(), instead: due.is_some() };
         *talk.stray() = Some(stray);
@@ -372,17 +395,18 @@ fn answered_wrongly<S: Sink>(
     }
     let Some(asked) = at.and_then(|at| talk.take(at)) else { return false };
     cx.book.waiting.remove(payload);
+    sink.answers(asked.reply(false));
     rules::exchange(&Fact::Other { asked: &asked, answer }, KIND, sink);
     true
 }
 
 /// Gives the oldest request up.
-fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
+pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let Some(asked) = cx.talk.take(0) else { return };
-    let server = asked.mark.get().side.other();
+    let server = asked.mark.side.other();
     let [client_end, server_end] = cx.flow.ends_from(server.other());
-    let frame = asked.mark.get().frame;
-    if asked.owed == Owed::NoMore
+    let frame = asked.mark.frame;
+    if matches!(asked.owed, Owed::NoMore | Owed::Answered)
         || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame)
     {
         return;
@@ -394,7 +418,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     let evidence = Evidence {
         began: cx.flow.began,
         asked_party_seen: cx.flow.seen[server.index()],
-        waited: now.since(asked.mark.get().time) >= cx.settings.answer_timeout,
+        waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
+        refused: asked.is(REFUSED),
         ..Evidence::default()
     };
     rules::exchange(&Fact::Overdue { asked: &asked, evidence }, KIND, sink);
@@ -403,11 +428,11 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
 /// Gives up what is overdue, or with `end` all. What is owed waits on while its answer is on its
 /// way, and while nothing of the asked party is in the capture: it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
-    while let Some(asked) = &cx.talk.asked {
-        let server = asked.mark.get().side.other();
+    while let Some(asked) = cx.talk.at(0) {
+        let server = asked.mark.side.other();
         let seen = cx.flow.seen[server.index()];
         let coming = cx.talk.parts_so_far().is_some_and(|parts| parts.is_coming(server));
-        let overdue = now.since(asked.mark.get().time) >= cx.settings.answer_timeout;
+        let overdue = now.since(asked.mark.time) >= cx.settings.answer_timeout;
         if !end && (!overdue || asked.owed == Owed::Yes && (!seen || coming)) {
             break;
         }

@@ -14,6 +14,8 @@ pub(super) enum Count {
     Info,
     ObsoleteInfo,
     Players,
+    /// Packets toward the server that are less than a header.
+    Runts,
 }
 
 impl Count {

@@ -26,6 +26,11 @@ pub(super) fn info_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> 
     hltv(rest, max_players, server_type, r)
 }
 
+/// Whether it is an HLTV or SourceTV proxy.
+const fn is_relay(server_type: Read<u8>) -> bool {
+    matches!(server_type.value, b'p' | b'P')
+}
+
 /// A relay whose slots are 255 may answer with less than all fields.
 fn hltv<S: Sink, T>(
     rest: Result<T, Cut>,
@@ -33,7 +38,7 @@ fn hltv<S: Sink, T>(
     server_type: Read<u8>,
     r: &mut Reader<'_, S>,
 ) -> Result<T, Cut> {
-    let relay = max_players.value == 255 && matches!(server_type.value, b'p' | b'P');
+    let relay = max_players.value == 255 && is_relay(server_type);
     if relay && matches!(rest, Err(Cut::Short)) {
         rules::hltv_incomplete(r.here(), r.sink);
         return Err(Cut::Told);
@@ -119,11 +124,11 @@ fn goldsrc_rest<S: Sink>(
     said.protocol = Some(r.u8(&f::PROTOCOL)?.value);
     let server_type = r.u8(&f::SERVER_TYPE)?;
     rules::server_type(server_type, None, r.sink);
-    let bots = goldsrc_end(r);
+    let bots = goldsrc_end(server_type, r);
     hltv(bots, max_players, server_type, r)
 }
 
-fn goldsrc_end<S: Sink>(r: &mut Reader<'_, S>) -> Result<Read<u8>, Cut> {
+fn goldsrc_end<S: Sink>(server_type: Read<u8>, r: &mut Reader<'_, S>) -> Result<Read<u8>, Cut> {
     let environment = r.u8(&f::ENVIRONMENT)?;
     rules::environment(environment, r.sink);
     let visibility = r.u8(&f::VISIBILITY)?;
@@ -133,6 +138,10 @@ fn goldsrc_end<S: Sink>(r: &mut Reader<'_, S>) -> Result<Read<u8>, Cut> {
     mod_section(r, is_mod)?;
     let vac = r.u8(&f::VAC)?;
     rules::flag(&f::VAC, vac, r.sink);
+    if r.is_empty() && is_relay(server_type) {
+        rules::hltv_no_bots(r.here(), r.sink);
+        return Err(Cut::Told);
+    }
     r.u8(&f::BOTS)
 }
 

@@ -61,8 +61,8 @@ fn players<S: Sink>(
         r.i32_le(&f::SCORE)?;
         let duration = r.f32_le(&f::DURATION)?;
         if shape == walk::Ship::Inside {
-            r.u32_le(&f::DEATHS)?;
-            r.u32_le(&f::MONEY)?;
+            r.i32_le(&f::DEATHS)?;
+            r.i32_le(&f::MONEY)?;
         }
         r.close();
         rules::player_duration(duration, r.sink);
@@ -77,8 +77,8 @@ fn ship_players<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     r.open(&f::SHIP_PLAYERS);
     while !r.is_empty() {
         r.open(&f::SHIP_PLAYER);
-        r.u32_le(&f::DEATHS)?;
-        r.u32_le(&f::MONEY)?;
+        r.i32_le(&f::DEATHS)?;
+        r.i32_le(&f::MONEY)?;
         r.close();
     }
     r.close();

@@ -26,7 +26,7 @@ static ENDINGS: Endings = Endings {
 /// beside the field.
 static BINARY: Endings = Endings { utf8: None, ..ENDINGS };
 
-/// For a list that is cut off, which is one fault and judged as such.
+/// For a list that is cut off, or a packet that is an attack: it is one fault and judged as such.
 static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
 
 /// For split packets, which hold a part of a message.
@@ -254,9 +254,9 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result
 /// A2S_PLAYER and A2S_RULES, request format.
 fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
-    let padded = r.peek().get(4..).is_some_and(is_zero);
-    rules::challenge_present(padded, r.rest(), at, r.sink);
-    if !padded {
+    let present = r.rest() >= 4;
+    rules::challenge_present(present, r.rest(), at, r.sink);
+    if !present {
         r.bytes(&f::CHALLENGE_BYTES, r.rest());
         return Err(Cut::Told);
     }

@@ -1,14 +1,15 @@
 //! Split packets, and what was learnt while they were put together.
 
-use super::{PART, Said};
+use super::{CUT_OFF, PART, Said};
 use crate::a2s::fields as f;
 use crate::a2s::layout::{self, Header, Layout, Reason};
 use crate::a2s::split::{Joined, Shape};
 use crate::kit::{Cut, Sink, Span, decode};
 
-/// A split packet on its own: "Multi-packet Response".
-pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, sink: &mut S) {
-    decode(bytes, &PART, sink, |r| {
+/// A split packet on its own: "Multi-packet Response". One that is an `attack` is not judged besides.
+pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bool, sink: &mut S) {
+    let endings = if attack { &CUT_OFF } else { &PART };
+    decode(bytes, endings, sink, |r| {
         r.i32_le(&f::HEADER)?;
         r.sink.leaf(&f::LAYOUT, r.here(), layout as u64);
         let id = r.u32_le(&f::ID)?;

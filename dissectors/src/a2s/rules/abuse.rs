@@ -3,7 +3,8 @@
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
-use crate::a2s::facts::{Answer, Asked, Request, Standing};
+use crate::a2s::asked::Asked;
+use crate::a2s::facts::{Answer, Request, Standing};
 
 rule! {
     /// Engines reassemble split packets before they know who sent them; crafted headers have crashed servers.
@@ -32,9 +33,8 @@ pub(in crate::a2s) fn split_toward_server<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&SEC001, false, at, split_seen);
 }
 
-/// A split packet travels toward a port of servers; whether there is one nobody said.
-pub(in crate::a2s) fn maybe_toward_server<S: Sink>(mark: &Mark, sink: &mut S) {
-    let evidence = Evidence { lost: true, ..Evidence::default() };
+/// Split packets travelled toward a server, of which this was the first.
+pub(in crate::a2s) fn was_toward_server<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
     sink.recalled(&SEC001, false, evidence, mark, split_seen);
 }
 
@@ -43,8 +43,10 @@ fn split_seen() -> String {
 }
 
 pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S) {
-    sink.judged(&SEC002, false, at, || {
-        format!("{length} bytes travel toward a server, a header and no message")
+    sink.judged(&SEC002, false, at, || match length {
+        0 => "an empty packet travels toward a server, behind others without a message".to_owned(),
+        4 => "a header without a message travels toward a server".to_owned(),
+        _ => format!("{length} of a header's 4 bytes travel toward a server, and no more"),
     });
 }
 

@@ -3,7 +3,8 @@
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
-use crate::a2s::facts::{Answer, Asked, Request, Standing};
+use crate::a2s::asked::Asked;
+use crate::a2s::facts::{Answer, Request, Standing};
 
 rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
@@ -21,14 +22,14 @@ pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &
 rule! {
     /// A server has no way to answer a list request without them.
     pub A2S021 "challenge-present" { severity: Error, who: Client, needs: Message,
-        asks: "a player or rules request carries 4 challenge bytes",
+        asks: "a player or rules request carries 4 challenge bytes (fewer break this rule; more are A2S006's, and the first four are the challenge)",
         cite: [(ServerQueries, "A2S_PLAYER, Request format", "FF FF FF FF 55 <4 byte challenge number>")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55" }
 }
 
 pub(in crate::a2s) fn challenge_present<S: Sink>(ok: bool, length: usize, at: Span, sink: &mut S) {
-    sink.judged(&A2S021, ok, at, || format!("the challenge has {length} bytes, not 4"));
+    sink.judged(&A2S021, ok, at, || format!("the challenge has {length} of 4 bytes"));
 }
 
 rule! {

@@ -9,7 +9,7 @@ use crate::a2s::facts::Fact;
 rule! {
     /// A client that asked for one thing and gets another can use neither.
     pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Interval,
-        asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form)",
+        asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form: a note)",
         cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00") }
@@ -48,13 +48,17 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
                 challenge::challenge_echo(challenge, standing, mark, sink);
             }
         }
-        Fact::Answered { asked, answer, rounds, guarded } => {
+        Fact::Answered { asked, answer, rounds, guarded, again } => {
             sink.judged(&A2S060, true, at, String::new);
             sink.judged(&A2S061, true, at, String::new);
-            sink.judged(&A2S062, true, at, String::new);
+            if !again {
+                sink.judged(&A2S062, true, at, String::new);
+            }
             sink.judged(&A2S065, true, at, String::new);
             challenge::challenge_used(asked, answer, guarded, at, sink);
-            challenge::challenge_rounds(asked, rounds, at, sink);
+            if !again {
+                challenge::challenge_rounds(asked, rounds, at, sink);
+            }
             abuse::info_challenged(asked, answer, at, sink);
         }
         Fact::Again { answer } => sink.noted(&A2S060, at, || {
@@ -80,7 +84,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
             format!("{} comes from {from}, asked was {asked}", answer.name())
         }),
         Fact::Overdue { asked, evidence } => {
-            sink.recalled(&A2S062, false, evidence, &asked.mark.get(), || {
+            sink.recalled(&A2S062, false, evidence, &asked.mark, || {
                 format!("{} is not answered", asked.request.name())
             });
         }

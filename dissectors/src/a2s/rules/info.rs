@@ -21,7 +21,7 @@ pub(in crate::a2s) fn info_request<S: Sink>(ok: bool, at: Span, sink: &mut S) {
 rule! {
     /// Browsers sort listen servers and relays out by it.
     pub A2S011 "server-type" { severity: Warning, who: Server, needs: Message,
-        asks: "the server type is D, L or P, in either case",
+        asks: "the server type is D, L or P, in either case (0 from Rag Doll Kung Fu, app 1002, the document's own example: a note)",
         cite: [(ServerQueries, "A2S_INFO, Response format", "Indicates the type of server: - 'D' for a dedicated server")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'xl' 00 01 '1.38' 00") }
@@ -173,6 +173,10 @@ rule! {
 }
 
 pub(in crate::a2s) fn game_id<S: Sink>(game_id: Read<u64>, app_id: Read<u16>, sink: &mut S) {
+    if app_id.value == 0 {
+        // ID cannot hold the application: only GameID does.
+        return;
+    }
     let app = game_id.value & 0x00FF_FFFF;
     sink.judged(&A2S018, app & 0xFFFF == u64::from(app_id.value), game_id.at, || {
         format!("GameID names app {app}, ID names app {}", app_id.value)

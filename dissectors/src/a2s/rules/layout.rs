@@ -65,7 +65,7 @@ fn too_long(length: usize) -> String {
 rule! {
     /// Engines share the port and the header with messages of their own; readers skip what they do not know.
     pub A2S003 "known-message" { severity: Note, who: Any, needs: Message,
-        asks: "the message byte is one the document names",
+        asks: "the message byte is one the document names (other connectionless requests to a server known to speak A2S, as the old `details`, `players`, `rules`, `ping` in words, are messages of this kind)",
         cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
         right: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: info_answered!("6C 'Banned by server' 00") }
@@ -139,6 +139,11 @@ pub(in crate::a2s) fn hltv_incomplete<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S007, at, || {
         "the answer is incomplete, as HLTV servers' are where the slots are 255".to_owned()
     });
+}
+
+/// A relay counts no bots: its answer in the obsolete form ends right before their number.
+pub(in crate::a2s) fn hltv_no_bots<S: Sink>(at: Span, sink: &mut S) {
+    sink.noted(&A2S007, at, || "the answer ends before Bots, as HLTV proxies' do".to_owned());
 }
 
 /// The four bytes FF at the start of a split answer's payload are judged as one message; the rule

@@ -39,7 +39,7 @@ impl List {
 rule! {
     /// The list is cut inside an entry or between two, and nothing in it tells a reader that more would follow.
     pub A2S008 "cut-off-list" { severity: Warning, who: Server, needs: Message,
-        asks: "a player or rules list is not cut off at about 1260 bytes (what Team Fortress 2 is documented to do instead of splitting)",
+        asks: "a player or rules list is not cut off at about 1260 bytes (the documented behaviour of Team Fortress 2; reported instead of A2S007, A2S030, A2S033)",
         cite: [(ServerQueries, "Protocol", "TF2 currently does not split replies, expect A2S_PLAYER and A2S_RULES to be simply cut off after 1260 bytes.")],
         right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'x'*1240 00 'sv_ch'") }
@@ -77,7 +77,7 @@ pub(in crate::a2s) fn player_count<S: Sink>(list: &List, sink: &mut S) {
 rule! {
     /// Some readers take the index for the player's slot; most servers count, some send 0 throughout.
     pub A2S031 "player-index" { severity: Note, who: Server, needs: Message,
-        asks: "indices run 0..n-1 (all zero is a documented form)",
+        asks: "indices run 0..n-1 (all zero, the documented Left 4 Dead 2 quirk: a note)",
         cite: [(ServerQueries, "A2S_PLAYER, Response format", "Left4Dead2 returns an index of zero for all players.")],
         right: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5 01 'Bob' 00 00000000 f32:9"),
         wrong: players_answered!("FFFFFFFF 44 02 01 'Ann' 00 03000000 f32:61.5 02 'Bob' 00 00000000 f32:9") }

@@ -10,7 +10,7 @@ use crate::a2s::split::Repeat;
 rule! {
     /// A reader makes room by this number, and waits for that many packets.
     pub A2S040 "split-total" { severity: Error, who: Server, needs: Message,
-        asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts",
+        asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts (real Source servers send compressed answers with total 1: A2S051 alone)",
         cite: [(ServerQueries, "Multi-packet Response", "bottom 4 bits represent the total number of packets (2 to 15).")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
@@ -99,7 +99,7 @@ pub(in crate::a2s) fn split_complete<S: Sink>(
 rule! {
     /// A reader keeps the first or the last copy: where they differ, two readers see two answers.
     pub A2S044 "split-repeat" { severity: Error, who: Server, needs: Message,
-        asks: "a number repeated has the same bytes (identical copies are a known form)",
+        asks: "a number repeated has the same bytes (identical copies: a note)",
         cite: [(ServerQueries, "Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),

@@ -59,11 +59,15 @@ fn found(code: &str, frame: u64) -> Vec<(String, u64)> {
 /// As many as wait, and more.
 #[test]
 fn what_is_given_up_before_its_time_is_nobodys_fault() {
-    let asked = (0..20).map(|n| (f64::from(n) * 0.01, T));
+    let others = (11..30).map(|n| format!("{T} 000000{n}"));
+    let asked = Vec::from_iter([T.to_owned()].into_iter().chain(others));
+    let asked = (0..).zip(&asked).map(|(n, asked)| (f64::from(n) * 0.01, asked.as_str()));
     let answers = (0..21).map(|n| (1.0 + f64::from(n) * 0.01, I));
     let lab = said_at(&asked.chain(answers).collect::<Vec<_>>());
     let inconclusive: Vec<_> = (37..=40).map(|frame| ("A2S061?".to_owned(), frame)).collect();
-    assert_eq!(exchange(&lab), [inconclusive, found("A2S061", 41)].concat());
+    let mut told = exchange(&lab);
+    told.retain(|(code, _)| code.starts_with("A2S061"));
+    assert_eq!(told, [inconclusive, found("A2S061", 41)].concat());
     assert_eq!(verdict(&lab, &rules::A2S062), [16, 0, 0]);
 }
 
@@ -228,7 +232,7 @@ fn a_challenge_that_was_cut_may_be_used_from_another_port() {
 fn a_copy_of_an_earlier_answer_is_not_the_wrong_one_to_what_waits() {
     // The first request was lost on its way: the copy is no list without a challenge.
     let lab = said(&[U1, U1, A, U, D, D]);
-    assert_eq!(exchange(&lab), [("A2S061".to_owned(), 6), ("A2S062".to_owned(), 2)]);
+    assert_eq!(exchange(&lab), found("A2S061", 6));
     let wrong = "FFFFFFFF 55 61626364";
     let lab = said(&[T, I, wrong, U1, A, U, D, D]);
     assert_eq!(exchange(&lab), [("A2S022".to_owned(), 3), ("A2S061".to_owned(), 8)]);

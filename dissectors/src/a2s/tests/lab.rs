@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use crate::a2s::{A2s, Book, Talk, claim};
 use crate::kit::{
     Budget, Claim, Context, Counts, Evidence, Fact, Field, Finding, FlowFacts, Hint, Judge, Kind,
-    Limits, Mark, Message, Payload, Piece, Protocol, Rule, Seen, Settings, Severity, Side, Sink,
-    Span, Time, Transport, Tree, Verdict, Who,
+    Limits, Mark, Message, Payload, Piece, Protocol, Reply, Rule, Seen, Settings, Severity, Side,
+    Sink, Span, Time, Transport, Tree, Unjudged, Verdict, Who,
 };
 
 /// One message, as it was told.
@@ -56,6 +56,8 @@ pub(super) struct Ear {
     pub(super) heard: Vec<Heard>,
     /// What is told to the ledger.
     pub(super) facts: Vec<Fact>,
+    /// Which requests were answered.
+    pub(super) replies: Vec<Reply>,
 }
 
 impl Sink for Ear {
@@ -92,6 +94,9 @@ impl Sink for Ear {
     }
     fn fact(&mut self, fact: Fact, _: Seen) {
         self.facts.push(fact);
+    }
+    fn answers(&mut self, reply: Reply) {
+        self.replies.push(reply);
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes);
@@ -277,6 +282,33 @@ impl<S: Sink> Lab<S> {
         A2s::message(&mut cx, &payload, &mut self.sink);
         flow.last = self.now;
         self
+    }
+
+    /// A datagram of the last packet's time was doubled on the way, on a flow that is there.
+    pub(super) fn again(&mut self, from: &str, to: &str, bytes: &[u8]) -> &mut Lab<S> {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        self.frame += 1;
+        let flow = self.flows.get_mut(&if from < to { [from, to] } else { [to, from] }).unwrap();
+        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame: self.frame, offset: 42 }];
+        let (frame, time) = (self.frame, self.now);
+        let payload = Payload { frame, time, ..flow.facts.payload(side, bytes, &pieces) };
+        let mut cx = Context {
+            talk: &mut flow.talk,
+            book: &mut self.book,
+            flow: &flow.facts,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        A2s::again(&mut cx, &payload, &mut Unjudged(&mut self.sink));
+        self
+    }
+
+    /// An ICMP error quotes the datagram of this packet.
+    pub(super) fn refused(&mut self, frame: u64) {
+        for flow in self.flows.values_mut() {
+            A2s::refused(&mut flow.talk, frame);
+        }
     }
 
     /// The capture reaches this time.

@@ -126,7 +126,7 @@ fn info_requests_with_a_challenge_with_padding_and_with_neither() {
 
 #[test]
 fn junk_for_a_challenge_is_shown_as_bytes() {
-    for junk in ["'4294967295'", "'%s'", "", "4BA1D5"] {
+    for junk in ["'%s'", "", "4BA1D5"] {
         let heard = request(&format!("FFFFFFFF 55 {junk}"));
         assert_eq!(
             (heard.name, heard.codes()),
@@ -135,6 +135,10 @@ fn junk_for_a_challenge_is_shown_as_bytes() {
         );
         assert_eq!(heard.value("challenge"), None);
     }
+    // What is longer has a challenge, and something behind it.
+    let heard = request("FFFFFFFF 55 '4294967295'");
+    assert_eq!((heard.name, heard.codes()[0].as_str()), ("player_request", "A2S006"));
+    assert_eq!(heard.value("challenge"), Some("876163636"));
     let heard = answered("FFFFFFFF 55 FFFFFFFF", &bytes("FFFFFFFF 41 4BA1"));
     assert_eq!((heard.name, heard.codes()), ("challenge_response", vec!["A2S020".into()]));
     let heard = answered("FFFFFFFF 55 FFFFFFFF", &bytes("FFFFFFFF 41 4BA1D52200"));
@@ -212,6 +216,40 @@ fn players_are_counted_and_indexed() {
     }
 }
 
+/// The 16 bits of ID are 0 where they do not hold the application.
+#[test]
+fn a_game_without_an_id_is_named_by_its_game_id_alone() {
+    let with = |id: &str| {
+        let start = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00";
+        info(&format!("{start} {id} 05 10 00 'dl' 00 01 '1' 00 01 le64:252490")).codes()
+    };
+    assert_eq!(with("le16:0"), ["(SEC003)"]);
+    assert_eq!(with("le16:55882"), ["(SEC003)"]);
+    assert_eq!(with("le16:730"), ["(A2S018)", "(SEC003)"]);
+}
+
+#[test]
+fn a_server_type_of_zero_is_rag_doll_kung_fus() {
+    let with = |id: u16| {
+        let start = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00";
+        info(&format!("{start} le16:{id} 05 10 00 00 'l' 00 01 '1' 00")).codes()
+    };
+    assert_eq!(with(1002), ["(A2S011)", "(SEC003)"]);
+    assert_eq!(with(730), ["A2S011", "(SEC003)"]);
+}
+
+#[test]
+fn a_proxy_counts_no_bots() {
+    let with = |kind: char, end: &str| {
+        let start = "FFFFFFFF 6D '10.0.0.2:27020' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F";
+        let codes = info(&format!("{start} '{kind}l' 00 00 01 {end}")).codes();
+        Vec::from_iter(codes.into_iter().filter(|code| code.contains("A2S00")))
+    };
+    assert_eq!(with('p', ""), ["(A2S007)"]);
+    assert_eq!(with('d', ""), ["A2S007"]);
+    assert_eq!(with('p', "00"), Vec::<String>::new());
+}
+
 #[test]
 fn a_header_may_stand_twice() {
     let heard = players("FFFFFFFF FFFFFFFF 44 01 00 'a' 00 00000000 f32:1");
@@ -226,6 +264,12 @@ fn the_ship_adds_deaths_and_money() {
     assert_eq!(
         (behind.values("deaths"), behind.values("money")),
         (vec!["3", "4"], vec!["100", "200"])
+    );
+
+    let in_debt = players(&format!("{plain} le32:3 FEFFFFFF FFFFFFFF le32:200"));
+    assert_eq!(
+        (in_debt.values("deaths"), in_debt.values("money")),
+        (vec!["3", "-1"], vec!["-2", "200"])
     );
 
     let inside = "FFFFFFFF 44 02 00 'a' 00 00000000 f32:1 le32:3 le32:100 \

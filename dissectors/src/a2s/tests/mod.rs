@@ -1,6 +1,8 @@
 //! A2S as a user meets it: datagrams go in, messages and verdicts come out.
 
 mod answers;
+mod crowd;
+mod exchanges;
 mod fragments;
 mod lab;
 mod messages;

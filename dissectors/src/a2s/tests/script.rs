@@ -129,3 +129,24 @@ fn the_list_is_sorted_and_whole() {
     let catalogue: Vec<_> = catalogue.chain((1..=5).map(|n| format!("SEC{n:03}"))).collect();
     assert_eq!(codes, catalogue);
 }
+
+/// A script in which what some parties say stands twice.
+fn twice(script: &str, who: &str) -> String {
+    let lines = script.lines().flat_map(|line| {
+        let speaker = line.split_whitespace().nth(1).unwrap_or_default();
+        let is_said_twice = speaker.starts_with(|first| who.contains(first));
+        std::iter::repeat_n(line, if is_said_twice { 2 } else { 1 })
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Clients may ask twice before an answer comes; servers may answer once, or each time.
+#[test]
+fn requests_that_are_repeated_give_nothing_to_find() {
+    for rule in rules::ALL {
+        for who in ["cd", "cds"] {
+            let lab = run(&twice(rule.right, who));
+            assert_eq!(failed(&lab), Vec::<String>::new(), "{rule:?}, {who}");
+        }
+    }
+}

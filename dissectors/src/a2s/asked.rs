@@ -1,0 +1,284 @@
+//! A request that waits for its answer, and its form in the room that millions of flows have for it.
+
+use std::num::NonZeroU16;
+
+use super::facts::{Answer, Request, Standing};
+use crate::kit::{Mark, Reply, Side, Time};
+
+/// A request that waits for its answer. Sent again while it waits, it is the same request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Its latest sending.
+    pub(super) mark: Mark,
+    /// The first sending of the exchange: of a request behind a challenge, that of the one before it.
+    pub(super) began: Time,
+    pub(super) challenge: i32,
+    pub(super) request: Request,
+    pub(super) standing: Standing,
+    pub(super) owed: Owed,
+    /// Bits: [`BEHIND_INFO`] and so on.
+    pub(super) past: u8,
+    /// How often it was sent, as far as that is counted.
+    pub(super) tries: u8,
+    /// How many answers may yet come: one for each sending. At [`MOST_LEFT`] they are not counted.
+    pub(super) left: u8,
+}
+
+/// It was asked behind an answer with info: once it is answered, no more of that comes.
+pub(super) const BEHIND_INFO: u8 = 1;
+/// A list as it asks for came while it waited, and was the right answer to another request.
+pub(super) const PASSED_OVER: u8 = 2;
+/// An ICMP error says that its latest sending did not arrive.
+pub(super) const REFUSED: u8 = 4;
+/// It was answered by a challenge, for its asker to go on with.
+pub(super) const GOES_ON: u8 = 8;
+
+/// Answers that may yet come are counted up to here, sendings up to there.
+const MOST_LEFT: u8 = 15;
+const MOST_TRIES: u8 = 127;
+
+/// Whether an answer is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owed {
+    Yes,
+    /// The request is itself wrong, or one that servers are documented to ignore.
+    No,
+    /// Something came that may have been meant as its answer, or may not: it waits on, and nobody is
+    /// to blame if nothing more comes.
+    NoMore,
+    /// It was answered. Its other sendings may be, too, and it may go on behind a challenge.
+    Answered,
+}
+
+impl Asked {
+    pub(super) const fn is(&self, past: u8) -> bool {
+        self.past & past != 0
+    }
+
+    /// Whether it carries no challenge, but asks for one.
+    pub(super) const fn is_asking(&self) -> bool {
+        matches!(self.standing, Standing::Absent | Standing::Asking | Standing::Zero)
+    }
+
+    /// Whether it was answered before.
+    pub(super) const fn was_answered(&self) -> bool {
+        matches!(self.owed, Owed::Answered) || self.is(GOES_ON)
+    }
+
+    /// Whether an answer to it may come, at this time or any before.
+    pub(super) fn may_be_answered(&self, now: Time, timeout: i64) -> bool {
+        self.owed != Owed::Answered || self.left > 0 && now.since(self.mark.time) < timeout
+    }
+
+    /// Whether this is a request once more.
+    pub(super) fn repeats(&self, before: &Asked) -> bool {
+        let kind = |asked: &Asked| (asked.request, asked.mark.side, asked.standing);
+        kind(self) == kind(before) && self.challenge == before.challenge
+    }
+
+    /// Whether this is a request once more, and that is still waited with: not for ever, since who asks
+    /// a dead server every second asks more than once. Behind a challenge, the exchange began before.
+    pub(super) fn is_again(&self, before: &Asked, timeout: i64) -> bool {
+        let rounds = if self.is_asking() { 1 } else { 3 };
+        let now = self.mark.time;
+        matches!(before.owed, Owed::Yes | Owed::No)
+            && self.repeats(before)
+            && now.since(before.mark.time) < timeout
+            && now.since(before.began) / rounds < timeout
+    }
+
+    /// It was sent once more.
+    pub(super) fn sent_again(&mut self, again: Mark) {
+        self.mark = again;
+        self.past &= !REFUSED;
+        self.tries = self.tries.saturating_add(1).min(MOST_TRIES);
+        self.left = self.left.saturating_add(1).min(MOST_LEFT);
+    }
+
+    /// Whether this one goes on with an exchange that a challenge answered so far.
+    pub(super) fn goes_on_from(&self, before: &Asked) -> bool {
+        let kind = |asked: &Asked| (asked.request, asked.mark.side);
+        !self.is_asking() && before.is(GOES_ON) && kind(self) == kind(before)
+    }
+
+    /// Whether that need not be kept behind this one: it was or may have been answered.
+    pub(super) fn replaces(&self, before: &Asked) -> bool {
+        match before.owed {
+            Owed::NoMore => before.request == self.request && before.mark.side == self.mark.side,
+            Owed::Answered => before.left == 0 && !before.is(GOES_ON) || self.repeats(before),
+            Owed::Yes | Owed::No => false,
+        }
+    }
+
+    /// An answer came to one of its sendings.
+    pub(super) fn answered(&mut self) {
+        if self.left < MOST_LEFT {
+            self.left = self.left.saturating_sub(1);
+        }
+    }
+
+    /// What an answer to it says of it.
+    pub(super) fn reply(&self, complete: bool) -> Reply {
+        let Asked { mark, began, tries, .. } = *self;
+        Reply { request: mark.frame, sent: mark.time, began, tries: tries.into(), complete }
+    }
+
+    /// Whether such an answer is all that it asks for.
+    pub(super) fn is_complete(&self, answer: Answer) -> bool {
+        answer != Answer::Challenge || self.request == Request::Challenge
+    }
+}
+
+/// An [`Asked`] in two thirds of its room. Of a packet behind the 2^40th it tells this bound, of an
+/// exchange that takes more than two seconds whole microseconds, up to 35 minutes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    // Bytes, so that it needs no room for alignment.
+    /// From the highest bit on: the packet, in 40 bits, the length in 16, how often it was sent in
+    /// seven, and who sends it.
+    place: [u8; 8],
+    time: [u8; 8],
+    /// From the beginning of the exchange to the latest sending.
+    since: [u8; 4],
+    challenge: [u8; 4],
+    /// From the lowest bit on: one more than the request's place among all, in three bits; where its
+    /// challenge comes from, in three; what is owed, in two; the past; what is left.
+    state: NonZeroU16,
+}
+
+impl Kept {
+    const MOST_FRAME: u64 = (1 << 40) - 1;
+    /// Says that the other bits are microseconds, not nanoseconds.
+    const COARSE: u32 = 1 << 31;
+
+    fn since(nanoseconds: i64) -> u32 {
+        match u32::try_from(nanoseconds) {
+            Ok(fine) if fine < Kept::COARSE => fine,
+            _ => (nanoseconds / 1000).clamp(0, i64::from(Kept::COARSE) - 1) as u32 | Kept::COARSE,
+        }
+    }
+
+    pub(super) fn get(self) -> Asked {
+        let (place, state) = (u64::from_le_bytes(self.place), self.state.get());
+        let time = i64::from_le_bytes(self.time);
+        let since = match u32::from_le_bytes(self.since) {
+            fine @ 0..Kept::COARSE => i64::from(fine),
+            coarse => i64::from(coarse & !Kept::COARSE) * 1000,
+        };
+        let mark = Mark {
+            frame: place >> 24,
+            time: Time(time),
+            length: u32::from((place >> 8) as u16),
+            side: if place & 1 == 0 { Side::First } else { Side::Second },
+        };
+        let request = usize::from(state & 7).saturating_sub(1);
+        Asked {
+            mark,
+            began: Time(time.saturating_sub(since)),
+            challenge: i32::from_le_bytes(self.challenge),
+            request: Request::ALL.get(request).copied().unwrap_or(Request::Ping),
+            standing: match state >> 3 & 7 {
+                0 => Standing::Absent,
+                1 => Standing::Asking,
+                2 => Standing::Zero,
+                3 => Standing::Issued,
+                4 => Standing::NeverIssued,
+                _ => Standing::Unknown,
+            },
+            owed: match state >> 6 & 3 {
+                0 => Owed::Yes,
+                1 => Owed::No,
+                2 => Owed::NoMore,
+                _ => Owed::Answered,
+            },
+            past: (state >> 8 & 15) as u8,
+            tries: (place >> 1 & u64::from(MOST_TRIES)) as u8,
+            left: (state >> 12) as u8,
+        }
+    }
+}
+
+impl From<Asked> for Kept {
+    fn from(asked: Asked) -> Kept {
+        let Mark { frame, time, length, side } = asked.mark;
+        let length = length.min(u16::MAX.into());
+        let tries = asked.tries.min(MOST_TRIES);
+        let place = frame.min(Kept::MOST_FRAME) << 24
+            | u64::from(length) << 8
+            | u64::from(tries) << 1
+            | side.index() as u64;
+        let state = (asked.request as u16 + 1)
+            | (asked.standing as u16) << 3
+            | (asked.owed as u16) << 6
+            | u16::from(asked.past & 15) << 8
+            | u16::from(asked.left.min(MOST_LEFT)) << 12;
+        Kept {
+            place: place.to_le_bytes(),
+            time: time.0.to_le_bytes(),
+            since: Kept::since(time.since(asked.began)).to_le_bytes(),
+            challenge: asked.challenge.to_le_bytes(),
+            state: NonZeroU16::new(state).unwrap_or(NonZeroU16::MIN),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_kept_as_it_was() {
+        const STANDINGS: [Standing; 6] = [
+            Standing::Absent,
+            Standing::Asking,
+            Standing::Zero,
+            Standing::Issued,
+            Standing::NeverIssued,
+            Standing::Unknown,
+        ];
+        for request in Request::ALL {
+            for standing in STANDINGS {
+                for owed in [Owed::Yes, Owed::No, Owed::NoMore, Owed::Answered] {
+                    for (waited, side) in [(0, Side::First), (2_147_483_647, Side::Second)] {
+                        let asked = Asked {
+                            mark: Mark { frame: 7_000_000_001, time: Time(5), length: 1400, side },
+                            began: Time(5 - waited),
+                            challenge: -2,
+                            request,
+                            standing,
+                            owed,
+                            past: PASSED_OVER | GOES_ON,
+                            tries: 100,
+                            left: 9,
+                        };
+                        assert_eq!(Kept::from(asked).get(), asked);
+                    }
+                }
+            }
+        }
+        assert_eq!(size_of::<Option<Kept>>(), 26);
+    }
+
+    #[test]
+    fn beyond_two_seconds_an_exchange_is_told_in_microseconds() {
+        for (nanoseconds, told) in [
+            (2_147_483_648, 2_147_483_000),
+            (90_000_000_999, 90_000_000_000),
+            (i64::MAX, 2_147_483_647_000),
+        ] {
+            let mark = Mark { frame: 1, time: Time(i64::MAX), length: 9, side: Side::First };
+            let asked = Asked {
+                mark,
+                began: Time(i64::MAX - nanoseconds),
+                challenge: 0,
+                request: Request::Info,
+                standing: Standing::Absent,
+                owed: Owed::Yes,
+                past: 0,
+                tries: 1,
+                left: 1,
+            };
+            assert_eq!(mark.time.since(Kept::from(asked).get().began), told);
+        }
+    }
+}

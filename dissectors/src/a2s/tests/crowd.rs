@@ -1,0 +1,86 @@
+//! Clients that ask again where an answer takes long, a server that answers each sending, and a network
+//! that keeps no order and loses requests: nothing of it is anybody's fault.
+
+use proptest::prelude::*;
+
+use super::lab::{C, Lab, S, bytes};
+use crate::a2s::rules;
+
+/// What is asked for: the request's bytes without a challenge, and with one; the answer.
+const KINDS: [[&str; 3]; 3] = [
+    [
+        "FFFFFFFF 54 'Source Engine Query' 00",
+        "FFFFFFFF 54 'Source Engine Query' 00",
+        "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00",
+    ],
+    ["FFFFFFFF 55 FFFFFFFF", "FFFFFFFF 55", "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1"],
+    ["FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 56", "FFFFFFFF 45 0100 'motd' 00 'x' 00"],
+];
+
+/// A packet that is recorded: when, in milliseconds, by whom, and what.
+type Packet = (u64, bool, String);
+
+/// The sendings of a request, about a second after each other, and the answers to those that arrive: the
+/// client asks until the first one comes. Returns when that was, and the packets.
+fn ask(
+    start: u64,
+    request: &str,
+    answer: &str,
+    ways: &mut impl Iterator<Item = u16>,
+) -> (u64, Vec<Packet>) {
+    let (mut time, mut packets, mut first) = (start, Vec::new(), u64::MAX);
+    for sending in 0.. {
+        if time >= first {
+            break;
+        }
+        let way = u64::from(ways.next().unwrap_or(10));
+        packets.push((time, true, request.to_owned()));
+        // The third arrives, whatever became of those before it.
+        if way % 3 > 0 || sending == 2 {
+            let back = time + 1 + way % 1500;
+            packets.push((back, false, answer.to_owned()));
+            first = first.min(back);
+        }
+        time += 900 + u64::from(way % 7 == 0) * 500;
+    }
+    (first, packets)
+}
+
+proptest! {
+    #[test]
+    fn who_asks_until_an_answer_comes_finds_nothing(
+        ways in prop::collection::vec(any::<u16>(), 60),
+        asked in prop::collection::vec((0..3_usize, 0..6_000_u64), 1..6),
+    ) {
+        let mut ways = ways.into_iter();
+        let mut packets = Vec::new();
+        // Of one kind a client asks one thing at a time.
+        let mut free = [0; 3];
+        for (kind, wait) in asked {
+            let [bare, start, answer] = KINDS[kind];
+            let challenge = "4BA1D522";
+            let (given, first) =
+                ask(free[kind] + wait, bare, &format!("FFFFFFFF 41 {challenge}"), &mut ways);
+            let (done, then) = ask(given + 20, &format!("{start} {challenge}"), answer, &mut ways);
+            packets.extend(first.into_iter().chain(then));
+            free[kind] = done + 3_100;
+        }
+        packets.sort_by_key(|packet| packet.0);
+        let mut lab = Lab::new();
+        for (time, asks, text) in &packets {
+            let (from, to) = if *asks { (C, S) } else { (S, C) };
+            lab.packet(*time as f64 / 1000.0, from, to, &bytes(text), false);
+        }
+        lab.end(200.0);
+        let mut codes = lab.codes();
+        codes.retain(|code| !code.starts_with('('));
+        prop_assert_eq!(codes, Vec::<String>::new(), "{:#?}", packets);
+        prop_assert_eq!(lab.counts(&rules::SEC003).failed, 0, "{:#?}", packets);
+        // Every answer says what it answers.
+        let answers = packets.iter().filter(|packet| !packet.1).count();
+        prop_assert_eq!(lab.sink.replies.len(), answers);
+        for reply in &lab.sink.replies {
+            prop_assert!(reply.began <= reply.sent);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Requests that are sent more than once, what answers them, and how much is said of them.
+
+use crate::a2s::{A2s, rules};
+use crate::kit::{Claim, Hint, Protocol, Reply, Rule};
+
+use super::lab::{C, Ear, Lab, S, bytes, seconds};
+
+const T: &str = "FFFFFFFF 54 'Source Engine Query' 00";
+const TC: &str = "FFFFFFFF 54 'Source Engine Query' 00 4BA1D522";
+const I: &str = "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'dl' 00 01 '1' 00";
+const D: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
+const A: &str = "FFFFFFFF 41 4BA1D522";
+const U1: &str = "FFFFFFFF 55 FFFFFFFF";
+const U: &str = "FFFFFFFF 55 4BA1D522";
+
+fn said(messages: &[(f64, &str)], end: f64) -> Lab<Ear> {
+    let mut lab = Lab::new();
+    for &(time, message) in messages {
+        let bytes = bytes(message);
+        match bytes.get(4) {
+            Some(b'T' | b'U' | b'V' | b'W' | b'i') | None => lab.c(time, &bytes),
+            _ => lab.s(time, &bytes),
+        };
+    }
+    lab.end(end);
+    lab
+}
+
+fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
+    let counts = lab.counts(rule);
+    [counts.passed, counts.failed, counts.inconclusive]
+}
+
+/// What a reply says: the request's packet, when that and the exchange began, and how often it was sent.
+fn reply(request: u64, sent: f64, began: f64, tries: u32, complete: bool) -> Reply {
+    Reply { request, sent: seconds(sent), began: seconds(began), tries, complete }
+}
+
+#[test]
+fn an_answer_knows_its_request_and_when_the_exchange_began() {
+    let lab = said(&[(0.0, T), (0.1, A), (0.2, TC), (0.3, I)], 9.0);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false), reply(3, 0.2, 0.0, 1, true)]);
+    // The next exchange is another.
+    let lab = said(&[(0.0, U1), (0.1, A), (0.2, U), (0.3, D), (1.0, U), (1.1, D)], 9.0);
+    assert_eq!(lab.sink.replies.last(), Some(&reply(5, 1.0, 1.0, 1, true)));
+    // Who asks for a challenge alone has all with it.
+    let lab = said(&[(0.0, "FFFFFFFF 57"), (0.1, A)], 9.0);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true)]);
+}
+
+#[test]
+fn an_answer_of_another_kind_knows_its_request_too() {
+    let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 45 0100 'motd' 00 'x' 00")], 9.0);
+    assert_eq!(lab.codes(), ["A2S060"]);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false)]);
+}
+
+/// Hybrid servers answer info in the obsolete form first.
+#[test]
+fn the_other_forms_of_info_answer_the_same_request() {
+    let obsolete =
+        "FFFFFFFF 6D '10.0.0.2:27015' 00 'n' 00 'm' 00 'f' 00 'g' 00 05 10 2F 'dl' 00 00 01 00";
+    let lab = said(&[(0.0, T), (0.1, obsolete), (0.1, I), (0.2, D)], 9.0);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true); 3]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+}
+
+#[test]
+fn of_a_split_answer_the_last_packet_answers() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 56 FFFFFFFF")).s(0.1, &bytes(A));
+    lab.c(0.2, &bytes("FFFFFFFF 56 4BA1D522"));
+    lab.s(0.3, &bytes("FEFFFFFF 07000000 02 00 E004 FFFFFFFF 45 0100 'mo'"));
+    assert_eq!(lab.sink.replies.len(), 1);
+    lab.s(0.4, &bytes("FEFFFFFF 07000000 02 01 E004 'td' 00 'x' 00")).end(9.0);
+    assert_eq!(lab.sink.replies.last(), Some(&reply(3, 0.2, 0.0, 1, true)));
+}
+
+#[test]
+fn a_request_repeated_while_it_waits_is_the_same() {
+    // One answer serves both.
+    let lab = said(&[(0.0, T), (1.0, T), (1.1, I)], 9.0);
+    assert_eq!(lab.codes(), ["(SEC003)"]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+    assert_eq!(lab.sink.replies, [reply(2, 1.0, 0.0, 2, true)]);
+    // One for each is no fault, a third is.
+    let lab = said(&[(0.0, T), (1.0, T), (1.1, I), (1.2, I)], 9.0);
+    assert_eq!(
+        (verdict(&lab, &rules::A2S061), verdict(&lab, &rules::A2S062)),
+        ([2, 0, 0], [1, 0, 0])
+    );
+    let lab = said(&[(0.0, T), (1.0, T), (1.1, I), (1.2, I), (1.3, I)], 9.0);
+    assert_eq!(verdict(&lab, &rules::A2S061), [2, 1, 0]);
+    // Also where the client has gone on with what the first one got.
+    let round = [(0.0, U1), (0.5, U1), (0.6, A), (0.7, U), (0.8, "FFFFFFFF 41 11111111"), (0.9, D)];
+    let lab = said(&round, 9.0);
+    assert_eq!(lab.codes(), Vec::<String>::new());
+    assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
+    assert_eq!(lab.sink.replies.last(), Some(&reply(4, 0.7, 0.0, 1, true)));
+    // Nobody repeats for ever: a server that is silent for nine seconds was asked three times.
+    let silent: Vec<_> = (0..9).map(|at| (f64::from(at), T)).collect();
+    let lab = said(&[&[(-1.0, T), (-0.9, I)], &silent[..]].concat(), 60.0);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 3, 0]);
+}
+
+#[test]
+fn a_retried_query_is_no_query_without_a_challenge() {
+    let retried = [(0.0, T), (1.0, T), (1.1, A), (1.2, TC), (1.3, I)];
+    let lab = said(&retried, 9.0);
+    assert_eq!(verdict(&lab, &rules::SEC003), [1, 0, 0]);
+    assert_eq!(lab.codes(), ["(A2S026)"]);
+    // Of a server that asked for one, info is never an answer to an older request without.
+    let older = [(0.0, T), (3.5, T), (3.6, A), (3.7, TC), (3.8, I)];
+    assert_eq!(verdict(&said(&older, 9.0), &rules::SEC003), [1, 0, 0]);
+    let both = [(0.0, T), (0.1, A), (0.2, T), (0.2, TC), (0.3, I)];
+    assert_eq!(verdict(&said(&both, 0.4), &rules::SEC003), [1, 0, 0]);
+}
+
+#[test]
+fn a_challenge_answers_the_youngest_request_that_can_have_drawn_it() {
+    let (v1, v) = ("FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 56 4BA1D522");
+    let lab = said(&[(0.0, U1), (0.1, v1), (0.2, A), (0.3, v)], 0.3);
+    assert_eq!(lab.sink.replies, [reply(2, 0.1, 0.1, 1, false)]);
+    // A request that is none draws nothing while another waits.
+    let lab = said(&[(0.0, U1), (0.1, "FFFFFFFF 55 4B"), (0.2, A)], 0.3);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, false)]);
+}
+
+#[test]
+fn a_request_that_an_icmp_error_quotes_is_unanswered_for_certain() {
+    let silent = |messages: &[f64], refused: u64| {
+        let mut lab = Lab::new();
+        for &time in messages {
+            lab.c(time, &bytes(T));
+        }
+        lab.refused(refused);
+        lab
+    };
+    assert_eq!(verdict(silent(&[0.0], 1).end(0.1), &rules::A2S062), [0, 1, 0]);
+    assert_eq!(verdict(silent(&[0.0, 1.0], 2).end(1.1), &rules::A2S062), [0, 1, 0]);
+    // A packet of which there is no error; a later sending.
+    assert_eq!(verdict(silent(&[0.0, 1.0], 1).end(1.1), &rules::A2S062), [0, 0, 1]);
+    assert_eq!(verdict(silent(&[0.0], 1).c(1.0, &bytes(T)).end(1.1), &rules::A2S062), [0, 0, 1]);
+    let mut answered = silent(&[0.0], 1);
+    answered.c(1.0, &bytes(T)).s(1.1, &bytes(I)).end(9.0);
+    assert_eq!(verdict(&answered, &rules::A2S062), [1, 0, 0]);
+}
+
+#[test]
+fn a_doubled_datagram_is_shown_and_changes_nothing() {
+    let mut lab = Lab::new();
+    let split = bytes("FEFFFFFF 07000000 02 00 E004 FFFFFFFF 45 0100 'mo'");
+    lab.c(0.0, &bytes(T)).again(S, C, &bytes(I)).again(C, S, &bytes(T)).again(S, C, &split);
+    assert_eq!(lab.names(), ["info_request", "info_response", "info_request", "split_fragment"]);
+    assert!(lab.sink.replies.is_empty());
+    lab.s(0.1, &bytes(I)).end(9.0);
+    assert_eq!(lab.codes(), ["(SEC003)"]);
+    assert_eq!(lab.sink.replies, [reply(1, 0.0, 0.0, 1, true)]);
+    // A packet of a game is none of ours.
+    lab.c(10.0, &bytes(T)).again(C, S, &bytes("05000080 01000080 DEADBEEF"));
+    assert_eq!(lab.names().last(), Some(&"info_request"));
+}
+
+#[test]
+fn a_request_behind_a_wrong_first_long_is_one() {
+    let wrong = "FDFFFFFF 54 'Source Engine Query' 00";
+    let lab = said(&[(0.0, T), (0.1, I), (0.2, wrong)], 9.0);
+    assert_eq!(lab.names(), ["info_request", "info_response", "info_request"]);
+    assert_eq!(lab.sink.heard[2].codes(), ["A2S001"]);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0], "nothing is owed to it");
+    let lab = said(&[(0.0, U1), (0.1, A), (0.2, "FDFFFFFF 55 4BA1D522")], 9.0);
+    assert_eq!(lab.codes(), ["A2S001"]);
+    // A game's packet of as many bytes is none.
+    let lab = said(&[(0.0, U1), (0.1, A), (0.2, "05000000 55 4BA1D522")], 9.0);
+    assert_eq!(lab.names().len(), 2);
+}
+
+#[test]
+fn bytes_behind_a_challenge_are_not_the_challenge() {
+    let longer = "FFFFFFFF 55 FFFFFFFF 01020304";
+    assert_eq!(A2s::claim(&bytes(longer), Hint::default()), Claim::Sure);
+    assert_eq!(A2s::claim(&bytes("FFFFFFFF 'Vegetable'"), Hint::default()), Claim::Weak);
+    let lab =
+        said(&[(0.0, longer), (0.1, A), (0.2, "FFFFFFFF 55 4BA1D522 01020304"), (0.3, D)], 9.0);
+    assert_eq!(lab.codes(), ["A2S006", "A2S006"]);
+    assert_eq!(verdict(&lab, &rules::A2S021), [2, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S022), [2, 0, 0]);
+    assert_eq!(lab.sink.heard[2].value("challenge"), Some("584425803"));
+}
+
+/// The endpoint answered on another flow of the two hosts.
+#[test]
+fn what_is_sent_to_a_known_server_is_for_it() {
+    let server = "10.0.0.2:7777";
+    let mut lab = Lab::new();
+    for other in ["'details'", "'players'", "'rules'", "'ping'", "54 'Quarry' 00"] {
+        lab.packet(0.0, C, server, &bytes(&format!("FFFFFFFF {other}")), false);
+    }
+    assert_eq!(lab.names().len(), 0);
+    lab.packet(0.0, C, server, &bytes(T), false).packet(0.1, server, C, &bytes(I), false);
+    let before = lab.names().len();
+    for (port, other) in (1..).zip(["'details'", "'players'", "'rules'", "'ping'"]) {
+        let client = format!("10.0.0.1:{port}");
+        lab.packet(0.2, &client, server, &bytes(&format!("FFFFFFFF {other}")), false);
+    }
+    assert_eq!(lab.names()[before..], ["unknown"; 4]);
+    assert_eq!(verdict(&lab, &rules::A2S003)[1], 4);
+    lab.packet(0.3, "10.0.0.1:5", server, &bytes("FFFFFFFF 54 'Quarry' 00"), false);
+    assert_eq!(lab.sink.heard.last().unwrap().codes(), ["A2S010"]);
+    // Nor are a Valve master's and a game's own messages taken for it.
+    lab.packet(0.3, "10.0.0.1:6", server, &bytes("FFFFFFFF 'infoResponse' 0A"), false);
+    lab.packet(0.3, "10.0.0.3:6", server, &bytes("FFFFFFFF 'details'"), false);
+    assert_eq!(lab.names().len(), before + 5);
+}
+
+#[test]
+fn every_split_header_toward_a_server_is_told() {
+    let header = |id: u32| bytes(&format!("FEFFFFFF le32:{id} 02 00 E004"));
+    let mut lab = Lab::new();
+    for id in 0..200 {
+        let client = format!("10.0.0.1:{}", 10_000 + id % 7);
+        lab.packet(0.0, &client, S, &header(id), false);
+        lab.packet(0.0, "10.0.0.1:9", "10.0.0.2:7777", &header(id), false);
+    }
+    assert_eq!(verdict(&lab, &rules::SEC001), [0, 200, 0]);
+    assert_eq!(lab.budget.take_met().count(), 0);
+    // On any port, once the endpoint has answered that host.
+    lab.packet(1.0, C, "10.0.0.2:7777", &bytes(T), false);
+    lab.packet(1.1, "10.0.0.2:7777", C, &bytes(I), false);
+    lab.packet(1.2, "10.0.0.1:9", "10.0.0.2:7777", &header(7), false);
+    lab.packet(1.2, "10.0.0.1:9", "10.0.0.2:7777", &Form::first_of(9), false);
+    assert_eq!(verdict(&lab, &rules::SEC001)[1..], [202, 0]);
+}
+
+struct Form;
+
+impl Form {
+    /// The first packet of an answer.
+    fn first_of(total: u8) -> Vec<u8> {
+        bytes(&format!("FEFFFFFF 01000000 {total:02X} 00 E004 FFFFFFFF 45 0100 'motd'"))
+    }
+}
+
+#[test]
+fn packets_that_are_less_than_a_header_are_told_and_empty_ones_among_them() {
+    let runts = ["FF", "FFFF", "FFFFFF", "FFFFFFFF", ""];
+    let mut lab = Lab::new();
+    for runt in runts {
+        lab.c(0.0, &bytes(runt));
+    }
+    assert_eq!(lab.codes(), ["SEC002"; 5]);
+    lab.c(0.1, &bytes("FEFFFFFF")).c(0.1, &bytes("FEFFFFFF 01000000"));
+    assert_eq!(lab.codes()[5..], ["SEC001"; 2]);
+    // An empty datagram alone is none of ours, nor what a server sends.
+    let lab = said(&[(0.0, T), (0.1, I), (0.2, "")], 9.0);
+    assert_eq!(verdict(&lab, &rules::SEC002), [1, 0, 0]);
+    // On any port, once the endpoint has answered that host.
+    let server = "10.0.0.2:7777";
+    let mut lab = Lab::new();
+    lab.packet(0.0, "10.0.0.1:9", server, &bytes("FFFF"), false);
+    lab.packet(0.0, C, server, &bytes(T), false).packet(0.1, server, C, &bytes(I), false);
+    for runt in runts {
+        lab.packet(0.2, "10.0.0.1:9", server, &bytes(runt), false);
+    }
+    assert_eq!(verdict(&lab, &rules::SEC002), [1, 5, 0]);
+}
+
+/// A monitor that asks a dead server for an hour, and players who try again while theirs restarts.
+#[test]
+fn asking_a_silent_server_meets_no_limit() {
+    for every in [0.2, 1.0, 3.0, 10.0] {
+        let mut lab = Lab::new();
+        for at in 0..400 {
+            lab.c(f64::from(at) * every, &bytes(T));
+        }
+        lab.end(9000.0);
+        assert_eq!(lab.budget.take_met().count(), 0, "{every}");
+        let [passed, failed, inconclusive] = verdict(&lab, &rules::A2S062);
+        assert!(passed == 0 && failed == 0 && inconclusive >= 400.min((every * 100.0) as u64));
+    }
+}
