@@ -349,7 +349,7 @@ impl Defragmenter {
         entry.report_overlap(events);
         let mut bytes = self.spare_bytes.pop().unwrap_or_default();
         entry.put_together(capture, &mut bytes);
-        let (ip, protocol, overlapped) = (entry.ip, entry.protocol, entry.overlap.is_some());
+        let (ip, protocol, overlapped) = (entry.ip, entry.protocol, entry.overlapped().is_some());
         let pieces = mem::take(&mut entry.pieces);
         self.recycle_entry(entry);
         Some(Whole { ip, protocol, bytes, pieces, overlapped })

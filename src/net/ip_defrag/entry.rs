@@ -222,8 +222,13 @@ impl Entry {
         }
     }
 
+    /// Where fragments overlapped. Copies of one that was cut may be cut elsewhere: that is none.
+    pub(super) fn overlapped(&self) -> Option<Overlap> {
+        self.overlap.filter(|overlap| overlap.differs || !self.snapped)
+    }
+
     pub(super) fn report_overlap(&self, events: &mut Vec<Event>) {
-        if let Some(Overlap { at, differs }) = self.overlap {
+        if let Some(Overlap { at, differs }) = self.overlapped() {
             events.push(self.event(at, EventKind::Overlap { differs }));
         }
     }

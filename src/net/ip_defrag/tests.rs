@@ -301,6 +301,22 @@ fn adjacent_fragments_are_one_boundary_not_one_run() {
     assert!(bench.finish().contains(&EventKind::Overlap { differs: false }));
 }
 
+/// A doubled fragment of which one copy was cut by the snap length overlaps nothing.
+#[test]
+fn copies_that_were_cut_elsewhere_are_no_overlap() {
+    for [first, second] in [[16, 8], [8, 16]] {
+        let mut bench = Bench::new();
+        for length in [first, second] {
+            let bytes = [5; 16];
+            let mut cut = fragment(0, true, &bytes[..length]);
+            cut.payload.announced = 16;
+            bench.add(&cut);
+        }
+        let overlaps = |kind: &EventKind| matches!(kind, EventKind::Overlap { .. });
+        assert!(!bench.finish().iter().any(overlaps), "{first} {second}");
+    }
+}
+
 #[test]
 fn the_same_fragment_with_other_bytes_differs() {
     let mut bench = Bench::new();
