@@ -11,7 +11,10 @@ const TAIL: usize = 64;
 /// Whether a datagram is this protocol's.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let [b'\\', rest @ ..] = bytes else {
-        return if hint.forced { Claim::Weak } else { Claim::No };
+        let told = hint.forced
+            || hint.known && !is_of_others(bytes)
+            || hint.to_port && bytes.starts_with(b"heartbeat\\");
+        return if told { Claim::Weak } else { Claim::No };
     };
     if is_sure(bytes) {
         return Claim::Sure;
@@ -19,6 +22,21 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let key = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let is_pair = key >= 2 && rest.get(key) == Some(&b'\\');
     if is_pair || hint.known || hint.forced { Claim::Weak } else { Claim::No }
+}
+
+/// Whether a datagram that begins with no backslash begins as other protocols' do, and cannot be an
+/// answer of this one behind a foreign header.
+fn is_of_others(bytes: &[u8]) -> bool {
+    match bytes {
+        // Behind it, a word in full is no message of Valve's.
+        [0xFF, 0xFF, 0xFF, 0xFF, text @ ..] => {
+            let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+            !matches!(text.get(word), Some(b'\\')) && (word < 4 || text.get(word) != Some(&b'\n'))
+        }
+        [b'q' | b'b', ..] => bytes.len() < 8,
+        [] | [0xFE | 0x00 | 0x09 | b'0' | b'1', ..] => true,
+        _ => false,
+    }
 }
 
 fn is_sure(bytes: &[u8]) -> bool {

@@ -17,6 +17,12 @@ pub(super) enum Worth {
     Unknown,
 }
 
+/// Whether a response is one that could be held against its challenge: of a game whose key is known.
+pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settings) -> bool {
+    let asked = game.and_then(|game| expected(game, [b'0'; CHALLENGE], 0, settings));
+    code.value.len() == RESPONSE && asked.is_some()
+}
+
 /// The latest challenges.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Challenges {
@@ -42,6 +48,11 @@ impl Challenges {
 
     pub(super) fn is_empty(&self) -> bool {
         self.given.iter().all(Option::is_none)
+    }
+
+    /// Whether there is nothing that a response could be held against, as if it had not been recorded.
+    pub(super) fn are_unseen(&self) -> bool {
+        self.is_empty() && !self.blurred
     }
 
     /// What a response to the latest challenge must be. `None`: no key.

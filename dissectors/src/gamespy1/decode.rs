@@ -101,7 +101,7 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
         }
         Ok(())
     });
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.first_fault(), sink);
     if !words.is_sound() {
         return;
     }
@@ -158,7 +158,7 @@ pub(super) fn joined<'a, S: Sink>(
         words.read(bytes.get(start..end).unwrap_or_default(), start);
         start = end;
     }
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.first_fault(), sink);
     if words.is_sound() && closed {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
@@ -180,7 +180,7 @@ pub(super) fn fragment<S: Sink>(
         r.close();
         Ok(())
     });
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.first_fault(), sink);
 }
 
 /// What has been shown of a message that is shown once only.

@@ -146,7 +146,7 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
         }
         Ok(())
     });
-    rules::pairs(words.fault.filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
+    rules::pairs(words.first_fault().filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
     if words.is_sound() && words.closed.is_some() {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
