@@ -17,10 +17,14 @@ pub(super) enum Worth {
     Unknown,
 }
 
+/// Whether the key of a game is known.
+pub(super) fn has_key(game: &[u8], settings: &Settings) -> bool {
+    expected(game, [b'0'; CHALLENGE], 0, settings).is_some()
+}
+
 /// Whether a response is one that could be held against its challenge: of a game whose key is known.
 pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settings) -> bool {
-    let asked = game.and_then(|game| expected(game, [b'0'; CHALLENGE], 0, settings));
-    code.value.len() == RESPONSE && asked.is_some()
+    code.value.len() == RESPONSE && game.is_some_and(|game| has_key(game, settings))
 }
 
 /// The latest challenges.

@@ -125,14 +125,19 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
 
 /// Shows what stands behind the `\final\` of a list.
 pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
+    plain(bytes, sink);
+    let whole = Span::new(0, bytes.len());
+    rules::final_closes(Some(whole), Some(whole), false, sink);
+}
+
+/// Shows what is no message, whatever it says.
+pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
         pairs(r, bytes, 0, Kind::Other);
         r.close();
         Ok(())
     });
-    let whole = Span::new(0, bytes.len());
-    rules::final_closes(Some(whole), Some(whole), false, sink);
 }
 
 /// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`. `closed`:

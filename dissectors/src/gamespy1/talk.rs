@@ -9,7 +9,7 @@ use super::answers::{self, Answers};
 use super::connection::{self, Connection};
 use super::decode::{self, Kind};
 use super::list::{self, Form};
-use super::stream::{Framing, Held};
+use super::stream::{Found, Framing, Held};
 use super::uplink::{self, Uplink};
 use super::words::{self, Numbering, Words};
 use super::{GameSpy1, messages, rules};
@@ -326,11 +326,17 @@ fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
     let payload =
         Payload { frame, time, lost, ..cx.flow.payload(side, &buffer.bytes, &buffer.pieces) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
-    if held.loose {
-        decode::loose(payload.bytes, sink);
-        sink.end(Kind::Other.message(), &payload);
-    } else {
-        in_whole(cx, &payload, sink);
+    match held.found {
+        Found::Loose => {
+            decode::loose(payload.bytes, sink);
+            sink.end(Kind::Other.message(), &payload);
+        }
+        Found::Plain => {
+            decode::plain(payload.bytes, sink);
+            connection::other(cx, &payload, sink);
+            sink.end(Kind::Other.message(), &payload);
+        }
+        Found::Text | Found::Whole => in_whole(cx, &payload, sink),
     }
 }
 
@@ -354,11 +360,14 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         return;
     }
     let words = words::scan(bytes);
-    let text = bytes.starts_with(b"\\") && !blocks && !is_blocks(owes, &words);
+    let text = bytes.starts_with(b"\\") && !blocks && !is_blocks(owes, bytes, &words);
     if !text {
         let form = owes.filter(|form| matches!(form, Form::Compact | Form::Enciphered));
+        // Whatever was asked for, one that is not enciphered can be read.
+        let plain = form == Some(Form::Enciphered) && list::are_closed_blocks(bytes);
         let complete = match form.unwrap_or(Form::Unknown) {
             Form::Compact => Some(list::compact(bytes, connection::lists(cx, payload), sink)),
+            _ if plain => Some(list::compact(bytes, connection::lists(cx, payload), sink)),
             form => {
                 list::opaque(bytes, form, sink);
                 None
@@ -368,7 +377,7 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         sink.end(Kind::ListResponse(Form::Compact).message(), payload);
         return;
     }
-    let wants = owes.unwrap_or_default();
+    let wants = connection.asks().filter(|_| owes.is_some()).unwrap_or_default();
     let kind = Kind::of(&words, Transport::Tcp, wants);
     if kind == Kind::ListResponse(Form::Text) {
         list_in_text(cx, payload, sink);
@@ -396,11 +405,15 @@ fn list_in_text<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 
 /// Whether what begins with a backslash is a list in blocks none the less: its first address may
 /// begin with that byte.
-fn is_blocks(owes: Option<Form>, words: &Words<'_>) -> bool {
+fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &Words<'_>) -> bool {
     let text = [&b"ip"[..], b"echo", b"basic", b"secure"].contains(&words.first);
     match owes {
         Some(Form::Compact) => !text,
-        Some(Form::Enciphered) => !text && words.first != words::FINAL,
+        Some(Form::Enciphered) => {
+            !text
+                && words.first != words::FINAL
+                && !bytes.iter().all(|byte| (b' '..=b'~').contains(byte))
+        }
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! Both directions of a connection, and what the flags do to them.
 
 use super::budget::Budget;
+use super::kept::At;
 use super::run::Unshown;
 use super::stream::{Context, Stream};
 use super::{End, Event, Kind, Reader, Segment, Way};
@@ -127,7 +128,7 @@ impl Connection {
         let (own, other) = self.pair(way);
         if segment.flags.ack && own.is_near(segment.sequence) {
             let is_latest = own.is_latest(segment.sequence);
-            other.reaches(segment.acknowledgment, segment.frame, is_latest);
+            other.reaches(segment.acknowledgment, segment.at(), is_latest);
         }
         let other = other.unshown();
         own.data(segment, &mut Context { way, budget, reader, other });
@@ -189,7 +190,8 @@ impl Connection {
             stream.heed();
             *self.stream_mut(way.other()) = stream;
         }
-        reader.event(Event { way, frame: segment.frame, kind: Kind::NewConnection });
+        let At { frame, time } = segment.at();
+        reader.event(Event { way, frame, time, kind: Kind::NewConnection });
     }
 
     fn reset<R: Reader>(
@@ -211,7 +213,7 @@ impl Connection {
             return;
         }
         if !ignored {
-            own.reaches(segment.sequence, segment.frame, true);
+            own.reaches(segment.sequence, segment.at(), true);
         }
         self.end(way, End::Reset, budget, reader);
     }

@@ -6,7 +6,7 @@ mod held;
 use self::held::{Held, WAIT};
 use super::ahead::Ahead;
 use super::budget::Budget;
-use super::kept::{Chunk, Origin};
+use super::kept::{At, Chunk, Origin};
 use super::{Cause, End, Kind, Limit, Reader, Segment};
 
 pub(super) use self::deliver::Context;
@@ -176,7 +176,7 @@ impl Stream {
     /// The stream is said to reach up to a sequence number. What goes beyond all that was seen holds
     /// until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`: this was
     /// said behind all before.
-    pub(super) fn reaches(&mut self, sequence: u32, frame: u64, is_latest: bool) {
+    pub(super) fn reaches(&mut self, sequence: u32, at: At, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
         }
@@ -187,7 +187,7 @@ impl Stream {
         let held = self.held.get_or_insert_default();
         let said = held.acked.0;
         if position > said || is_latest && position < said && said > held.end(self.next) {
-            held.acked = (position, frame);
+            held.acked = (position, at);
         }
     }
 
@@ -238,7 +238,7 @@ impl Stream {
         }
         if flags.fin && sent_end >= self.next {
             let held = self.held.get_or_insert_default();
-            held.fin = held.fin.or(Some((sent_end, segment.frame)));
+            held.fin = held.fin.or(Some((sent_end, segment.at())));
         }
         self.place(chunk, sent_end, cx);
     }
@@ -285,7 +285,7 @@ impl Stream {
     /// Puts a segment where it belongs. The payload was sent up to `sent_end`.
     fn place<R: Reader>(&mut self, chunk: Chunk<'_>, sent_end: u64, cx: &mut Context<'_, R>) {
         let recorded_end = chunk.end();
-        let frame = chunk.frame_at(chunk.start);
+        let at = chunk.at(chunk.start);
         let cut = sent_end.saturating_sub(recorded_end);
         let mut chunk = chunk.until(self.fin().unwrap_or(u64::MAX));
         let mut differed = false;
@@ -311,7 +311,7 @@ impl Stream {
         }
         if cut > 0 && recorded_end <= self.next && self.next < sent_end {
             let to = self.hole_end().map_or(sent_end, |(end, _)| end.min(sent_end));
-            self.jump(to, Cause::Snapped, frame, cx);
+            self.jump(to, Cause::Snapped, at, cx);
             self.absorb(cx);
         }
         self.show_or_end(cx);
@@ -371,7 +371,7 @@ impl Stream {
 
     /// Gives up a hole because there is no room for a chunk behind it.
     fn make_way<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
-        let frame = chunk.frame_at(chunk.start);
+        let at = chunk.at(chunk.start);
         let (ranges, charged) =
             self.held.as_ref().map_or((0, 0), |held| (held.ahead.len(), held.charged));
         let limit = if ranges >= cx.budget.limits().ranges {
@@ -379,9 +379,9 @@ impl Stream {
         } else {
             cx.budget.tighter(charged)
         };
-        cx.event(frame, Kind::Limit { limit, dropped: 0 });
+        cx.event(at, Kind::Limit { limit, dropped: 0 });
         let (to, witness) =
-            self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, frame));
+            self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, at));
         self.jump(to, Cause::Limit, witness, cx);
         self.absorb(cx);
         if !self.ignored {
@@ -399,15 +399,15 @@ impl Stream {
             if range.cut > 0 && !self.ignored && self.next == chunk.end() {
                 let cut_end = self.next.saturating_add(range.cut);
                 let to = self.hole_end().map_or(cut_end, |(end, _)| end.min(cut_end));
-                let frame = chunk.frame_at(chunk.end().saturating_sub(1));
-                self.jump(to, Cause::Snapped, frame, cx);
+                let at = chunk.at(chunk.end().saturating_sub(1));
+                self.jump(to, Cause::Snapped, at, cx);
             }
         }
     }
 
     /// Gives up the hole at the expected position.
     fn give_up<R: Reader>(&mut self, cause: Cause, cx: &mut Context<'_, R>) {
-        let acked = self.held.as_ref().map_or((0, 0), |held| held.acked);
+        let acked = self.held.as_ref().map_or_else(Default::default, |held| held.acked);
         let (to, witness) = self
             .hole_end()
             .filter(|(end, _)| cause != Cause::Acknowledged || *end <= acked.0)
@@ -453,8 +453,8 @@ impl Stream {
     }
 
     /// Where the hole at the expected position ends as far as this direction tells: position and
-    /// frame of what comes next.
-    fn hole_end(&self) -> Option<(u64, u64)> {
+    /// packet of what comes next.
+    fn hole_end(&self) -> Option<(u64, At)> {
         let held = self.held.as_ref()?;
         match (held.ahead.first(), held.fin) {
             (Some(range), Some(fin)) => Some(if range.0 < fin.0 { range } else { fin }),
@@ -474,6 +474,6 @@ fn report_difference<R: Reader>(
         && !std::mem::replace(differed, true)
     {
         let kind = Kind::OverlapDiffers { sequence: position as u32, original };
-        cx.event(repeat.frame_at(position), kind);
+        cx.event(repeat.at(position), kind);
     }
 }

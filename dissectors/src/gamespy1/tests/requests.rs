@@ -8,7 +8,7 @@ use crate::kit::{
     Rule, Settings, Side, Sink, Span, Time, Transport,
 };
 
-use super::lab::{C, Lab, M, S};
+use super::lab::{C, L, Lab, M, S, Segment};
 
 /// Messages and what they answer; and what is judged.
 #[derive(Default)]
@@ -238,4 +238,22 @@ fn a_heartbeat_without_its_backslash_is_one() {
     assert_eq!(lab.names(), ["heartbeat", "secure", "validate", "heartbeat", "heartbeat"]);
     assert_eq!(lab.codes(), ["GS1001", "GS1001"]);
     assert_eq!(lab.counts(&rules::GS1024).passed, 2);
+}
+
+#[test]
+fn in_a_stream_a_validate_and_a_list_know_what_they_answer() {
+    let mut lab: super::lab::Lab<Replies> = Lab::with(Replies::default());
+    let turns: [(&str, &str, &str); 3] = [
+        (L, C, r"\basic\\secure\XDWAOR"),
+        (C, L, r"\gamename\ut\location\0\validate\3JOdDFU5\final\\list\\gamename\ut\final\"),
+        (L, C, r"\ip\1.2.3.4:7778\final\"),
+    ];
+    for (i, (from, to, text)) in turns.into_iter().enumerate() {
+        lab.tcp(i as f64, (from, to), C, text.as_bytes(), Segment::default());
+    }
+    lab.end(9.0);
+    let told: Vec<_> =
+        lab.sink.told.iter().filter_map(|(it, reply)| Some((*it, (*reply)?))).collect();
+    let expected = [("validate", Reply::to(1, at(0.0))), ("list_response", Reply::to(2, at(1.0)))];
+    assert_eq!(told, expected);
 }
