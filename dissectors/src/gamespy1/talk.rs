@@ -194,21 +194,13 @@ impl Talk {
     /// An ICMP error quotes what was sent in this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
         let Talk { asked, more, .. } = self;
-        let (again, uplink) = match more.as_deref_mut() {
-            Some(More { waiting, again, uplink, .. }) => {
-                let latest = |asked: &Asked| Asked::sent_again(asked, again).map(|it| it.latest);
-                let is_quoted =
-                    |asked: &&mut Asked| latest(asked).unwrap_or(asked.mark).get().frame == frame;
-                let all = asked.iter_mut().chain(waiting);
-                all.filter(is_quoted).for_each(|asked| asked.refused = true);
-                (true, uplink.as_deref_mut())
-            }
-            None => (false, None),
+        let (waiting, again, uplink): (&mut [Asked], &[Again], _) = match more.as_deref_mut() {
+            Some(more) => (&mut more.waiting, &more.again, more.uplink.as_deref_mut()),
+            None => (&mut [], &[], None),
         };
-        if let Some(asked) =
-            asked.as_mut().filter(|asked| !again && asked.mark.get().frame == frame)
-        {
-            asked.refused = true;
+        for asked in asked.iter_mut().chain(waiting) {
+            let latest = asked.sent_again(again).map_or(asked.mark, |again| again.latest);
+            asked.refused |= latest.get().frame == frame;
         }
         if let Some(uplink) = uplink {
             uplink.refuse(frame);

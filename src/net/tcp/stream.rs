@@ -28,6 +28,10 @@ enum Phase {
     Open,
     /// All has come, a FIN included, but the reader wants to be shown the last of it later.
     Closing,
+    /// Its sender has reset the connection; if it goes on, somebody else has.
+    Reset,
+    /// The other side has, and what comes now waits for what that says.
+    Cut,
     Ended,
 }
 
@@ -48,7 +52,7 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn is_known(&self) -> bool {
-        matches!(self.phase, Phase::Open | Phase::Closing | Phase::Ended)
+        !matches!(self.phase, Phase::Unseen | Phase::Silent)
     }
 
     pub(super) fn is_seen(&self) -> bool {
@@ -61,7 +65,7 @@ impl Stream {
 
     /// Whether its end has come, be it shown to the reader or not.
     pub(super) fn is_closed(&self) -> bool {
-        matches!(self.phase, Phase::Closing | Phase::Ended)
+        matches!(self.phase, Phase::Closing | Phase::Reset | Phase::Cut | Phase::Ended)
     }
 
     pub(super) fn is_ignored(&self) -> bool {
@@ -191,6 +195,23 @@ impl Stream {
         }
     }
 
+    /// The other side acknowledges bytes up to a sequence number, of a direction that is not in the
+    /// capture: from which one on bytes are missing, if that is known now, and how many. It is told once.
+    pub(super) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
+        /// Where no position is: it was told.
+        const TOLD: u64 = 1;
+        if self.is_known() || self.next == TOLD {
+            return None;
+        }
+        if self.next == 0 {
+            self.next = 1 << 32 | u64::from(sequence);
+        }
+        let missing = self.position(sequence)?.checked_sub(self.next).filter(|&it| it > 0)?;
+        let first = self.next as u32;
+        self.next = TOLD;
+        Some((first, missing))
+    }
+
     /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
     pub(super) fn data<R: Reader>(&mut self, segment: &Segment<'_>, cx: &mut Context<'_, R>) {
         let flags = segment.flags;
@@ -221,6 +242,11 @@ impl Stream {
             &several
         };
         let chunk = Chunk { start, bytes: segment.payload, origins };
+        if self.phase == Phase::Cut && start >= self.next && !chunk.bytes.is_empty() {
+            let cut = announced.saturating_sub(chunk.bytes.len() as u64);
+            self.store(chunk, cut, &mut false, cx);
+            return;
+        }
         if self.phase != Phase::Open {
             self.after_end(chunk, cx);
             return;
@@ -265,6 +291,46 @@ impl Stream {
     pub(super) fn give_up_all<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         while !self.ignored && self.has_hole() {
             self.give_up(Cause::End, cx);
+        }
+    }
+
+    /// Ends it with a RST, of its sender or not, and keeps nothing.
+    pub(super) fn reset(&mut self, is_sender: bool, budget: &mut Budget) {
+        self.end(budget);
+        self.phase = if is_sender { Phase::Reset } else { Phase::Cut };
+    }
+
+    /// Whether its sender has reset the connection.
+    pub(super) fn is_reset(&self) -> bool {
+        self.phase == Phase::Reset
+    }
+
+    /// Whether more may come of it.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open && !self.ignored
+    }
+
+    /// Whether a segment shows that it was not its sender who has reset the connection: it goes on, or
+    /// has what `other` said since.
+    pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Stream) -> bool {
+        let (flags, stash) =
+            (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));
+        let is_new = segment.announced > 0 || !segment.payload.is_empty() || flags.fin;
+        let has_more = || {
+            let position = other.position(segment.acknowledgment).filter(|_| flags.ack);
+            position.is_some_and(|position| position > other.next && position <= stash)
+        };
+        self.phase == Phase::Reset && self.accepts_reset(segment.sequence) && (is_new || has_more())
+    }
+
+    /// Goes on behind a RST that was not the end.
+    pub(super) fn resume<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        if matches!(self.phase, Phase::Reset | Phase::Cut) {
+            self.phase = Phase::Open;
+            self.absorb(cx);
+            if !self.ignored {
+                self.show_or_end(cx);
+            }
         }
     }
 

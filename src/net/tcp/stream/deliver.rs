@@ -262,7 +262,7 @@ impl Stream {
             _ if self.ignored => {}
             Phase::Open => self.show(Some(end), cx),
             Phase::Closing => self.show(Some(End::Fin), cx),
-            Phase::Unseen | Phase::Silent | Phase::Ended => {}
+            Phase::Unseen | Phase::Silent | Phase::Reset | Phase::Cut | Phase::Ended => {}
         }
     }
 
