@@ -215,3 +215,96 @@ fn what_waits_until_the_end_is_whole_behind_its_fin() {
     assert_eq!(counts("GS1014"), Some([0, 0, 0]), "nobody knows what was validated");
     assert!(!told(&Project::new("whole"), "dissect", &capture).contains("recording lost"));
 }
+
+/// What `check` says of a rule: how often it passed, failed and was inconclusive; and the findings.
+fn checked(name: &str, capture: &Capture, code: &str) -> ([u64; 3], Vec<Value>) {
+    let told = told(&Project::new(name), "check", capture);
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let rules = told["rules"].as_array().expect("rules");
+    let rule = rules.iter().find(|rule| rule["code"] == code).expect("the rule");
+    let counts =
+        ["passed", "failed", "inconclusive"].map(|key| rule[key].as_u64().expect("a count"));
+    let findings = told["findings"].as_array().expect("findings").iter();
+    (counts, findings.filter(|finding| finding.to_string().contains(code)).cloned().collect())
+}
+
+/// A client that is validated and asks for the list.
+const VALIDATED: &str = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+    0.1 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\\\list\\\\gamename\\ut\\final\\'
+";
+
+#[test]
+fn a_fin_behind_a_hole_has_its_own_time_and_so_has_the_gap() {
+    let script = format!(
+        r"{VALIDATED}
+        0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\'
+        0.2 m:28900 > c tcp lost '\\'
+        0.3 m:28900 > c tcp fin
+        end 20"
+    );
+    let capture = capture(&script, &Setting::udp(27900)).expect("a good script");
+    assert_eq!(checked("fin", &capture, "GS1017").0, [1, 0, 0]);
+    let (_, gaps) = checked("gap", &capture, "NET006");
+    let times: Vec<_> = gaps.iter().map(|gap| gap["time"].to_string()).collect();
+    assert!(times.iter().all(|time| time.contains(".3")), "{times:?}");
+    assert!(!times.is_empty());
+}
+
+#[test]
+fn an_acknowledgment_of_bytes_that_are_not_there_tells_of_them() {
+    for (name, script) in [
+        (
+            "last",
+            format!(
+                r"{VALIDATED}
+            0.2 m:28900 > c tcp lost '\\ip\\10.0.0.2:7778\\final\\'
+            0.3 c > m:28900 tcp
+            end 9"
+            ),
+        ),
+        (
+            "fin",
+            format!(
+                r"{VALIDATED}
+            0.2 m:28900 > c tcp lost '\\ip\\10.0.0.2:7778\\final\\'
+            0.3 c > m:28900 tcp fin
+            end 9"
+            ),
+        ),
+        (
+            "one",
+            VALIDATED.replace("m:28900 > c tcp", "m:28900 > c tcp nosyn lost")
+                + r"0.2 m:28900 > c tcp lost '\\ip\\10.0.0.2:7778\\final\\'
+            0.3 c > m:28900 tcp
+            end 9",
+        ),
+        ("first", VALIDATED.replace("m:28900 > c tcp", "m:28900 > c tcp lost") + "end 9"),
+    ] {
+        let capture = capture(&script, &Setting::udp(27900)).expect("a good script");
+        let (counts, findings) = checked(name, &capture, "NET006");
+        assert!(counts[1] > 0, "{name}: {counts:?}, {findings:?}");
+    }
+}
+
+#[test]
+fn what_goes_on_behind_a_reset_is_read() {
+    let script = format!(
+        r"{VALIDATED}
+        0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\'
+        end 9"
+    );
+    let whole = capture(&script, &Setting::udp(27900)).expect("a good script");
+    let expected = said(&Project::new("reset"), &whole).messages;
+    assert_eq!(expected.len(), 4);
+    for at in 3..whole.packets.len() - 1 {
+        let mut forged = whole.clone();
+        let mut reset = forged.packets[at].clone();
+        let start = payload(&reset).unwrap_or(reset.bytes.len());
+        reset.bytes.truncate(start);
+        let length = (start - 14) as u16;
+        reset.bytes[16..18].copy_from_slice(&length.to_be_bytes());
+        reset.bytes[TCP + 13] = flags::RST;
+        forged.packets.insert(at, reset);
+        assert_eq!(said(&Project::new("forged"), &forged).messages, expected, "before {at}");
+    }
+}

@@ -251,7 +251,7 @@ impl<V: View> Reader for Reading<'_, V> {
             self.wait(side, run);
         } else if used == 0 || used >= run.bytes().len() {
             let waited = self.speech.stop_waiting(side).and_then(|wait| wait.closed);
-            if let Some((how, time)) = closing(run.end(), waited, self.around.now) {
+            if let Some((how, time)) = closing(run.end(), waited, self.ended(run)) {
                 self.closed(side, how, time, run.other_has_hole());
             }
         }
@@ -295,8 +295,8 @@ impl<V: View> Reader for Reading<'_, V> {
 impl<V: View> Reading<'_, V> {
     /// Tells what is wrong with the stream.
     fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
-        let mark =
-            Mark { frame: event.frame, time: self.around.now, length: 0, side: side(event.way) };
+        let &Event { frame, time, way, .. } = event;
+        let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
         let scene = self.scene(id);
         let told = tell(self.view, scene, rule, false, &mark, || detail);
         self.flow.count_told(told);
@@ -394,13 +394,18 @@ impl<V: View> Reading<'_, V> {
 
     /// What is unread of a direction has to wait.
     fn wait(&mut self, side: Side, run: &Run<'_>) {
-        let since = self.first_frame(side, run);
+        let (since, ended) = (self.first_frame(side, run), self.ended(run));
         let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
         let wait = wait.get_or_insert(Wait { since, shown: 0, closed: None });
         (wait.since, wait.shown) = (since, run.bytes().len());
         if run.end() == Some(End::Fin) {
-            wait.closed.get_or_insert(self.around.now);
+            wait.closed.get_or_insert(ended);
         }
+    }
+
+    /// When a direction ends that does: a FIN may have waited for bytes before it.
+    fn ended(&self, run: &Run<'_>) -> Time {
+        run.fin_time().map_or(self.around.now, Time)
     }
 
     /// The packet of the first unread byte, or of the FIN.
@@ -566,7 +571,8 @@ impl<V> Working<'_, V> {
     }
 }
 
-/// How, and when, a direction was closed. `waited`: when it was behind what had to wait.
+/// How, and when, a direction was closed. `waited`: when it was behind what had to wait; `now`: when
+/// it was otherwise.
 fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
     match end? {
         End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),

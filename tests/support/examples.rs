@@ -10,6 +10,7 @@ use crate::recording;
 pub(crate) const PRESUMED: &[(&str, &str)] = &[
     ("VM043", "VM040"),
     ("GS4010", "GS4007"),
+    ("GS1012", "GS1011"),
     ("GS1018", "GS1005"),
     ("SEC004", "A2S022"),
     ("SEC004", "A2S024"),

@@ -2,13 +2,13 @@
 //! message, whichever came first.
 
 use crate::kit::{
-    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Side, Sink, Time, append_within,
-    room,
+    Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Reply, Side, Sink, Time,
+    append_within, room,
 };
 
 use super::rules::{self, Misnumbered};
 use super::words::{self, Numbering, Words};
-use super::{GameSpy1, decode, messages, uplink};
+use super::{GameSpy1, decode, messages, talk, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
@@ -39,6 +39,8 @@ struct Answer {
     held: Vec<Held>,
     /// Each of them was in the whole answer before.
     copied: bool,
+    /// The query that it answers.
+    reply: Option<Reply>,
 }
 
 impl Answer {
@@ -107,13 +109,13 @@ impl Answers {
     }
 }
 
-/// Takes a datagram of an answer. Says whether a query has its answer in it: it begins one.
+/// Takes a datagram of an answer. The query that it answers has it when it begins.
 pub(super) fn datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
     words: &Words<'_>,
     sink: &mut S,
-) -> bool {
+) {
     let mark = payload.mark();
     let (number, held) = match words.numbering {
         Numbering::Parts { answer, first, last } if first > 0 => {
@@ -130,14 +132,14 @@ pub(super) fn datagram<S: Sink>(
                     rules::misnumbered(what, payload.lost, &mark, sink);
                 }
             });
-            return true;
+            return;
         }
     };
     if held.first == 1 && held.closed {
         whole(cx, payload, words, sink, |sink| rules::numbered(mark.whole(), sink));
-        return true;
+        return;
     }
-    gather(cx, payload, number, held, sink)
+    gather(cx, payload, number, held, sink);
 }
 
 /// An answer in one datagram.
@@ -151,32 +153,34 @@ fn whole<S: Sink>(
     decode::message(payload.bytes, words, decode::Kind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
+    tell_reply(talk::answered(cx, payload, sink), sink);
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
-fn gather<S: Sink>(
-    cx: &mut Cx<'_>,
-    payload: &Payload<'_>,
-    number: u32,
-    held: Held,
-    sink: &mut S,
-) -> bool {
+fn tell_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
+    if let Some(reply) = reply {
+        sink.answers(reply);
+    }
+}
+
+fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
     let mut known = cx.talk.answers().find(payload.side, number);
     let done = cx.talk.answers().was_in(payload, number);
     // Unless somebody has asked again, it is one that the network or the recording has doubled.
     if let Some(done) = done.filter(|_| known.is_none())
         && !cx.talk.awaits(payload.side, done)
     {
-        lone(cx, payload, number, held, sink);
         // A query that was doubled as well has its answer in this.
-        return true;
+        tell_reply(talk::answered(cx, payload, sink), sink);
+        lone(cx, payload, number, held, sink);
+        return;
     }
     if let Some(at) = known {
         match repeats(cx, at, payload, held) {
             Repeat::No => {}
             Repeat::Same => {
                 lone(cx, payload, number, held, sink);
-                return false;
+                return;
             }
             // The number is used again: for another answer.
             Repeat::Differs => {
@@ -185,21 +189,21 @@ fn gather<S: Sink>(
             }
         }
     }
-    let begins = known.is_none();
     let at = known.unwrap_or_else(|| begin(cx, payload, number, sink));
     let most = cx.settings.limits.parts_bytes;
     let answers = cx.talk.answers();
-    let Some(answer) = answers.waiting.get_mut(at) else { return begins };
+    let Some(answer) = answers.waiting.get_mut(at) else { return };
     let is_full = answer.held.len() >= MOST_HELD;
     if is_full {
         cx.budget.meet(Limit::PartsBytes);
     }
     if is_full || !answer.buffer.keep(payload, most, cx.budget) {
         if answer.held.is_empty() {
+            tell_reply(answer.reply, sink);
             answers.take(at);
         }
         lone(cx, payload, number, held, sink);
-        return begins;
+        return;
     }
     answer.held.push(held);
     answer.copied &= done.is_some();
@@ -208,7 +212,6 @@ fn gather<S: Sink>(
     {
         join(cx, answer, &order, payload, sink);
     }
-    begins
 }
 
 /// Room for one more answer; with too many, the oldest is given up.
@@ -219,6 +222,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
+    let reply = talk::answered(cx, payload, sink);
     let answers = cx.talk.answers();
     answers.waiting.push(Answer {
         side: payload.side,
@@ -229,6 +233,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
         buffer: Buffer::default(),
         held: Vec::new(),
         copied: true,
+        reply,
     });
     answers.waiting.len().saturating_sub(1)
 }
@@ -304,6 +309,7 @@ fn join<S: Sink>(
         None => rules::numbered(payload.whole(), sink),
     }
     uplink::answered(cx, &payload, &words, sink);
+    tell_reply(answer.reply, sink);
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 

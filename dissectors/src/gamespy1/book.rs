@@ -47,6 +47,8 @@ pub struct Book {
 /// What a host knows of a game server, whichever of its ports it speaks from.
 struct Queried {
     game: Box<[u8]>,
+    /// Its first heartbeat waits for a challenge.
+    waits: bool,
     challenged: Option<Time>,
 }
 
@@ -76,32 +78,64 @@ impl Book {
         self.queried.get_mut(query, most.min(MOST))
     }
 
-    /// A server says which game it runs.
-    pub(super) fn plays(&mut self, pair: &Pair, game: &[u8], most: usize) {
+    /// A server says, from this port of its own, which game it runs.
+    pub(super) fn plays(&mut self, pair: &Pair, from: u16, game: &[u8], most: usize) {
         let (server, port, master) = *pair;
-        let query = (server, port, master.ip());
+        self.hears((server, port, master.ip()), game, most);
+        if from != port {
+            self.hears((server, from, master.ip()), game, most);
+        }
+    }
+
+    fn hears(&mut self, query: Query, game: &[u8], most: usize) {
         match self.queried(&query, most) {
             Some(known) if *known.game == *game => {}
             Some(known) => known.game = name(game),
             None => {
-                let known = Queried { game: name(game), challenged: None };
+                let known = Queried { game: name(game), waits: false, challenged: None };
                 self.queried.insert(query, known, most.min(MOST));
             }
         }
     }
 
-    /// A master challenges a server from another port than the one that heartbeats go to.
-    pub(super) fn challenge(&mut self, server: SocketAddr, other: IpAddr, now: Time, most: usize) {
-        if let Some(known) = self.queried(&(server.ip(), server.port(), other), most) {
-            known.challenged = Some(now);
+    /// The first heartbeat of a server waits for a challenge, or does no longer.
+    pub(super) fn waits(&mut self, pair: &Pair, from: u16, waits: bool, most: usize) {
+        let (server, port, master) = *pair;
+        for port in [port, from] {
+            if let Some(known) = self.queried(&(server, port, master.ip()), most) {
+                known.waits = waits;
+            }
         }
     }
 
-    /// Whether a master has done so since then.
-    pub(super) fn was_challenged(&mut self, pair: &Pair, since: Time, most: usize) -> bool {
+    /// A master challenges a server from another port than the one that heartbeats go to. `true`: its
+    /// first heartbeat waits for that; `None`: it is not known.
+    pub(super) fn challenge(
+        &mut self,
+        server: SocketAddr,
+        other: IpAddr,
+        now: Time,
+        most: usize,
+    ) -> Option<bool> {
+        let known = self.queried(&(server.ip(), server.port(), other), most)?;
+        known.challenged = Some(now);
+        Some(std::mem::take(&mut known.waits))
+    }
+
+    /// Whether a master has done so since then, at the query port or at the one that heartbeats come
+    /// from.
+    pub(super) fn was_challenged(
+        &mut self,
+        pair: &Pair,
+        from: u16,
+        since: Time,
+        most: usize,
+    ) -> bool {
         let (server, port, master) = *pair;
-        let known = self.queried(&(server, port, master.ip()), most);
-        known.is_some_and(|known| known.challenged.is_some_and(|time| time >= since))
+        [port, from].into_iter().any(|port| {
+            let known = self.queried(&(server, port, master.ip()), most);
+            known.is_some_and(|known| known.challenged.is_some_and(|time| time >= since))
+        })
     }
 
     /// The game of a server that another host has heard of.

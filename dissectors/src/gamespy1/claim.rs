@@ -11,7 +11,10 @@ const TAIL: usize = 64;
 /// Whether a datagram is this protocol's.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let [b'\\', rest @ ..] = bytes else {
-        return if hint.forced { Claim::Weak } else { Claim::No };
+        let told = hint.forced
+            || hint.known && !is_of_others(bytes)
+            || hint.to_port && bytes.starts_with(b"heartbeat\\");
+        return if told { Claim::Weak } else { Claim::No };
     };
     if is_sure(bytes) {
         return Claim::Sure;
@@ -19,6 +22,21 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let key = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let is_pair = key >= 2 && rest.get(key) == Some(&b'\\');
     if is_pair || hint.known || hint.forced { Claim::Weak } else { Claim::No }
+}
+
+/// Whether a datagram that begins with no backslash begins as other protocols' do, and cannot be an
+/// answer of this one behind a foreign header.
+fn is_of_others(bytes: &[u8]) -> bool {
+    match bytes {
+        // Behind it, a word in full is no message of Valve's.
+        [0xFF, 0xFF, 0xFF, 0xFF, text @ ..] => {
+            let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+            !matches!(text.get(word), Some(b'\\')) && (word < 4 || text.get(word) != Some(&b'\n'))
+        }
+        [b'q' | b'b', ..] => bytes.len() < 8,
+        [] | [0xFE | 0x00 | 0x09 | b'0' | b'1', ..] => true,
+        _ => false,
+    }
 }
 
 fn is_sure(bytes: &[u8]) -> bool {
@@ -67,9 +85,10 @@ pub(super) fn opens(bytes: &[u8]) -> bool {
 }
 
 /// How a stream's directions begin.
-const STREAMS: [&[u8]; 7] = [
+const STREAMS: [&[u8]; 8] = [
     b"\\basic\\\\secure\\",
     b"\\basic\\secure\\",
+    b"\\basic\\\\final",
     b"\\secure\\",
     b"\\gamename\\",
     b"\\list\\\\gamename\\",
@@ -77,7 +96,10 @@ const STREAMS: [&[u8]; 7] = [
     b"\\list\\cmp\\gamename\\",
 ];
 /// How they go on, where their beginning is not in the capture, or is not the document's.
-const LATER: [&[u8]; 3] = [b"\\ip\\", b"\\list\\", b"\\echo\\"];
+const LATER: [&[u8]; 5] = [b"\\ip\\", b"\\list\\", b"\\echo\\", b"\\basic\\", b"\\error\\"];
+
+/// How servers of other protocols greet.
+const GREETINGS: [&[u8]; 3] = [b"SSH-", b"220", b"HTTP/"];
 
 /// Whether a stream is this protocol's.
 pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
@@ -85,7 +107,8 @@ pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
     if view.bytes.iter().any(|bytes| starts(bytes, &STREAMS)) {
         return Claim::Sure;
     }
-    if view.bytes.iter().any(|bytes| starts(bytes, &LATER)) {
+    let may_open = |bytes: &[u8]| STREAMS.iter().any(|start| start.starts_with(bytes));
+    if view.bytes.iter().any(|bytes| starts(bytes, &LATER) && !may_open(bytes)) {
         return Claim::Weak;
     }
     let undecided = |bytes: &[u8], ended: bool| {
@@ -98,11 +121,30 @@ pub(super) fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
     if undecided(first, first_ended) && undecided(second, second_ended) && !silent {
         return Claim::Undecided;
     }
+    // What a master says in plain text, on its usual port, before its client says a word.
+    let greeting = match (hint.to_port, hint.from_port) {
+        (true, _) if first.is_empty() => second,
+        (_, true) if second.is_empty() => first,
+        _ => &[],
+    };
+    if is_plain(greeting) && view.began == [true; 2] {
+        return Claim::Weak;
+    }
     match (silent, hint.known || hint.forced) {
         (true, _) if !(first_ended && second_ended) => Claim::Undecided,
         (_, true) => Claim::Weak,
         _ => Claim::No,
     }
+}
+
+/// Whether it is text that begins with no key, and not what other protocols' servers say.
+fn is_plain(bytes: &[u8]) -> bool {
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let begins = |greeting: &&[u8]| bytes.starts_with(greeting) || greeting.starts_with(bytes);
+    !bytes.is_empty()
+        && bytes.first() != Some(&b'\\')
+        && bytes.iter().all(is_text)
+        && !GREETINGS.iter().any(begins)
 }
 
 #[cfg(test)]
@@ -172,5 +214,20 @@ mod tests {
         assert_eq!(stream(br"\basic instinct", b""), Claim::No);
         assert_eq!(stream(b"", br"\"), Claim::Undecided);
         assert_eq!(stream(b"", br"\i"), Claim::Undecided);
+        assert_eq!(stream(b"", br"\basic\\final\"), Claim::Sure);
+        assert_eq!(stream(b"", br"\error\go away\final\"), Claim::Weak);
+    }
+
+    #[test]
+    fn plain_text_of_a_master() {
+        let claim = |text: &[u8], client: &[u8], to_port| {
+            let view = StreamView { bytes: [client, text], began: [true; 2], ended: [false; 2] };
+            claim_stream(&view, Hint { to_port, ..Hint::default() })
+        };
+        assert_eq!(claim(b"welcome\r\n", b"", true), Claim::Weak);
+        assert_eq!(claim(b"welcome\r\n", b"", false), Claim::No);
+        assert_eq!(claim(b"welcome\r\n", b"GET / HTTP/1.0", true), Claim::No);
+        assert_eq!(claim(b"SSH-2.0-x\r\n", b"", true), Claim::No);
+        assert_eq!(claim(b"\x16\x03\x01", b"", true), Claim::No);
     }
 }

@@ -17,6 +17,16 @@ pub(super) enum Worth {
     Unknown,
 }
 
+/// Whether the key of a game is known.
+pub(super) fn has_key(game: &[u8], settings: &Settings) -> bool {
+    expected(game, [b'0'; CHALLENGE], 0, settings).is_some()
+}
+
+/// Whether a response is one that could be held against its challenge: of a game whose key is known.
+pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settings) -> bool {
+    code.value.len() == RESPONSE && game.is_some_and(|game| has_key(game, settings))
+}
+
 /// The latest challenges.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Challenges {
@@ -42,6 +52,11 @@ impl Challenges {
 
     pub(super) fn is_empty(&self) -> bool {
         self.given.iter().all(Option::is_none)
+    }
+
+    /// Whether there is nothing that a response could be held against, as if it had not been recorded.
+    pub(super) fn are_unseen(&self) -> bool {
+        self.is_empty() && !self.blurred
     }
 
     /// What a response to the latest challenge must be. `None`: no key.

@@ -1,9 +1,9 @@
 //! A client and a master on one TCP connection: challenge, validate, list, close.
 
-use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Seen, Side, Sink, Time};
+use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Reply, Seen, Side, Sink, Time};
 
 use super::book;
-use super::codes::{Challenges, Worth};
+use super::codes::{self, Challenges, Worth};
 use super::list::Form;
 use super::rules::{Closed, Closing, Grant};
 use super::validate::RESPONSE;
@@ -26,14 +26,19 @@ struct Validated {
 #[derive(Default)]
 pub(super) struct Connection {
     client: Option<Side>,
-    client_spoke: bool,
+    /// The client's first words.
+    client_first: Option<Mark>,
     master_spoke: bool,
     /// The master's first words were not what they must be.
     misopened: bool,
     challenges: Challenges,
+    /// The latest challenge, until it is answered.
+    challenge: Option<Mark>,
     validated: Option<Validated>,
-    /// The form of the list that was asked for last.
-    asked: Option<Form>,
+    /// The form of the list that was asked for last, and not given yet.
+    asked: Option<(Form, Mark)>,
+    /// A whole list was given, and no other was asked for since.
+    listed: bool,
     /// How the client wants it enciphered.
     enctype: u8,
     /// A list without its end: `true` where the recording may have lost that.
@@ -56,8 +61,13 @@ impl Connection {
 
     /// The form of the list that the master owes now, if it was asked for one.
     pub(super) fn owes(&self) -> Option<Form> {
-        let asked = self.asked?;
+        let asked = self.asks()?;
         Some(if self.enctype != 0 { Form::Enciphered } else { asked })
+    }
+
+    /// The form that the list which the master owes has, or would have if it were not enciphered.
+    pub(super) fn asks(&self) -> Option<Form> {
+        self.asked.map(|(form, _)| form)
     }
 
     /// The form of the list that this side owes, if the other one asks for it so.
@@ -71,6 +81,26 @@ impl Connection {
     fn learn(&mut self, client: Option<Side>, began: bool) {
         let opener = began.then_some(Side::First);
         self.client = self.client.or(client).or(opener);
+    }
+
+    /// The client speaks. Whether these are its first words.
+    fn client_speaks<S: Sink>(&mut self, payload: &Payload<'_>, sink: &mut S) -> bool {
+        let first = self.client_first.is_none();
+        self.client_first.get_or_insert(payload.mark());
+        if first && (!self.challenges.is_empty() || self.challenge.is_some()) {
+            rules::client_waits(payload.whole(), sink);
+        }
+        first
+    }
+
+    /// What a client that has no list now cannot complain of: its validate is wrong, or it has asked
+    /// without one. `began`: none came before the recording.
+    fn is_refused(&self, began: bool) -> Option<Mark> {
+        match (&self.validated, &self.asked) {
+            (Some(Validated { worth: Worth::Wrong, mark, .. }), _) => Some(*mark),
+            (None, Some((_, mark))) if began => Some(*mark),
+            _ => None,
+        }
     }
 }
 
@@ -111,6 +141,13 @@ pub(super) fn secure<S: Sink>(
     }
     master_speaks(cx, payload, true, words.basic, sink);
     let connection = cx.talk.connection();
+    if connection.challenge.is_none()
+        && connection.challenges.is_empty()
+        && let Some(first) = connection.client_first
+    {
+        rules::client_hastens(cx.flow.evidence(), &first, sink);
+    }
+    connection.challenge = Some(payload.mark());
     let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
     connection.challenges.give(challenge.value, payload);
     let Some(validated) = &mut connection.validated else { return };
@@ -140,18 +177,15 @@ pub(super) fn validate<S: Sink>(
         other(cx, payload, sink);
         return;
     }
-    let first = !std::mem::replace(&mut connection.client_spoke, true);
+    let first = connection.client_speaks(payload, sink);
+    if let Some(challenge) = connection.challenge.take() {
+        sink.answers(Reply::to(challenge.frame, challenge.time));
+    }
     if !words.is_sound() {
         return;
     }
     if first {
-        let missing = [
-            (words.gamename.is_none(), "gamename"),
-            (!words.location, "location"),
-            (words.validate.is_none(), "validate"),
-        ];
-        let missing = missing.into_iter().find_map(|(missing, what)| missing.then_some(what));
-        rules::client_opens(missing, payload.whole(), sink);
+        client_opens(payload, words, sink);
     }
     connection.enctype = words.enctype;
     let Some(code) = words.validate else { return };
@@ -170,6 +204,17 @@ pub(super) fn validate<S: Sink>(
     });
 }
 
+/// Judges a client's first words.
+fn client_opens<S: Sink>(payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
+    let missing = [
+        (words.gamename.is_none(), "gamename"),
+        (!words.location, "location"),
+        (words.validate.is_none(), "validate"),
+    ];
+    let missing = missing.into_iter().find_map(|(missing, what)| missing.then_some(what));
+    rules::client_opens(missing, payload.whole(), sink);
+}
+
 /// A list is asked for.
 pub(super) fn list_request<S: Sink>(
     cx: &mut Cx<'_>,
@@ -183,9 +228,12 @@ pub(super) fn list_request<S: Sink>(
         other(cx, payload, sink);
         return;
     }
-    connection.client_spoke = true;
+    if connection.client_speaks(payload, sink) && words.is_sound() {
+        client_opens(payload, words, sink);
+    }
     let value = words.list.map(|list| list.value).unwrap_or_default();
-    connection.asked = Some(Form::asked(value));
+    connection.asked = Some((Form::asked(value), payload.mark()));
+    connection.listed = false;
     let at = words.list.map_or(payload.whole(), |list| list.at);
     rules::list_after_validate(connection.validated.is_some(), at, sink);
     if let Some(validated) = &connection.validated
@@ -216,11 +264,19 @@ pub(super) fn list_response<S: Sink>(
         other(cx, payload, sink);
         return;
     }
+    // Where the client is recorded, it has not asked for another one.
+    if connection.listed && connection.asked.is_none() && cx.flow.seen == [true; 2] {
+        rules::list_behind(payload.whole(), sink);
+        return;
+    }
     // A list in answer to a wrong validate is told as such.
     connection.closing.take_if(|(why, _)| matches!(why, Closing::BadValidate));
     master_speaks(cx, payload, false, false, sink);
     let connection = cx.talk.connection();
-    connection.asked = None;
+    if let Some((_, asked)) = connection.asked.take() {
+        sink.answers(Reply::to(asked.frame, asked.time));
+    }
+    connection.listed = complete != Some(false);
     let worth = connection.validated.as_ref().map(|validated| validated.worth);
     let grant = match worth {
         None => Some(Grant::Missing),
@@ -236,7 +292,11 @@ pub(super) fn list_response<S: Sink>(
     let open = !connection.closed[payload.side.index()];
     connection.closing = open.then_some((Closing::Listed, mark));
     match complete {
-        Some(true) => rules::list_complete(payload.whole(), sink),
+        Some(true) => {
+            // It may have come in pieces.
+            connection.cut = None;
+            rules::list_complete(payload.whole(), sink);
+        }
         Some(false) if !connection.closed[payload.side.other().index()] => {
             connection.closing = None;
             connection.cut = Some((mark, payload.lost));
@@ -261,7 +321,7 @@ pub(super) fn other<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
     let connection = cx.talk.connection();
     let Some(client) = connection.client else { return };
     if client == payload.side {
-        if !std::mem::replace(&mut connection.client_spoke, true) {
+        if connection.client_speaks(payload, sink) {
             rules::client_opens(Some("gamename"), payload.whole(), sink);
         }
         return;
@@ -276,37 +336,66 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
     if let Some(closed) = connection.closed.get_mut(payload.side.index()) {
         *closed = true;
     }
-    if !connection.is_master(payload.side) {
-        return;
-    }
-    if let Some((why, mark)) = connection.closing.take() {
+    let is_master = connection.is_master(payload.side);
+    let client_left = connection.closed[payload.side.other().index()];
+    if let Some((why, mark)) = connection.closing {
         let late = payload.time.since(mark.time);
-        let client_left = connection.closed[payload.side.other().index()];
-        if late <= timeout || !client_left {
-            let closed = if late <= timeout { Closed::InTime } else { Closed::Late(late) };
-            let evidence = Evidence { began, lost: payload.lost, ..Evidence::default() };
+        let evidence = Evidence { began, lost: payload.lost, ..Evidence::default() };
+        let closed = match is_master {
+            true if late <= timeout => Some(Closed::InTime),
+            true if !client_left => Some(Closed::Late(late)),
+            // It has waited for long enough.
+            false if late > timeout => Some(Closed::Left(late)),
+            _ => None,
+        };
+        if let Some(closed) = closed {
             rules::master_closes(why, closed, evidence, &mark, sink);
         }
+        if is_master || closed.is_some() {
+            connection.closing = None;
+        }
+    }
+    if !is_master {
+        return;
+    }
+    if !connection.listed
+        && connection.cut.is_none()
+        && let Some(mark) = connection.is_refused(began)
+    {
+        rules::list_refused(&mark, sink);
     }
     judge_cut(cx, sink);
 }
 
 /// The flow has ended: what is open is judged.
 pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let (seen, began, timeout) = (cx.flow.seen, cx.flow.began, cx.settings.answer_timeout);
+    let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
     let Some(connection) = cx.talk.connection_so_far() else { return };
     if let Some((mark, _)) = connection.cut.take() {
         // The end of the list may have come behind the end of the recording.
         rules::list_cut(true, &mark, sink);
     }
-    let Some((why, mark)) = connection.closing.take() else { return };
+    if let Some(validated) = &connection.validated
+        && validated.early.is_some()
+        && !(flow.began && flow.seen == [true; 2])
+        && codes::has_key(&validated.game, cx.settings)
+    {
+        rules::challenge_unseen(&validated.mark, sink);
+    }
     let Some(client) = connection.client else { return };
+    let is_closed = |side: Side| connection.closed[side.index()];
+    if let Some(first) = connection.client_first.filter(|_| !connection.master_spoke) {
+        let waited = now.since(first.time) >= timeout || is_closed(client.other());
+        let evidence = Evidence { lost: !waited, ..flow.evidence() };
+        rules::master_silent(evidence, &first, sink);
+    }
+    let Some((why, mark)) = connection.closing.take() else { return };
     if connection.closed[client.index()] {
         return;
     }
     let evidence = Evidence {
-        began,
-        asked_party_seen: seen[client.other().index()],
+        began: flow.began,
+        asked_party_seen: flow.seen[client.other().index()],
         waited: now.since(mark.time) >= timeout,
         ..Evidence::default()
     };

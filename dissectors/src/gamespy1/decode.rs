@@ -101,7 +101,7 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
         }
         Ok(())
     });
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.first_fault(), sink);
     if !words.is_sound() {
         return;
     }
@@ -125,14 +125,19 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
 
 /// Shows what stands behind the `\final\` of a list.
 pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
+    plain(bytes, sink);
+    let whole = Span::new(0, bytes.len());
+    rules::final_closes(Some(whole), Some(whole), false, sink);
+}
+
+/// Shows what is no message, whatever it says.
+pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     decode(bytes, &ENDINGS, sink, |r| {
         r.open(&f::PROPERTIES);
         pairs(r, bytes, 0, Kind::Other);
         r.close();
         Ok(())
     });
-    let whole = Span::new(0, bytes.len());
-    rules::final_closes(Some(whole), Some(whole), false, sink);
 }
 
 /// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`. `closed`:
@@ -158,7 +163,7 @@ pub(super) fn joined<'a, S: Sink>(
         words.read(bytes.get(start..end).unwrap_or_default(), start);
         start = end;
     }
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.first_fault(), sink);
     if words.is_sound() && closed {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }
@@ -180,7 +185,7 @@ pub(super) fn fragment<S: Sink>(
         r.close();
         Ok(())
     });
-    rules::pairs(words.fault, sink);
+    rules::pairs(words.first_fault(), sink);
 }
 
 /// What has been shown of a message that is shown once only.

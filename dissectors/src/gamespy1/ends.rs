@@ -128,12 +128,13 @@ fn challenges(text: &[u8]) -> bool {
 }
 
 /// What begins the next message, though nothing closes this one: a list is asked for behind a
-/// validate, or given behind a challenge. Where the client is not recorded, nothing else tells them
+/// validate, or before it, or given behind a challenge. Where the client is not recorded, nothing else tells them
 /// apart.
 fn follower(text: &[u8]) -> Option<&'static [u8]> {
     let is = |opening: &[u8]| text.starts_with(opening);
     match () {
         () if is(b"\\gamename\\") => Some(b"\\list\\"),
+        () if is(b"\\list\\") => Some(b"\\gamename\\"),
         () if challenges(text) => Some(b"\\ip\\"),
         () => None,
     }
@@ -164,8 +165,11 @@ fn next_message(text: &[u8]) -> Option<usize> {
     let starts = Text::new(text, 0).take_while(|pair| pair.key != words::FINAL);
     // Where the text ends in a backslash of its own, its last pair seems to have an empty key.
     let starts = starts.map(|pair| pair.at().start as usize + usize::from(pair.key.is_empty()));
-    let mut starts = starts.filter(|&start| start > 0);
-    starts.find(|&start| text.get(start..).is_some_and(|rest| rest.starts_with(next)))
+    let starts = starts.filter(|&start| start > 0);
+    let mut starts =
+        starts.filter(|&start| text.get(start..).is_some_and(|rest| rest.starts_with(next)));
+    // A list request has a game name itself.
+    starts.nth(usize::from(text.starts_with(b"\\list\\")))
 }
 
 /// Bytes at the end that may begin the next message.

@@ -56,6 +56,12 @@ fn blocks_end(bytes: &[u8]) -> Option<usize> {
     blocks.into_iter().find(|&at| bytes.get(at..).is_some_and(|rest| rest.starts_with(CLOSED)))
 }
 
+/// Whether it is nothing but blocks, and what closes them: no cipher makes that.
+pub(super) fn are_closed_blocks(bytes: &[u8]) -> bool {
+    let blocks = [CLOSED, CLOSING].into_iter().find_map(|closing| bytes.strip_suffix(closing));
+    blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
+}
+
 /// Decodes a list in blocks. `seen`: who is told of the servers, if anybody is. Says whether it is
 /// closed.
 pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -> bool {
@@ -146,7 +152,7 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
         }
         Ok(())
     });
-    rules::pairs(words.fault.filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
+    rules::pairs(words.first_fault().filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
     if words.is_sound() && words.closed.is_some() {
         rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
     }

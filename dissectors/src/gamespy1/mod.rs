@@ -105,6 +105,14 @@ impl Protocol for GameSpy1 {
         talk::message(cx, payload, sink);
     }
 
+    fn refused(talk: &mut Talk, frame: u64) {
+        talk.refuse(frame);
+    }
+
+    fn again<S: Sink>(cx: &mut Context<'_, GameSpy1>, payload: &Payload<'_>, sink: &mut S) {
+        talk::again(cx, payload, sink);
+    }
+
     fn held(talk: &Talk) -> usize {
         talk.held()
     }

@@ -16,8 +16,8 @@ pub(super) struct Held {
     pub(super) frame: u64,
     pub(super) time: Time,
     pub(super) lost: bool,
-    /// It stands behind a list, where nothing should.
-    pub(super) loose: bool,
+    /// What it is.
+    pub(super) found: Found,
     /// It ends behind so many bytes.
     ends: Option<usize>,
     /// When it is over if nothing more comes, if it can be.
@@ -28,14 +28,16 @@ pub(super) struct Held {
 
 /// What was found last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Found {
+pub(super) enum Found {
     /// A whole message.
     #[default]
     Whole,
     /// Some of a text.
     Text,
-    /// Some of what stands behind a list.
+    /// Some of what stands behind a list, where nothing should.
     Loose,
+    /// Some of first words that begin with no backslash.
+    Plain,
 }
 
 /// How far the two directions of a stream are read.
@@ -46,6 +48,8 @@ pub(super) struct Framing {
     listed: [bool; 2],
     /// Bytes are missing, and no message has begun since.
     astray: [bool; 2],
+    /// The first words are there.
+    begun: [bool; 2],
     found: Found,
     held: Option<Box<Held>>,
 }
@@ -114,7 +118,7 @@ impl Framing {
                 frame: payload.frame,
                 time: payload.time,
                 lost: false,
-                loose: self.found == Found::Loose,
+                found: self.found,
                 ends: None,
                 due: None,
                 answered: false,
@@ -155,8 +159,9 @@ impl Framing {
         // One byte more than the longest shows that there is more.
         let seen = unread.bytes.get(..=LONGEST).unwrap_or(unread.bytes);
         let ended = unread.ended && seen.len() == unread.bytes.len();
-        let reach = ends::reach(&[&held.buffer.bytes, seen].concat(), held.loose, ended);
-        self.found = Found::Text;
+        let reach =
+            ends::reach(&[&held.buffer.bytes, seen].concat(), held.found != Found::Text, ended);
+        self.found = held.found;
         match reach {
             Reach::Open(end) | Reach::Over(end) if end > before => {
                 Some(Framed::Message(end - before))
@@ -178,14 +183,14 @@ impl Framing {
             let whole = length < bytes.len() || ended;
             return Some(if whole { Framed::Junk(length) } else { Framed::More });
         }
-        if ends::opens(bytes) {
+        if ends::opens(bytes) && !bytes.starts_with(CLOSING) {
             *listed = false;
             return None;
         }
         if ends::may_open(bytes) && !ended {
             return Some(Framed::More);
         }
-        if bytes.first() == Some(&b'\\') {
+        if bytes.first() == Some(&b'\\') && !bytes.starts_with(CLOSING) {
             return Some(Framed::Junk(1));
         }
         *listed = false;
@@ -207,6 +212,10 @@ impl Framing {
         let framed = match wanted.filter(|form| is_blocks(*form, bytes)) {
             _ if self.lists(side) => self.list(side, unread),
             Some(form) => self.blocks(form, side, unread),
+            None if bytes.first() != Some(&b'\\') && !self.begun[side.index()] => {
+                self.found = Found::Plain;
+                return part(ends::reach(bytes, true, ended));
+            }
             None if bytes.first() != Some(&b'\\') => {
                 Framed::Junk(ends::opening(bytes).unwrap_or(bytes.len()))
             }
@@ -265,6 +274,7 @@ pub(super) fn frame(
     let framed = framed.unwrap_or_else(|| framing.begins(wanted, side, unread, most));
     if framed != Framed::More {
         framing.searched[side.index()] = 0;
+        framing.begun[side.index()] = true;
     }
     framed
 }
@@ -326,7 +336,8 @@ impl Held {
         head.append(first, 0, &self.buffer.pieces);
         rest.append(second, end, &self.buffer.pieces);
         self.buffer = head;
-        Held { buffer: rest, loose: false, ends: None, due: None, answered: false, ..*self }
+        let found = Found::Text;
+        Held { buffer: rest, found, ends: None, due: None, answered: false, ..*self }
     }
 }
 
@@ -497,7 +508,8 @@ mod tests {
             messages(&[br"\ip\1.2.3.4:5\final\rest"], false).0,
             [r"\ip\1.2.3.4:5\final\", "rest"]
         );
-        assert_eq!(messages(&[br"noise\ip\1.2.3.4:5\final\"], false).1, 5);
+        let (found, junk) = messages(&[br"noise\ip\1.2.3.4:5\final\"], false);
+        assert_eq!((&*found[0], found.len(), junk), ("noise", 2, 0), "first words are told");
     }
 
     #[test]

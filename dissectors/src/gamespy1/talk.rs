@@ -1,18 +1,18 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, Evidence, Fact, Limit, Mark, Payload, ShortMark, Side, Sink, Time, Transport,
-    room,
+    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Reply, ShortMark, Side, Sink, Time,
+    Transport, room,
 };
 
 use super::answers::{self, Answers};
 use super::connection::{self, Connection};
 use super::decode::{self, Kind};
 use super::list::{self, Form};
-use super::stream::{Framing, Held};
+use super::stream::{Found, Framing, Held};
 use super::uplink::{self, Uplink};
-use super::words::{self, Words};
-use super::{GameSpy1, rules};
+use super::words::{self, Numbering, Words};
+use super::{GameSpy1, messages, rules};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
@@ -23,6 +23,8 @@ pub struct Talk {
     asked: Option<Asked>,
     /// Whose latest answer nobody had asked for: it may have been recorded before its query.
     unasked: Option<Side>,
+    /// The latest answer was one only because a query waited for it.
+    was_bare: bool,
     /// What a flow of one query never has.
     more: Option<Box<More>>,
 }
@@ -30,6 +32,8 @@ pub struct Talk {
 #[derive(Default)]
 struct More {
     waiting: Vec<Asked>,
+    /// Those that wait and were sent again.
+    again: Vec<Again>,
     answers: Answers,
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<Connection>>,
@@ -39,8 +43,22 @@ struct More {
 /// A query that waits for its answer.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
+    /// Its first sending.
     mark: ShortMark,
     word: Word,
+    /// An ICMP error quotes its latest sending.
+    refused: bool,
+    /// It was sent again: [`More::again`] has the latest.
+    again: bool,
+}
+
+/// A query that was sent again while it waited.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    /// The packet that it was sent in first.
+    first: u64,
+    latest: ShortMark,
+    tries: u32,
 }
 
 /// What is asked for, and owed an answer.
@@ -51,6 +69,12 @@ enum Word {
     Basic,
     Rules,
     Players,
+}
+
+impl Asked {
+    fn sent_again<'a>(&self, again: &'a [Again]) -> Option<&'a Again> {
+        again.iter().find(|again| self.again && again.first == self.mark.get().frame)
+    }
 }
 
 impl Word {
@@ -86,6 +110,7 @@ impl Talk {
         let Some(more) = &self.more else { return 0 };
         size_of::<More>()
             + room(&more.waiting)
+            + room(&more.again)
             + more.answers.held()
             + more.framing.held()
             + more.uplink.as_ref().map_or(0, |uplink| uplink.held())
@@ -132,7 +157,23 @@ impl Talk {
         more.answers.due().into_iter().chain(more.framing.due()).min()
     }
 
-    fn take(&mut self, at: usize) -> Option<Asked> {
+    /// A query waits no longer. And what is told of it as the request of an answer.
+    fn take(&mut self, at: usize) -> Option<(Asked, Reply)> {
+        let asked = self.take_asked(at)?;
+        let mark = asked.mark.get();
+        let mut reply = Reply::to(mark.frame, mark.time);
+        if asked.again
+            && let Some(again) = self.more.as_mut().map(|more| &mut more.again)
+            && let Some(at) = again.iter().position(|again| again.first == mark.frame)
+        {
+            let again = again.swap_remove(at);
+            let latest = again.latest.get();
+            reply = Reply { request: latest.frame, sent: latest.time, tries: again.tries, ..reply };
+        }
+        Some((asked, reply))
+    }
+
+    fn take_asked(&mut self, at: usize) -> Option<Asked> {
         let waiting = self.more.as_mut().map(|more| &mut more.waiting);
         match (at, waiting) {
             (0, waiting) => {
@@ -150,6 +191,36 @@ impl Talk {
         marks.any(|mark| mark.side != answering && mark.time >= since)
     }
 
+    /// An ICMP error quotes what was sent in this packet.
+    pub(super) fn refuse(&mut self, frame: u64) {
+        let Talk { asked, more, .. } = self;
+        let (waiting, again, uplink): (&mut [Asked], &[Again], _) = match more.as_deref_mut() {
+            Some(more) => (&mut more.waiting, &more.again, more.uplink.as_deref_mut()),
+            None => (&mut [], &[], None),
+        };
+        for asked in asked.iter_mut().chain(waiting) {
+            let latest = asked.sent_again(again).map_or(asked.mark, |again| again.latest);
+            asked.refused |= latest.get().frame == frame;
+        }
+        if let Some(uplink) = uplink {
+            uplink.refuse(frame);
+        }
+    }
+
+    /// The query is sent once more.
+    fn repeat(&mut self, first: u64, latest: Mark) {
+        let latest = latest.into();
+        let more = self.more.get_or_insert_default();
+        let asked = self.asked.iter_mut().chain(&mut more.waiting);
+        for asked in asked.filter(|asked| asked.mark.get().frame == first) {
+            (asked.again, asked.refused) = (true, false);
+        }
+        match more.again.iter_mut().find(|again| again.first == first) {
+            Some(again) => (again.latest, again.tries) = (latest, again.tries.saturating_add(1)),
+            None => more.again.push(Again { first, latest, tries: 2 }),
+        }
+    }
+
     fn waiting(&self) -> impl Iterator<Item = &Asked> {
         self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
     }
@@ -162,25 +233,16 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         return;
     }
     let words = words::scan(payload.bytes);
-    let mut kind = Kind::of(&words, Transport::Udp, Form::Text);
-    // Nothing of its own shows an answer without a number and an end: a query does that waits.
-    if kind == Kind::Other && words.properties > 0 {
-        let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
-        if cx.talk.awaits(payload.side, since) {
-            kind = Kind::Response;
-        }
-    }
-    // Nor is an answer to a challenge that was given by itself a part of another.
-    if kind == Kind::Response
-        && words.is_lone_validate()
-        && cx.talk.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
-    {
-        kind = Kind::Validate;
+    let said = Kind::of(&words, Transport::Udp, Form::Text);
+    let kind = told_as(cx, payload, &words, said);
+    if kind == Kind::Other && !payload.bytes.starts_with(b"\\") {
+        // Games talk between these ports as well.
+        expire(cx, payload.time, false, sink);
+        return;
     }
     if kind == Kind::Response {
-        if answers::datagram(cx, payload, &words, sink) {
-            answered(cx, payload, sink);
-        }
+        cx.talk.was_bare = said == Kind::Other;
+        answers::datagram(cx, payload, &words, sink);
         expire(cx, payload.time, false, sink);
         return;
     }
@@ -194,6 +256,46 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     }
     expire(cx, payload.time, false, sink);
     sink.end(kind.message(), payload);
+}
+
+/// What a datagram is told as, that by itself seems to be a `said`.
+fn told_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind) -> Kind {
+    // Nothing of its own shows an answer without a number and an end: a query does that waits. Nor
+    // one that begins as no text does.
+    if said == Kind::Other && words.properties > 0 {
+        let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
+        if cx.talk.awaits(payload.side, since) {
+            return Kind::Response;
+        }
+    }
+    // Nor is an answer to a challenge that was given by itself a part of another.
+    if said == Kind::Response
+        && words.is_lone_validate()
+        && cx.talk.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
+    {
+        return Kind::Validate;
+    }
+    said
+}
+
+/// A datagram that was doubled on the way is shown as it was the first time.
+pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let (bytes, words) = (payload.bytes, words::scan(payload.bytes));
+    let kind = match Kind::of(&words, Transport::Udp, Form::Text) {
+        Kind::Other if cx.talk.was_bare => Kind::Response,
+        Kind::Other if !bytes.starts_with(b"\\") => return,
+        kind => kind,
+    };
+    match words.numbering {
+        Numbering::Parts { answer, first, .. } if kind == Kind::Response && words.is_part() => {
+            decode::fragment(bytes, &words, (answer, first), sink);
+            sink.end(&messages::QUERY_FRAGMENT, payload);
+        }
+        _ => {
+            decode::message(bytes, &words, kind, sink);
+            sink.end(kind.message(), payload);
+        }
+    }
 }
 
 /// What was found in a stream: what was held before may be over, and this be held in its place.
@@ -216,11 +318,17 @@ fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
     let payload =
         Payload { frame, time, lost, ..cx.flow.payload(side, &buffer.bytes, &buffer.pieces) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
-    if held.loose {
-        decode::loose(payload.bytes, sink);
-        sink.end(Kind::Other.message(), &payload);
-    } else {
-        in_whole(cx, &payload, sink);
+    match held.found {
+        Found::Loose => {
+            decode::loose(payload.bytes, sink);
+            sink.end(Kind::Other.message(), &payload);
+        }
+        Found::Plain => {
+            decode::plain(payload.bytes, sink);
+            connection::other(cx, &payload, sink);
+            sink.end(Kind::Other.message(), &payload);
+        }
+        Found::Text | Found::Whole => in_whole(cx, &payload, sink),
     }
 }
 
@@ -244,11 +352,14 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         return;
     }
     let words = words::scan(bytes);
-    let text = bytes.starts_with(b"\\") && !blocks && !is_blocks(owes, &words);
+    let text = bytes.starts_with(b"\\") && !blocks && !is_blocks(owes, bytes, &words);
     if !text {
         let form = owes.filter(|form| matches!(form, Form::Compact | Form::Enciphered));
+        // Whatever was asked for, one that is not enciphered can be read.
+        let plain = form == Some(Form::Enciphered) && list::are_closed_blocks(bytes);
         let complete = match form.unwrap_or(Form::Unknown) {
             Form::Compact => Some(list::compact(bytes, connection::lists(cx, payload), sink)),
+            _ if plain => Some(list::compact(bytes, connection::lists(cx, payload), sink)),
             form => {
                 list::opaque(bytes, form, sink);
                 None
@@ -258,7 +369,7 @@ fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
         sink.end(Kind::ListResponse(Form::Compact).message(), payload);
         return;
     }
-    let wants = owes.unwrap_or_default();
+    let wants = connection.asks().filter(|_| owes.is_some()).unwrap_or_default();
     let kind = Kind::of(&words, Transport::Tcp, wants);
     if kind == Kind::ListResponse(Form::Text) {
         list_in_text(cx, payload, sink);
@@ -286,11 +397,15 @@ fn list_in_text<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 
 /// Whether what begins with a backslash is a list in blocks none the less: its first address may
 /// begin with that byte.
-fn is_blocks(owes: Option<Form>, words: &Words<'_>) -> bool {
+fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &Words<'_>) -> bool {
     let text = [&b"ip"[..], b"echo", b"basic", b"secure"].contains(&words.first);
     match owes {
         Some(Form::Compact) => !text,
-        Some(Form::Enciphered) => !text && words.first != words::FINAL,
+        Some(Form::Enciphered) => {
+            !text
+                && words.first != words::FINAL
+                && !bytes.iter().all(|byte| (b' '..=b'~').contains(byte))
+        }
         _ => false,
     }
 }
@@ -318,10 +433,12 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         (other.word, before.side, before.length) == (word, mark.side, mark.length)
             && !is_overdue(cx, &before, payload.time)
     };
-    if cx.talk.waiting().any(again) {
+    let first = cx.talk.waiting().find(|asked| again(asked)).map(|first| first.mark.get().frame);
+    if let Some(first) = first {
+        cx.talk.repeat(first, mark);
         return;
     }
-    let asked = Asked { mark: mark.into(), word };
+    let asked = Asked { mark: mark.into(), word, refused: false, again: false };
     let Some(oldest) = cx.talk.asked else {
         cx.talk.asked = Some(asked);
         return;
@@ -340,27 +457,32 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
 
 /// An answer begins: the oldest query of the other side has it, but for one that is overdue where
 /// another is not.
-fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+pub(super) fn answered<S: Sink>(
+    cx: &mut Cx<'_>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) -> Option<Reply> {
     let asks = |asked: &Asked| asked.mark.get().side != payload.side;
     let in_time = |asked: &Asked| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
     let at = cx.talk.waiting().position(in_time).or_else(|| cx.talk.waiting().position(asks));
     let Some(at) = at else {
         cx.talk.unasked = Some(payload.side);
-        return;
+        return None;
     };
-    if cx.talk.take(at).is_some() {
-        rules::query_answered(payload.whole(), sink);
-    }
+    let (_, reply) = cx.talk.take(at)?;
+    rules::query_answered(payload.whole(), sink);
+    Some(reply)
 }
 
 /// Gives the oldest query up.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some(asked) = cx.talk.take(0) else { return };
+    let Some((asked, _)) = cx.talk.take(0) else { return };
     let mark = asked.mark.get();
     let evidence = Evidence {
         began: cx.flow.began,
         asked_party_seen: is_seen(cx, mark.side.other()),
         waited: is_overdue(cx, &mark, now),
+        refused: asked.refused,
         ..Evidence::default()
     };
     rules::query_ignored(asked.word.name(), evidence, &mark, sink);

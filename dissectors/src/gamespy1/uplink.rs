@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use crate::kit::{Context, Evidence, Mark, Payload, Settings, Side, Sink, Time};
+use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time};
 
 use super::book::{self, Pair, Standing};
-use super::codes::{Challenges, Worth};
+use super::codes::{self, Challenges, Worth};
 use super::words::{Numbering, Words};
 use super::{GameSpy1, rules};
 
@@ -31,12 +31,14 @@ pub(super) struct Uplink {
     met: bool,
     /// Who was challenged, not as a query is asked, and has not answered.
     challenged: Option<Side>,
-    /// The latest challenge: its checksum, and when it came.
-    given: Option<(u32, Time)>,
+    /// The latest challenge.
+    given: Option<Given>,
     /// When a validate came that no challenge had waited for.
     unasked: Option<Time>,
     /// The challenge that waits for its answer.
     owed: Option<Mark>,
+    /// ICMP errors quote the first heartbeat, and the challenge that waits.
+    refused: [bool; 2],
 }
 
 impl Uplink {
@@ -51,10 +53,29 @@ impl Uplink {
         self.challenged == Some(side)
     }
 
+    /// An ICMP error quotes what was sent in this packet.
+    pub(super) fn refuse(&mut self, frame: u64) {
+        for (waits, refused) in [&self.first, &self.owed].into_iter().zip(&mut self.refused) {
+            *refused |= waits.is_some_and(|mark| mark.frame == frame);
+        }
+    }
+
+    /// The challenge that waits, or the first heartbeat.
+    fn wait(place: &mut Option<Mark>, refused: &mut bool, mark: Mark) {
+        (*place, *refused) = (Some(mark), false);
+    }
+
     /// Whether this party is known to be a game server, so that the other is a master.
     pub(super) fn is_server(&self, side: Side) -> bool {
         self.server == Some(side)
     }
+}
+
+/// A challenge.
+struct Given {
+    checksum: u32,
+    mark: Mark,
+    answered: bool,
 }
 
 /// The same heartbeat or challenge so soon is a copy that the network or the recording has made.
@@ -91,7 +112,7 @@ pub(super) fn heartbeat<S: Sink>(
         cx.book.forget(&pair);
         return;
     }
-    cx.book.plays(&pair, game, most);
+    cx.book.plays(&pair, payload.from.port(), game, most);
     let timeout = cx.settings.answer_timeout;
     let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
     let fresh = Standing {
@@ -103,13 +124,16 @@ pub(super) fn heartbeat<S: Sink>(
     };
     let at = payload.whole();
     let usual = usual(cx.settings);
+    let mut is_first = false;
     let Ok(standing) = cx.book.standing(&pair, most).map_err(|never| {
         // A state that changes is older than the capture, and so is what was challenged: the first
         // heartbeat came before.
-        if never && !words.statechanged && !uplink.met && !payload.lost {
-            uplink.first = Some(payload.mark());
-        }
+        is_first = never && !words.statechanged && !uplink.met && !payload.lost;
     }) else {
+        if is_first {
+            Uplink::wait(&mut uplink.first, &mut uplink.refused[0], payload.mark());
+            cx.book.waits(&pair, payload.from.port(), true, most);
+        }
         cx.book.begin(pair, fresh, most);
         return;
     };
@@ -152,8 +176,9 @@ pub(super) fn secure<S: Sink>(
     let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
     let uplink = cx.talk.uplink();
     let (checksum, now) = (crc32fast::hash(payload.bytes), payload.time);
-    let before = uplink.given.replace((checksum, now));
-    if before.is_some_and(|(same, time)| same == checksum && now.since(time) < COPIES) {
+    let given = Given { checksum, mark: payload.mark(), answered: false };
+    let before = uplink.given.replace(given);
+    if before.is_some_and(|it| it.checksum == checksum && now.since(it.mark.time) < COPIES) {
         return;
     }
     let answered = uplink.unasked.take().is_some_and(|time| now.since(time) <= Time::MOMENT);
@@ -163,15 +188,31 @@ pub(super) fn secure<S: Sink>(
     if uplink.server.is_none() && words.basic && super::is_master_port(payload.from.port()) {
         uplink.server = Some(server);
     }
+    let is_owed = rules::is_secure_string(challenge.value) && !payload.lost && !answered;
     if uplink.server != Some(server) {
-        cx.book.challenge(payload.to, payload.from.ip(), payload.time, most);
+        // A master may challenge from another port than the one that heartbeats go to.
+        let Some(first) = cx.book.challenge(payload.to, payload.from.ip(), now, most) else {
+            return;
+        };
+        if is_owed {
+            Uplink::wait(&mut uplink.owed, &mut uplink.refused[1], payload.mark());
+        }
+        if first {
+            rules::challenged(words.basic, challenge.at, sink);
+        }
         return;
     }
-    if rules::is_secure_string(challenge.value) && !payload.lost && !answered {
-        uplink.owed = Some(payload.mark());
+    if is_owed {
+        Uplink::wait(&mut uplink.owed, &mut uplink.refused[1], payload.mark());
     }
-    if uplink.first.take().is_some() {
-        rules::challenged(words.basic, challenge.at, sink);
+    if let Some(first) = uplink.first.take() {
+        sink.answers(Reply::to(first.frame, first.time));
+        let port = uplink.beat.as_ref().map_or(payload.to.port(), |beat| beat.0);
+        let (pair, from) = (pair(payload.to, port, payload.from), payload.to.port());
+        if !cx.book.was_challenged(&pair, from, first.time, most) {
+            rules::challenged(words.basic, challenge.at, sink);
+        }
+        cx.book.waits(&pair, from, false, most);
         return;
     }
     let Some((port, _)) = uplink.beat else { return };
@@ -198,6 +239,12 @@ pub(super) fn validate<S: Sink>(
     uplink.met = true;
     uplink.challenged.take_if(|side| *side == payload.side);
     let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
+    if let Some(given) = &mut uplink.given
+        && given.mark.side != payload.side
+        && !std::mem::replace(&mut given.answered, true)
+    {
+        sink.answers(Reply::to(given.mark.frame, given.mark.time));
+    }
     uplink.unasked = (!owed).then_some(payload.time);
     // What the answer to a challenge lacks is no fault of its heartbeat's.
     let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
@@ -214,17 +261,26 @@ pub(super) fn validate<S: Sink>(
             rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
         }
     }
-    if let (Some((port, game)), Some(Some(said))) = (&uplink.beat, said)
-        && uplink.server == Some(payload.side)
-    {
-        let neighbour = uplink.neighbour.as_ref().map(|(port, game)| (*port, &**game));
-        let beat = neighbour.filter(|neighbour| *neighbour == said).unwrap_or((*port, game));
-        rules::same_server(beat, said, words.heartbeat.unwrap_or(code).at, sink);
+    if let Some(Some(said)) = said {
+        let at = words.heartbeat.unwrap_or(code).at;
+        match &uplink.beat {
+            Some((port, game)) if uplink.server == Some(payload.side) => {
+                let neighbour = uplink.neighbour.as_ref().map(|(port, game)| (*port, &**game));
+                let neighbour = neighbour.filter(|neighbour| *neighbour == said);
+                rules::same_server(neighbour.unwrap_or((*port, game)), said, at, sink);
+            }
+            None if !cx.flow.began => rules::heartbeat_unseen(&payload.mark(), sink),
+            _ => {}
+        }
     }
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
     let game = game.or_else(|| cx.book.game(payload.from, payload.to.ip(), most));
     let worth = uplink.challenges.judge(game, (code, words.enctype), cx.settings, sink);
+    let is_whole = cx.flow.began && cx.flow.seen[payload.side.other().index()];
+    if !is_whole && uplink.challenges.are_unseen() && codes::is_known(game, code, cx.settings) {
+        rules::challenge_unseen(&payload.mark(), sink);
+    }
     let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
     if let Some(port) = port.filter(|_| worth != Worth::Wrong && !uplink.challenges.is_empty())
         && let Ok(standing) = cx.book.standing(&pair(payload.from, port, payload.to), most)
@@ -263,24 +319,29 @@ pub(super) fn answered<S: Sink>(
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (seen, began, timeout) = (cx.flow.seen, cx.flow.began, cx.settings.answer_timeout);
     let Some(uplink) = cx.talk.uplink_so_far() else { return };
-    let evidence = |mark: &Mark| Evidence {
+    let [first_refused, owed_refused] = uplink.refused;
+    let evidence = |mark: &Mark, refused| Evidence {
         began,
         asked_party_seen: seen[mark.side.other().index()],
         waited: now.since(mark.time) >= timeout,
+        refused,
         ..Evidence::default()
     };
     let is_due = |mark: &mut Mark| {
-        let evidence = evidence(mark);
+        let evidence = evidence(mark, false);
         end || evidence.waited && evidence.asked_party_seen
     };
     if let Some(mark) = uplink.first.take_if(is_due) {
         let [server, master] = cx.flow.ends_from(mark.side);
         let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
-        let pair = pair(server, port, master);
-        let elsewhere = cx.book.was_challenged(&pair, mark.time, cx.settings.limits.remembered);
-        rules::unchallenged(elsewhere, evidence(&mark), &mark, sink);
+        let (pair, most) = (pair(server, port, master), cx.settings.limits.remembered);
+        // What a challenge from another port is worth was told when it came.
+        if !cx.book.was_challenged(&pair, server.port(), mark.time, most) {
+            rules::unchallenged(evidence(&mark, first_refused), &mark, sink);
+        }
+        cx.book.waits(&pair, server.port(), false, most);
     }
     if let Some(mark) = uplink.owed.take_if(is_due) {
-        rules::challenge_ignored(evidence(&mark), &mark, sink);
+        rules::challenge_ignored(evidence(&mark, owed_refused), &mark, sink);
     }
 }

@@ -180,6 +180,8 @@ pub(super) struct Words<'a> {
     pub(super) numbered_behind: bool,
     /// What is no pair.
     pub(super) fault: Option<(Span, &'static str)>,
+    /// The first pair, which no backslash opens, though it can be read.
+    pub(super) unopened: Option<Span>,
     /// How the text ends: a key that may yet get its value.
     pub(super) open_key: Option<&'a [u8]>,
 }
@@ -202,6 +204,9 @@ impl<'a> Words<'a> {
 
     /// A pair comes; `behind`: what follows it.
     pub(super) fn hear(&mut self, pair: &Pair<'a>, behind: Text<'a>) {
+        if !pair.opened && is_name(pair.key) {
+            self.unopened = self.unopened.or(Some(pair.at()));
+        }
         if self.fault.is_none() {
             self.fault = fault(pair, behind).map(|what| (pair.at(), what));
         }
@@ -279,16 +284,30 @@ impl<'a> Words<'a> {
             && self.properties == 0
     }
 
-    /// Whether the pairs are sound, so that what else is asked of them can be judged.
+    /// Whether the pairs are sound, so that what else is asked of them can be judged: only the first
+    /// backslash may be missing.
     pub(super) fn is_sound(&self) -> bool {
         self.fault.is_none()
     }
+
+    /// The first thing that is wrong with the pairs.
+    pub(super) fn first_fault(&self) -> Option<(Span, &'static str)> {
+        self.unopened.map(|at| (at, UNOPENED)).or(self.fault)
+    }
+}
+
+/// What is wrong with a first pair that no backslash opens.
+const UNOPENED: &str = "no backslash stands before the first key";
+
+/// Whether a key is a word as games use them.
+fn is_name(key: &[u8]) -> bool {
+    !key.is_empty() && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// What is wrong with a pair. `behind`: what follows it.
 fn fault(pair: &Pair<'_>, mut behind: Text<'_>) -> Option<&'static str> {
-    if !pair.opened {
-        return Some("no backslash stands before the first key");
+    if !pair.opened && !is_name(pair.key) {
+        return Some(UNOPENED);
     }
     if pair.key.is_empty() {
         let doubled = pair.value.is_none()
@@ -312,7 +331,7 @@ mod tests {
     }
 
     fn is_sound(text: &str) -> bool {
-        scan(text.as_bytes()).is_sound()
+        scan(text.as_bytes()).first_fault().is_none()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::kept::{Chunk, Kept};
+use super::kept::{At, Chunk, Kept};
 
 /// A range this long takes no more bytes at its end.
 const FULL: usize = 64 << 10;
@@ -65,10 +65,10 @@ impl Ahead {
         if self.is_empty() { 0 } else { FIRST_COST + self.cost }
     }
 
-    /// Position and frame of the first byte.
-    pub(super) fn first(&self) -> Option<(u64, u64)> {
+    /// Position and packet of the first byte.
+    pub(super) fn first(&self) -> Option<(u64, At)> {
         let (&start, range) = self.ranges.first_key_value()?;
-        Some((start, range.kept.chunk(start).frame_at(start)))
+        Some((start, range.kept.chunk(start).at(start)))
     }
 
     /// The position behind all that was sent; 0 if there is nothing.

@@ -1,9 +1,10 @@
 //! Both directions of a connection, and what the flags do to them.
 
 use super::budget::Budget;
+use super::kept::At;
 use super::run::Unshown;
 use super::stream::{Context, Stream};
-use super::{End, Event, Kind, Reader, Segment, Way};
+use super::{Cause, End, Event, Kind, Reader, Segment, Way};
 
 /// A TCP connection as a capture shows it. 48 bytes, until bytes must be kept.
 ///
@@ -36,6 +37,12 @@ impl Connection {
                 self.stream_mut(way).close();
             }
             return;
+        }
+        let (own, other) = self.pair(way);
+        if own.resumes(segment, other) {
+            for way in [way.other(), way] {
+                self.with(way, budget, reader, |own, cx| own.resume(cx));
+            }
         }
         self.carried(way, segment, budget, reader);
         if self.is_ignored() {
@@ -127,7 +134,12 @@ impl Connection {
         let (own, other) = self.pair(way);
         if segment.flags.ack && own.is_near(segment.sequence) {
             let is_latest = own.is_latest(segment.sequence);
-            other.reaches(segment.acknowledgment, segment.frame, is_latest);
+            other.reaches(segment.acknowledgment, segment.at(), is_latest);
+            if let Some((sequence, missing)) = other.acknowledged_unseen(segment.acknowledgment) {
+                let At { frame, time } = segment.at();
+                let kind = Kind::Gap { sequence, missing, cause: Cause::Acknowledged };
+                reader.event(Event { way: way.other(), frame, time, kind });
+            }
         }
         let other = other.unshown();
         own.data(segment, &mut Context { way, budget, reader, other });
@@ -189,7 +201,8 @@ impl Connection {
             stream.heed();
             *self.stream_mut(way.other()) = stream;
         }
-        reader.event(Event { way, frame: segment.frame, kind: Kind::NewConnection });
+        let At { frame, time } = segment.at();
+        reader.event(Event { way, frame, time, kind: Kind::NewConnection });
     }
 
     fn reset<R: Reader>(
@@ -210,10 +223,18 @@ impl Connection {
             budget.counts.out_of_window += 1;
             return;
         }
-        if !ignored {
-            own.reaches(segment.sequence, segment.frame, true);
+        if own.is_reset() {
+            return;
         }
+        if !ignored {
+            own.reaches(segment.sequence, segment.at(), true);
+        }
+        let were_open = self.streams.iter().all(Stream::is_open);
         self.end(way, End::Reset, budget, reader);
+        if were_open && !self.is_ignored() {
+            self.stream_mut(way).reset(true, budget);
+            self.stream_mut(way.other()).reset(false, budget);
+        }
     }
 
     /// Ends both directions, after all holes were given up, one of them first. What the reader lets

@@ -16,6 +16,13 @@ pub(super) struct Origin {
     pub(super) acknowledgment: u32,
 }
 
+/// A packet of the capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct At {
+    pub(super) frame: u64,
+    pub(super) time: i64,
+}
+
 impl Origin {
     /// The origin of a piece of what begins at a position.
     pub(super) fn of(piece: &Piece, start: u64, acknowledgment: u32) -> Self {
@@ -70,8 +77,15 @@ impl<'a> Chunk<'a> {
 
     /// The frame that holds the byte at a position.
     pub(super) fn frame_at(&self, position: u64) -> u64 {
+        self.at(position).frame
+    }
+
+    /// The same, and when it was recorded.
+    pub(super) fn at(&self, position: u64) -> At {
         let index = self.origins.partition_point(|o| o.start <= position).saturating_sub(1);
-        self.origins.get(index).map_or(0, |origin| origin.frame)
+        self.origins
+            .get(index)
+            .map_or_else(At::default, |&Origin { frame, time, .. }| At { frame, time })
     }
 
     /// Compares the bytes that both hold: how many, and the position of the first that differs.

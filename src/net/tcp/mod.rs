@@ -164,6 +164,12 @@ pub struct Segment<'p> {
     pub pieces: &'p [Piece],
 }
 
+impl Segment<'_> {
+    fn at(&self) -> kept::At {
+        kept::At { frame: self.frame, time: self.time }
+    }
+}
+
 /// What stands above a connection: it finds the messages in the bytes.
 ///
 /// Both methods are called in the order in which things happened.
@@ -214,6 +220,8 @@ pub struct Event {
     pub way: Way,
     /// The frame to look at; see [`Kind`] for which one it is.
     pub frame: u64,
+    /// Its capture time in nanoseconds.
+    pub time: i64,
     /// What it is.
     pub kind: Kind,
 }

@@ -12,6 +12,7 @@ pub struct Run<'a> {
     pub(super) seen: usize,
     pub(super) missing_before: u64,
     pub(super) end: Option<End>,
+    pub(super) fin_time: Option<i64>,
     pub(super) began: bool,
     pub(super) other: Unshown,
     /// More bytes follow that are not shown yet.
@@ -77,6 +78,12 @@ impl<'a> Run<'a> {
     #[must_use]
     pub fn end(&self) -> Option<End> {
         self.end
+    }
+
+    /// When a FIN was recorded that had to wait for bytes before it, in nanoseconds.
+    #[must_use]
+    pub fn fin_time(&self) -> Option<i64> {
+        self.fin_time
     }
 
     /// Whether the direction's SYN is in the capture.

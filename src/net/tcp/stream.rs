@@ -6,7 +6,7 @@ mod held;
 use self::held::{Held, WAIT};
 use super::ahead::Ahead;
 use super::budget::Budget;
-use super::kept::{Chunk, Origin};
+use super::kept::{At, Chunk, Origin};
 use super::{Cause, End, Kind, Limit, Reader, Segment};
 
 pub(super) use self::deliver::Context;
@@ -28,6 +28,10 @@ enum Phase {
     Open,
     /// All has come, a FIN included, but the reader wants to be shown the last of it later.
     Closing,
+    /// Its sender has reset the connection; if it goes on, somebody else has.
+    Reset,
+    /// The other side has, and what comes now waits for what that says.
+    Cut,
     Ended,
 }
 
@@ -48,7 +52,7 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn is_known(&self) -> bool {
-        matches!(self.phase, Phase::Open | Phase::Closing | Phase::Ended)
+        !matches!(self.phase, Phase::Unseen | Phase::Silent)
     }
 
     pub(super) fn is_seen(&self) -> bool {
@@ -61,7 +65,7 @@ impl Stream {
 
     /// Whether its end has come, be it shown to the reader or not.
     pub(super) fn is_closed(&self) -> bool {
-        matches!(self.phase, Phase::Closing | Phase::Ended)
+        matches!(self.phase, Phase::Closing | Phase::Reset | Phase::Cut | Phase::Ended)
     }
 
     pub(super) fn is_ignored(&self) -> bool {
@@ -176,7 +180,7 @@ impl Stream {
     /// The stream is said to reach up to a sequence number. What goes beyond all that was seen holds
     /// until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`: this was
     /// said behind all before.
-    pub(super) fn reaches(&mut self, sequence: u32, frame: u64, is_latest: bool) {
+    pub(super) fn reaches(&mut self, sequence: u32, at: At, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
         }
@@ -187,8 +191,25 @@ impl Stream {
         let held = self.held.get_or_insert_default();
         let said = held.acked.0;
         if position > said || is_latest && position < said && said > held.end(self.next) {
-            held.acked = (position, frame);
+            held.acked = (position, at);
         }
+    }
+
+    /// The other side acknowledges bytes up to a sequence number, of a direction that is not in the
+    /// capture: from which one on bytes are missing, if that is known now, and how many. It is told once.
+    pub(super) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
+        /// Where no position is: it was told.
+        const TOLD: u64 = 1;
+        if self.is_known() || self.next == TOLD {
+            return None;
+        }
+        if self.next == 0 {
+            self.next = 1 << 32 | u64::from(sequence);
+        }
+        let missing = self.position(sequence)?.checked_sub(self.next).filter(|&it| it > 0)?;
+        let first = self.next as u32;
+        self.next = TOLD;
+        Some((first, missing))
     }
 
     /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
@@ -221,6 +242,11 @@ impl Stream {
             &several
         };
         let chunk = Chunk { start, bytes: segment.payload, origins };
+        if self.phase == Phase::Cut && start >= self.next && !chunk.bytes.is_empty() {
+            let cut = announced.saturating_sub(chunk.bytes.len() as u64);
+            self.store(chunk, cut, &mut false, cx);
+            return;
+        }
         if self.phase != Phase::Open {
             self.after_end(chunk, cx);
             return;
@@ -238,7 +264,7 @@ impl Stream {
         }
         if flags.fin && sent_end >= self.next {
             let held = self.held.get_or_insert_default();
-            held.fin = held.fin.or(Some((sent_end, segment.frame)));
+            held.fin = held.fin.or(Some((sent_end, segment.at())));
         }
         self.place(chunk, sent_end, cx);
     }
@@ -268,6 +294,46 @@ impl Stream {
         }
     }
 
+    /// Ends it with a RST, of its sender or not, and keeps nothing.
+    pub(super) fn reset(&mut self, is_sender: bool, budget: &mut Budget) {
+        self.end(budget);
+        self.phase = if is_sender { Phase::Reset } else { Phase::Cut };
+    }
+
+    /// Whether its sender has reset the connection.
+    pub(super) fn is_reset(&self) -> bool {
+        self.phase == Phase::Reset
+    }
+
+    /// Whether more may come of it.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open && !self.ignored
+    }
+
+    /// Whether a segment shows that it was not its sender who has reset the connection: it goes on, or
+    /// has what `other` said since.
+    pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Stream) -> bool {
+        let (flags, stash) =
+            (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));
+        let is_new = segment.announced > 0 || !segment.payload.is_empty() || flags.fin;
+        let has_more = || {
+            let position = other.position(segment.acknowledgment).filter(|_| flags.ack);
+            position.is_some_and(|position| position > other.next && position <= stash)
+        };
+        self.phase == Phase::Reset && self.accepts_reset(segment.sequence) && (is_new || has_more())
+    }
+
+    /// Goes on behind a RST that was not the end.
+    pub(super) fn resume<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        if matches!(self.phase, Phase::Reset | Phase::Cut) {
+            self.phase = Phase::Open;
+            self.absorb(cx);
+            if !self.ignored {
+                self.show_or_end(cx);
+            }
+        }
+    }
+
     /// Ends it, and keeps nothing.
     pub(super) fn end(&mut self, budget: &mut Budget) {
         self.phase = Phase::Ended;
@@ -285,7 +351,7 @@ impl Stream {
     /// Puts a segment where it belongs. The payload was sent up to `sent_end`.
     fn place<R: Reader>(&mut self, chunk: Chunk<'_>, sent_end: u64, cx: &mut Context<'_, R>) {
         let recorded_end = chunk.end();
-        let frame = chunk.frame_at(chunk.start);
+        let at = chunk.at(chunk.start);
         let cut = sent_end.saturating_sub(recorded_end);
         let mut chunk = chunk.until(self.fin().unwrap_or(u64::MAX));
         let mut differed = false;
@@ -311,7 +377,7 @@ impl Stream {
         }
         if cut > 0 && recorded_end <= self.next && self.next < sent_end {
             let to = self.hole_end().map_or(sent_end, |(end, _)| end.min(sent_end));
-            self.jump(to, Cause::Snapped, frame, cx);
+            self.jump(to, Cause::Snapped, at, cx);
             self.absorb(cx);
         }
         self.show_or_end(cx);
@@ -371,7 +437,7 @@ impl Stream {
 
     /// Gives up a hole because there is no room for a chunk behind it.
     fn make_way<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
-        let frame = chunk.frame_at(chunk.start);
+        let at = chunk.at(chunk.start);
         let (ranges, charged) =
             self.held.as_ref().map_or((0, 0), |held| (held.ahead.len(), held.charged));
         let limit = if ranges >= cx.budget.limits().ranges {
@@ -379,9 +445,9 @@ impl Stream {
         } else {
             cx.budget.tighter(charged)
         };
-        cx.event(frame, Kind::Limit { limit, dropped: 0 });
+        cx.event(at, Kind::Limit { limit, dropped: 0 });
         let (to, witness) =
-            self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, frame));
+            self.hole_end().filter(|(end, _)| *end < chunk.start).unwrap_or((chunk.start, at));
         self.jump(to, Cause::Limit, witness, cx);
         self.absorb(cx);
         if !self.ignored {
@@ -399,15 +465,15 @@ impl Stream {
             if range.cut > 0 && !self.ignored && self.next == chunk.end() {
                 let cut_end = self.next.saturating_add(range.cut);
                 let to = self.hole_end().map_or(cut_end, |(end, _)| end.min(cut_end));
-                let frame = chunk.frame_at(chunk.end().saturating_sub(1));
-                self.jump(to, Cause::Snapped, frame, cx);
+                let at = chunk.at(chunk.end().saturating_sub(1));
+                self.jump(to, Cause::Snapped, at, cx);
             }
         }
     }
 
     /// Gives up the hole at the expected position.
     fn give_up<R: Reader>(&mut self, cause: Cause, cx: &mut Context<'_, R>) {
-        let acked = self.held.as_ref().map_or((0, 0), |held| held.acked);
+        let acked = self.held.as_ref().map_or_else(Default::default, |held| held.acked);
         let (to, witness) = self
             .hole_end()
             .filter(|(end, _)| cause != Cause::Acknowledged || *end <= acked.0)
@@ -453,8 +519,8 @@ impl Stream {
     }
 
     /// Where the hole at the expected position ends as far as this direction tells: position and
-    /// frame of what comes next.
-    fn hole_end(&self) -> Option<(u64, u64)> {
+    /// packet of what comes next.
+    fn hole_end(&self) -> Option<(u64, At)> {
         let held = self.held.as_ref()?;
         match (held.ahead.first(), held.fin) {
             (Some(range), Some(fin)) => Some(if range.0 < fin.0 { range } else { fin }),
@@ -474,6 +540,6 @@ fn report_difference<R: Reader>(
         && !std::mem::replace(differed, true)
     {
         let kind = Kind::OverlapDiffers { sequence: position as u32, original };
-        cx.event(repeat.frame_at(position), kind);
+        cx.event(repeat.at(position), kind);
     }
 }

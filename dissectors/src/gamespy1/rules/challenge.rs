@@ -45,7 +45,7 @@ pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mu
 rule! {
     /// This is how a master tells a game from a stranger; a wrong response keeps a server off the list, and a client without one.
     pub GS1005 "validate-code" { severity: Error, who: Any, needs: Interval,
-        asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key",
+        asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key (known games only; where the challenge itself is not in the capture and the beginning is missing: inconclusive)",
         cite: [(Networks333, "Clients", "All legitimate game clients automatically respond with the correct code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\XuXkWPKC\\final\\'") }
@@ -73,6 +73,14 @@ pub(in crate::gamespy1) fn early_code<S: Sink>(
     let evidence = Evidence { lost, ..Evidence::default() };
     sink.recalled(&GS1005, code == expected, evidence, mark, || {
         format!("{}; it came before the challenge", wrong_code(code, expected))
+    });
+}
+
+/// The challenge that a response answers to is not in the capture.
+pub(in crate::gamespy1) fn challenge_unseen<S: Sink>(mark: &Mark, sink: &mut S) {
+    let evidence = Evidence { lost: true, ..Evidence::default() };
+    sink.recalled(&GS1005, false, evidence, mark, || {
+        "the challenge that it answers to is not in the capture".into()
     });
 }
 

@@ -3,12 +3,13 @@
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
+use super::GS1002;
 use crate::gamespy1::list::is_address;
 
 rule! {
     /// A client waits for the challenge; a master that opens otherwise is not understood.
     pub GS1010 "master-speaks-first" { severity: Error, who: Master, needs: Beginning,
-        asks: "on TCP the master opens with basic and a secure challenge",
+        asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known form: a note); judged on the master's own first words, whenever they come",
         cite: [(Networks333, "Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
@@ -28,10 +29,15 @@ pub(in crate::gamespy1) fn master_opens<S: Sink>(
     sink.judged(&GS1010, challenge, at, || "the master's first words are no challenge".into());
 }
 
+/// The master has not said a word. `mark`: the client's first words.
+pub(in crate::gamespy1) fn master_silent<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS1010, false, evidence, mark, || "the master says nothing".into());
+}
+
 rule! {
     /// A master that is not told the game has no key to check the response with.
     pub GS1011 "client-validates" { severity: Error, who: Client, needs: Beginning,
-        asks: "the client's first words are gamename, location and validate",
+        asks: "the client's first words are gamename, location and validate (a list asked for as the first words breaks this as well as GS1012)",
         cite: [(Networks333, "Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
@@ -105,6 +111,11 @@ rule! {
             r"0.02 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin") }
 }
 
+/// A client has no list that it is not owed. `mark`: its validate, or what it asked for without one.
+pub(in crate::gamespy1) fn list_refused<S: Sink>(mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS1014, true, Evidence::default(), mark, String::new);
+}
+
 /// What a list was given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum Grant {
@@ -171,9 +182,15 @@ pub(in crate::gamespy1) fn list_complete<S: Sink>(at: Span, sink: &mut S) {
 /// A list without its end. `lost`: the recording may have lost that.
 pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost, ..Evidence::default() };
-    sink.recalled(&GS1016, false, evidence, mark, || {
-        "the connection closes before \\final\\".into()
+    sink.recalled(&GS1016, false, evidence, mark, || match lost {
+        true => "what follows the list is not in the capture".into(),
+        false => "the connection closes before \\final\\".into(),
     });
+}
+
+/// A list behind a list.
+pub(in crate::gamespy1) fn list_behind<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1002, false, at, || "another list stands behind \\final".into());
 }
 
 rule! {
@@ -214,6 +231,8 @@ pub(in crate::gamespy1) enum Closed {
     InTime,
     /// So many nanoseconds later.
     Late(i64),
+    /// Not before the client did, so many nanoseconds later.
+    Left(i64),
     /// Not at all, so far.
     Open,
     /// It spoke instead.
@@ -235,7 +254,7 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
     // What was seen to come late, or instead, needs no waiting.
     let evidence = match closed {
         Closed::InTime | Closed::Open => evidence,
-        Closed::Late(_) | Closed::Spoke => {
+        Closed::Late(_) | Closed::Left(_) | Closed::Spoke => {
             Evidence { waited: true, asked_party_seen: true, ..evidence }
         }
     };
@@ -243,7 +262,34 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
         Closed::Late(late) => {
             format!("the connection is closed {:.1} s behind {after}", late as f64 / 1e9)
         }
+        Closed::Left(late) => {
+            format!("the client closes the connection, {:.1} s behind {after}", late as f64 / 1e9)
+        }
         Closed::Spoke => format!("{after} is answered"),
         Closed::InTime | Closed::Open => format!("the connection stays open behind {after}"),
+    });
+}
+
+rule! {
+    /// What a client sends before the challenge answers none, and a master may have read it by then.
+    pub GS1019 "client-waits" { severity: Warning, who: Client, needs: Beginning,
+        asks: "on TCP the client's first words follow the master's challenge (judged where a challenge of the master is in the capture)",
+        cite: [(Networks333, "Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
+        right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
+        wrong: concat!(
+            r"0.00 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'", "\n",
+            r"0.02 m:28900 > c  tcp '\\basic\\secure\\XDWAOR'", "\n",
+            "0.03 m:28900 > c  tcp fin") }
+}
+
+/// The client has waited for the challenge.
+pub(in crate::gamespy1) fn client_waits<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1019, true, at, String::new);
+}
+
+/// It has not. `mark`: its first words.
+pub(in crate::gamespy1) fn client_hastens<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS1019, false, evidence, mark, || {
+        "the client speaks before the master's challenge".into()
     });
 }

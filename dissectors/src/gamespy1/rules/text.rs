@@ -21,7 +21,7 @@ pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, s
 rule! {
     /// A reader of a stream waits for `\final\`: without it the message never ends, and what stands behind it belongs to nothing.
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
-        asks: "`\\final` closes a validate, a list and a query answer, with nothing behind but a backslash",
+        asks: "`\\final` closes a validate, a list and a query answer, with nothing behind but a backslash (a list cut by the close is GS1016's)",
         cite: [(Networks333, "Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
                (Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),

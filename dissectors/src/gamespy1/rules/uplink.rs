@@ -39,7 +39,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
 rule! {
     /// A server that is not challenged cannot prove that it is one, and is not listed.
     pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Answer,
-        asks: "the first heartbeat is answered by basic and a secure challenge",
+        asks: "the first heartbeat is answered by basic and a secure challenge (secure without basic is a known form: a note)",
         cite: [(Networks333, "Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
         right: registered!(),
         wrong: concat!(
@@ -58,14 +58,9 @@ pub(in crate::gamespy1) fn challenged<S: Sink>(basic: bool, at: Span, sink: &mut
     }
 }
 
-/// It was not, or only `elsewhere`: from another port of the master, as some do.
-pub(in crate::gamespy1) fn unchallenged<S: Sink>(
-    elsewhere: bool,
-    evidence: Evidence,
-    mark: &Mark,
-    sink: &mut S,
-) {
-    sink.recalled(&GS1021, elsewhere, evidence, mark, || {
+/// It was not.
+pub(in crate::gamespy1) fn unchallenged<S: Sink>(evidence: Evidence, mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS1021, false, evidence, mark, || {
         "no challenge came to the first heartbeat".into()
     });
 }
@@ -114,8 +109,8 @@ pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
 
 rule! {
     /// The challenge was for one server: the answer of another says nothing about it.
-    pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Interval,
-        asks: "the answer has the port and the game name of the heartbeat",
+    pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Beginning,
+        asks: "the answer to a challenge has the port and the game name of its heartbeat",
         cite: [(Networks333, "Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7779\\gamename\\ut\\validate\\SAaJHX96\\final\\'") }
@@ -138,6 +133,14 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
             name(answer.1),
             answer.0
         )
+    });
+}
+
+/// The heartbeat that the answer belongs to is not in the capture.
+pub(in crate::gamespy1) fn heartbeat_unseen<S: Sink>(mark: &Mark, sink: &mut S) {
+    let evidence = Evidence { lost: true, ..Evidence::default() };
+    sink.recalled(&GS1023, false, evidence, mark, || {
+        "the heartbeat that it belongs to is not in the capture".into()
     });
 }
 

@@ -50,7 +50,10 @@ fn a_copy_of_a_heartbeat_is_none() {
 
 #[test]
 fn a_server_that_was_validated_before_the_capture() {
-    for first in [&[(M, S, CHALLENGE), (S, M, PROOF)][..], &[(S, M, PROOF)]] {
+    let both: &[&str] = &["GS1005?", "GS1023?"];
+    for (first, codes) in
+        [(&[(M, S, CHALLENGE), (S, M, PROOF)][..], &both[1..]), (&[(S, M, PROOF)], both)]
+    {
         let mut lab = Lab::new();
         for (from, to, text) in first {
             lab.udp(0.0, from, to, text);
@@ -59,7 +62,9 @@ fn a_server_that_was_validated_before_the_capture() {
         lab.udp(61.1, S, M, br"\hostname\Test\queryid\1.1\final\")
             .udp(120.0, S, M, BEAT)
             .end(130.0);
-        assert_eq!(lab.codes(), Vec::<String>::new());
+        let mut found = lab.codes();
+        found.sort();
+        assert_eq!(found, codes);
         assert_eq!(lab.counts(&rules::GS1021), Default::default());
     }
 }
@@ -117,15 +122,32 @@ fn an_unanswered_heartbeat_proves_nothing_without_the_master() {
     assert_eq!(run(true), ["GS1021"]);
 }
 
+/// From another port than the one that heartbeats go to, at either port of the server.
 #[test]
 fn a_master_may_challenge_from_another_port() {
-    let mut lab = Lab::new();
-    lab.vouched = true;
-    lab.udp(0.0, S, M, BEAT).udp(0.02, "10.0.0.9:45233", S, br"\secure\l8jfVy");
-    lab.udp(0.04, S, "10.0.0.9:45233", br"\validate\SAaJHX96\final\\queryid\1.1").end(60.0);
-    assert_eq!(lab.codes(), ["(GS1002)"]);
-    assert_eq!(lab.counts(&rules::GS1021).passed, 1);
-    assert_eq!(lab.counts(&rules::GS1005).passed, 1);
+    let run = |uplink: &str, server: &str, challenge: &[u8], answers: bool| {
+        let mut lab = Lab::new();
+        lab.vouched = true;
+        lab.udp(0.0, uplink, M, BEAT).udp(0.02, "10.0.0.9:45233", server, challenge);
+        if answers {
+            let proof = br"\validate\SAaJHX96\final\\queryid\1.1";
+            lab.udp(0.04, server, "10.0.0.9:45233", proof);
+        }
+        lab.end(60.0);
+        lab
+    };
+    for uplink in [S, "10.0.0.2:1041"] {
+        for server in [S, uplink] {
+            let lab = run(uplink, server, br"\secure\l8jfVy", true);
+            assert_eq!(lab.codes(), ["(GS1021)", "(GS1002)", "(GS1022)"]);
+            assert_eq!(lab.counts(&rules::GS1005).passed, 1);
+            let lab = run(uplink, server, br"\secure\l8jfVy", false);
+            assert_eq!(lab.codes(), ["(GS1021)", "GS1022"]);
+            let lab = run(uplink, server, CHALLENGE, true);
+            assert_eq!(lab.counts(&rules::GS1021).passed, 1);
+            assert_eq!(lab.codes(), ["(GS1002)", "(GS1022)"]);
+        }
+    }
 }
 
 #[test]

@@ -121,7 +121,8 @@ fn a_list_that_the_close_cuts_is_shown_as_it_is() {
 fn who_may_have_a_list() {
     let list = br"\ip\1.2.3.4:7778\final\";
     let wrong = PROOF.replace("3JOdDFU5", "12345678");
-    assert_eq!(listed(&[LIST], list).codes(), ["GS1012", "GS1014"], "two parties are at fault");
+    let codes = ["GS1011", "GS1012", "GS1014"];
+    assert_eq!(listed(&[LIST], list).codes(), codes, "two parties are at fault");
     assert_eq!(listed(&[&wrong, LIST], list).codes(), ["GS1005", "GS1014"]);
     let unknown = PROOF.replace(r"\ut\", r"\deusex\");
     let request = LIST.replace("ut", "deusex");
@@ -256,10 +257,146 @@ fn words_that_come_before_the_challenge() {
         master(&mut lab, 0.1, CHALLENGE.as_bytes(), false);
         master(&mut lab, 0.2, b"", true);
         lab.end(9.0);
+        assert_eq!(lab.counts(&rules::GS1010).failed, 0);
         lab.codes()
     };
-    assert_eq!(run("12345678"), ["GS1005"]);
-    assert_eq!(run("3JOdDFU5"), Vec::<String>::new(), "the recording may have swapped them");
+    assert_eq!(run("12345678"), ["GS1019", "GS1005"]);
+    assert_eq!(run("3JOdDFU5"), ["GS1019"]);
+    let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\final\");
+    assert_eq!(lab.counts(&rules::GS1019).passed, 1);
+}
+
+#[test]
+fn a_master_that_opens_otherwise() {
+    for opening in [r"\basic\\final\", r"\error\go away\final\", r"\error\go away", "welcome\r\n"] {
+        let mut lab = Lab::new();
+        lab.claims = true;
+        master(&mut lab, 0.0, opening.as_bytes(), false);
+        lab.tcp(0.1, (C, L), C, PROOF.as_bytes(), Segment::default());
+        master(&mut lab, 0.2, b"", true);
+        lab.end(9.0);
+        assert_eq!(lab.codes(), ["GS1010"], "{opening}");
+        assert_eq!(lab.names().len(), 2, "{opening}");
+    }
+    // Not at all.
+    let run = |closes: bool, end: f64| {
+        let mut lab = Lab::new();
+        lab.tcp(0.0, (C, L), C, PROOF.as_bytes(), Segment::default());
+        if closes {
+            master(&mut lab, 0.2, b"", true);
+        }
+        lab.end(end);
+        lab.codes()
+    };
+    assert_eq!(run(true, 1.0), ["GS1010"]);
+    assert_eq!(run(false, 9.0), ["GS1010"]);
+    assert_eq!(run(false, 1.0), ["GS1010?"]);
+}
+
+#[test]
+fn a_refusal_keeps_the_list() {
+    let wrong = PROOF.replace("3JOdDFU5", "12345678");
+    for (words, said, codes) in [
+        (&[&*wrong, LIST][..], "", &["GS1005"][..]),
+        (&[&wrong], r"\echo\No.\final\", &["GS1005", "GS1018"]),
+        (&[LIST], "", &["GS1011", "GS1012"]),
+    ] {
+        let lab = listed(words, said.as_bytes());
+        assert_eq!(lab.codes(), codes);
+        let counts = lab.counts(&rules::GS1014);
+        assert_eq!((counts.passed, counts.failed), (1, 0), "{words:?}");
+    }
+    assert_eq!(listed(&[PROOF], b"").counts(&rules::GS1014).passed, 0, "it owes one");
+}
+
+#[test]
+fn a_client_that_has_waited_for_the_close_may_close_itself() {
+    let wrong = PROOF.replace("3JOdDFU5", "12345678");
+    let list = br"\ip\1.2.3.4:7778\final\";
+    let run = |words: &[&str], list: &[u8], leaves: f64| {
+        let mut lab = client(words);
+        master(&mut lab, 0.2, list, false);
+        lab.tcp(leaves, (C, L), C, b"", Segment { fin: true });
+        master(&mut lab, leaves + 0.1, b"", true);
+        lab.end(30.0);
+        lab.codes()
+    };
+    assert_eq!(run(&[PROOF, LIST], list, 1.0), [""; 0]);
+    assert_eq!(run(&[PROOF, LIST], list, 9.0), ["GS1017"]);
+    assert_eq!(run(&[&wrong], b"", 9.0), ["GS1005", "GS1018"]);
+}
+
+#[test]
+fn what_stands_behind_a_list_breaks_no_rule_of_lists() {
+    let list = r"\ip\1.2.3.4:7778\final\";
+    for behind in [r"\ip\1.2.3.5:7778\final\", r"\ip\1.2.3.5:7778\ip\1.2", r"\final\"] {
+        let lab = listed(&[PROOF, LIST], format!("{list}{behind}").as_bytes());
+        assert_eq!(lab.codes(), ["GS1002"], "{behind}");
+        assert_eq!(lab.counts(&rules::GS1016).passed, 1);
+    }
+    // Another one may be asked for.
+    let mut lab = client(&[PROOF, LIST]);
+    master(&mut lab, 0.2, list.as_bytes(), false);
+    lab.tcp(0.3, (C, L), C, LIST.as_bytes(), Segment::default());
+    master(&mut lab, 0.4, list.as_bytes(), true);
+    assert_eq!(lab.end(9.0).codes(), [""; 0]);
+}
+
+#[test]
+fn a_list_that_is_asked_for_before_the_validate() {
+    let proof = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
+    for request in [r"\list\\gamename\ut\", r"\list\\gamename\ut", r"\list\gamename\ut\"] {
+        let words = format!("{request}{proof}");
+        for cut in 1..words.len() {
+            let (front, back) = words.split_at(cut);
+            let lab = listed(&[front, back], br"\ip\1.2.3.4:7778\final\");
+            let names = ["secure", "list_request", "validate", "list_response"];
+            assert_eq!(lab.names(), names, "{request}, cut at {cut}");
+            assert_eq!(lab.codes(), ["GS1011", "GS1012"], "{request}, cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_list_is_read_whatever_was_asked_for() {
+    let proof = PROOF.replace("3JOdDFU5", "jXrSG2Hx").replace(r"\final", r"\enctype\1\final");
+    for (request, list, fields) in [
+        (LIST, &br"\ip\1.2.3.4:7778\final\"[..], "servers=[1.2.3.4:7778]"),
+        (
+            r"\list\cmp\gamename\ut\final\",
+            b"\x0a\x4d\x00\x02\x1e\x62\\final\\",
+            "servers=[10.77.0.2:7778]",
+        ),
+        (
+            r"\list\cmp\gamename\ut\final\",
+            b"\\\x4d\x00\x02\x1e\x62\\final\\",
+            "servers=[92.77.0.2:7778]",
+        ),
+        (LIST, br"\final\", "servers=[]"),
+        (
+            r"\list\groups\gamename\ut\final\",
+            br"\fieldcount\1\name\x\final\",
+            "fieldcount:1 name:x",
+        ),
+    ] {
+        let lab = listed(&[&proof, request], list);
+        assert_eq!((lab.last().name, &*lab.last().fields), ("list_response", fields));
+        assert_eq!(lab.codes(), [""; 0], "{request}");
+        assert_eq!(lab.counts(&rules::GS1016).passed, 1, "{request}");
+    }
+}
+
+#[test]
+fn a_list_that_is_too_long_to_wait_for_has_its_end_in_a_later_piece() {
+    let mut lab = client(&[PROOF, LIST]);
+    lab.settings.limits.list_bytes = 60;
+    for i in 0..9 {
+        master(&mut lab, 0.2, format!(r"\ip\10.0.0.{i}:7778").as_bytes(), false);
+    }
+    master(&mut lab, 0.3, br"\final\", true);
+    lab.end(9.0);
+    assert_eq!(lab.counts(&rules::GS1016).failed, 0, "{:?}", lab.details());
+    assert_eq!(lab.codes(), [""; 0]);
 }
 
 /// What is said of a conversation: messages, findings, and how every rule fared.

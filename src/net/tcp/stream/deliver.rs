@@ -3,7 +3,7 @@
 use super::held::{Growth, HISTORY};
 use super::{Phase, Stream};
 use crate::net::tcp::budget::Budget;
-use crate::net::tcp::kept::{Chunk, Kept};
+use crate::net::tcp::kept::{At, Chunk, Kept};
 use crate::net::tcp::run::{Run, Unshown};
 use crate::net::tcp::{Cause, End, Event, Kind, Limit, Next, Reader, Way};
 
@@ -25,8 +25,8 @@ struct Offered {
 }
 
 impl<R: Reader> Context<'_, R> {
-    pub(super) fn event(&mut self, frame: u64, kind: Kind) {
-        self.reader.event(Event { way: self.way, frame, kind });
+    pub(super) fn event(&mut self, At { frame, time }: At, kind: Kind) {
+        self.reader.event(Event { way: self.way, frame, time, kind });
     }
 
     /// Shows a run until the reader takes no more of it; None if it will have none of it.
@@ -128,7 +128,7 @@ impl Stream {
         held.settle(cx.budget);
         if !kept {
             let limit = cx.budget.tighter(held.charged);
-            self.drop_at_limit(rest, rest.bytes.len(), (limit, rest.frame_at(rest.start)), cx);
+            self.drop_at_limit(rest, rest.bytes.len(), (limit, rest.at(rest.start)), cx);
         }
     }
 
@@ -145,7 +145,7 @@ impl Stream {
         let leftover = buffer.chunk(first).from(start);
         held.settle(cx.budget);
         if !leftover.bytes.is_empty() {
-            self.drop_at_limit(leftover, shown, (limit, chunk.frame_at(chunk.start)), cx);
+            self.drop_at_limit(leftover, shown, (limit, chunk.at(chunk.start)), cx);
         }
         drop(buffer);
         if !self.ignored && !self.keep(chunk, cx.budget) {
@@ -177,7 +177,7 @@ impl Stream {
         &mut self,
         to: u64,
         cause: Cause,
-        witness: u64,
+        witness: At,
         cx: &mut Context<'_, R>,
     ) {
         let missing = to.saturating_sub(self.next);
@@ -262,7 +262,7 @@ impl Stream {
             _ if self.ignored => {}
             Phase::Open => self.show(Some(end), cx),
             Phase::Closing => self.show(Some(End::Fin), cx),
-            Phase::Unseen | Phase::Silent | Phase::Ended => {}
+            Phase::Unseen | Phase::Silent | Phase::Reset | Phase::Cut | Phase::Ended => {}
         }
     }
 
@@ -271,12 +271,12 @@ impl Stream {
         &mut self,
         leftover: Chunk<'_>,
         seen: usize,
-        (limit, frame): (Limit, u64),
+        (limit, at): (Limit, At),
         cx: &mut Context<'_, R>,
     ) {
         let len = leftover.bytes.len();
         self.report_growth(cx);
-        cx.event(frame, Kind::Limit { limit, dropped: len as u64 });
+        cx.event(at, Kind::Limit { limit, dropped: len as u64 });
         let run = self.run(leftover, seen, Some(End::Limit), cx.other);
         let Some(Offered { consumed, .. }) = cx.offer(run) else { return self.ignore(cx.budget) };
         self.consumed(consumed);
@@ -287,7 +287,10 @@ impl Stream {
 
     fn run<'a>(&self, chunk: Chunk<'a>, seen: usize, end: Option<End>, other: Unshown) -> Run<'a> {
         let missing_before = self.held.as_ref().map_or(0, |held| held.missing);
-        Run { chunk, seen, missing_before, end, began: self.began, other, held_back: false }
+        let fin = self.held.as_ref().and_then(|held| held.fin);
+        let fin_time = fin.filter(|_| end == Some(End::Fin)).map(|(_, at)| at.time);
+        let began = self.began;
+        Run { chunk, seen, missing_before, end, fin_time, began, other, held_back: false }
     }
 
     /// What is unread counts as not shown.

@@ -3,7 +3,7 @@
 use crate::net::tcp::Cause;
 use crate::net::tcp::ahead::Ahead;
 use crate::net::tcp::budget::Budget;
-use crate::net::tcp::kept::Kept;
+use crate::net::tcp::kept::{At, Kept};
 
 /// How long a hole is waited for, in nanoseconds, if nobody is there to acknowledge it, or more is
 /// acknowledged than was seen.
@@ -26,10 +26,10 @@ pub(super) struct Held {
     /// A gap that only grew since it was reported; said when there is more to say.
     pub(super) growth: Option<Growth>,
     pub(super) ahead: Ahead,
-    /// Position and frame of a FIN that is not reached yet.
-    pub(super) fin: Option<(u64, u64)>,
-    /// Position up to which the stream is said to exist, and the frame that says so.
-    pub(super) acked: (u64, u64),
+    /// Position and packet of a FIN that is not reached yet.
+    pub(super) fin: Option<(u64, At)>,
+    /// Position up to which the stream is said to exist, and the packet that says so.
+    pub(super) acked: (u64, At),
     /// For how long an acknowledged hole has been waited for.
     pub(super) wait: Option<Wait>,
     pub(super) rewinds: u8,
@@ -42,7 +42,7 @@ pub(super) struct Growth {
     pub(super) sequence: u32,
     pub(super) missing: u64,
     pub(super) cause: Cause,
-    pub(super) witness: u64,
+    pub(super) witness: At,
 }
 
 /// How the wait for the bytes of a hole goes on.

@@ -321,9 +321,27 @@ fn reset_ends_both_ways() {
             Told::End(B, vec![], End::Reset),
         ]
     );
-    bench.data(1012, b"late");
+    // What the other side sent before it knew.
+    bench.send(B, ACK, 5000, 1006, b"late");
+    bench.data(1004, b"ef");
     assert_eq!(bench.told(), []);
-    assert_eq!((bench.budget.counts.after_end, bench.budget.used()), (1, 0));
+}
+
+#[test]
+fn a_reset_that_was_not_the_end_is_passed_over() {
+    let mut bench = Bench::begun(Appetite::All, 1000);
+    bench.send(B, SYN_ACK, 4999, 1000, b"");
+    bench.data(1000, b"ask");
+    bench.send(A, RST, 1003, 0, b"");
+    bench.send(A, RST, 1003, 0, b"");
+    bench.told();
+    // It is not known yet.
+    bench.send(B, ACK, 5000, 1003, b"answer");
+    assert_eq!(bench.told(), []);
+    bench.send(A, ACK, 1003, 5006, b"");
+    assert_eq!(bench.told(), [Told::Bytes(B, b"answer".to_vec(), 0)]);
+    bench.data(1003, b"more");
+    assert_eq!(bench.told(), [bytes("more")]);
 }
 
 #[test]
