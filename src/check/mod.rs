@@ -33,7 +33,7 @@ pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 use parts::Across;
 pub use parts::Tidings;
-pub use selection::{Host, Ignore, Selection, rule, severity};
+pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity};
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may have
 /// them all.

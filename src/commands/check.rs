@@ -10,7 +10,7 @@ use dissectors::kit::{Severity, Verdict};
 
 use crate::Terminal;
 use crate::check::{
-    Baseline, Checker, Fingerprint, Ignore, Outcome, RuleOutcome, Selection, Tidings,
+    Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection, Tidings,
 };
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, Slice, read};
@@ -118,15 +118,17 @@ fn selection(
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
     }
-    ignores.retain(|ignore| !args.select.iter().any(|rule| rule.code == ignore.rule.code));
-    ignores.extend(args.ignore.iter().map(|&rule| Ignore { rule, host: None }));
-    let require = if args.require.is_empty() { &config.require } else { &args.require };
+    let [select, ignored, require] = [&args.select, &args.ignore, &args.require]
+        .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.0.iter().copied())));
+    ignores.retain(|ignore| !select.iter().any(|rule| rule.code == ignore.rule.code));
+    ignores.extend(ignored.into_iter().map(|rule| Ignore { rule, host: None }));
+    let require = if require.is_empty() { config.require.clone() } else { require };
     Selection {
-        select: args.select.clone(),
+        select,
         ignores,
         who: args.who,
         host: args.host,
-        require: require.clone(),
+        require,
         severities: config.severities.clone(),
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
     }
@@ -136,6 +138,8 @@ fn selection(
 struct Demands {
     /// The least severity that fails.
     least: Severity,
+    /// What is broken changes the exit code.
+    fails: bool,
     /// Captures are vouched for as complete.
     complete: bool,
 }
@@ -143,8 +147,10 @@ struct Demands {
 impl Demands {
     /// What the command line asks; else what the configuration asks.
     fn of(args: &Check, config: &Config) -> Demands {
+        let fail_on = args.fail_on.or(config.fail_on).unwrap_or(FailOn::Severity(Severity::Error));
         Demands {
-            least: args.fail_on.or(config.fail_on).unwrap_or(Severity::Error),
+            least: fail_on.least(),
+            fails: fail_on != FailOn::Never,
             complete: args.complete.unwrap_or(config.complete),
         }
     }
@@ -245,7 +251,7 @@ impl Command for Checking<'_> {
     fn end(&mut self, read: &Totals) -> io::Result<()> {
         let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default(), 0));
         let outcome = checker.outcome(self.names.clone(), read);
-        self.found |= outcome.is_broken(self.demands.least);
+        self.found |= self.demands.fails && outcome.is_broken(self.demands.least);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {
             self.is_full |= known.is_full;

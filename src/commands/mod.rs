@@ -3,6 +3,7 @@
 pub mod check;
 pub mod dissect;
 pub mod flows;
+pub mod folders;
 pub mod manual;
 mod read;
 pub mod rules;

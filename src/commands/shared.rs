@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::Failure;
 use super::read::{Command, Slice};
 use crate::capture::{Event, Notice, Packets};
-use crate::session::{Moment, Options, Session, Totals};
+use crate::session::{Foreign, Moment, Options, Session, Totals};
 
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
@@ -130,7 +130,9 @@ impl<V> Shares<V> {
         let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
         command.join(views);
-        Ok(Totals { flows, ..totals.first().cloned().unwrap_or_default() })
+        let mut foreign = Foreign::default();
+        totals.iter().for_each(|read| foreign.add(&read.foreign));
+        Ok(Totals { flows, foreign, ..totals.first().cloned().unwrap_or_default() })
     }
 }
 
