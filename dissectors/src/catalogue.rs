@@ -1,7 +1,7 @@
 //! All rules, in the order of their codes: what listings, reports and tests are made from.
 
 use crate::Id;
-use crate::kit::{Code, Rule};
+use crate::kit::Rule;
 use crate::net_rules;
 
 /// Every rule, by code.
@@ -20,18 +20,9 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     rules().into_iter().find(named)
 }
 
-/// Whether a rule asks that a request is answered: what it judges are the requests of NET012 and
-/// NET014.
+/// See [`Rule::asks_for_answer`].
 pub fn asks_for_answer(rule: &Rule) -> bool {
-    const CODES: [Code; 6] = [
-        Code::of("A2S062"),
-        Code::of("VM026"),
-        Code::of("VM047"),
-        Code::of("GS4031"),
-        Code::of("GS1030"),
-        Code::of("ACR035"),
-    ];
-    CODES.contains(&rule.code)
+    rule.asks_for_answer
 }
 
 #[cfg(test)]

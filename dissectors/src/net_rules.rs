@@ -94,8 +94,33 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 56 4BA1D522\n0.02 s > c  FEFFFFFF 01000080 01 00 E004 D3C81000 00000000 425A6839314159265359B56577EA002A27C588E00002000402844002000008A0003100D34D022A68D07A92B5EBBEE39D8828A01980228A011AF8BB9229C28485AB2BBF50" }
 }
 
+rule! {
+    /// Whoever looks at a list of servers sees none of these: the server is down, the port is closed or filtered, or the answers go elsewhere. A capture in which nothing is answered says nothing good of anybody, however orderly the requests are.
+    pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Answer,
+        asks: "of all the requests that are judged, at least one is answered",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  icmp=3.3\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  icmp=3.3" }
+}
+rule! {
+    /// A copy of a datagram says nothing anew: a switch that mirrors both ends of a line, or two taps, made it. It is shown, and counted nowhere.
+    pub NET013 "datagram-copied" { severity: Note, who: Capture, needs: Message,
+        asks: "no datagram arrives twice",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  twice FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
+}
+rule! {
+    /// Players do not see this server, though others are well: it is down, its port is closed or filtered, or its answers go elsewhere.
+    pub NET014 "server-silent" { severity: Warning, who: Server, needs: Answer,
+        asks: "of the requests to one server, at least one is answered",
+        cite: [],
+        right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
+        wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.01 c > t  FFFFFFFF 55 FFFFFFFF\n0.02 m > c  icmp=3.1\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  FFFFFFFF 41 4BA1D522" }
+}
+
 /// All of them, by code.
 pub static ALL: &[&Rule] = &[
     &NET001, &NET002, &NET003, &NET004, &NET005, &NET006, &NET007, &NET008, &NET009, &NET010,
-    &NET011,
+    &NET011, &NET012, &NET013, &NET014,
 ];

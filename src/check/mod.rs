@@ -9,6 +9,7 @@ mod fingerprint;
 mod found;
 mod outcome;
 mod parts;
+mod requests;
 mod selection;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ use dissectors::kit::{
     Severity, Side, Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{Ledger, Ruling, Witness};
-use dissectors::net_rules::{NET009, NET011};
+use dissectors::net_rules::{NET009, NET011, NET012, NET014};
 
 use crate::flows::Told;
 use crate::session::{Scene, Totals, View};
@@ -33,6 +34,8 @@ pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
 use parts::Across;
 pub use parts::Tidings;
+pub use requests::Answered;
+use requests::{Requests, Unanswered};
 pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity};
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may have
@@ -68,6 +71,9 @@ pub struct Checker {
     /// What was counted but does not count: findings that the selection leaves out, by verdict.
     others: Box<[Kept; CODES]>,
     messages: u64,
+    requests: Requests,
+    /// Requests that the message at hand answers.
+    answers: u64,
     cut: bool,
 }
 
@@ -89,6 +95,8 @@ impl Checker {
             held: Vec::new(),
             others: Box::new([Kept::default(); CODES]),
             messages: 0,
+            requests: Requests::new(facts),
+            answers: 0,
             cut: false,
         }
     }
@@ -112,6 +120,7 @@ impl Checker {
     /// What came of it all.
     pub fn outcome(mut self, captures: Vec<String>, read: &Totals) -> Outcome {
         self.review(read.lossy);
+        self.review_requests(read);
         if read.dropped {
             self.excuse();
         }
@@ -130,6 +139,7 @@ impl Checker {
             packets: read.packets,
             messages: self.messages,
             flows: u64::from(read.flows),
+            requests: self.requests.count,
             rules: rules.collect(),
             findings: self.found,
             left_out: self.left_out,
@@ -214,6 +224,38 @@ impl Checker {
         }
     }
 
+    /// Judges what all requests together show.
+    fn review_requests(&mut self, read: &Totals) {
+        let vouched = self.judge.is_vouched();
+        let review = self.requests.review(&read.heard, vouched, read.lossy || read.dropped);
+        for server in &review.answering {
+            self.judge.kept(&NET014, u32::from(self.selection.asks_for(NET014.who, Some(*server))));
+        }
+        if self.requests.count.answered > 0 {
+            let asks_for = |server: &SocketAddr| self.selection.asks_for(NET012.who, Some(*server));
+            self.judge.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
+        }
+        let Some(scene) = self.scene else { return };
+        if self.requests.is_full {
+            self.scene = Some(Scene { protocol: None, roles: [None; 2], ..scene });
+            self.judge.evidence(Evidence::default());
+            self.judge.judged(&NET011, false, Span::default(), || {
+                "the limit remembered was met: not all servers that were asked are known".to_owned()
+            });
+            self.take(None);
+        }
+        for unanswered in review.unanswered {
+            let Unanswered { rule, server, client, mark, protocol, digits, .. } = unanswered;
+            let flow = FlowFacts { ends: [client, server], number: 0, ..scene.flow };
+            let roles = [None, Some(rule.who)];
+            self.scene = Some(Scene { protocol, flow, roles, digits, ..scene });
+            let mark = Mark { side: Side::First, ..mark };
+            self.judge.evidence(Evidence::default());
+            self.judge.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
+            self.take(None);
+        }
+    }
+
     /// Takes over what the judge found, as findings about this message or about a past one.
     fn take(&mut self, at_hand: Option<&AtHand<'_>>) {
         self.count_held(at_hand);
@@ -281,6 +323,11 @@ impl Checker {
         self.kept[rule.code.index()][verdict as usize] >= KEPT && !self.selection.weighs_each()
     }
 
+    /// Whether what is told is of a datagram that was doubled on the way.
+    fn is_copy(&self) -> bool {
+        self.scene.as_ref().is_some_and(|scene| scene.copy_of.is_some())
+    }
+
     /// Counts findings that are not kept.
     fn leave_out(&mut self, rule: &Rule, verdict: Verdict, times: u64) {
         self.kept[rule.code.index()][verdict as usize] += times;
@@ -304,11 +351,34 @@ impl Checker {
     /// A rule was kept so many times: by who sent a past message, if it is about one.
     #[inline]
     fn pass(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
+        if rule.asks_for_answer {
+            self.answered(side, times);
+        }
         if self.asks_who {
             self.hold(rule, side, times);
         } else {
             self.judge.kept(rule, times);
         }
+    }
+
+    /// So many requests were answered: by the message at hand, or that which this side sent was.
+    fn answered(&mut self, side: Option<Side>, times: u32) {
+        match (side, &self.scene) {
+            (Some(side), Some(scene)) => {
+                self.requests.answered(scene.flow.ends_from(side)[1], times.into());
+            }
+            _ => self.answers += u64::from(times),
+        }
+    }
+
+    /// Requests were answered that no message tells of: by the end that plays the part of the asked.
+    #[cold]
+    fn answered_without_message(&mut self) {
+        let times = std::mem::take(&mut self.answers);
+        let Some(Scene { roles, flow, .. }) = &self.scene else { return };
+        let asked = |role: &Option<Who>| matches!(role, Some(Who::Server | Who::Master));
+        let side = roles.iter().position(asked).unwrap_or(1);
+        self.requests.answered(flow.ends[side], times);
     }
 
     #[cold]
@@ -371,7 +441,14 @@ impl Sink for Checker {
     ) {
         if ok {
             self.pass(rule, Some(mark.side), 1);
-        } else if !self.leaves_out(rule, Some(evidence)) {
+            return;
+        }
+        if rule.asks_for_answer
+            && let Some(scene) = &self.scene
+        {
+            self.requests.unanswered(scene, evidence, mark);
+        }
+        if !self.leaves_out(rule, Some(evidence)) {
             self.judge.recalled(rule, false, evidence, mark, detail);
         }
     }
@@ -389,8 +466,14 @@ impl Sink for Checker {
         }
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        if self.is_copy() {
+            return self.take(Some(&AtHand::new(message, payload)));
+        }
         self.messages += 1;
         self.told.messages += 1;
+        if self.answers > 0 {
+            self.requests.answered(payload.from, std::mem::take(&mut self.answers));
+        }
         if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
             self.told.spoke = Some((payload.side, message.speaker));
         }
@@ -407,6 +490,9 @@ impl View for Checker {
     }
 
     fn settle(&mut self) -> Told {
+        if self.answers > 0 {
+            self.answered_without_message();
+        }
         if !self.judge.findings.is_empty() || !self.held.is_empty() {
             self.take(None);
         }

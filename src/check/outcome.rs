@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use dissectors::kit::{Rule, Severity, Verdict};
 
-use super::{Baselined, Found};
+use super::{Answered, Baselined, Found};
 
 /// How a rule fared over a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,8 @@ pub struct Outcome {
     pub messages: u64,
     /// Flows of protocols of ours.
     pub flows: u64,
+    /// Requests that were judged, and those of them that were answered.
+    pub requests: Answered,
     /// Every rule of the catalogue that counts, by code.
     pub rules: Vec<RuleOutcome>,
     /// What was found, in the order of the packets.
@@ -122,6 +124,7 @@ impl Outcome {
             sum.packets += other.packets;
             sum.messages += other.messages;
             sum.flows += other.flows;
+            sum.requests.add(other.requests);
             sum.left_out += other.left_out;
             for (rule, more) in sum.rules.iter_mut().zip(other.rules) {
                 rule.passed += more.passed;

@@ -97,7 +97,8 @@ impl Checker {
     /// A checker of a share of the flows. What it tells is to be taken, in the order of the capture,
     /// to the checker that joins all parts in the end.
     pub fn part(&self) -> Checker {
-        Checker { across: Across::new(None), ..Checker::new(self.selection.clone(), 0) }
+        let requests = self.requests.like();
+        Checker { across: Across::new(None), requests, ..Checker::new(self.selection.clone(), 0) }
     }
 
     /// How many bytes that takes which a part has to tell.
@@ -143,6 +144,7 @@ impl Checker {
         for part in parts {
             self.judge.add(&part.judge);
             self.messages += part.messages;
+            self.requests.join(part.requests);
             self.cut |= part.cut;
             for (all, more) in self.others.iter_mut().zip(&*part.others) {
                 all.iter_mut().zip(more).for_each(|(all, more)| *all += more);

@@ -200,6 +200,10 @@ impl Command for Checking<'_> {
         self.demands.complete
     }
 
+    fn hears(&self) -> bool {
+        true
+    }
+
     fn makes(&self) -> Option<&Path> {
         self.args.write_baseline.as_deref()
     }

@@ -6,11 +6,12 @@ use std::ops::Range;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Audience, Judge, Message, Payload, Reply, Severities, Show, Time, Tree, Verdict,
+    Audience, Judge, Message, Payload, Reply, Severities, Show, Time, Transport, Tree, Verdict,
 };
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
+use crate::commands::held::{self, BUFFER, Held};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
 use crate::flows::Told;
@@ -19,11 +20,8 @@ use crate::net::Tunnels;
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
-use crate::report::{Envelope, Report, unsigned};
-use crate::session::{Moment, Scene, Totals, View};
-
-/// How much is collected before it is written to what is no terminal.
-const BUFFER: usize = 64 << 10;
+use crate::report::{Envelope, IcmpNote, Report, Written, unsigned};
+use crate::session::{Moment, Quoted, Scene, Totals, View};
 
 /// Runs the command.
 ///
@@ -45,14 +43,24 @@ pub fn run(
         severities: config.severities.clone(),
         capture: None,
     };
+    let is_stream = args.input.live.interface.is_some()
+        || args.input.files.iter().any(|file| file.as_os_str() == "-");
+    let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let mut dissecting = Dissecting {
         show: how.show(None),
-        heading: how.report(),
-        at_once: terminal.out || args.line_buffered || args.input.live.interface.is_some(),
+        at_once: at_once && (is_stream || args.line_buffered),
+        late: 0,
         how,
         out,
     };
-    read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out)
+    let ran = read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out);
+    let late = dissecting.late + dissecting.show.audience.held.late;
+    if late > 0 {
+        let errors = if late == 1 { "ICMP error is" } else { "ICMP errors are" };
+        let note = "about messages that were written before it came";
+        writeln!(err, "gamewire: warning: {late} {errors} not shown, {note}").ok();
+    }
+    ran
 }
 
 /// How messages are shown.
@@ -81,9 +89,10 @@ impl How {
         }
     }
 
-    fn show(&self, places: Option<Vec<(Moment, Place)>>) -> Show<Collector> {
-        let (report, text) = (self.report(), Vec::with_capacity(BUFFER));
-        let collector = Collector { report, scene: None, told: Told::default(), text, places };
+    fn show(&self, places: Option<Vec<(Moment, Entry)>>) -> Show<Collector> {
+        let (text, held) = (held::Text::default(), Held::default());
+        let (report, told) = (self.report(), Told::default());
+        let collector = Collector { report, scene: None, told, text, held, places };
         let tree = Tree::bounded(self.limits.fields, self.limits.depth);
         let judge = Judge::new(self.severities.clone());
         Show { judge, tree, ..Show::new(collector) }
@@ -92,33 +101,40 @@ impl How {
 
 struct Dissecting<'w> {
     show: Show<Collector>,
-    /// Writes what stands above messages that others have shown.
-    heading: Box<dyn Report>,
     how: How,
+    /// What comes while somebody waits for it is written when it comes.
     at_once: bool,
+    /// See [`Held::late`]: of captures that were read before.
+    late: u64,
     out: &'w mut dyn Write,
 }
 
 impl Dissecting<'_> {
-    fn write(&mut self) -> io::Result<()> {
-        let text = &mut self.show.audience.text;
-        let written = self.out.write_all(text).and_then(|()| self.out.flush());
-        text.clear();
-        written
+    /// Writes what need not wait any more, or all.
+    fn write(&mut self, all: bool) -> io::Result<()> {
+        let Collector { text, held, report, .. } = &mut self.show.audience;
+        let now = text.latest().filter(|_| !all);
+        if all {
+            held.give_up(text, &mut **report);
+        }
+        held.push(text);
+        held.write(now, &**report, self.out)?;
+        self.out.flush()
     }
 }
 
 impl Command for Dissecting<'_> {
     type View = Show<Collector>;
-    type Entry = Place;
+    type Entry = Entry;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         let Some(name) = name else { return Ok(()) };
         self.how.capture = Some(name.to_owned());
         // Each capture has its own headings, whoever reads it.
-        (self.show, self.heading) = (self.how.show(None), self.how.report());
+        self.late += self.show.audience.held.late;
+        self.show = self.how.show(None);
         if self.how.format == DissectFormat::Text {
-            writeln!(self.show.audience.text, "==> {name} <==")?;
+            writeln!(self.show.audience.text.bytes, "==> {name} <==")?;
         }
         Ok(())
     }
@@ -128,8 +144,10 @@ impl Command for Dissecting<'_> {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        let length = self.show.audience.text.len();
-        if length >= BUFFER || self.at_once && length > 0 { self.write() } else { Ok(()) }
+        let Collector { text, held, .. } = &self.show.audience;
+        let length = text.bytes.len();
+        let at_once = self.at_once && (length > 0 || held.has_early());
+        if length >= BUFFER || at_once { self.write(at_once) } else { Ok(()) }
     }
 
     fn part(&self) -> Option<Self::View> {
@@ -137,32 +155,43 @@ impl Command for Dissecting<'_> {
     }
 
     fn waiting(part: &Self::View) -> usize {
-        part.audience.text.len()
+        part.audience.text.bytes.len()
     }
 
-    fn cut(part: &mut Self::View, slice: &mut Slice<Place>) {
+    fn cut(part: &mut Self::View, slice: &mut Slice<Entry>) {
         let collector = &mut part.audience;
         if let Some(places) = &mut collector.places {
             std::mem::swap(places, &mut slice.entries);
         }
-        std::mem::swap(&mut collector.text, &mut slice.text);
+        std::mem::swap(&mut collector.text.bytes, &mut slice.text);
     }
 
-    fn take(&mut self, _: Moment, place: &mut Place, text: &[u8], number: &dyn Fn(u32) -> u32) {
-        let out = &mut self.show.audience.text;
-        self.heading.heading(place.time, out);
-        let get = |range: Range<usize>| text.get(range).unwrap_or_default();
-        let Some(told) = &place.number else {
-            out.extend_from_slice(get(place.text.clone()));
-            return;
+    fn take(&mut self, _: Moment, entry: &mut Entry, text: &[u8], number: &dyn Fn(u32) -> u32) {
+        let Collector { text: out, held, report, .. } = &mut self.show.audience;
+        let place = match entry {
+            Entry::Message(place) => place,
+            Entry::Icmp(message, note) => {
+                return held.note(out, *message, *note, &mut **report);
+            }
         };
-        out.extend_from_slice(get(place.text.start..told.start));
-        unsigned(out, number(place.flow).into());
-        out.extend_from_slice(get(told.end..place.text.end));
+        report.heading(place.time, &mut out.bytes);
+        let get = |range: Range<usize>| text.get(range).unwrap_or_default();
+        let mut rest = place.text.clone();
+        if let Some(told) = &place.number {
+            out.bytes.extend_from_slice(get(rest.start..told.start));
+            unsigned(&mut out.bytes, number(place.flow).into());
+            rest.start = told.end;
+        }
+        let end = out.bytes.len() + place.end.saturating_sub(rest.start);
+        out.bytes.extend_from_slice(get(rest));
+        out.push(place.frame, end, place.time);
+        if !place.parts.is_empty() {
+            held.parts(out, &place.parts);
+        }
     }
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
-        self.write()
+        self.write(true)
     }
 }
 
@@ -171,16 +200,30 @@ struct Collector {
     report: Box<dyn Report + Send>,
     scene: Option<Scene>,
     told: Told,
-    text: Vec<u8>,
+    text: held::Text,
+    /// What was written before, and waits.
+    held: Held,
     /// Where the messages stand in the text, where others than us put them in order.
-    places: Option<Vec<(Moment, Place)>>,
+    places: Option<Vec<(Moment, Entry)>>,
+}
+
+/// What is told of a part of the flows.
+enum Entry {
+    Message(Place),
+    /// About the message in this packet.
+    Icmp(u64, IcmpNote),
 }
 
 /// Where a message stands in a text.
 struct Place {
+    frame: u64,
+    /// Packets that carried parts of it, where there are several.
+    parts: Box<[u64]>,
     time: Time,
     flow: u32,
     text: Range<usize>,
+    /// Where its line ends.
+    end: usize,
     /// Where the number of its flow stands, if it is told.
     number: Option<Range<usize>>,
 }
@@ -221,21 +264,62 @@ impl Audience for Collector {
             copy_of,
             via,
         };
-        let (time, flow, start) = (payload.time, payload.flow, self.text.len());
+        let Payload { time, flow, frame, .. } = *payload;
+        let (start, text) = (self.text.bytes.len(), &mut self.text.bytes);
         if self.places.is_none() {
-            self.report.heading(time, &mut self.text);
+            self.report.heading(time, text);
         }
-        let number = self.report.message(&envelope, &mut self.text);
-        if let Some(places) = &mut self.places {
-            places.push((*moment, Place { time, flow, text: start..self.text.len(), number }));
+        let Written { flow: number, end } = self.report.message(&envelope, text);
+        let parts = parts(payload);
+        match &mut self.places {
+            Some(places) => {
+                let text = start..text.len();
+                let place = Place { frame, parts, time, flow, text, end, number };
+                places.push((*moment, Entry::Message(place)));
+            }
+            None => {
+                self.text.push(frame, end, time);
+                if !parts.is_empty() {
+                    self.held.parts(&mut self.text, &parts);
+                }
+            }
         }
     }
+}
+
+/// The packets of the parts of a message that came in several datagrams.
+fn parts(payload: &Payload<'_>) -> Box<[u64]> {
+    if payload.pieces.len() < 2 || payload.transport == Transport::Tcp {
+        return Box::default();
+    }
+    payload.pieces.iter().map(|piece| piece.frame).collect()
 }
 
 impl View for Show<Collector> {
     #[inline]
     fn scene(&mut self, scene: Scene) {
         self.audience.scene = Some(scene);
+    }
+
+    fn icmp(&mut self, quoted: &Quoted<'_>) {
+        let collector = &mut self.audience;
+        let Some(Scene { moment, digits, .. }) = collector.scene else { return };
+        let error = quoted.error;
+        let note = IcmpNote {
+            frame: quoted.frame,
+            time: quoted.time,
+            digits,
+            from: error.ip.source,
+            kind: [error.kind, error.code],
+            meaning: error.meaning(),
+        };
+        match &mut collector.places {
+            Some(places) => places.push((moment, Entry::Icmp(quoted.message, note))),
+            None => {
+                let Collector { report, text, held, .. } = collector;
+                held.note(text, quoted.message, note, &mut **report);
+            }
+        }
     }
 
     fn settle(&mut self) -> Told {

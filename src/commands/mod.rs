@@ -4,6 +4,7 @@ pub mod check;
 pub mod dissect;
 pub mod flows;
 pub mod folders;
+mod held;
 pub mod manual;
 mod read;
 pub mod rules;

@@ -34,6 +34,10 @@ pub(super) trait Command {
     fn complete(&self) -> bool {
         false
     }
+    /// Whether it wants to know whom the recording has heard.
+    fn hears(&self) -> bool {
+        false
+    }
     /// A file that it makes when all has been read.
     fn makes(&self) -> Option<&Path> {
         None
@@ -95,7 +99,8 @@ pub(super) fn read<C: Command>(
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
-    let options = Options { complete: command.complete(), ..options(input, config)? };
+    let options =
+        Options { complete: command.complete(), hears: command.hears(), ..options(input, config)? };
     if let Some(request) = input.live.request() {
         let request = Request { made_later: command.makes().map(Path::to_owned), ..request };
         return sniff::sniff(&request, input.count, options, command, err, progress);
@@ -263,7 +268,7 @@ fn alone<C: Command>(
         }
     }
     finish(&mut session, command)?;
-    Ok(session.totals())
+    Ok(session.totals_in_the_end())
 }
 
 /// What is open is judged, and told as it is.

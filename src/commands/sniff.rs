@@ -40,7 +40,7 @@ pub(super) fn sniff<C: Command>(
     }
     let judged = finish(&mut session, command);
     line.ends();
-    let read = session.totals();
+    let read = session.totals_in_the_end();
     if let Some(unread) = Unread::of(&interface, &read) {
         writeln!(err, "gamewire: warning: {unread}").ok();
     }

@@ -53,7 +53,7 @@ impl Key {
 
     /// The sender and the receiver, each as a number, if both are IPv4.
     #[inline]
-    pub(super) fn words(&self) -> Option<[u64; 2]> {
+    pub(crate) fn words(&self) -> Option<[u64; 2]> {
         let (IpAddr::V4(source), IpAddr::V4(destination)) = (self.source, self.destination) else {
             return None;
         };

@@ -21,6 +21,7 @@ use super::packet::{Fragment, Headers, Ip, Layer, Malformed, Outcome, Tunnel};
 /// Numbers of the "Next Header" and "Protocol" fields.
 pub(super) mod protocol {
     pub(in crate::net) const HOP_BY_HOP: u8 = 0;
+    pub(in crate::net) const ICMP: u8 = 1;
     pub(in crate::net) const IPV4: u8 = 4;
     pub(in crate::net) const TCP: u8 = 6;
     pub(in crate::net) const UDP: u8 = 17;
@@ -29,6 +30,7 @@ pub(super) mod protocol {
     pub(in crate::net) const FRAGMENT: u8 = 44;
     pub(in crate::net) const GRE: u8 = 47;
     pub(in crate::net) const AUTHENTICATION: u8 = 51;
+    pub(in crate::net) const ICMP6: u8 = 58;
     pub(in crate::net) const NO_NEXT_HEADER: u8 = 59;
     pub(in crate::net) const DESTINATION_OPTIONS: u8 = 60;
     pub(in crate::net) const MPLS: u8 = 137;
@@ -192,6 +194,7 @@ impl<'a> Walk<'a> {
             protocol::IPV4 => (Tunnel::Ipv4InIp, carried.bytes),
             protocol::IPV6 => (Tunnel::Ipv6InIp, carried.bytes),
             protocol::GRE => return self.gre(carried.bytes),
+            protocol::ICMP | protocol::ICMP6 => return self.icmp(&carried),
             protocol::MPLS => return self.mpls(carried.bytes),
             _ => return Outcome::Other,
         };
@@ -459,12 +462,6 @@ mod tests {
 
     #[test]
     fn what_is_no_transport_is_other() {
-        let quoted = ipv4(17, &query());
-        let unreachable = ipv4(1, &cat(&[b"\x03\x03\x00\x00\x00\x00\x00\x00", &quoted]));
-        assert_eq!(uncut(&unreachable), Outcome::Other);
-        let quoted = ipv6(17, &query());
-        let too_big = ipv6(58, &cat(&[b"\x02\x00\x00\x00\x00\x00\x05\x00", &quoted]));
-        assert_eq!(uncut(&too_big), Outcome::Other);
         for protocol in [2, 50, 89, 132, 136, 255] {
             assert_eq!(uncut(&ipv4(protocol, &query())), Outcome::Other);
         }

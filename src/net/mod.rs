@@ -17,6 +17,7 @@
 
 pub mod checksum;
 mod glance;
+pub mod icmp;
 pub mod ip_defrag;
 pub mod limits;
 pub mod link;
@@ -35,6 +36,7 @@ mod test_packets;
 pub use decode::{decode, decode_ip_payload};
 pub use glance::{Glance, glance};
 pub use hosts::Hosts;
+pub use icmp::{IcmpError, Quote};
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, SegmentHead,

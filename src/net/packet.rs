@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
+use super::icmp::IcmpError;
 use super::limits;
 use crate::capture::LinkType;
 
@@ -18,8 +19,9 @@ pub enum Outcome<'a> {
     Tcp(Segment<'a>),
     /// A part of an IP datagram, for the [`Defragmenter`](super::Defragmenter).
     Fragment(Fragment<'a>),
-    /// Anything else that is in order: ARP, ICMP (also the errors, which quote other packets),
-    /// routing protocols, encrypted payloads.
+    /// An ICMP error about a UDP datagram.
+    Icmp(IcmpError<'a>),
+    /// Anything else that is in order: ARP, other ICMP, routing protocols, encrypted payloads.
     Other,
     /// The snap length cut the packet before its ports.
     Snapped,

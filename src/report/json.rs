@@ -21,7 +21,7 @@ use self::write::{ip4, string};
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;
-use crate::report::{Envelope, Report, put};
+use crate::report::{Envelope, IcmpNote, Report, Written, put};
 
 pub(super) use self::write::Escaped;
 
@@ -99,7 +99,7 @@ impl Json {
 }
 
 impl Report for Json {
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written {
         let flow = self.head(m, out);
         request(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes };
@@ -131,8 +131,24 @@ impl Report for Json {
             unsigned(out, m.findings_left_out);
         }
         out.extend_from_slice(&self.capture);
+        let end = out.len();
         out.extend_from_slice(b"}\n");
-        Some(flow)
+        Written { flow: Some(flow), end }
+    }
+
+    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpNote>, out: &mut Vec<u8>) {
+        for (index, note) in notes.enumerate() {
+            out.extend_from_slice(if index > 0 { b"," } else { b",\"icmp\":[" });
+            let IcmpNote { frame, from, kind: [kind, code], meaning, .. } = note;
+            put(
+                out,
+                format_args!(
+                    "{{\"frame\":{frame},\"from\":\"{from}\",\"type\":{kind},\
+                     \"code\":{code},\"meaning\":\"{meaning}\"}}"
+                ),
+            );
+        }
+        out.push(b']');
     }
 }
 

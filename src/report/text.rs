@@ -10,7 +10,6 @@ mod nodes;
 mod value;
 
 use std::fmt::Display;
-use std::ops::Range;
 
 use dissectors::kit::{CODES, Finding, Severity, Time, Verdict};
 
@@ -20,7 +19,7 @@ use crate::report::clock::{Clock, day};
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::View;
-use crate::report::{Envelope, Report, put};
+use crate::report::{Envelope, IcmpNote, Report, Written, put};
 
 /// What follows the line of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,6 +162,13 @@ impl Text {
         }
     }
 
+    /// `! port unreachable, from 10.0.0.2`
+    fn icmp_note(&self, note: &IcmpNote, out: &mut Vec<u8>) {
+        self.paint.paint(Tone::Finding(Severity::Warning, Verdict::Fail), out, |out| {
+            put(out, format_args!("! {}, from {}", note.meaning, note.from));
+        });
+    }
+
     fn count(&mut self, finding: &Finding, change: impl FnOnce(&mut u32)) {
         if let Some(count) = self.counts.get_mut(finding.rule.code.index()) {
             change(count);
@@ -175,16 +181,36 @@ impl Report for Text {
         self.date(time, out);
     }
 
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Option<Range<usize>> {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written {
         let view = View { tree: m.tree, payload: m.payload.bytes };
         self.line(m, view, out);
+        let end = out.len().saturating_sub(1);
         if self.detail.fields {
             self.placed.write(view, m.findings, self.paint, out);
         }
         if self.detail.bytes {
             self.dump.write(view, m.payload.inflated, self.paint, out);
         }
-        None
+        Written { flow: None, end }
+    }
+
+    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpNote>, out: &mut Vec<u8>) {
+        for note in notes {
+            out.extend_from_slice(b"  ");
+            self.icmp_note(note, out);
+        }
+    }
+
+    fn icmp_late(&mut self, note: &IcmpNote, message: u64, out: &mut Vec<u8>) -> bool {
+        self.date(note.time, out);
+        self.paint.paint(Tone::Faint, out, |out| {
+            self.clock.time_of_day(note.time, note.digits, out);
+            put(out, format_args!(" {:>6}", note.frame));
+        });
+        out.extend_from_slice(b"  ");
+        self.icmp_note(note, out);
+        put(out, format_args!(", for packet {message}\n"));
+        true
     }
 }
 

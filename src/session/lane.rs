@@ -8,16 +8,20 @@
 
 use std::net::IpAddr;
 
-use dissectors::kit::{Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Time, Transport};
-use dissectors::net_rules::{NET001, NET002, NET008, NET011};
+use dissectors::kit::{
+    Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Time, Transport, Unjudged,
+};
+use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Books, Id};
 
 use super::memory::{Deadlines, Incomplete};
+use super::recent::{Recent, Sent};
 use super::stream::Streams;
-use super::{Around, Options, Recorded, Scene, View};
+use super::{Around, Heard, Options, Quoted, Recorded, Scene, View};
 use crate::flows::table::Slot;
 use crate::flows::{Followed, Key, Ports, State, Table, is_usual};
-use crate::net::{Datagram, Hosts, Outcome};
+use crate::net::icmp::identification;
+use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
 /// Lanes of a session.
 pub(super) const LANES: usize = 8;
@@ -65,6 +69,9 @@ pub(super) struct Lane {
     pub(super) incomplete: Incomplete,
     /// Those that its flows use: a datagram between others need not be looked up.
     ports: Box<Ports>,
+    recent: Recent,
+    /// Whom it has heard.
+    pub(super) heard: Heard,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
     /// That the books have forgotten something was told.
@@ -91,8 +98,18 @@ impl Lane {
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
             ports: Box::default(),
+            recent: Recent::default(),
+            heard: Heard::default(),
             unlooked: 0,
             forgot: false,
+        }
+    }
+
+    /// A packet of this host was recorded.
+    #[inline]
+    pub(super) fn hear(&mut self, around: &Around, host: IpAddr) {
+        if around.options.hears {
+            self.heard.insert(host);
         }
     }
 
@@ -152,7 +169,17 @@ impl Lane {
                 &joined
             }
         };
-        self.message(around, slot, &mut payload, datagram, view);
+        let sent = Sent {
+            key,
+            bytes,
+            identification: identification(datagram.headers.ipv4),
+            frame: payload.frame,
+            time,
+        };
+        match if lost { None } else { self.recent.note(&sent) } {
+            None => self.message(around, slot, &mut payload, datagram, view),
+            Some(first) => self.copy(around, slot, &mut payload, datagram, first, view),
+        }
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
@@ -280,6 +307,9 @@ impl Lane {
             view.judged(&NET002, ok, whole, detail);
         });
         let is_sound = !around.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
+        if !payload.lost {
+            view.judged(&NET013, true, whole, String::new);
+        }
         if is_sound {
             view.judged(&NET008, true, whole, String::new);
         }
@@ -298,6 +328,53 @@ impl Lane {
         self.deadlines.plan(&mut flow, slot, deadline);
         self.table.weigh(before, now);
         self.keep_within(around, view);
+    }
+
+    /// A datagram that was doubled on the way: shown, and nothing else.
+    #[inline(never)]
+    fn copy<V: View>(
+        &mut self,
+        around: &mut Around,
+        slot: Slot,
+        payload: &mut Payload<'_>,
+        datagram: &Datagram<'_>,
+        first: u64,
+        view: &mut V,
+    ) {
+        around.headers.clear();
+        let Some(mut flow) = self.table.flow(slot) else { return };
+        flow.touch(payload.side, payload.time);
+        let facts = around.facts(&flow, 0, &self.incomplete);
+        let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
+        let State::Talk(talk) = &mut flow.state else { return };
+        let protocol = Some(talk.id());
+        let copy_of = Some(first);
+        view.scene(Scene { protocol, roles, tunnels, copy_of, ..around.scene(&facts) });
+        view.evidence(Evidence::default());
+        view.judged(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
+        payload.flow = facts.number;
+        let (settings, sink) = (&around.options.settings, &mut Unjudged(&mut *view));
+        talk.again(&mut self.books, &facts, settings, &mut self.budget, payload, sink);
+        view.settle();
+    }
+
+    /// An ICMP error about a datagram between these hosts.
+    pub(super) fn icmp<V: View>(
+        &mut self,
+        around: &Around,
+        key: &Key,
+        error: &IcmpError<'_>,
+        view: &mut V,
+    ) {
+        let Some(message) = self.recent.quoted(key, &error.quote) else { return };
+        let Some((slot, _)) = self.table.find(key) else { return };
+        let Some(mut flow) = self.table.flow(slot) else { return };
+        let (facts, roles) = (flow.facts(), flow.roles);
+        let State::Talk(talk) = &mut flow.state else { return };
+        talk.refused(message);
+        view.scene(Scene { protocol: Some(talk.id()), roles, ..around.scene(&facts) });
+        view.icmp(&Quoted { message, frame: around.frame, time: around.now, error });
+        view.settle();
     }
 
     /// Where flows take too much memory now, some end.
@@ -492,6 +569,11 @@ impl Around {
 /// The key of a datagram or a segment.
 pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
     let (ip, source, destination, transport) = match outcome {
+        // Whoever may have sent it, it is about what the quoted hosts said.
+        Outcome::Icmp(IcmpError { quote, .. }) => {
+            let &Quote { source, destination, ports, .. } = quote;
+            return Some(Key { source, destination, ports, transport: Transport::Udp });
+        }
         Outcome::Udp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Udp),
         Outcome::Tcp(it) => (&it.ip, it.source_port, it.destination_port, Transport::Tcp),
         _ => return None,

@@ -12,9 +12,11 @@
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
 mod files;
+mod heard;
 mod lane;
 mod memory;
 mod moment;
+mod recent;
 mod recording;
 mod stream;
 mod totals;
@@ -37,11 +39,12 @@ use crate::net::{
 };
 
 pub use files::Files;
+pub use heard::Heard;
 use lane::Lane;
 pub use moment::{Moment, Numbers};
 use recording::words;
 pub use totals::{Foreign, Totals};
-pub use view::{Scene, View};
+pub use view::{Quoted, Scene, View};
 
 /// What a session is told before it begins.
 #[derive(Clone, Debug)]
@@ -54,6 +57,8 @@ pub struct Options {
     pub complete: bool,
     /// Judge IP, UDP and TCP checksums.
     pub verify_checksums: bool,
+    /// Note whom the recording has heard; see [`Totals::heard`].
+    pub hears: bool,
     /// Flows that are followed at a time.
     pub flows: usize,
     /// Bytes of memory that these flows take, unfinished answers and streams left out.
@@ -75,6 +80,7 @@ impl Default for Options {
             settings: Settings::default(),
             complete: false,
             verify_checksums: false,
+            hears: false,
             flows: 1 << 22,
             flow_bytes: 1 << 29,
             unfinished_bytes: 16 << 20,
@@ -222,9 +228,17 @@ impl Session {
             unknown_links: self.unknown_links,
             unknown_link: self.unknown_link,
             files: self.files.clone(),
+            heard: Heard::default(),
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
         }
+    }
+
+    /// What was read, and whom it has heard, now that the capture is over.
+    pub fn totals_in_the_end(&self) -> Totals {
+        let mut totals = self.totals();
+        self.lanes.iter().for_each(|lane| totals.heard.add(&lane.heard));
+        totals
     }
 
     /// Packets read so far.
@@ -308,6 +322,7 @@ impl Session {
         let around = &mut self.around;
         let time = around.now;
         lane.ask_due(around, view);
+        lane.hear(around, key.source);
         if let Some(place) = lane.place(&key, head, time)
             && let Outcome::Tcp(segment) = glance.outcome()
         {
@@ -423,11 +438,14 @@ impl Session {
         if around.options.verify_checksums {
             around.checksums(outcome);
         }
+        let source = if let Outcome::Icmp(error) = outcome { error.ip.source } else { key.source };
+        lane.hear(around, source);
         match outcome {
             Outcome::Udp(datagram) => {
                 around.note(datagram.note.as_ref());
                 lane.datagram(around, &key, datagram, time, recorded, view);
             }
+            Outcome::Icmp(error) => lane.icmp(around, &key, error, view),
             Outcome::Tcp(segment) => {
                 around.note(segment.note.as_ref());
                 if let Some(place) = lane.place(&key, &segment.head(), time) {
@@ -466,7 +484,7 @@ impl Session {
                 let detail = "cut by the snap length before its payload".to_owned();
                 self.around.headers.push((&NET001, false, detail));
             }
-            Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) => {}
+            Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
         if self.is_first() {
             self.headers(time, view);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use dissectors::kit::Transport;
 
-use super::{Files, Numbers};
+use super::{Files, Heard, Numbers};
 use crate::capture::LinkType;
 use crate::flows::Key;
 
@@ -32,6 +32,8 @@ pub struct Totals {
     pub unknown_link: Option<LinkType>,
     /// Which file packets are from.
     pub files: Files,
+    /// The hosts of which some packet was read, if that was to be noted.
+    pub heard: Heard,
     /// Packets that nobody wanted.
     pub passed_over: u64,
     /// What there is, where no flow's protocol was told.

@@ -1,11 +1,11 @@
 //! Who looks on: what a command wants to know of the messages as they are told.
 
 use dissectors::Id;
-use dissectors::kit::{FlowFacts, Sink, Who};
+use dissectors::kit::{FlowFacts, Sink, Time, Who};
 
 use super::Moment;
 use crate::flows::{FlowRow, Told};
-use crate::net::Tunnels;
+use crate::net::{IcmpError, Tunnels};
 
 /// Round which flow the next messages and judgements happen.
 #[derive(Clone, Copy)]
@@ -29,12 +29,28 @@ pub struct Scene {
     pub tunnels: Tunnels,
 }
 
+/// A message that did not arrive, as an ICMP error says.
+#[derive(Clone, Copy)]
+pub struct Quoted<'a> {
+    /// The packet that carried the message; the flow is that of the scene.
+    pub message: u64,
+    /// The packet of the error, and its time.
+    pub frame: u64,
+    /// See there.
+    pub time: Time,
+    /// What it says.
+    pub error: &'a IcmpError<'a>,
+}
+
 /// Receives messages and judgements, and is told which flow they belong to.
 pub trait View: Sink {
     /// What follows belongs to this flow.
     fn scene(&mut self, scene: Scene);
     /// Nothing more follows for now; says how much was told since `scene`.
     fn settle(&mut self) -> Told;
+    /// An ICMP error quotes a message that was told before.
+    #[inline]
+    fn icmp(&mut self, _: &Quoted<'_>) {}
     /// A flow has ended; who wants its row asks for it.
     #[inline]
     fn flow_ended(&mut self, _: impl FnOnce() -> FlowRow) {}

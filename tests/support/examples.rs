@@ -14,6 +14,9 @@ pub(crate) const PRESUMED: &[(&str, &str)] = &[
     ("SEC004", "A2S022"),
     ("SEC004", "A2S024"),
     ("SEC005", "A2S061"),
+    ("NET012", "NET014"),
+    ("NET012", "A2S062"),
+    ("NET014", "A2S062"),
 ];
 
 /// Plays an example. What lies below an exchange is done to the packets or to the file.

@@ -158,6 +158,11 @@ impl Judge {
         self.counts.get(rule.code.index()).copied().unwrap_or_default()
     }
 
+    /// Whether the user vouches for the whole capture.
+    pub const fn is_vouched(&self) -> bool {
+        self.evidence.vouched
+    }
+
     /// Adds what another one counted, and what the user vouched for.
     pub fn add(&mut self, other: &Judge) {
         self.evidence.vouched |= other.evidence.vouched;

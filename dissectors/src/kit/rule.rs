@@ -140,6 +140,26 @@ impl Code {
         self.0 as usize
     }
 
+    /// See [`Rule::asks_for_answer`].
+    pub const fn asks_for_answer(self) -> bool {
+        const CODES: [Code; 6] = [
+            Code::of("A2S062"),
+            Code::of("VM026"),
+            Code::of("VM047"),
+            Code::of("GS4031"),
+            Code::of("GS1030"),
+            Code::of("ACR035"),
+        ];
+        let mut i = 0;
+        while i < CODES.len() {
+            if CODES[i].0 == self.0 {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+
     /// The group it belongs to.
     pub const fn group(self) -> Group {
         GROUPS[self.index() / NUMBERS].0
@@ -212,6 +232,8 @@ pub struct Rule {
     pub code: Code,
     /// Its name: never changes.
     pub slug: &'static str,
+    /// It asks that a request is answered: what it judges are the requests of NET012 and NET014.
+    pub asks_for_answer: bool,
     /// How much a breach weighs.
     pub severity: Severity,
     /// Who is at fault.
@@ -246,6 +268,7 @@ macro_rules! rule {
         pub static $name: $crate::kit::Rule = $crate::kit::Rule {
             code: $crate::kit::Code::of(stringify!($name)),
             slug: $slug,
+            asks_for_answer: $crate::kit::Code::of(stringify!($name)).asks_for_answer(),
             severity: $crate::kit::Severity::$severity,
             who: $crate::kit::Who::$who,
             needs: $crate::kit::Needs::$needs,

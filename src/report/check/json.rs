@@ -12,6 +12,9 @@ struct Object<'a> {
     packets: u64,
     messages: u64,
     flows: u64,
+    /// Requests that were judged, and those of them that were answered.
+    requests: u64,
+    answered: u64,
     verdict: &'static str,
     rules: Vec<RuleObject>,
     findings: Vec<FindingObject<'a>>,
@@ -83,6 +86,8 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         packets: outcome.packets,
         messages: outcome.messages,
         flows: outcome.flows,
+        requests: outcome.requests.asked,
+        answered: outcome.requests.answered,
         verdict: outcome.fared(least).name(),
         rules: rules.collect(),
         findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),

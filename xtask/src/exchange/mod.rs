@@ -43,6 +43,8 @@
 //! |---|---|
 //! | `udp`, `tcp` | the transport, where it is not [`Setting::transport`] |
 //! | `lost` | the step's packets are sent, and not recorded |
+//! | `twice` | the step's packets are recorded twice each |
+//! | `icmp=T.C` | not a datagram, but an ICMP error of this type and code, about the latest datagram that the receiver has sent |
 //! | `snap=N` | N bytes are recorded of each packet, link header included |
 //! | `frag=N` | IP fragments with N bytes each, a multiple of 8 |
 //! | `vlan=N` | a VLAN tag; twice: provider's and customer's |

@@ -34,6 +34,9 @@ pub(super) struct Say {
 pub(super) struct Options {
     pub(super) transport: Option<Transport>,
     pub(super) lost: bool,
+    pub(super) twice: bool,
+    /// Type and code of an ICMP error.
+    pub(super) icmp: Option<[u8; 2]>,
     pub(super) snap: Option<usize>,
     pub(super) fragment: Option<usize>,
     pub(super) vlans: Vec<u16>,
@@ -145,6 +148,7 @@ impl Options {
             "udp" => self.transport = Some(Transport::Udp),
             "tcp" => self.transport = Some(Transport::Tcp),
             "lost" => self.lost = true,
+            "twice" => self.twice = true,
             "nosyn" => self.nosyn = true,
             "fin" => self.fin = true,
             "rst" => self.rst = true,
@@ -166,6 +170,13 @@ impl Options {
             _ => Err(format!("`{name}=` wants a number from 1 to {most}")),
         };
         match name {
+            "icmp" => {
+                let numbers = value.split_once('.');
+                let byte = |text: &str| text.parse::<u8>().ok();
+                let numbers = numbers.and_then(|(kind, code)| Some([byte(kind)?, byte(code)?]));
+                let wrong = || "`icmp=` wants a type and a code: `icmp=3.3`".to_owned();
+                self.icmp = Some(numbers.ok_or_else(wrong)?);
+            }
             "snap" => self.snap = Some(number(65_535)? as usize),
             "ttl" => self.ttl = Some(number(255)? as u8),
             "vlan" => self.vlans.push(number(4095)? as u16),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::exchange::parse::{Options, Say, Step, What};
 use crate::exchange::{ScriptError, Setting, Transport, party};
 use crate::wire::{
-    Capture, Checksum, Connection, Datagram, End, Ip, START, Segment, Tag, Time, TimedPacket,
+    Capture, Checksum, Connection, Datagram, End, Ip, START, Segment, Tag, Time, TimedPacket, icmp,
     protocol,
 };
 
@@ -21,6 +21,7 @@ pub(super) fn play(steps: &[Step], setting: &Setting) -> Result<Capture, ScriptE
         connections: HashMap::new(),
         opened: 0,
         last_ids: HashMap::new(),
+        sent: HashMap::new(),
     };
     for step in steps {
         let time = START.after(step.at);
@@ -42,6 +43,8 @@ struct Player<'a> {
     opened: u32,
     /// The IP identification each host used last.
     last_ids: HashMap<IpAddr, u32>,
+    /// The latest datagram of each endpoint, in its IP packet.
+    sent: HashMap<SocketAddr, Vec<u8>>,
 }
 
 struct Open {
@@ -84,9 +87,25 @@ impl Player<'_> {
         if say.payload.len() > DATAGRAM {
             return Err(format!("{} bytes do not fit a datagram", say.payload.len()));
         }
+        if let Some(error) = options.icmp {
+            let quoted = self.sent.get(&destination);
+            let quoted = quoted.ok_or_else(|| format!("{destination} has sent no datagram yet"))?;
+            let error = icmp::error(error, [source.ip(), destination.ip()], quoted);
+            let protocol = icmp::protocol(source.ip());
+            self.send(time, source.ip(), destination.ip(), protocol, &error, options);
+            return Ok(());
+        }
         let checksum = options.udp_checksum.unwrap_or_default();
         let datagram = Datagram { source, destination, payload: say.payload.clone(), checksum };
-        self.send(time, source.ip(), destination.ip(), protocol::UDP, &datagram.bytes(), options);
+        let sent = self.send(
+            time,
+            source.ip(),
+            destination.ip(),
+            protocol::UDP,
+            &datagram.bytes(),
+            options,
+        );
+        self.sent.insert(source, sent);
         Ok(())
     }
 
@@ -169,7 +188,7 @@ impl Player<'_> {
         self.send(time, from, to, protocol::TCP, &segment.bytes(), options);
     }
 
-    /// Puts what UDP or TCP has made into IP packets, and records them.
+    /// Puts what UDP or TCP has made into IP packets, and records them. Says what the first of them is.
     fn send(
         &mut self,
         time: Time,
@@ -178,7 +197,7 @@ impl Player<'_> {
         protocol: u8,
         payload: &[u8],
         options: &Options,
-    ) {
+    ) -> Vec<u8> {
         let id = self.last_ids.entry(source).or_default();
         *id += 1;
         let ip = Ip {
@@ -187,18 +206,21 @@ impl Player<'_> {
             checksum: options.ip_checksum,
             ..Ip::new(source, destination)
         };
-        if options.lost {
-            return;
-        }
         let packets = match options.fragment {
             Some(size) => ip.fragments(protocol, size, payload),
             None => vec![ip.packet(protocol, payload)],
         };
-        let tags = options.tags();
+        let first = packets.first().cloned().unwrap_or_default();
+        if options.lost {
+            return first;
+        }
+        let (tags, times) = (options.tags(), if options.twice { 2 } else { 1 });
         for packet in packets {
             let packet = TimedPacket::new(time, self.setting.link.frame(&tags, &packet));
-            self.capture.packets.push(packet.snapped(options.snap.unwrap_or(usize::MAX)));
+            let packet = packet.snapped(options.snap.unwrap_or(usize::MAX));
+            self.capture.packets.extend(std::iter::repeat_n(packet, times));
         }
+        first
     }
 
     /// A datagram that has nothing to do with anybody.
@@ -350,6 +372,23 @@ mod tests {
         }
         let tagged = capture("0 c > s vlan=5 vlan=7 00", &Setting::udp(1)).unwrap();
         assert_eq!(hex(&tagged.packets[0].bytes[12..20]), "88A8000581000007");
+    }
+
+    #[test]
+    fn what_comes_twice_is_the_same_packet() {
+        let made = packets("0 c > s twice 00\n1 c > s 00");
+        assert_eq!((made.len(), &made[0]), (3, &made[1]));
+        assert_ne!(made[0].bytes, made[2].bytes);
+    }
+
+    #[test]
+    fn an_icmp_error_quotes_the_latest_datagram_of_its_receiver() {
+        let made = packets("0 c > s 01\n1 c > s 02\n2 m > c icmp=3.3");
+        assert_eq!((made[2].bytes[9], &made[2].bytes[20..22]), (1, &[3, 3][..]));
+        assert_eq!(made[2].bytes[28..], made[1].bytes);
+        assert_eq!(crate::wire::internet_checksum(&[&made[2].bytes[20..]]), 0);
+        assert!(refusal("0 m > c icmp=3.3").message.contains("no datagram"));
+        assert!(refusal("0 m > c icmp=3").message.contains("a type and a code"));
     }
 
     #[test]

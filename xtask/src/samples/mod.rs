@@ -8,6 +8,7 @@ pub(crate) mod a2s;
 mod acr_master;
 mod gamespy1;
 mod gamespy4;
+mod silence;
 mod valve_master;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("UT3 query protocol (GameSpy 4)", gamespy4::SAMPLES),
     ("333networks MasterServer (GameSpy text protocol)", gamespy1::SAMPLES),
     ("AssaultCube Reloaded master server", acr_master::SAMPLES),
+    ("Silence, copies and strangers", silence::SAMPLES),
 ];
 
 /// A file of `samples/`.
@@ -58,6 +60,7 @@ pub fn conversations() -> Vec<Conversation> {
         gamespy4::conversations(),
         gamespy1::conversations(),
         acr_master::conversations(),
+        silence::conversations(),
     ];
     let named = |(script, setting): (String, Setting)| {
         let name = script.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();

@@ -188,8 +188,16 @@ impl Traffic {
     }
 }
 
-/// Whether a packet goes from the lesser of its hosts to the greater.
-fn is_forth([source, destination]: [IpAddr; 2]) -> bool {
+/// Whether a packet goes from the lesser of its hosts to the greater. By what they are first - clients,
+/// servers, masters, as the last byte has it -, so that of no host some packets go forth and some back.
+fn is_forth(ends: [IpAddr; 2]) -> bool {
+    let [source, destination] = ends.map(|host| {
+        let bytes = match host {
+            IpAddr::V4(host) => host.octets(),
+            IpAddr::V6(host) => host.octets()[12..].try_into().unwrap_or_default(),
+        };
+        (bytes[3], bytes)
+    });
     source < destination
 }
 

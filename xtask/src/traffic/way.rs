@@ -20,6 +20,10 @@ pub(super) struct Way {
     reorders: bool,
     /// Segments are sent again although they have arrived.
     repeats: bool,
+    /// Some datagrams are doubled: the same packet comes twice.
+    doubles: bool,
+    /// Clients send some datagrams again before an answer can have come.
+    resends: bool,
 }
 
 /// An IP packet behind its way.
@@ -44,9 +48,10 @@ impl Way {
         };
         let (ipv6, fragments, segments) = (one_in(3), one_in(2), one_in(2));
         let (reorders, repeats) = (one_in(2), one_in(2));
+        let (doubles, resends) = (one_in(3), one_in(3));
         let fragment = fragments.then(|| 8 << prng.below(6));
         let segment = segments.then(|| 4 + prng.below(60) as usize);
-        Self { ipv6, tags, fragment, segment, reorders, repeats }
+        Self { ipv6, tags, fragment, segment, reorders, repeats, doubles, resends }
     }
 
     /// What becomes of the packets, which come from raw IP and in order.
@@ -69,11 +74,34 @@ impl Way {
             if parts.is_data() {
                 run.push((packet, parts));
             } else {
+                let first = hops.len();
                 self.send(&packet, &parts, &mut hops);
+                if parts.is_udp() {
+                    self.again(&packet, &parts, first, &mut hops, prng);
+                }
             }
         }
         self.flush(&mut run, &mut hops, prng);
         hops
+    }
+
+    /// Doubles the datagram whose hops begin here, or sends it again.
+    fn again(
+        &self,
+        packet: &TimedPacket,
+        parts: &Parts,
+        first: usize,
+        hops: &mut Vec<Hop>,
+        prng: &mut Prng,
+    ) {
+        let mut one_in_two = || prng.below(2) == 0;
+        if self.doubles && one_in_two() {
+            hops.extend_from_within(first..);
+        }
+        if self.resends && parts.is_of_client() && one_in_two() {
+            let time = super::later(packet, 1);
+            self.send(&TimedPacket { time, ..packet.clone() }, parts, hops);
+        }
     }
 
     /// The segments with data that one end sent in one go.
@@ -177,6 +205,18 @@ impl Parts {
         [self.ip.source, self.ip.destination]
     }
 
+    fn is_udp(&self) -> bool {
+        matches!(self.carried, Carried::Other(protocol::UDP, _))
+    }
+
+    /// Whether a client sent it: hosts that end in 1 are clients.
+    fn is_of_client(&self) -> bool {
+        match self.ip.source {
+            IpAddr::V4(host) => host.octets()[3] == 1,
+            IpAddr::V6(host) => host.octets()[15] == 1,
+        }
+    }
+
     /// A segment with bytes, and without a flag that begins or ends something.
     fn is_data(&self) -> bool {
         let Carried::Tcp(segment) = &self.carried else { return false };
@@ -230,6 +270,8 @@ mod tests {
         segment: None,
         reorders: false,
         repeats: false,
+        doubles: false,
+        resends: false,
     };
 
     fn played(script: &str, ipv6: bool) -> Vec<TimedPacket> {
@@ -264,6 +306,24 @@ mod tests {
         assert_eq!(data.len(), 3);
         assert_eq!(data[2].packet.time, data[0].packet.time.after_ms(200));
         assert!(data[2].sequence == data[0].sequence || data[2].sequence == data[1].sequence);
+    }
+
+    #[test]
+    fn datagrams_are_doubled_and_sent_again() {
+        let way = Way { doubles: true, resends: true, ..PLAIN };
+        let script = "0 c > s 'asked'\n1 s > c 'answered'";
+        let (mut doubled, mut resent) = (0, 0);
+        for seed in 0..32 {
+            let hops = way.travel(played(script, false), &mut Prng::new(seed));
+            let asked: Vec<_> =
+                hops.iter().filter(|hop| hop.packet.bytes.ends_with(b"asked")).collect();
+            doubled += asked.windows(2).filter(|two| two[0].packet == two[1].packet).count();
+            let at = |hop: &&&Hop| hop.packet.time == asked[0].packet.time.after_ms(1);
+            resent += asked.iter().filter(at).count();
+            let answered = hops.iter().filter(|hop| hop.packet.bytes.ends_with(b"answered"));
+            assert!(answered.count() < 3, "only clients send again");
+        }
+        assert!(doubled > 5 && resent > 5, "{doubled} {resent}");
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 mod capture;
 mod checksum;
+pub mod icmp;
 mod ip;
 mod link;
 pub(crate) mod pcap;

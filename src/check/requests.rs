@@ -1,0 +1,378 @@
+//! Requests and whether they were answered: what NET012 and NET014 are judged by.
+//!
+//! Which requests count, their own rules say: those that ask for an answer.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Evidence, Map, Mark, Rule};
+use dissectors::net_rules::{NET012, NET014};
+
+use crate::session::{Heard, Scene};
+
+/// How many requests were judged, and how many of them were answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Requests that were owed an answer.
+    pub asked: u64,
+    /// Those of them that got one.
+    pub answered: u64,
+}
+
+impl Answered {
+    /// Adds those of another capture.
+    pub fn add(&mut self, other: Answered) {
+        self.asked += other.asked;
+        self.answered += other.answered;
+    }
+}
+
+/// Requests by the servers that were asked.
+pub(super) struct Requests {
+    /// All of them.
+    pub(super) count: Answered,
+    servers: Map<SocketAddr, Server>,
+    /// The server that answered last: mostly it answers next, too.
+    latest: Option<SocketAddr>,
+    /// Servers that are kept; there were more than these.
+    most: usize,
+    pub(super) is_full: bool,
+}
+
+/// What came of the requests to one server.
+enum Server {
+    Answers,
+    Silent(Silence),
+}
+
+/// Requests that were not answered.
+#[derive(Clone, Copy)]
+struct Silence {
+    requests: u64,
+    /// How many of them drew an ICMP error.
+    refused: u64,
+    /// Behind how many the capture goes on for long enough.
+    waited: u64,
+    /// To how many no answer can come any more, for either reason.
+    settled: u64,
+    /// The recording lost something round one of them.
+    lossy: bool,
+    /// The latest one, who sent it to whom, and of which protocol it is.
+    mark: Mark,
+    client: SocketAddr,
+    server: SocketAddr,
+    protocol: Option<Id>,
+    digits: u8,
+}
+
+/// A server, or all of them, of which a rule asks for an answer.
+pub(super) struct Unanswered {
+    pub(super) rule: &'static Rule,
+    pub(super) server: SocketAddr,
+    /// Who sent the latest request, in which packet, and of which protocol it is.
+    pub(super) client: SocketAddr,
+    pub(super) mark: Mark,
+    pub(super) protocol: Option<Id>,
+    pub(super) digits: u8,
+    pub(super) evidence: Evidence,
+    pub(super) detail: String,
+}
+
+/// What all requests come to.
+#[derive(Default)]
+pub(super) struct Review {
+    pub(super) unanswered: Vec<Unanswered>,
+    /// Servers that answered: each keeps NET014, all together NET012.
+    pub(super) answering: Vec<SocketAddr>,
+}
+
+impl Requests {
+    /// Servers that are kept at most.
+    const MOST: usize = 1 << 16;
+
+    /// None yet; of at most so many servers.
+    pub(super) fn new(most: usize) -> Requests {
+        Requests {
+            count: Answered::default(),
+            servers: Map::default(),
+            latest: None,
+            most: most.min(Requests::MOST),
+            is_full: false,
+        }
+    }
+
+    /// None yet, with the same bounds.
+    pub(super) fn like(&self) -> Requests {
+        Requests::new(self.most)
+    }
+
+    /// A server answered so many requests.
+    #[inline]
+    pub(super) fn answered(&mut self, server: SocketAddr, times: u64) {
+        self.count.add(Answered { asked: times, answered: times });
+        if self.latest != Some(server) {
+            self.latest = Some(server);
+            self.put(server, Server::Answers);
+        }
+    }
+
+    /// A request, which the mark names, was not answered as far as the capture goes.
+    pub(super) fn unanswered(&mut self, scene: &Scene, evidence: Evidence, mark: &Mark) {
+        self.count.asked += 1;
+        let [client, server] = scene.flow.ends_from(mark.side);
+        let silence = Silence {
+            requests: 1,
+            refused: u64::from(evidence.refused),
+            waited: u64::from(evidence.waited),
+            settled: u64::from(evidence.refused || evidence.waited),
+            lossy: evidence.lossy || evidence.lost || scene.flow.lossy,
+            mark: *mark,
+            client,
+            server,
+            protocol: scene.protocol,
+            digits: scene.digits,
+        };
+        self.put(server, Server::Silent(silence));
+    }
+
+    fn put(&mut self, server: SocketAddr, more: Server) {
+        if let Some(known) = self.servers.get_mut(&server) {
+            known.add(more);
+        } else if self.servers.len() < self.most {
+            self.servers.insert(server, more);
+        } else {
+            self.is_full = true;
+        }
+    }
+
+    /// Takes over what was counted of other flows.
+    pub(super) fn join(&mut self, other: Requests) {
+        self.count.add(other.count);
+        self.is_full |= other.is_full;
+        for (server, more) in BTreeMap::from_iter(other.servers) {
+            self.put(server, more);
+        }
+    }
+
+    /// What the requests come to, if these hosts are in the recording; nothing, where there were more
+    /// servers than are kept. With `lossy`, packets are missing, and nobody knows whose.
+    pub(super) fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> Review {
+        let servers = BTreeMap::from_iter(self.servers.drain());
+        let (count, mut review) = (servers.len(), Review::default());
+        if self.is_full {
+            return review;
+        }
+        let mut all: Option<Silence> = None;
+        let mut any_is_proven = false;
+        for (server, it) in servers {
+            let Server::Silent(silence) = it else {
+                review.answering.push(server);
+                continue;
+            };
+            let is_heard = heard.contains(server.ip());
+            let is_proven = silence.is_proven(is_heard, vouched, lossy);
+            any_is_proven |= is_proven;
+            review.unanswered.push(silence.broken(&NET014, is_proven, 1));
+            all = Some(all.map_or(silence, |all| all.and(&silence)));
+        }
+        if let Some(all) = all.filter(|_| self.count.answered == 0) {
+            // That one silence is proven shows that answers would be in the recording.
+            let is_proven = any_is_proven && (vouched || all.settled == all.requests);
+            let nothing = all.broken(&NET012, is_proven, count);
+            review.unanswered.insert(0, nothing);
+        }
+        review
+    }
+}
+
+impl Server {
+    fn add(&mut self, more: Server) {
+        *self = match (&*self, more) {
+            (Server::Silent(silence), Server::Silent(more)) => Server::Silent(silence.and(&more)),
+            _ => Server::Answers,
+        };
+    }
+}
+
+impl Silence {
+    /// Requests without an answer from which on a silence is no accident.
+    const NO_ACCIDENT: u64 = 3;
+
+    /// Both, by whatever order they are put together.
+    fn and(&self, other: &Silence) -> Silence {
+        let latest = [self, other].into_iter().max_by_key(|it| (it.mark.time, it.mark.frame));
+        Silence {
+            requests: self.requests + other.requests,
+            refused: self.refused + other.refused,
+            waited: self.waited + other.waited,
+            settled: self.settled + other.settled,
+            lossy: self.lossy || other.lossy,
+            ..*latest.unwrap_or(self)
+        }
+    }
+
+    /// Whether nothing that is missing from the capture may explain it.
+    fn is_proven(&self, is_heard: bool, vouched: bool, lossy: bool) -> bool {
+        let has_waited = self.waited >= Silence::NO_ACCIDENT && is_heard;
+        self.refused > 0 || !self.lossy && !lossy && (vouched || has_waited)
+    }
+
+    fn broken(&self, rule: &'static Rule, is_proven: bool, servers: usize) -> Unanswered {
+        let of = |count: u64, what: &str| {
+            let (plural, verb) = if count == 1 { ("", "was") } else { ("s", "were") };
+            format!("{count} {what}{plural} {verb}")
+        };
+        let mut detail = match (self.requests, servers) {
+            (1, _) => "the only request was not answered".to_owned(),
+            (requests, 1) => format!("none of {requests} requests was answered"),
+            (requests, _) => {
+                format!("none of {requests} requests to {servers} servers was answered")
+            }
+        };
+        if self.refused > 0 {
+            detail += &format!("; {} refused by an ICMP error", of(self.refused, "request"));
+        }
+        let evidence = Evidence {
+            lossy: !is_proven,
+            waited: is_proven,
+            asked_party_seen: is_proven,
+            refused: is_proven && self.refused > 0,
+            ..Evidence::default()
+        };
+        let Silence { client, server, mark, protocol, digits, .. } = *self;
+        Unanswered { rule, server, client, mark, protocol, digits, evidence, detail }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dissectors::kit::{FlowFacts, Side, Time, Transport};
+
+    use super::*;
+    use crate::net::Tunnels;
+    use crate::session::Moment;
+
+    const SERVER: &str = "10.0.0.2:27015";
+    const OTHER: &str = "10.0.0.3:27015";
+
+    fn ask(requests: &mut Requests, server: &str, frame: u64, evidence: Evidence) {
+        let ends = ["10.0.0.1:50000", server].map(|end| end.parse().unwrap());
+        let (began, seen, silence, lossy) = (true, [true, false], 0, false);
+        let (number, transport) = (1, Transport::Udp);
+        let scene = Scene {
+            protocol: None,
+            flow: FlowFacts { ends, began, seen, silence, lossy, number, transport },
+            roles: [None; 2],
+            packet: (frame, 24),
+            moment: Moment::at(frame),
+            digits: 6,
+            copy_of: None,
+            tunnels: Tunnels::default(),
+        };
+        let (time, length, side) = (Time(frame as i64), 25, Side::First);
+        requests.unanswered(&scene, evidence, &Mark { frame, time, length, side });
+    }
+
+    /// The rules that are broken, each with whether that is proven, and in which packet.
+    fn broken(requests: &mut Requests, heard: &[&str], vouched: bool) -> Vec<(String, bool, u64)> {
+        let mut hosts = Heard::default();
+        heard.iter().for_each(|host| hosts.insert(host.parse().unwrap()));
+        let review = requests.review(&hosts, vouched, false);
+        let broken = review.unanswered.iter().map(|it| {
+            (it.rule.code.to_string(), it.evidence.suffices(it.rule.needs), it.mark.frame)
+        });
+        broken.collect()
+    }
+
+    const WAITED: Evidence = Evidence {
+        waited: true,
+        vouched: false,
+        began: false,
+        lost: false,
+        lossy: false,
+        asked_party_seen: false,
+        refused: false,
+    };
+
+    fn both(is_proven: bool, frame: u64) -> Vec<(String, bool, u64)> {
+        ["NET012", "NET014"].map(|code| (code.to_owned(), is_proven, frame)).to_vec()
+    }
+
+    #[test]
+    fn three_requests_to_a_host_that_is_heard_prove_a_silence() {
+        let asked = |times: u64| {
+            let mut requests = Requests::new(10);
+            (1..=times).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
+            requests
+        };
+        assert_eq!(broken(&mut asked(3), &["10.0.0.2"], false), both(true, 3));
+        assert_eq!(broken(&mut asked(2), &["10.0.0.2"], false), both(false, 2));
+        assert_eq!(broken(&mut asked(6), &["10.0.0.1"], false), both(false, 6));
+        assert_eq!(broken(&mut asked(1), &[], true), both(true, 1));
+        assert!(broken(&mut asked(0), &[], true).is_empty());
+    }
+
+    #[test]
+    fn an_icmp_error_proves_a_silence_whatever_else_is_missing() {
+        let mut requests = Requests::new(10);
+        ask(&mut requests, SERVER, 1, Evidence { refused: true, lossy: true, ..WAITED });
+        assert_eq!(broken(&mut requests, &[], false), both(true, 1));
+        ask(&mut requests, SERVER, 1, Evidence { lossy: true, ..WAITED });
+        assert_eq!(broken(&mut requests, &[], true), both(false, 1));
+    }
+
+    #[test]
+    fn one_server_is_silent_where_another_answers() {
+        let mut requests = Requests::new(10);
+        (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
+        requests.answered(OTHER.parse().unwrap(), 2);
+        assert_eq!(requests.count, Answered { asked: 5, answered: 2 });
+        let heard = ["10.0.0.2", "10.0.0.3"];
+        assert_eq!(broken(&mut requests, &heard, false), both(true, 3)[1..]);
+        ask(&mut requests, SERVER, 1, WAITED);
+        requests.answered(SERVER.parse().unwrap(), 1);
+        assert!(broken(&mut requests, &heard, true).is_empty());
+    }
+
+    #[test]
+    fn nothing_answered_is_proven_by_one_silence_where_no_answer_can_come_any_more() {
+        let asked = |evidence: Evidence| {
+            let mut requests = Requests::new(10);
+            (1..4).for_each(|frame| ask(&mut requests, SERVER, frame, WAITED));
+            ask(&mut requests, OTHER, 4, evidence);
+            broken(&mut requests, &["10.0.0.2"], false)
+        };
+        for (evidence, is_proven) in [(WAITED, true), (Evidence::default(), false)] {
+            let expected = [("NET012", is_proven, 4), ("NET014", true, 3), ("NET014", false, 4)];
+            let expected = expected.map(|(code, ok, frame)| (code.to_owned(), ok, frame));
+            assert_eq!(asked(evidence), expected);
+        }
+    }
+
+    #[test]
+    fn parts_come_to_what_the_whole_comes_to() {
+        let (mut one, mut other, mut whole) =
+            (Requests::new(10), Requests::new(10), Requests::new(10));
+        for frame in 1..9 {
+            let part = if frame % 2 == 0 { &mut one } else { &mut other };
+            for requests in [part, &mut whole] {
+                ask(requests, if frame < 5 { SERVER } else { OTHER }, frame, WAITED);
+            }
+        }
+        one.join(other);
+        assert_eq!(one.count, whole.count);
+        let heard = ["10.0.0.2"];
+        assert_eq!(broken(&mut one, &heard, false), broken(&mut whole, &heard, false));
+    }
+
+    #[test]
+    fn servers_are_kept_up_to_a_bound() {
+        let mut requests = Requests::new(1);
+        ask(&mut requests, SERVER, 1, WAITED);
+        ask(&mut requests, OTHER, 2, WAITED);
+        assert!(requests.is_full);
+        assert_eq!(requests.count.asked, 2);
+        assert!(broken(&mut requests, &[], true).is_empty());
+    }
+}

@@ -1,0 +1,193 @@
+//! Messages that are written but wait for a moment: an ICMP error that quotes one of them is written
+//! into its line.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Write};
+
+use dissectors::kit::Time;
+use foldhash::quality::RandomState;
+
+use crate::report::{IcmpNote, Report};
+
+/// How much is collected before it is written to what is no terminal.
+pub(super) const BUFFER: usize = 64 << 10;
+
+/// Bytes that wait at most.
+const MOST: usize = 1 << 20;
+
+/// Nanoseconds of the capture for which a message waits: an error comes as quickly as an answer.
+const WAITS: i64 = 1_000_000_000;
+
+/// Errors about messages that were not told yet.
+const EARLY: usize = 32;
+
+/// ICMP errors that one message shows.
+const NOTES: usize = 16;
+
+/// Text, and where in it something may be put into the line of a message.
+#[derive(Default)]
+pub(super) struct Text {
+    pub(super) bytes: Vec<u8>,
+    lines: Vec<Line>,
+    /// Packets that carried parts of messages, and whose: the place of the line.
+    parts: HashMap<u64, usize, RandomState>,
+    /// What is to be put in, by the line; of a line, in the order of the capture.
+    notes: Vec<(usize, IcmpNote)>,
+    latest: Option<Time>,
+}
+
+/// A message that may be quoted.
+struct Line {
+    frame: u64,
+    /// Where in the text its line ends.
+    end: usize,
+    /// How many notes there are for it.
+    notes: usize,
+}
+
+impl Text {
+    /// A message was appended whose last packet this is; at `end` something can be put into its line.
+    pub(super) fn push(&mut self, frame: u64, end: usize, time: Time) {
+        self.latest = self.latest.max(Some(time));
+        // Rising, so that one can be found. What is told late is an answer that never became whole.
+        if self.lines.last().is_none_or(|line| line.frame < frame) {
+            self.lines.push(Line { frame, end, notes: 0 });
+        }
+    }
+
+    /// These packets, too, carried parts of the latest message.
+    fn push_parts(&mut self, frames: &[u64]) {
+        let latest = self.lines.len().saturating_sub(1);
+        self.parts.extend(frames.iter().map(|&frame| (frame, latest)));
+    }
+
+    /// The time of the latest message.
+    pub(super) fn latest(&self) -> Option<Time> {
+        self.latest
+    }
+
+    /// Puts a note into the line of the message in this packet. Says whether the message is here.
+    fn note(&mut self, frame: u64, note: IcmpNote) -> bool {
+        let found = self.lines.binary_search_by_key(&frame, |line| line.frame).ok();
+        let Some(at) = found.or_else(|| self.parts.get(&frame).copied()) else { return false };
+        let line = self.lines.get_mut(at).filter(|line| line.notes < NOTES);
+        if let Some(line) = line {
+            line.notes += 1;
+            self.notes.push((at, note));
+        }
+        true
+    }
+
+    fn write(&mut self, report: &dyn Report, out: &mut dyn Write) -> io::Result<()> {
+        self.notes.sort_by_key(|(line, _)| *line);
+        let (mut written, mut put) = (0, Vec::new());
+        for notes in self.notes.chunk_by(|one, next| one.0 == next.0) {
+            let Some(line) = notes.first().and_then(|(at, _)| self.lines.get(*at)) else {
+                continue;
+            };
+            out.write_all(self.bytes.get(written..line.end).unwrap_or_default())?;
+            written = line.end;
+            put.clear();
+            report.icmp(&mut notes.iter().map(|(_, note)| note), &mut put);
+            out.write_all(&put)?;
+        }
+        out.write_all(self.bytes.get(written..).unwrap_or_default())?;
+        self.clear();
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.lines.clear();
+        self.parts.clear();
+        self.notes.clear();
+        self.latest = None;
+    }
+}
+
+/// Texts that wait, the oldest first, and empty ones.
+#[derive(Default)]
+pub(super) struct Held {
+    waiting: VecDeque<Text>,
+    bytes: usize,
+    spare: Vec<Text>,
+    /// Errors about packets of which no message was told yet: it may come with a later packet.
+    early: Vec<(u64, IcmpNote)>,
+    /// ICMP errors about messages that were written before, for which the format has no line.
+    pub(super) late: u64,
+}
+
+impl Held {
+    /// Takes a text that is full, and leaves an empty one in its place.
+    pub(super) fn push(&mut self, text: &mut Text) {
+        let empty = self.spare.pop().unwrap_or_default();
+        let full = std::mem::replace(text, empty);
+        self.bytes += full.bytes.len();
+        self.waiting.push_back(full);
+    }
+
+    /// Notes an error about the message in this packet, in what waits or in `text` behind it; or in a
+    /// line of its own, where the message was written before.
+    pub(super) fn note(
+        &mut self,
+        text: &mut Text,
+        frame: u64,
+        note: IcmpNote,
+        report: &mut dyn Report,
+    ) {
+        let is_here = text.note(frame, note)
+            || self.waiting.iter_mut().rev().any(|text| text.note(frame, note));
+        if is_here {
+            return;
+        }
+        self.early.push((frame, note));
+        if self.early.len() > EARLY {
+            let (frame, note) = self.early.remove(0);
+            self.tell_late(text, frame, &note, report);
+        }
+    }
+
+    /// These packets carried the latest message of `text`; errors about them may have come before.
+    pub(super) fn parts(&mut self, text: &mut Text, frames: &[u64]) {
+        text.push_parts(frames);
+        self.early.retain(|&(frame, note)| !(frames.contains(&frame) && text.note(frame, note)));
+    }
+
+    /// Whether there are errors about messages that were not told yet.
+    pub(super) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// Errors about messages that were written before have lines of their own.
+    pub(super) fn give_up(&mut self, text: &mut Text, report: &mut dyn Report) {
+        for (frame, note) in std::mem::take(&mut self.early) {
+            self.tell_late(text, frame, &note, report);
+        }
+    }
+
+    fn tell_late(&mut self, text: &mut Text, frame: u64, note: &IcmpNote, report: &mut dyn Report) {
+        if !report.icmp_late(note, frame, &mut text.bytes) {
+            self.late += 1;
+        }
+    }
+
+    /// Writes what need not wait any more at this time, or with `None`, all.
+    pub(super) fn write(
+        &mut self,
+        now: Option<Time>,
+        report: &dyn Report,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let is_due = |text: &Text, bytes| match (now, text.latest) {
+            (Some(now), Some(latest)) => bytes > MOST || now.since(latest) > WAITS,
+            _ => true,
+        };
+        while self.waiting.front().is_some_and(|text| is_due(text, self.bytes)) {
+            let Some(mut text) = self.waiting.pop_front() else { break };
+            self.bytes = self.bytes.saturating_sub(text.bytes.len());
+            text.write(report, out)?;
+            self.spare.push(text);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+//! ICMP errors and what they quote: that a datagram did not arrive, who says so, and why
+//! (RFC 792, RFC 1812, RFC 4443).
+
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
+
+use std::net::IpAddr;
+
+use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice};
+
+use super::decode::{Carried, Walk, u16_be};
+use super::ip::protocol;
+use super::packet::{Ip, Outcome};
+
+/// An ICMP error about a UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IcmpError<'a> {
+    /// Addresses of the error itself: the source says that the datagram did not arrive.
+    pub ip: Ip,
+    /// Its type; which numbers there are depends on the IP version.
+    pub kind: u8,
+    /// Its code.
+    pub code: u8,
+    /// The datagram that did not arrive.
+    pub quote: Quote<'a>,
+}
+
+/// The beginning of a UDP datagram, as an ICMP error quotes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote<'a> {
+    /// Who sent the datagram.
+    pub source: IpAddr,
+    /// To whom.
+    pub destination: IpAddr,
+    /// The source and the destination port.
+    pub ports: [u16; 2],
+    /// The IPv4 identification, where it tells one datagram from another; see [`identification`].
+    pub identification: Option<u16>,
+    /// Bytes that the datagram carried.
+    pub length: usize,
+    /// As many of them as are quoted.
+    pub bytes: &'a [u8],
+}
+
+/// The identification in an IPv4 header, where it tells one datagram from another: 0 under Don't
+/// Fragment does not (RFC 6864), and other bytes than an IPv4 header have none.
+#[inline]
+pub fn identification(header: &[u8]) -> Option<u16> {
+    let &[_, _, _, _, high, low, flags, ..] = header else { return None };
+    let identification = u16::from_be_bytes([high, low]);
+    (identification != 0 || flags & 0x40 == 0).then_some(identification)
+}
+
+impl IcmpError<'_> {
+    /// What the error says, in words.
+    pub fn meaning(&self) -> &'static str {
+        match (self.ip.source.is_ipv6(), self.kind, self.code) {
+            (false, 3, 0) => "net unreachable",
+            (false, 3, 1) => "host unreachable",
+            (false, 3, 2) => "protocol unreachable",
+            (false, 3, 3) | (true, 1, 4) => "port unreachable",
+            (false, 3, 4) => "fragmentation needed",
+            (false, 3, 5) => "source route failed",
+            (false, 3, 6) => "net unknown",
+            (false, 3, 7) => "host unknown",
+            (false, 3, 9) => "net administratively prohibited",
+            (false, 3, 10) => "host administratively prohibited",
+            (false, 3, 13) | (true, 1, 1) => "administratively prohibited",
+            (false, 3, _) => "destination unreachable",
+            (false, 11, 0) | (true, 3, 0) => "time exceeded in transit",
+            (false, 11, 1) | (true, 3, 1) => "fragment reassembly time exceeded",
+            (false, 11, _) | (true, 3, _) => "time exceeded",
+            (true, 1, 0) => "no route to destination",
+            (true, 1, 2) => "beyond scope of source address",
+            (true, 1, 3) => "address unreachable",
+            (true, 1, 5) => "source address failed policy",
+            (true, 1, 6) => "route to destination rejected",
+            (true, 1, _) => "destination unreachable",
+            (true, 2, _) => "packet too big",
+            _ => "parameter problem",
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// ICMP of either version. What is no error about a UDP datagram is of no interest.
+    pub(super) fn icmp(&self, carried: &Carried<'a>) -> Outcome<'a> {
+        error(carried).map_or(Outcome::Other, Outcome::Icmp)
+    }
+}
+
+fn error<'a>(carried: &Carried<'a>) -> Option<IcmpError<'a>> {
+    let (&[kind, code, ..], quoted) = carried.bytes.split_first_chunk::<8>()?;
+    let quote = match (carried.protocol, kind) {
+        (protocol::ICMP, 3 | 11 | 12) => quote4(quoted),
+        (protocol::ICMP6, 1..=4) => quote6(quoted),
+        _ => None,
+    }?;
+    Some(IcmpError { ip: carried.ip, kind, code, quote })
+}
+
+fn quote4(bytes: &[u8]) -> Option<Quote<'_>> {
+    let header = Ipv4HeaderSlice::from_slice(bytes).ok()?;
+    let rest = bytes.get(header.slice().len()..)?;
+    // Only a first fragment has ports.
+    if header.protocol().0 != protocol::UDP || header.fragments_offset().value() != 0 {
+        return None;
+    }
+    let (ports, length, bytes) = udp(rest)?;
+    Some(Quote {
+        source: header.source_addr().into(),
+        destination: header.destination_addr().into(),
+        ports,
+        identification: identification(header.slice()),
+        length,
+        bytes,
+    })
+}
+
+fn quote6(bytes: &[u8]) -> Option<Quote<'_>> {
+    let header = Ipv6HeaderSlice::from_slice(bytes).ok()?;
+    let rest = bytes.get(header.slice().len()..)?;
+    let rest = match header.next_header().0 {
+        protocol::UDP => rest,
+        // A first fragment: its header says UDP, and no offset.
+        protocol::FRAGMENT => match rest.split_first_chunk::<8>()? {
+            (&[protocol::UDP, _, high, low, ..], rest)
+                if u16::from_be_bytes([high, low]) & 0xFFF8 == 0 =>
+            {
+                rest
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (ports, length, bytes) = udp(rest)?;
+    Some(Quote {
+        source: header.source_addr().into(),
+        destination: header.destination_addr().into(),
+        ports,
+        identification: None,
+        length,
+        bytes,
+    })
+}
+
+/// The ports, how many bytes the datagram carried, and as many of them as are here.
+fn udp(bytes: &[u8]) -> Option<([u16; 2], usize, &[u8])> {
+    let (source, rest) = u16_be(bytes)?;
+    let (destination, rest) = u16_be(rest)?;
+    let (length, rest) = u16_be(rest)?;
+    let length = usize::from(length).checked_sub(8)?;
+    let carried = rest.get(2..).unwrap_or_default();
+    // Behind a short quote stands padding (RFC 4884).
+    let carried = carried.get(..length).unwrap_or(carried);
+    Some(([source, destination], length, carried))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::LinkType;
+    use crate::net::decode;
+    use crate::net::test_packets::*;
+
+    fn quoted(packet: &[u8]) -> Option<IcmpError<'_>> {
+        match decode(LinkType::RAW, packet, packet.len() as u32) {
+            Outcome::Icmp(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn an_error_quotes_the_datagram_that_did_not_arrive() {
+        let inner = ipv4(17, &query());
+        let packet = ipv4(1, &cat(&[&[3, 3, 0, 0, 0, 0, 0, 0], &inner]));
+        let error = quoted(&packet).unwrap();
+        assert_eq!((error.kind, error.code, error.meaning()), (3, 3, "port unreachable"));
+        let sent = datagram(decode(LinkType::RAW, &inner, inner.len() as u32));
+        let quote = error.quote;
+        assert_eq!((quote.source, quote.destination), (sent.ip.source, sent.ip.destination));
+        assert_eq!(quote.ports, [sent.source_port, sent.destination_port]);
+        assert_eq!((quote.bytes, quote.length), (sent.payload.bytes, sent.payload.bytes.len()));
+        // Eight bytes behind the IP header are what every host quotes.
+        let bare = ipv4(1, &cat(&[&[11, 0, 0, 0, 0, 0, 0, 0], &inner[..28]]));
+        let error = quoted(&bare).unwrap();
+        assert_eq!(error.meaning(), "time exceeded in transit");
+        assert_eq!((error.quote.bytes, error.quote.length), (&[][..], sent.payload.bytes.len()));
+        // Padded up to 128 bytes, as RFC 4884 has it.
+        let padded = ipv4(1, &cat(&[&[3, 1, 0, 0, 0, 0, 0, 0], &inner, &[0; 60]]));
+        assert_eq!(quoted(&padded).unwrap().quote.bytes, sent.payload.bytes);
+    }
+
+    #[test]
+    fn an_error_of_ipv6_quotes_the_same() {
+        let inner = ipv6(17, &query());
+        for (kind, code, meaning) in [
+            (1, 4, "port unreachable"),
+            (2, 0, "packet too big"),
+            (3, 0, "time exceeded in transit"),
+        ] {
+            let packet = ipv6(58, &cat(&[&[kind, code, 0, 0, 0, 0, 0, 0], &inner]));
+            let error = quoted(&packet).unwrap();
+            assert_eq!(error.meaning(), meaning);
+            assert_eq!(error.quote.length, query().len() - 8);
+            assert_eq!(error.quote.bytes, &query()[8..]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_error_about_a_datagram_is_of_no_interest() {
+        let inner = ipv4(17, &query());
+        let icmp = |kind: u8, quoted: &[u8]| ipv4(1, &cat(&[&[kind, 0, 0, 0, 0, 0, 0, 0], quoted]));
+        let fragment = ipv4_with(17, &[], 1, 0x2001, &query());
+        let short = ipv4(17, &[0, 1, 0, 2, 0, 7, 0, 0]);
+        for packet in [
+            icmp(0, &inner),
+            icmp(5, &inner),
+            icmp(3, &ipv4(6, &[0; 20])),
+            icmp(3, &inner[..25]),
+            icmp(3, &fragment),
+            icmp(3, &short),
+            ipv4(1, &[3, 3, 0]),
+        ] {
+            assert_eq!(quoted(&packet), None, "{packet:02x?}");
+        }
+    }
+
+    #[test]
+    fn an_identification_of_0_under_dont_fragment_tells_nothing() {
+        let header = |identification: u8, flags: u8| {
+            identification_of(&[0x45, 0, 0, 0, 0, identification, flags, 0])
+        };
+        fn identification_of(bytes: &[u8]) -> Option<u16> {
+            identification(bytes)
+        }
+        assert_eq!(header(0, 0x40), None);
+        assert_eq!(header(0, 0), Some(0));
+        assert_eq!(header(7, 0x40), Some(7));
+        assert_eq!(identification(&[]), None);
+    }
+}

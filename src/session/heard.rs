@@ -1,0 +1,66 @@
+//! Whom the recording has heard: hosts of which some packet is in it, whatever it carries.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+use foldhash::quality::RandomState;
+
+/// Hosts that sent some packet, as far as there is room for them.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    hosts: HashSet<IpAddr, RandomState>,
+    /// The latest one: most packets have the source of one just before.
+    latest: Option<IpAddr>,
+}
+
+impl Heard {
+    /// Of more hosts than this in a lane, further ones count as not heard.
+    const MOST: usize = 1 << 13;
+
+    /// A packet of this host was recorded.
+    #[inline]
+    pub fn insert(&mut self, host: IpAddr) {
+        if self.latest != Some(host) {
+            self.latest = Some(host);
+            if self.hosts.len() < Heard::MOST {
+                self.hosts.insert(host);
+            }
+        }
+    }
+
+    /// Whether some packet of this host was recorded; `false`, too, where that was forgotten.
+    pub fn contains(&self, host: IpAddr) -> bool {
+        self.hosts.contains(&host)
+    }
+
+    /// Takes over whom another part of the session has heard.
+    pub fn add(&mut self, other: &Heard) {
+        self.hosts.extend(&other.hosts);
+    }
+}
+
+impl PartialEq for Heard {
+    fn eq(&self, other: &Heard) -> bool {
+        self.hosts == other.hosts
+    }
+}
+
+impl Eq for Heard {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_heard_up_to_a_bound() {
+        let mut heard = Heard::default();
+        let host = |n: u32| IpAddr::from(n.to_be_bytes());
+        (0..100_000).for_each(|n| heard.insert(host(n)));
+        assert_eq!(heard.hosts.len(), Heard::MOST);
+        assert!(heard.contains(host(0)) && !heard.contains(host(99_999)));
+        let mut other = Heard::default();
+        other.insert(host(99_999));
+        other.add(&heard);
+        assert!(other.contains(host(0)) && other.contains(host(99_999)));
+    }
+}

@@ -1,0 +1,246 @@
+//! Datagrams of ours that were recorded lately: which of them another one doubles, and which one an
+//! ICMP error quotes.
+//!
+//! As many are remembered as there is room for: a new one takes the place of the oldest beside it.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use dissectors::kit::{Seed, Time};
+
+use crate::flows::Key;
+use crate::net::Quote;
+
+/// Buckets, each of so many datagrams that lie side by side.
+const BUCKETS: usize = 1 << 10;
+const WAYS: usize = 4;
+
+/// Bytes of a datagram by which its bucket is told: an ICMP error need not quote more.
+const HEAD: usize = 32;
+
+/// A datagram that comes again within so many nanoseconds, with the same IPv4 identification, was
+/// doubled on the way.
+const DOUBLED: i64 = 1_000_000_000;
+
+/// A datagram, as far as it must be known again.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    /// Of the addresses, the ports and all its bytes.
+    hash: u64,
+    time: Time,
+    /// The packet; 0: the entry is free.
+    frame: u64,
+    /// Of the addresses, the ports, the length and the first bytes.
+    head: u32,
+    /// The IPv4 identification, and [`Entry::NONE`] where it tells nothing.
+    identification: u32,
+}
+
+impl Entry {
+    const NONE: u32 = u32::MAX;
+}
+
+/// The latest packet with some addresses, ports and identification.
+#[derive(Clone, Copy, Default)]
+struct Header {
+    hash: u64,
+    /// 0: several packets have it, or none.
+    frame: u64,
+}
+
+/// A datagram that was recorded whole.
+pub(super) struct Sent<'a> {
+    pub(super) key: &'a Key,
+    pub(super) bytes: &'a [u8],
+    /// Where it tells one datagram from another.
+    pub(super) identification: Option<u16>,
+    pub(super) frame: u64,
+    pub(super) time: Time,
+}
+
+/// The latest datagrams. It takes room when the first one comes.
+#[derive(Default)]
+pub(super) struct Recent {
+    seed: Seed,
+    buckets: Box<[[Entry; WAYS]]>,
+    headers: Box<[Header]>,
+}
+
+impl Recent {
+    /// Notes a datagram. The packet of the earlier one that it doubles, if it does.
+    #[inline]
+    pub(super) fn note(&mut self, sent: &Sent<'_>) -> Option<u64> {
+        if self.buckets.is_empty() {
+            self.buckets = vec![[Entry::default(); WAYS]; BUCKETS].into();
+            self.headers = vec![Header::default(); BUCKETS].into();
+        }
+        let (head, hash) = self.hashes(sent.key, sent.bytes.len(), sent.bytes);
+        let identification = sent.identification.map_or(Entry::NONE, u32::from);
+        let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
+        let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
+        let same = |entry: &&Entry| {
+            entry.frame > 0
+                && entry.hash == hash
+                && entry.identification == identification
+                && sent.time.since(entry.time) <= window
+        };
+        if let Some(first) = bucket.iter().find(same) {
+            return Some(first.frame);
+        }
+        if let Some(oldest) = bucket.iter_mut().min_by_key(|entry| entry.frame) {
+            let (time, frame, head) = (sent.time, sent.frame, (head >> 32) as u32);
+            *oldest = Entry { hash, time, frame, head, identification };
+        }
+        if let Some(identification) = sent.identification {
+            self.note_header(sent.key, identification, sent.frame);
+        }
+        None
+    }
+
+    fn note_header(&mut self, key: &Key, identification: u16, frame: u64) {
+        let hash = self.header(key, identification);
+        if let Some(header) = self.headers.get_mut(hash as usize % BUCKETS) {
+            let frame = if header.hash == hash { 0 } else { frame };
+            *header = Header { hash, frame };
+        }
+    }
+
+    /// The packet of the datagram that is quoted, sent with these addresses and ports: the latest one
+    /// that begins with the bytes that are quoted. Where there are too few of them it is told by the
+    /// header, if only one packet has it.
+    pub(super) fn quoted(&self, key: &Key, quote: &Quote<'_>) -> Option<u64> {
+        if quote.bytes.len() < quote.length.min(HEAD) {
+            let hash = self.header(key, quote.identification.filter(|&it| it != 0)?);
+            let header = self.headers.get(hash as usize % BUCKETS)?;
+            return Some(header.frame).filter(|&frame| frame > 0 && header.hash == hash);
+        }
+        let (head, hash) = self.hashes(key, quote.length, quote.bytes);
+        let identification = quote.identification.map_or(Entry::NONE, u32::from);
+        let is_whole = quote.bytes.len() >= quote.length;
+        let same = |entry: &&Entry| {
+            entry.frame > 0
+                && entry.head == (head >> 32) as u32
+                && entry.identification == identification
+                && (!is_whole || entry.hash == hash)
+        };
+        let bucket = self.buckets.get(head as usize % BUCKETS)?;
+        bucket.iter().filter(same).map(|entry| entry.frame).max()
+    }
+
+    /// What stands for a datagram of this length that begins with these bytes; and for all of them.
+    #[inline]
+    fn hashes(&self, key: &Key, length: usize, bytes: &[u8]) -> (u64, u64) {
+        let mut hasher = self.seed.build_hasher();
+        match key.words() {
+            Some([from, to]) => {
+                hasher.write_u64(from);
+                hasher.write_u64(to);
+            }
+            None => Hash::hash(key, &mut hasher),
+        }
+        hasher.write_usize(length);
+        let (head, rest) = bytes.split_at_checked(HEAD).unwrap_or((bytes, &[]));
+        hasher.write(head);
+        let of_head = hasher.finish();
+        if rest.is_empty() {
+            return (of_head, of_head);
+        }
+        hasher.write(rest);
+        (of_head, hasher.finish())
+    }
+
+    fn header(&self, key: &Key, identification: u16) -> u64 {
+        self.seed.hash_one((key.words(), key, identification))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> Key {
+        Key {
+            source: [10, 0, 0, 1].into(),
+            destination: [10, 0, 0, 2].into(),
+            ports: [50_000, 27_015],
+            transport: dissectors::kit::Transport::Udp,
+        }
+    }
+
+    fn note(
+        recent: &mut Recent,
+        bytes: &[u8],
+        id: Option<u16>,
+        frame: u64,
+        ms: i64,
+    ) -> Option<u64> {
+        let (key, time) = (&key(), Time(ms * 1_000_000));
+        recent.note(&Sent { key, bytes, identification: id, frame, time })
+    }
+
+    fn quote(bytes: &[u8], length: usize, identification: Option<u16>) -> Quote<'_> {
+        let Key { source, destination, ports, .. } = key();
+        Quote { source, destination, ports, identification, length, bytes }
+    }
+
+    #[test]
+    fn a_copy_has_the_same_bytes_and_identification_and_comes_within_a_second() {
+        let mut recent = Recent::default();
+        assert_eq!(note(&mut recent, b"query", Some(1), 1, 0), None);
+        assert_eq!(note(&mut recent, b"query", Some(1), 2, 1000), Some(1));
+        assert_eq!(note(&mut recent, b"query", Some(2), 3, 0), None, "sent twice");
+        assert_eq!(note(&mut recent, b"other", Some(1), 4, 0), None);
+        assert_eq!(note(&mut recent, b"query", Some(1), 5, 1001), None, "too late");
+        assert_eq!(note(&mut recent, b"query", Some(1), 6, 1500), Some(5));
+        assert_eq!(note(&mut recent, b"query", None, 7, 1500), None);
+        assert_eq!(note(&mut recent, b"query", None, 8, 1505), Some(7));
+        assert_eq!(note(&mut recent, b"query", None, 9, 1506), None, "sent again");
+    }
+
+    #[test]
+    fn the_last_byte_of_a_long_datagram_counts() {
+        let mut recent = Recent::default();
+        let (first, mut second) = ([7; 1400], [7; 1400]);
+        second[1399] = 8;
+        assert_eq!(note(&mut recent, &first, Some(1), 1, 0), None);
+        assert_eq!(note(&mut recent, &second, Some(1), 2, 0), None);
+        assert_eq!(note(&mut recent, &second, Some(1), 3, 0), Some(2));
+    }
+
+    #[test]
+    fn a_quote_names_the_latest_datagram_that_it_fits() {
+        let mut recent = Recent::default();
+        let bytes = [9; 100];
+        for (frame, id) in [(1, None), (2, None), (3, Some(5)), (4, Some(6))] {
+            note(&mut recent, &bytes, id, frame, frame as i64 * 100);
+        }
+        let quoted = |bytes: &[u8], id| recent.quoted(&key(), &quote(bytes, 100, id));
+        assert_eq!(quoted(&bytes, None), Some(2));
+        assert_eq!(quoted(&bytes[..40], None), Some(2), "as much as is quoted");
+        assert_eq!(quoted(&bytes, Some(5)), Some(3));
+        assert_eq!(quoted(&bytes[..2], Some(6)), Some(4), "by the header alone");
+        assert_eq!(quoted(&bytes[..2], None), None);
+        assert_eq!(quoted(&bytes[..2], Some(0)), None);
+        assert_eq!(quoted(&[8; 100], None), None);
+        assert_eq!(recent.quoted(&key(), &quote(&bytes, 101, None)), None);
+        assert_eq!(Recent::default().quoted(&key(), &quote(&bytes, 100, None)), None);
+    }
+
+    #[test]
+    fn a_header_that_two_packets_have_tells_nothing() {
+        let mut recent = Recent::default();
+        note(&mut recent, b"one", Some(7), 1, 0);
+        note(&mut recent, b"two", Some(7), 2, 0);
+        assert_eq!(recent.quoted(&key(), &quote(b"", 3, Some(7))), None);
+    }
+
+    #[test]
+    fn a_flood_makes_it_forget_and_takes_no_room() {
+        let mut recent = Recent::default();
+        for frame in 1..100_000u64 {
+            assert_eq!(note(&mut recent, &frame.to_be_bytes(), None, frame, 0), None);
+        }
+        assert_eq!((recent.buckets.len(), recent.headers.len()), (BUCKETS, BUCKETS));
+        assert_eq!(note(&mut recent, &99_999u64.to_be_bytes(), None, 100_000, 0), Some(99_999));
+        assert_eq!(size_of::<Entry>(), 32);
+    }
+}
