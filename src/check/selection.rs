@@ -85,8 +85,17 @@ impl Selection {
     }
 }
 
+impl std::fmt::Display for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.port {
+            Some(port) => SocketAddr::new(self.address, port).fmt(f),
+            None => self.address.fmt(f),
+        }
+    }
+}
+
 impl Host {
-    fn is(self, party: SocketAddr) -> bool {
+    pub(super) fn is(self, party: SocketAddr) -> bool {
         self.address == party.ip() && self.port.is_none_or(|port| port == party.port())
     }
 }
