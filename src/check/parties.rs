@@ -129,7 +129,12 @@ impl Checker {
     }
 
     /// The same of very many findings of one message, which are not kept.
-    pub(super) fn uncounted_of_message(&mut self, rule: &'static Rule, verdict: Verdict, times: u64) {
+    pub(super) fn uncounted_of_message(
+        &mut self,
+        rule: &'static Rule,
+        verdict: Verdict,
+        times: u64,
+    ) {
         if verdict != Verdict::Inconclusive {
             self.uncounted.push(Uncounted { rule, verdict, side: None, times });
         }

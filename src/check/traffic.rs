@@ -24,7 +24,12 @@ pub(super) struct Traffic {
 
 impl Traffic {
     #[inline]
-    pub(super) fn message(&mut self, scene: Option<&Scene>, host: Option<Host>, ends: [SocketAddr; 2]) {
+    pub(super) fn message(
+        &mut self,
+        scene: Option<&Scene>,
+        host: Option<Host>,
+        ends: [SocketAddr; 2],
+    ) {
         if let Some(id) = scene.and_then(|scene| scene.protocol) {
             self.protocols |= 1 << id as u32;
         }
@@ -64,7 +69,9 @@ impl Traffic {
         read: &Totals,
     ) -> Option<String> {
         if messages == 0 {
-            return read.no_traffic().or_else(|| Some(format!("{} packets, no message", read.packets)));
+            return read
+                .no_traffic()
+                .or_else(|| Some(format!("{} packets, no message", read.packets)));
         }
         let of = self.protocols();
         let s = if messages == 1 { "" } else { "s" };

@@ -131,8 +131,7 @@ fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
 
 fn table(outcome: &Outcome, style: &Style, out: &mut String) {
     let of = |which: Fared| outcome.rules.iter().filter(move |it| it.fared() == which).count();
-    let is_shown =
-        |fared| style.all_rules || matches!(fared, Fared::Fail | Fared::Inconclusive);
+    let is_shown = |fared| style.all_rules || matches!(fared, Fared::Fail | Fared::Inconclusive);
     let mut shown = outcome.rules.iter().filter(|it| is_shown(it.fared())).peekable();
     if shown.peek().is_some() {
         put(
@@ -209,7 +208,8 @@ mod tests {
     #[test]
     fn numbers_are_grouped_and_agree_with_their_nouns() {
         let written = [0, 1, 999, 1000, 150_213, 1_000_000].map(|count| many(count, "error"));
-        let expected = "0 errors, 1 error, 999 errors, 1,000 errors, 150,213 errors, 1,000,000 errors";
+        let expected =
+            "0 errors, 1 error, 999 errors, 1,000 errors, 150,213 errors, 1,000,000 errors";
         assert_eq!(written.join(", "), expected);
     }
 }

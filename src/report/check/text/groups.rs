@@ -51,8 +51,7 @@ impl<'o> Group<'o> {
     ) -> Group<'o> {
         let mut counts: HashMap<Option<Party>, u64> = HashMap::new();
         // A rule that is a note itself has its breaches among its notes.
-        for (verdict, weighs) in
-            [(Verdict::Note, Severity::Note), (Verdict::Fail, fared.severity)]
+        for (verdict, weighs) in [(Verdict::Note, Severity::Note), (Verdict::Fail, fared.severity)]
         {
             if weighs == severity {
                 for (party, count) in outcome.parties.of(fared.rule.code, verdict) {
@@ -80,7 +79,8 @@ impl<'o> Group<'o> {
         {
             nobody.count = count;
         }
-        let unseen = counts.into_iter().map(|(party, count)| ByParty { party, count, found: vec![] });
+        let unseen =
+            counts.into_iter().map(|(party, count)| ByParty { party, count, found: vec![] });
         parties.extend(unseen);
         parties.sort_by_key(|by| {
             let first = by.found.first().map_or(u64::MAX, |found| found.frame());
