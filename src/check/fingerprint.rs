@@ -85,8 +85,15 @@ fn lasting(text: &str) -> String {
 fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
     match word {
         "byte" if before.ends_with("# ") => "bytes",
+        "character" if before.ends_with("# ") => "characters",
         "condition" if before.ends_with("# ") => "conditions",
+        "entry" if before.ends_with("# ") => "entries",
+        "rule" if before.ends_with("# ") => "rules",
+        "player" if before.ends_with("# ") => "players",
+        "bot" if before.ends_with("# ") => "bots",
         "stands" if before.ends_with("# bytes ") => "stand",
+        "travels" if before.ends_with("# bytes ") => "travel",
+        "is" if before.ends_with("# bytes ") => "are",
         _ => word,
     }
 }
@@ -125,7 +132,7 @@ mod tests {
     fn numbers_and_quoted_texts_are_left_out() {
         for (text, left) in [
             (
-                "Num Players says 12, the packet holds 1 entries",
+                "Num Players says 12, the packet holds 1 entry",
                 "Num Players says #, the packet holds # entries",
             ),
             ("the challenge -7 was never issued", "the challenge # was never issued"),

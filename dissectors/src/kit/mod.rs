@@ -3,6 +3,7 @@
 //! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
 //! threads, terminals and output formats.
 
+mod counted;
 pub(crate) mod dotted;
 mod fact;
 mod field;
@@ -23,6 +24,7 @@ mod severities;
 mod sink;
 mod tree;
 
+pub use counted::counted;
 pub use fact::{Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};

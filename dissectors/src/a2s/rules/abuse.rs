@@ -44,7 +44,8 @@ fn split_seen() -> String {
 
 pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S) {
     sink.judged(&SEC002, false, at, || {
-        format!("{length} bytes travel toward a server, a header and no message")
+        let bytes = crate::kit::counted(length, "byte travels/bytes travel");
+        format!("{bytes} toward a server, a header and no message")
     });
 }
 

@@ -15,7 +15,9 @@ rule! {
 }
 
 pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &mut S) {
-    sink.judged(&A2S020, length == 4, at, || format!("A is followed by {length} bytes"));
+    sink.judged(&A2S020, length == 4, at, || {
+        format!("A is followed by {}", crate::kit::counted(length, "byte"))
+    });
 }
 
 rule! {
@@ -28,7 +30,9 @@ rule! {
 }
 
 pub(in crate::a2s) fn challenge_present<S: Sink>(ok: bool, length: usize, at: Span, sink: &mut S) {
-    sink.judged(&A2S021, ok, at, || format!("the challenge has {length} bytes, not 4"));
+    sink.judged(&A2S021, ok, at, || {
+        format!("the challenge has {}, not 4", crate::kit::counted(length, "byte"))
+    });
 }
 
 rule! {

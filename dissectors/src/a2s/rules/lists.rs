@@ -53,8 +53,10 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
 ) {
     sink.judged(&A2S008, !cut_off, Span::new(length, length), || {
         format!(
-            "the list of {} is cut off behind {} bytes, after {}",
-            list.said, length, list.found
+            "the list of {} is cut off behind {}, after {}",
+            list.said,
+            crate::kit::counted(length, "byte"),
+            list.found
         )
     });
 }
@@ -70,7 +72,8 @@ rule! {
 
 pub(in crate::a2s) fn player_count<S: Sink>(list: &List, sink: &mut S) {
     sink.judged(&A2S030, list.found == list.said, list.at, || {
-        format!("Num Players says {}, the packet holds {} entries", list.said, list.found)
+        let found = crate::kit::counted(list.found as usize, "entry/entries");
+        format!("Num Players says {}, the packet holds {found}", list.said)
     });
 }
 
@@ -120,7 +123,8 @@ rule! {
 
 pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
     sink.judged(&A2S033, list.found == list.said, list.at, || {
-        format!("Num Rules says {}, the packet holds {} rules", list.said, list.found)
+        let found = crate::kit::counted(list.found as usize, "rule");
+        format!("Num Rules says {}, the packet holds {found}", list.said)
     });
 }
 

@@ -172,7 +172,7 @@ pub(in crate::acr_master) fn nonce_hex<S: Sink>(
         if length == wanted {
             format!("{what} has other characters than lowercase hex digits")
         } else {
-            format!("{what} has {length} characters, not {wanted}")
+            format!("{what} has {}, not {wanted}", crate::kit::counted(length, "character"))
         }
     });
 }

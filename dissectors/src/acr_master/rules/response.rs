@@ -165,11 +165,11 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
         if sound {
             "the auth line stands behind the lookup's".into()
         } else if auth == b'c' && digits != 2 * CHALLENGE {
-            format!("the challenge has {digits} characters, not 256")
+            format!("the challenge has {}, not 256", crate::kit::counted(digits, "character"))
         } else if auth == b'c' {
             "the challenge has other characters than lowercase hex digits".into()
         } else {
-            format!("{digits} bytes stand behind *f")
+            crate::kit::counted(digits, "byte stands/bytes stand") + " behind *f"
         }
     });
 }

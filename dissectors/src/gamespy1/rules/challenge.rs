@@ -38,7 +38,7 @@ rule! {
 
 pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS1004, code.value.len() == RESPONSE, code.at, || {
-        format!("the response has {} characters", code.value.len())
+        format!("the response has {}", crate::kit::counted(code.value.len(), "character"))
     });
 }
 

@@ -152,7 +152,9 @@ pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut 
 
 /// Bytes that make no block.
 pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1015, false, at, || format!("{} bytes are left over: a block has 6", at.len()));
+    sink.judged(&GS1015, false, at, || {
+        crate::kit::counted(at.len() as usize, "byte is/bytes are") + " left over: a block has 6"
+    });
 }
 
 rule! {

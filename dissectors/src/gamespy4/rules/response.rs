@@ -64,7 +64,10 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     let zeros = padding.iter().all(|&byte| byte == 0);
     sink.judged(&GS4006, field.len() == 12 && zeros, at, || {
         if zeros {
-            format!("the challenge stands in {} bytes, not in 12", field.len())
+            format!(
+                "the challenge stands in {}, not in 12",
+                crate::kit::counted(field.len(), "byte")
+            )
         } else {
             format!("{} stands behind the challenge, not zeros", Hex(padding))
         }

@@ -137,5 +137,7 @@ pub(in crate::valve_master) fn info_players<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM036, players <= most, at, || format!("{players} players where {most} fit"));
+    sink.judged(&VM036, players <= most, at, || {
+        format!("{} where {most} fit", crate::kit::counted(players as usize, "player"))
+    });
 }

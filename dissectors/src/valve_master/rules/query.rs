@@ -41,7 +41,10 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
             "the filter is missing, and with it its terminating zero".to_owned()
         }
         QueryLayout::FilterOpen { length } => {
-            format!("the filter of {length} bytes has no terminating zero")
+            format!(
+                "the filter of {} has no terminating zero",
+                crate::kit::counted(length as usize, "byte")
+            )
         }
         QueryLayout::Behind => {
             let s = if at.len() == 1 { "" } else { "s" };
