@@ -98,17 +98,12 @@ fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
     }
 }
 
-/// What stands behind the quoted text that begins here. A backslash takes the next character with it.
+/// What stands behind the quoted text that begins here. No quote stands inside of it; one that is cut
+/// has three dots behind it.
 fn unquoted(text: &str) -> &str {
-    let mut inside = text.char_indices().skip(1);
-    while let Some((at, c)) = inside.next() {
-        match c {
-            '"' => return text.get(at + 1..).unwrap_or_default(),
-            '\\' => drop(inside.next()),
-            _ => {}
-        }
-    }
-    ""
+    let inside = text.get(1..).unwrap_or_default();
+    let behind = inside.split_once('"').map_or("", |(_, behind)| behind);
+    behind.strip_prefix("...").unwrap_or(behind)
 }
 
 /// Digits, hex with a digit in it, or whole bytes in upper-case hex.
@@ -138,7 +133,8 @@ mod tests {
             ("the challenge -7 was never issued", "the challenge # was never issued"),
             ("the challenge 7 was never issued", "the challenge # was never issued"),
             ("s32779 is \"6\", not 1 to 5", "s32779 is \"…\", not # to #"),
-            (r#"the rule "a\"b" stands twice"#, "the rule \"…\" stands twice"),
+            (r#"the rule "a\x22b\" stands twice"#, "the rule \"…\" stands twice"),
+            (r#"the rule "aaa"... stands twice"#, "the rule \"…\" stands twice"),
             (
                 "reads the master's [4B, A1, FF, 22] as big-endian",
                 "reads the master's [#] as big-endian",

@@ -15,6 +15,7 @@ mod mark;
 mod pairs;
 mod parts;
 mod protocol;
+mod quoted;
 mod reader;
 mod recent;
 mod reply;
@@ -39,6 +40,7 @@ pub use protocol::{
     Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
 };
 pub(crate) use protocol::{append, append_within, messages};
+pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use reply::Reply;

@@ -207,7 +207,7 @@ rule! {
 pub(in crate::a2s) fn ping_payload<S: Sink>(payload: &[u8], at: Span, sink: &mut S) {
     let ok = payload.is_empty() || payload == b"00000000000000";
     sink.judged(&A2S063, ok, at, || {
-        format!("the payload is \"{}\", not empty and not 14 zeros", payload.escape_ascii())
+        format!("the payload is {}, not empty and not 14 zeros", crate::kit::Quoted(payload))
     });
 }
 

@@ -150,7 +150,7 @@ pub(in crate::a2s) fn rule_text<S: Sink>(
         sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
     } else {
         sink.judged(&A2S005, false, at, || {
-            format!("the rule \"{}\" is not UTF-8", name.escape_ascii())
+            format!("the rule {} is not UTF-8", crate::kit::Quoted(name))
         });
     }
 }
@@ -175,6 +175,6 @@ rule! {
 pub(in crate::a2s) fn rule_names<S: Sink>(twice: Option<(&[u8], Span)>, at: Span, sink: &mut S) {
     let (name, at) = twice.unwrap_or((&[], at));
     sink.judged(&A2S034, twice.is_none(), at, || {
-        format!("the rule \"{}\" stands twice", name.escape_ascii())
+        format!("the rule {} stands twice", crate::kit::Quoted(name))
     });
 }

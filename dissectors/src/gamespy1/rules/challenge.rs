@@ -23,7 +23,7 @@ pub(in crate::gamespy1) fn is_secure_string(challenge: &[u8]) -> bool {
 
 pub(in crate::gamespy1) fn secure_string<S: Sink>(challenge: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS1003, is_secure_string(challenge.value), challenge.at, || {
-        format!("the challenge is {:?}", String::from_utf8_lossy(challenge.value))
+        format!("the challenge is {}", crate::kit::Quoted(challenge.value))
     });
 }
 
@@ -77,6 +77,6 @@ pub(in crate::gamespy1) fn early_code<S: Sink>(
 }
 
 fn wrong_code(code: &[u8], expected: [u8; RESPONSE]) -> String {
-    let (code, expected) = (String::from_utf8_lossy(code), String::from_utf8_lossy(&expected));
-    format!("the response is {code:?}, the algorithm gives {expected:?}")
+    let (code, expected) = (crate::kit::Quoted(code), crate::kit::Quoted(&expected));
+    format!("the response is {code}, the algorithm gives {expected}")
 }

@@ -127,7 +127,7 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     sink: &mut S,
 ) {
     sink.judged(&VM036, ok, at, || {
-        format!("\\{key} is \"{}\", not {allowed}", value.escape_ascii())
+        format!("\\{key} is {}, not {allowed}", crate::kit::Quoted(value))
     });
 }
 
