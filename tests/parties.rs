@@ -61,7 +61,7 @@ fn what_fails_is_kept_whatever_came_before_it() {
     let run = project.run(&["check", "kept.pcap"]);
     let first = run.out.lines().next().expect("a verdict");
     assert!(first.contains(": 1 error, 0 warnings, 1,100 notes; "));
-    assert!(run.out.contains("  1,100 x client \n"), "{}", run.out);
+    assert!(run.out.contains("  1,100 x client 10.0.0.1, first in frame 1,"), "{}", run.out);
 }
 
 #[test]
