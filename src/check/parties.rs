@@ -1,6 +1,6 @@
 //! How often each party broke a rule: findings are kept by the thousand, and counted by the million.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{Code, Rule, Side, Verdict, Who};
@@ -51,7 +51,7 @@ type Key = (Code, bool, Party);
 /// Findings by rule, verdict and party; the first parties of each lane, if there are very many.
 #[derive(Clone, Debug, Default)]
 pub struct Parties {
-    lanes: [HashMap<Key, u64>; LANES],
+    lanes: [BTreeMap<Key, u64>; LANES],
 }
 
 impl Parties {
@@ -74,8 +74,8 @@ impl Parties {
     }
 
     /// How often parties broke a rule with this verdict.
-    pub fn of(&self, code: Code, verdict: Verdict) -> HashMap<Party, u64> {
-        let mut sums = HashMap::new();
+    pub fn of(&self, code: Code, verdict: Verdict) -> BTreeMap<Party, u64> {
+        let mut sums = BTreeMap::new();
         for (&(of, with, party), &count) in self.lanes.iter().flatten() {
             if (of, with) == (code, verdict == Verdict::Note) {
                 *sums.entry(party).or_default() += count;

@@ -41,10 +41,7 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
             "the filter is missing, and with it its terminating zero".to_owned()
         }
         QueryLayout::FilterOpen { length } => {
-            format!(
-                "the filter of {} has no terminating zero",
-                crate::kit::counted(length as usize, "byte")
-            )
+            format!("the filter of {} has no terminating zero", crate::kit::counted(length, "byte"))
         }
         QueryLayout::Behind => {
             let s = if at.len() == 1 { "" } else { "s" };

@@ -1,7 +1,7 @@
 //! What breaks one rule, by who did it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use dissectors::kit::{Severity, Verdict, Who};
 
@@ -49,7 +49,7 @@ impl<'o> Group<'o> {
         severity: Severity,
         found: Vec<&'o Found>,
     ) -> Group<'o> {
-        let mut counts: HashMap<Option<Party>, u64> = HashMap::new();
+        let mut counts: BTreeMap<Option<Party>, u64> = BTreeMap::new();
         // A rule that is a note itself has its breaches among its notes.
         for (verdict, weighs) in [(Verdict::Note, Severity::Note), (Verdict::Fail, fared.severity)]
         {
@@ -60,7 +60,7 @@ impl<'o> Group<'o> {
             }
         }
         let mut parties: Vec<ByParty<'_>> = Vec::new();
-        let mut places = HashMap::new();
+        let mut places = BTreeMap::new();
         for found in found {
             let party = Party::of(found);
             let at = *places.entry(party).or_insert(parties.len());
