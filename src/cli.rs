@@ -1,14 +1,17 @@
 //! The command line, as it is typed.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use dissectors::kit::{Rule, Severity, Who};
+use dissectors::catalogue;
+use dissectors::kit::Who;
 
-use crate::check::{Host, rule, severity};
+use crate::check::{self, FailOn, Host};
 use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key, nanoseconds};
 use crate::flows::DecodeAs;
 use crate::limits;
@@ -33,7 +36,10 @@ impl Cli {
     /// # Errors
     /// It is not one, or asks for help.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-        let cli = Cli::try_parse_from(args)?;
+        let mut cli = Cli::try_parse_from(args)?;
+        if let Some(input) = cli.command.input_mut() {
+            input.files.splice(..0, std::mem::take(&mut input.read));
+        }
         // clap takes no option for missing whose presence would be at odds with another: with files
         // it would never ask for an interface.
         let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
@@ -94,6 +100,18 @@ impl Command {
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
+            Command::Rules(_) | Command::Explain(_) | Command::Man(_) | Command::Completions(_) => {
+                None
+            }
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn input_mut(&mut self) -> Option<&mut Input> {
+        match self {
+            Command::Dissect(dissect) => Some(&mut dissect.input),
+            Command::Flows(flows) => Some(&mut flows.input),
+            Command::Check(check) => Some(&mut check.input),
             Command::Rules(_) | Command::Explain(_) | Command::Man(_) | Command::Completions(_) => {
                 None
             }
@@ -167,22 +185,29 @@ pub struct Check {
     /// How verdicts are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
-    /// The least severity that makes a broken rule fail the capture: error, if not said otherwise
-    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
-    pub fail_on: Option<Severity>,
+    /// The least severity that makes a broken rule fail the capture: error, if not said otherwise,
+    /// or warning, or note; with never, what is broken does not change the exit code
+    #[arg(long, value_name = "SEVERITY")]
+    pub fail_on: Option<FailOn>,
     /// Vouch that the capture is complete: what is missing from it was not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
-    /// Judge by these rules only
-    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
-    pub select: Vec<&'static Rule>,
+    /// Judge by these rules only: codes, beginnings of codes such as A2S04, names such as player-count
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
+        hide_possible_values = true)]
+    pub select: Vec<check::Rules>,
     /// Do not judge by these rules
-    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
-    pub ignore: Vec<&'static Rule>,
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
+        hide_possible_values = true)]
+    pub ignore: Vec<check::Rules>,
     /// Fail if one of these rules was not exercised
-    #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = rule)]
-    pub require: Vec<&'static Rule>,
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
+        hide_possible_values = true)]
+    pub require: Vec<check::Rules>,
+    /// Fail if a capture has no message that could be judged
+    #[arg(long)]
+    pub require_traffic: bool,
     /// Findings that are known and do not fail
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
@@ -195,6 +220,15 @@ pub struct Check {
     /// Only what this party did
     #[arg(long, value_name = "IP[:PORT]")]
     pub host: Option<Host>,
+    /// As text: write out this many findings of each rule; others are counted
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub max_findings: usize,
+    /// As text: in the table, the rules that passed, too
+    #[arg(long)]
+    pub all_rules: bool,
+    /// As text: findings and totals only
+    #[arg(short, long, conflicts_with = "all_rules")]
+    pub quiet: bool,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
@@ -232,6 +266,10 @@ pub enum RulesFormat {
 /// `gamewire rules`.
 #[derive(Args, Debug)]
 pub struct Rules {
+    /// Only these: codes, beginnings of codes such as A2S04, names such as player-count
+    #[arg(value_name = "RULE", value_delimiter = ',', value_parser = RuleNames,
+        hide_possible_values = true)]
+    pub rules: Vec<check::Rules>,
     /// How the catalogue is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: RulesFormat,
@@ -243,15 +281,42 @@ pub struct Rules {
 /// `gamewire explain`.
 #[derive(Args, Debug)]
 pub struct Explain {
-    /// The rule: its code, such as A2S030, or its name, such as player-count
-    #[arg(value_name = "CODE", value_parser = rule)]
-    pub rule: &'static Rule,
+    /// The rules: codes such as A2S030, beginnings of codes such as A2S04, names such as player-count
+    #[arg(value_name = "RULE", required = true, value_delimiter = ',', value_parser = RuleNames,
+        hide_possible_values = true)]
+    pub rules: Vec<check::Rules>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
+}
+
+/// Reads words that stand for rules, and tells shells how to complete them.
+#[derive(Clone, Copy, Debug)]
+struct RuleNames;
+
+impl TypedValueParser for RuleNames {
+    type Value = check::Rules;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<check::Rules, clap::Error> {
+        let parse: fn(&str) -> Result<check::Rules, String> = str::parse;
+        parse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let rules = catalogue::rules();
+        let codes = rules.iter().map(|rule| rule.code.to_string());
+        let names = BTreeSet::from_iter(rules.iter().map(|rule| rule.slug.to_owned()));
+        let values: Vec<_> = codes.chain(names).map(PossibleValue::new).collect();
+        Some(Box::new(values.into_iter()))
+    }
 }
 
 fn party(name: &str) -> Result<Who, String> {
@@ -263,13 +328,17 @@ fn party(name: &str) -> Result<Who, String> {
 /// Where packets come from, and how they are read: the same for every command.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// pcap or pcapng files, plain or compressed with gzip or zstd; `-` is standard input
+    /// pcap or pcapng files, plain or compressed with gzip or zstd, or folders that hold some; `-` is
+    /// standard input
     #[arg(
-        required_unless_present_any = ["interface", "list_interfaces"],
+        required_unless_present_any = ["interface", "list_interfaces", "read"],
         conflicts_with_all = ["interface", "list_interfaces"],
         value_name = "FILE"
     )]
     pub files: Vec<PathBuf>,
+    /// The same, as tcpdump has it
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["interface", "list_interfaces"])]
+    pub read: Vec<PathBuf>,
     /// Packets as they come, in place of files.
     #[command(flatten)]
     pub live: Sniffing,

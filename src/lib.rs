@@ -70,13 +70,16 @@ pub fn run(
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> u8 {
-    let cli = match Cli::read(args) {
+    let mut cli = match Cli::read(args) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, out, err, terminal),
     };
     if cli.command.input().is_some_and(|input| input.live.list_interfaces) {
         let listed = commands::interfaces(out);
         return ended(listed.map(|()| RAN), out, err);
+    }
+    if let Some(input) = cli.command.input_mut() {
+        commands::folders::expand(&mut input.files, err);
     }
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),

@@ -71,6 +71,132 @@ fn what_fails_can_be_chosen() {
     assert!(run.code == 1 && run.err.contains("VM001 was not exercised"), "{}", run.err);
     assert_eq!(file.check(&["--ignore", "A2S030", "--require", "A2S022"]).code, 0);
     assert_eq!(file.check(&["--select", "A2S999"]).code, 2);
+    assert_eq!(file.check(&["--fail-on", "never"]).code, 0);
+    assert!(file.check(&["--fail-on", "never"]).out.starts_with("FAIL"));
+}
+
+#[test]
+fn rules_are_chosen_by_beginnings_of_codes_and_by_names_several_at_once() {
+    let file = File::of("prefixes", BROKEN);
+    let exercised = |rules: &str| {
+        let outcome = file.json(&["--select", rules]);
+        outcome["rules"].as_array().expect("rules").len()
+    };
+    let listed = |words: &[&str]| gamewire(["rules"].iter().chain(words)).out.lines().count();
+    assert_eq!(exercised("a2s04"), 9);
+    assert_eq!(exercised("A2S04,player-count,A2S030"), 10);
+    assert_eq!(listed(&["A2S04", "player-count", "A2S030"]), 10);
+    assert_eq!(
+        listed(&["A2S"]) + listed(&["VM"]) + listed(&["GS", "ACR", "SEC", "NET"]),
+        listed(&[])
+    );
+    assert_eq!(file.check(&["--ignore", "A2S03"]).code, 0);
+    assert_eq!(file.check(&["--ignore", "A2S03", "--require", "A2S02"]).code, 1);
+    let explained = gamewire(["explain", "A2S04", "request-answered"]).out;
+    for code in ["A2S040 ", "A2S048 ", "A2S062 ", "GS4031 "] {
+        assert!(explained.contains(code), "{code}");
+    }
+}
+
+#[test]
+fn a_misspelt_rule_is_answered_by_those_that_may_be_meant() {
+    for (word, meant) in
+        [("player-cuont", "`player-count`"), ("A2S0300", "`A2S030`"), ("VN001", "`VM001`")]
+    {
+        for command in [&["explain"][..], &["rules"], &["check", "--select"]] {
+            let run = gamewire(command.iter().copied().chain([word, "a.pcap"]));
+            assert_eq!((run.code, run.err.lines().count()), (2, 1), "{}", run.err);
+            assert!(run.err.contains(&format!("did you mean {meant}")), "{}", run.err);
+        }
+    }
+    let run = gamewire(["explain", "zzz"]);
+    assert!(run.err.contains("`gamewire rules` lists them"), "{}", run.err);
+}
+
+/// A server that says twice as many players as there are, so many times.
+fn miscounted(times: u32) -> String {
+    let exchange = |nth: u32| {
+        let (from, second, tenth) = (50_000 + nth, nth / 10, nth % 10);
+        format!(
+            "{second}.{tenth}0 c:{from} > s FFFFFFFF 55 FFFFFFFF\n{second}.{tenth}2 s > c:{from} \
+             FFFFFFFF 44 02 00 'Ann' 00 00000000 f32:1.5\n"
+        )
+    };
+    (0..times).map(exchange).collect()
+}
+
+#[test]
+fn findings_of_a_rule_are_counted_by_party_also_those_that_are_not_kept() {
+    let file = File::of("parties", &miscounted(1500));
+    let out = file.check(&["--select", "A2S030"]).out;
+    assert!(
+        out.contains("\nerror A2S030 player-count: Num Players says 2, the packet holds 1 entr"),
+        "{out}"
+    );
+    assert!(out.contains("\n  1,500 x server 10.0.0.2:27015\n    frame 2, "), "{out}");
+    assert!(out.starts_with("FAIL") && out.contains(": 1,500 errors, "), "{out}");
+    for threads in ["1", "2", "8"] {
+        assert_eq!(file.check(&["--select", "A2S030", "--threads", threads]).out, out);
+    }
+    let findings = |most: &str| {
+        let out = file.check(&["--select", "A2S030", "--max-findings", most]).out;
+        out.lines().filter(|line| line.contains("frame ")).count()
+    };
+    assert_eq!([findings("0"), findings("2"), findings("7")], [0, 2, 7]);
+}
+
+#[test]
+fn a_note_is_said_once_of_each_server() {
+    let asked = |at: u32| {
+        let (from, server) = (50_000 + at, if at.is_multiple_of(2) { "s" } else { "t" });
+        format!(
+            "{at}.0 c:{from} > {server} FFFFFFFF 54 'Source Engine Query' 00\n\
+             {at}.1 {server} > c:{from} FFFFFFFF 41 01020304\n"
+        )
+    };
+    let script: String = (1..10).map(asked).collect();
+    let file = File::of("notes-once", &script);
+    let out = file.check(&["--select", "A2S026"]).out;
+    let told: Vec<_> = out.lines().filter(|line| line.contains(" x server ")).collect();
+    let begin = [
+        "  5 x server 10.0.1.2:27015, first in frame 2,",
+        "  4 x server 10.0.0.2:27015, first in frame 4,",
+    ];
+    assert!(told.len() == 2 && told.iter().zip(begin).all(|(a, b)| a.starts_with(b)), "{out}");
+    let outcome = file.json(&["--select", "A2S026"]);
+    assert_eq!(outcome["findings"].as_array().map(Vec::len), Some(9), "all of them");
+}
+
+#[test]
+fn the_table_has_what_did_not_pass_unless_all_is_asked_for() {
+    let file = File::of("table", BROKEN);
+    let rows = |options: &[&str]| {
+        let out = file.check(options).out;
+        out.lines()
+            .skip_while(|line| !line.starts_with("RULE "))
+            .filter(|line| line.starts_with("A2S"))
+            .count()
+    };
+    assert_eq!([rows(&[]), rows(&["--quiet"])], [1, 0]);
+    assert_eq!(rows(&["--all-rules"]), gamewire(["rules", "A2S"]).out.lines().count());
+    let quiet = file.check(&["-q"]).out;
+    assert!(
+        quiet.starts_with("FAIL") && quiet.contains("error A2S030") && !quiet.contains("RULE ")
+    );
+}
+
+#[test]
+fn several_captures_end_in_a_line_of_totals_that_names_those_that_failed() {
+    let (good, bad) = (File::of("total-good", UNANSWERED), File::of("total-bad", BROKEN));
+    let [good, bad] = [&good, &bad].map(|file| file.0.to_string_lossy().into_owned());
+    let run = gamewire(["check", &good, &bad]);
+    let last = run.out.lines().last().expect("a line");
+    let expected = format!(
+        "FAIL  2 captures, 1 failed ({bad}): 1 error, 0 warnings, 0 notes; 2 of 3 requests answered, 5 messages in 2 flows"
+    );
+    assert_eq!(last, expected);
+    let quiet = gamewire(["check", "-q", &good, &bad]).out;
+    assert!(!quiet.contains(&good) && quiet.ends_with(&format!("{last}\n")), "{quiet}");
 }
 
 #[test]

@@ -43,6 +43,47 @@ fn binary() -> Command {
 }
 
 #[test]
+fn the_captures_of_a_folder_are_read_in_its_place() {
+    let folder = Folder::new("folder");
+    let capture = fs::read(sample("a2s-info-players-rules.pcap")).expect("a sample");
+    let other = fs::read(sample("valve-master-xash3d.pcapng")).expect("a sample");
+    // Told by their content, not by their names.
+    let names = [("b.pcap", &*other), ("a", &*capture), ("notes.pcap", b"notes"), ("zero", b"")];
+    let paths = names.map(|(name, bytes)| folder.file(name, bytes));
+    fs::create_dir(folder.0.join("inside")).expect("a folder");
+    let shown = folder.0.to_string_lossy().into_owned();
+    for command in ["check", "dissect", "flows"] {
+        let run = gamewire([command, &shown]);
+        let named = gamewire([command, &paths[1], &paths[0]]);
+        assert_eq!((run.out, run.code), (named.out, named.code), "{command}");
+        let skipped = "skipped, no captures: inside, notes.pcap, zero";
+        assert_eq!(run.err, format!("gamewire: {shown}: {skipped}\n"), "{command}");
+    }
+    let none = folder.0.join("inside").to_string_lossy().into_owned();
+    let run = gamewire(["check", &none, &paths[1]]);
+    assert!(run.code == 2 && run.err.contains("is a folder that holds none"), "{}", run.err);
+}
+
+#[test]
+fn a_file_may_be_named_as_tcpdump_has_it() {
+    let path = sample("a2s-quirks.pcap").to_string_lossy().into_owned();
+    for command in ["check", "dissect", "flows"] {
+        let [named, read] = [&[command, &path][..], &[command, "-r", &path]]
+            .map(|args| gamewire(args.iter().copied()));
+        assert_eq!((read.code, read.out), (named.code, named.out), "{command}");
+    }
+    assert_eq!(gamewire(["dissect", "-r", &path, "-i", "lo"]).code, 2);
+}
+
+#[test]
+fn shells_complete_codes_and_names_of_rules() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = gamewire(["completions", shell]).out;
+        assert!(script.contains("A2S030") && script.contains("player-count"), "{shell}");
+    }
+}
+
+#[test]
 fn what_is_no_capture_is_named_with_what_it_seems_to_be() {
     let folder = Folder::new("not-a-capture");
     for (name, bytes, seems) in [

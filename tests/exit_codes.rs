@@ -105,7 +105,8 @@ fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
         unusable_in_a_line(&project.run(&[command, "missing.pcap"]), "missing.pcap: no such file");
         unusable_in_a_line(&project.run(&[command, "notes.pcap"]), "notes.pcap");
     }
-    let folder = project.path("");
+    let folder = project.path("folder");
+    std::fs::create_dir(&folder).expect("a folder");
     unusable_in_a_line(&gamewire(["check", &folder]), folder.trim_end_matches('/'));
 }
 

@@ -60,8 +60,8 @@ fn what_fails_is_kept_whatever_came_before_it() {
     assert_eq!((&outcome["findings_left_out"], &outcome["verdict"]), (&100.into(), &"fail".into()));
     let run = project.run(&["check", "kept.pcap"]);
     let first = run.out.lines().next().expect("a verdict");
-    assert!(first.contains(": 1 error, 0 warnings, 1100 notes, in 2202 messages of 1 flow"));
-    assert!(run.out.contains("and 1095 more\n"), "{}", run.out);
+    assert!(first.contains(": 1 error, 0 warnings, 1,100 notes; "));
+    assert!(run.out.contains("  1,100 x client 10.0.0.1, first in frame 1,"), "{}", run.out);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn what_anybody_may_break_is_the_fault_of_who_sent_it() {
     assert_eq!(rule(&outcome, "A2S004")["who"], "any");
     let findings = found(&outcome, "A2S004");
     assert_eq!((findings.len(), &findings[0]["who"]), (1, &"server".into()));
-    assert!(project.run(&["check", "short.pcap"]).out.contains(", server 10.0.0.2:27015 info_"));
+    assert!(project.run(&["check", "short.pcap"]).out.contains(", server 10.0.0.2:27015, info_"));
 }
 
 #[test]

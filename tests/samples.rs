@@ -13,11 +13,17 @@ fn stem(sample: &Path) -> String {
     sample.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
+/// One sample holds nothing of ours, and that is said.
+fn said_nothing_amiss(err: &str) -> bool {
+    let holds = "4 packets, none of a supported protocol; UDP ports 53, 27960\n";
+    err.is_empty() || err.ends_with(&format!("samples/silence-others.pcap: {holds}"))
+}
+
 #[test]
 fn lines() {
     for sample in samples() {
         let run = gamewire([Path::new("dissect").as_os_str(), sample.as_os_str()]);
-        assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", sample.display());
+        assert!(run.code == 0 && said_nothing_amiss(&run.err), "{}: {}", sample.display(), run.err);
         insta::assert_snapshot!(format!("lines-{}", stem(&sample)), run.out);
     }
 }
@@ -56,7 +62,7 @@ fn json() {
 fn check() {
     for sample in samples() {
         let run = gamewire([Path::new("check").as_os_str(), sample.as_os_str()]);
-        assert!(run.code < 2 && run.err.is_empty(), "{}: {}", sample.display(), run.err);
+        assert!(run.code < 2 && said_nothing_amiss(&run.err), "{}: {}", sample.display(), run.err);
         let folder = format!("{}/", env!("CARGO_MANIFEST_DIR"));
         insta::assert_snapshot!(format!("check-{}", stem(&sample)), run.out.replace(&folder, ""));
     }

@@ -82,7 +82,7 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        let seems = "is a folder: name the files in it";
+        let seems = "is a folder that holds none";
         return Err(CaptureError::NotACapture { path: path.to_owned(), seems });
     }
     if metadata.is_file()

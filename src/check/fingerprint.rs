@@ -85,23 +85,25 @@ fn lasting(text: &str) -> String {
 fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
     match word {
         "byte" if before.ends_with("# ") => "bytes",
+        "character" if before.ends_with("# ") => "characters",
         "condition" if before.ends_with("# ") => "conditions",
+        "entry" if before.ends_with("# ") => "entries",
+        "rule" if before.ends_with("# ") => "rules",
+        "player" if before.ends_with("# ") => "players",
+        "bot" if before.ends_with("# ") => "bots",
         "stands" if before.ends_with("# bytes ") => "stand",
+        "travels" if before.ends_with("# bytes ") => "travel",
+        "is" if before.ends_with("# bytes ") => "are",
         _ => word,
     }
 }
 
-/// What stands behind the quoted text that begins here. A backslash takes the next character with it.
+/// What stands behind the quoted text that begins here. No quote stands inside of it; one that is cut
+/// has three dots behind it.
 fn unquoted(text: &str) -> &str {
-    let mut inside = text.char_indices().skip(1);
-    while let Some((at, c)) = inside.next() {
-        match c {
-            '"' => return text.get(at + 1..).unwrap_or_default(),
-            '\\' => drop(inside.next()),
-            _ => {}
-        }
-    }
-    ""
+    let inside = text.get(1..).unwrap_or_default();
+    let behind = inside.split_once('"').map_or("", |(_, behind)| behind);
+    behind.strip_prefix("...").unwrap_or(behind)
 }
 
 /// Digits, hex with a digit in it, or whole bytes in upper-case hex.
@@ -125,13 +127,14 @@ mod tests {
     fn numbers_and_quoted_texts_are_left_out() {
         for (text, left) in [
             (
-                "Num Players says 12, the packet holds 1 entries",
+                "Num Players says 12, the packet holds 1 entry",
                 "Num Players says #, the packet holds # entries",
             ),
             ("the challenge -7 was never issued", "the challenge # was never issued"),
             ("the challenge 7 was never issued", "the challenge # was never issued"),
             ("s32779 is \"6\", not 1 to 5", "s32779 is \"…\", not # to #"),
-            (r#"the rule "a\"b" stands twice"#, "the rule \"…\" stands twice"),
+            (r#"the rule "a\x22b\" stands twice"#, "the rule \"…\" stands twice"),
+            (r#"the rule "aaa"... stands twice"#, "the rule \"…\" stands twice"),
             (
                 "reads the master's [4B, A1, FF, 22] as big-endian",
                 "reads the master's [#] as big-endian",

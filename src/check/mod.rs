@@ -8,9 +8,11 @@ mod baseline;
 mod fingerprint;
 mod found;
 mod outcome;
+mod parties;
 mod parts;
 mod requests;
 mod selection;
+mod traffic;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -32,11 +34,14 @@ pub use fingerprint::Fingerprint;
 use found::AtHand;
 pub use found::{Excerpt, Found};
 pub use outcome::{Fared, Outcome, RuleOutcome, gravest_first};
+use parties::Uncounted;
+pub use parties::{Parties, Party};
 use parts::Across;
 pub use parts::Tidings;
 pub use requests::Answered;
 use requests::{Requests, Unanswered};
-pub use selection::{Host, Ignore, Selection, rule, severity};
+pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity};
+use traffic::Traffic;
 
 /// Findings of one rule and one verdict that are kept; further ones are counted. One message may have
 /// them all.
@@ -71,6 +76,10 @@ pub struct Checker {
     /// What was counted but does not count: findings that the selection leaves out, by verdict.
     others: Box<[Kept; CODES]>,
     messages: u64,
+    traffic: Traffic,
+    parties: Parties,
+    /// What was broken since the last message, until it is known by whom.
+    uncounted: Vec<Uncounted>,
     requests: Requests,
     /// Requests that the message at hand answers.
     answers: u64,
@@ -95,6 +104,9 @@ impl Checker {
             held: Vec::new(),
             others: Box::new([Kept::default(); CODES]),
             messages: 0,
+            traffic: Traffic::default(),
+            parties: Parties::default(),
+            uncounted: Vec::new(),
             requests: Requests::new(facts),
             answers: 0,
             cut: false,
@@ -133,15 +145,19 @@ impl Checker {
         self.found.sort_by_cached_key(place);
         let counts = |rule: &&Rule| self.selection.has(rule) || self.selection.requires(rule);
         let rules = catalogue::rules().into_iter().filter(counts);
-        let rules = rules.map(|rule| self.fared(rule, read));
+        let rules: Vec<_> = rules.map(|rule| self.fared(rule, read)).collect();
+        let lacking = self.traffic.lacking(&self.selection, &rules, self.messages, read);
+        let capture = captures.join(", ");
         Outcome {
             captures,
             packets: read.packets,
             messages: self.messages,
             flows: u64::from(read.flows),
             requests: self.requests.count,
-            rules: rules.collect(),
+            rules,
             findings: self.found,
+            parties: self.parties,
+            lacking: lacking.map(|there| (capture, there)).into_iter().collect(),
             left_out: self.left_out,
             baselined: self.baselined,
         }
@@ -259,6 +275,7 @@ impl Checker {
     /// Takes over what the judge found, as findings about this message or about a past one.
     fn take(&mut self, at_hand: Option<&AtHand<'_>>) {
         self.count_held(at_hand);
+        self.count_uncounted(at_hand);
         let mut findings = std::mem::take(&mut self.judge.findings);
         for finding in findings.drain(..) {
             self.keep(finding, at_hand);
@@ -268,9 +285,17 @@ impl Checker {
         for (rule, verdict, times) in left_out {
             if self.selection.has(rule) {
                 self.leave_out(rule, verdict, times);
+                self.uncounted_of_message(rule, verdict, times);
             }
         }
+        self.count_uncounted(at_hand);
         self.judge.clear();
+    }
+
+    /// Whether there is something to take over.
+    #[inline]
+    fn has_some(&self) -> bool {
+        !self.judge.findings.is_empty() || !self.held.is_empty() || !self.uncounted.is_empty()
     }
 
     fn keep(&mut self, finding: Finding, at_hand: Option<&AtHand<'_>>) {
@@ -280,6 +305,7 @@ impl Checker {
         }
         // A message may have very many findings: no more is made of each than is needed.
         if self.is_full(finding.rule, finding.verdict) {
+            self.uncounted(finding.rule, finding.verdict, finding.mark.map(|mark| mark.side));
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
         let Some(scene) = &self.scene else { return };
@@ -302,6 +328,7 @@ impl Checker {
             self.told.findings += 1;
         }
         let moment = scene.moment;
+        self.count_party(&found, 1);
         if self.has_room(&found)
             && let Some(found) = self.across.found(moment, found)
         {
@@ -338,12 +365,14 @@ impl Checker {
     }
 
     /// Counts a breach that is left out anyway, without putting it into words. Says whether it is.
-    fn leaves_out(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> bool {
-        let verdict = self.judge.verdict(rule, recalled);
+    fn leaves_out(&mut self, rule: &'static Rule, recalled: Option<(Evidence, Side)>) -> bool {
+        let side = recalled.map(|(_, side)| side);
+        let verdict = self.judge.verdict(rule, recalled.map(|(evidence, _)| evidence));
         let is_full = self.is_full(rule, verdict);
         if is_full {
             self.judge.count_broken(rule, verdict);
             self.leave_out(rule, verdict, 1);
+            self.uncounted(rule, verdict, side);
         }
         is_full
     }
@@ -427,6 +456,7 @@ impl Sink for Checker {
         if self.is_full(rule, Verdict::Note) {
             self.judge.kept(rule, 1);
             self.leave_out(rule, Verdict::Note, 1);
+            self.uncounted(rule, Verdict::Note, None);
         } else {
             self.judge.noted(rule, at, detail);
         }
@@ -448,7 +478,7 @@ impl Sink for Checker {
         {
             self.requests.unanswered(scene, evidence, mark);
         }
-        if !self.leaves_out(rule, Some(evidence)) {
+        if !self.leaves_out(rule, Some((evidence, mark.side))) {
             self.judge.recalled(rule, false, evidence, mark, detail);
         }
     }
@@ -471,13 +501,15 @@ impl Sink for Checker {
         }
         self.messages += 1;
         self.told.messages += 1;
+        let ends = [payload.from, payload.to];
+        self.traffic.message(self.scene.as_ref(), self.selection.host, ends);
         if self.answers > 0 {
             self.requests.answered(payload.from, std::mem::take(&mut self.answers));
         }
         if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
             self.told.spoke = Some((payload.side, message.speaker));
         }
-        if !self.judge.findings.is_empty() || !self.held.is_empty() {
+        if self.has_some() {
             self.take(Some(&AtHand::new(message, payload)));
         }
     }
@@ -493,7 +525,7 @@ impl View for Checker {
         if self.answers > 0 {
             self.answered_without_message();
         }
-        if !self.judge.findings.is_empty() || !self.held.is_empty() {
+        if self.has_some() {
             self.take(None);
         }
         std::mem::take(&mut self.told)

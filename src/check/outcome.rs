@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use dissectors::kit::{Rule, Severity, Verdict};
 
-use super::{Answered, Baselined, Found};
+use super::{Answered, Baselined, Found, Parties};
 
 /// How a rule fared over a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,10 @@ pub struct Outcome {
     pub rules: Vec<RuleOutcome>,
     /// What was found, in the order of the packets.
     pub findings: Vec<Found>,
+    /// How often each party broke a rule, of one capture.
+    pub parties: Parties,
+    /// Captures that hold nothing of what was asked for, and what they hold instead.
+    pub lacking: Vec<(String, String)>,
     /// Findings that were counted but not kept.
     pub left_out: u64,
     /// What the captures show of the baseline, if there is one.
@@ -126,6 +130,7 @@ impl Outcome {
             sum.flows += other.flows;
             sum.requests.add(other.requests);
             sum.left_out += other.left_out;
+            sum.lacking.extend(other.lacking);
             for (rule, more) in sum.rules.iter_mut().zip(other.rules) {
                 rule.passed += more.passed;
                 rule.failed += more.failed;

@@ -145,6 +145,8 @@ impl Checker {
             self.judge.add(&part.judge);
             self.messages += part.messages;
             self.requests.join(part.requests);
+            self.traffic.join(part.traffic);
+            self.parties.join(part.parties);
             self.cut |= part.cut;
             for (all, more) in self.others.iter_mut().zip(&*part.others) {
                 all.iter_mut().zip(more).for_each(|(all, more)| *all += more);

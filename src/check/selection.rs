@@ -85,8 +85,17 @@ impl Selection {
     }
 }
 
+impl std::fmt::Display for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.port {
+            Some(port) => SocketAddr::new(self.address, port).fmt(f),
+            None => self.address.fmt(f),
+        }
+    }
+}
+
 impl Host {
-    fn is(self, party: SocketAddr) -> bool {
+    pub(super) fn is(self, party: SocketAddr) -> bool {
         self.address == party.ip() && self.port.is_none_or(|port| port == party.port())
     }
 }
@@ -111,8 +120,90 @@ impl FromStr for Host {
 /// # Errors
 /// No rule has this code or name.
 pub fn rule(name: &str) -> Result<&'static Rule, String> {
-    catalogue::rule(name.trim())
-        .ok_or_else(|| "no rule has this code; `gamewire rules` lists them".to_owned())
+    let name = name.trim();
+    catalogue::rule(name).ok_or_else(|| unknown(name))
+}
+
+/// Rules that one word on the command line stands for.
+#[derive(Clone, Debug)]
+pub struct Rules(pub Vec<&'static Rule>);
+
+impl FromStr for Rules {
+    type Err = String;
+
+    /// By a code or the beginning of one, or by a name: several protocols have rules of one name.
+    fn from_str(word: &str) -> Result<Rules, String> {
+        let word = word.trim();
+        let begins = |code: &str| {
+            let head = code.as_bytes().get(..word.len());
+            word.len() >= SHORTEST
+                && head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let is_meant =
+            |rule: &&Rule| rule.slug.eq_ignore_ascii_case(word) || begins(&rule.code.to_string());
+        let meant: Vec<_> = catalogue::rules().into_iter().filter(is_meant).collect();
+        if meant.is_empty() { Err(unknown(word)) } else { Ok(Rules(meant)) }
+    }
+}
+
+/// Characters that the beginning of a code has at least: those of the shortest group, `VM`.
+const SHORTEST: usize = 2;
+
+/// How alike a word and a code or a name are, at least, where one may stand for the other.
+const ALIKE: f64 = 0.85;
+
+/// Codes and names that are suggested for a misspelt one.
+const SUGGESTED: usize = 3;
+
+/// That there is no such rule, and which ones may be meant.
+fn unknown(word: &str) -> String {
+    let (upper, lower) = (word.to_ascii_uppercase(), word.to_ascii_lowercase());
+    let mut near = Vec::new();
+    for rule in catalogue::rules() {
+        let code = rule.code.to_string();
+        near.push((strsim::jaro_winkler(&upper, &code), code));
+        near.push((strsim::jaro_winkler(&lower, rule.slug), rule.slug.to_owned()));
+    }
+    near.retain(|&(alike, _)| alike >= ALIKE);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    near.dedup();
+    let near: Vec<_> =
+        near.into_iter().take(SUGGESTED).map(|(_, name)| format!("`{name}`")).collect();
+    match &*near {
+        [] => "no rule has this code or name; `gamewire rules` lists them".to_owned(),
+        near => format!("no rule has this code or name; did you mean {}?", near.join(" or ")),
+    }
+}
+
+/// From which severity on a broken rule fails a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    /// This one.
+    Severity(Severity),
+    /// What is broken is told, and changes no exit code.
+    Never,
+}
+
+impl FailOn {
+    /// From which severity on the verdict of a capture is that it failed.
+    pub fn least(self) -> Severity {
+        match self {
+            FailOn::Severity(least) => least,
+            FailOn::Never => Severity::Error,
+        }
+    }
+}
+
+impl FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<FailOn, String> {
+        match (name, severity(name)) {
+            ("never", _) => Ok(FailOn::Never),
+            (_, Ok(least)) => Ok(FailOn::Severity(least)),
+            _ => Err("there are error, warning, note and never".to_owned()),
+        }
+    }
 }
 
 /// The severity that the user means.

@@ -10,7 +10,7 @@ use dissectors::kit::{Severity, Verdict};
 
 use crate::Terminal;
 use crate::check::{
-    Baseline, Checker, Fingerprint, Ignore, Outcome, RuleOutcome, Selection, Tidings,
+    Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection, Tidings,
 };
 use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, Slice, read};
@@ -49,7 +49,11 @@ pub fn run(
         names,
         terminal,
         found: false,
+        lacking: None,
+        lacks: false,
         outcomes: Vec::new(),
+        totals: text::Totals::default(),
+        several: false,
         missing: Vec::new(),
         occurred: BTreeSet::new(),
         is_full: false,
@@ -61,11 +65,12 @@ pub fn run(
     let ran = read(&args.input, &config, &mut checking, err, running);
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
-    let written = if outcomes.is_empty() { Ok(()) } else { checking.write(outcomes) };
-    let Checking { found, missing, occurred, is_full, selection, .. } = checking;
+    let written = checking.write(outcomes);
+    let Checking { found, missing, occurred, is_full, selection, lacks, .. } = checking;
+    let fails = !missing.is_empty() || lacks && args.require_traffic;
     match ran.and(written.map_err(Failure::Output)) {
         // A reader that goes away has seen enough; what was found stays found.
-        Err(failure) if failure.reader_is_gone() => return Ok(found || !missing.is_empty()),
+        Err(failure) if failure.reader_is_gone() => return Ok(found || fails),
         ended => ended?,
     }
     for (capture, code) in &missing {
@@ -74,7 +79,7 @@ pub fn run(
     if let (Some(file), Some(known)) = (&args.baseline, &selection.baseline) {
         gone(file, known, &occurred, &selection, err);
     }
-    let Some(file) = &args.write_baseline else { return Ok(found || !missing.is_empty()) };
+    let Some(file) = &args.write_baseline else { return Ok(found || fails) };
     let (count, name) = (occurred.len(), file.to_string_lossy());
     Baseline(occurred).write(file)?;
     let findings = if count == 1 { "finding" } else { "findings" };
@@ -82,7 +87,7 @@ pub fn run(
     if is_full {
         writeln!(err, "gamewire: warning: there are more: they are not in the baseline").ok();
     }
-    Ok(!missing.is_empty())
+    Ok(fails)
 }
 
 /// Says which entries of the baseline no capture shows any more; nothing of those that could not
@@ -118,15 +123,17 @@ fn selection(
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
     }
-    ignores.retain(|ignore| !args.select.iter().any(|rule| rule.code == ignore.rule.code));
-    ignores.extend(args.ignore.iter().map(|&rule| Ignore { rule, host: None }));
-    let require = if args.require.is_empty() { &config.require } else { &args.require };
+    let [select, ignored, require] = [&args.select, &args.ignore, &args.require]
+        .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.0.iter().copied())));
+    ignores.retain(|ignore| !select.iter().any(|rule| rule.code == ignore.rule.code));
+    ignores.extend(ignored.into_iter().map(|rule| Ignore { rule, host: None }));
+    let require = if require.is_empty() { config.require.clone() } else { require };
     Selection {
-        select: args.select.clone(),
+        select,
         ignores,
         who: args.who,
         host: args.host,
-        require: require.clone(),
+        require,
         severities: config.severities.clone(),
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
     }
@@ -136,6 +143,8 @@ fn selection(
 struct Demands {
     /// The least severity that fails.
     least: Severity,
+    /// What is broken changes the exit code.
+    fails: bool,
     /// Captures are vouched for as complete.
     complete: bool,
 }
@@ -143,8 +152,10 @@ struct Demands {
 impl Demands {
     /// What the command line asks; else what the configuration asks.
     fn of(args: &Check, config: &Config) -> Demands {
+        let fail_on = args.fail_on.or(config.fail_on).unwrap_or(FailOn::Severity(Severity::Error));
         Demands {
-            least: args.fail_on.or(config.fail_on).unwrap_or(Severity::Error),
+            least: fail_on.least(),
+            fails: fail_on != FailOn::Never,
             complete: args.complete.unwrap_or(config.complete),
         }
     }
@@ -161,8 +172,15 @@ struct Checking<'a> {
     names: Vec<String>,
     terminal: Terminal,
     found: bool,
+    /// What the last capture holds, if that is nothing of what was asked for; that any has nothing.
+    lacking: Option<String>,
+    lacks: bool,
     /// What came of the captures so far, for formats that tell all in one.
     outcomes: Vec<Outcome>,
+    /// For people, the sum of them.
+    totals: text::Totals,
+    /// There is more than one capture.
+    several: bool,
     /// Required rules that were not exercised, by capture.
     missing: Vec<(String, String)>,
     /// What the captures show, known or not, where a baseline is read or written.
@@ -179,6 +197,7 @@ impl Command for Checking<'_> {
     type Entry = Tidings;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.several = name.is_some();
         if let Some(name) = name {
             self.names = vec![name.to_owned()];
         }
@@ -246,10 +265,16 @@ impl Command for Checking<'_> {
         self.checker.join(parts);
     }
 
+    fn no_traffic(&self, _: &Totals) -> Option<String> {
+        self.lacking.clone()
+    }
+
     fn end(&mut self, read: &Totals) -> io::Result<()> {
         let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default(), 0));
         let outcome = checker.outcome(self.names.clone(), read);
-        self.found |= outcome.is_broken(self.demands.least);
+        self.lacks |= !outcome.lacking.is_empty();
+        self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());
+        self.found |= self.demands.fails && outcome.is_broken(self.demands.least);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {
             self.is_full |= known.is_full;
@@ -259,20 +284,44 @@ impl Command for Checking<'_> {
             self.outcomes.push(outcome);
             return Ok(());
         }
-        let paint = painted(self.args.color, self.terminal.out);
+        let style = self.style();
         let mut lines = String::new();
-        text::write(&outcome, self.demands.least, paint, &mut lines);
+        text::write(&outcome, &style, &mut lines);
+        self.totals.add(&outcome, &style);
+        if self.args.write_baseline.is_some() {
+            return Ok(());
+        }
         self.out.write_all(lines.as_bytes())?;
         self.out.flush()
     }
 }
 
 impl Checking<'_> {
+    fn style(&self) -> text::Style {
+        let Check { max_findings, all_rules, quiet, .. } = *self.args;
+        text::Style {
+            least: self.demands.least,
+            most: max_findings,
+            all_rules,
+            quiet,
+            several: self.several,
+            paint: painted(self.args.color, self.terminal.out),
+        }
+    }
+
     fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
         let least = self.demands.least;
         let mut bytes = Vec::new();
+        if outcomes.is_empty() && self.args.format != CheckFormat::Text {
+            return Ok(());
+        }
         match self.args.format {
-            CheckFormat::Text => {}
+            CheckFormat::Text if self.args.write_baseline.is_some() => {}
+            CheckFormat::Text => {
+                let mut line = String::new();
+                self.totals.write(&self.style(), &mut line);
+                bytes = line.into_bytes();
+            }
             CheckFormat::Json => {
                 if let Some(outcome) = Outcome::sum(outcomes) {
                     json::write(&outcome, least, &mut bytes)?;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod dissect;
 pub mod flows;
+pub mod folders;
 mod held;
 pub mod manual;
 mod read;

@@ -69,6 +69,10 @@ pub(super) trait Command {
     );
     /// All parts are over, and what they have told was taken.
     fn join(&mut self, _parts: Vec<Self::View>) {}
+    /// That a capture has nothing that was asked for, and what it has.
+    fn no_traffic(&self, read: &Totals) -> Option<String> {
+        read.no_traffic()
+    }
     /// The capture was read.
     fn end(&mut self, read: &Totals) -> io::Result<()>;
 }
@@ -105,9 +109,10 @@ pub(super) fn read<C: Command>(
     let unpacking = input.memory.unwrap_or_default().unpacking();
     if input.merge && input.files.len() > 1 {
         let packets = capture::open_merged(&input.files, unpacking)?;
-        let read = one(input, options, None, packets, &mut filter, command, err, progress)?;
         let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
-        return tell_unread(&names.join(", "), &read, err);
+        let names = names.join(", ");
+        let read = one(input, options, &names, None, packets, &mut filter, command, err, progress)?;
+        return tell_unread(&names, &read, err);
     }
     // A file that cannot be read does not keep the others from being read.
     let mut ended = Ok(());
@@ -117,7 +122,7 @@ pub(super) fn read<C: Command>(
         let opened = capture::open_within(file, unpacking).map_err(Failure::from);
         let read = opened.and_then(|packets| {
             let options = options.clone();
-            one(input, options, shown, packets, &mut filter, command, err, progress)
+            one(input, options, &name, shown, packets, &mut filter, command, err, progress)
         });
         match read.and_then(|read| tell_unread(&name, &read, err)) {
             Ok(()) => {}
@@ -132,6 +137,20 @@ pub(super) fn read<C: Command>(
         }
     }
     ended
+}
+
+/// Of a capture with nothing that was asked for, says so, and what it has.
+pub(super) fn tell_no_traffic<C: Command>(
+    name: &str,
+    read: &Totals,
+    command: &C,
+    err: &mut dyn Write,
+) {
+    // Packets that cannot be read are told of elsewhere.
+    let is_unread = read.packets > 0 && read.unknown_links == read.packets;
+    if let Some(there) = command.no_traffic(read).filter(|_| !is_unread) {
+        writeln!(err, "gamewire: {name}: {there}").ok();
+    }
 }
 
 /// Of packets that could not be read, says so; where there were no others, that is an error.
@@ -181,6 +200,7 @@ fn display(file: &Path) -> String {
 fn one<C: Command>(
     input: &Input,
     options: Options,
+    called: &str,
     name: Option<&str>,
     packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
@@ -202,6 +222,7 @@ fn one<C: Command>(
     bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
     command.check()?;
     command.end(&read)?;
+    tell_no_traffic(called, &read, command, err);
     Ok(read)
 }
 

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 
 use dissectors::catalogue;
+use dissectors::kit::Rule;
 
 use crate::Terminal;
+use crate::check;
 use crate::cli::{Explain, Rules, RulesFormat};
 use crate::commands::{Failure, painted};
 use crate::report::check::{markdown, rules};
@@ -15,7 +17,7 @@ use crate::report::check::{markdown, rules};
 /// The configuration cannot be read, or the output not be written.
 pub fn list(args: &Rules, out: &mut dyn Write) -> Result<(), Failure> {
     let severities = args.config.load()?.severities;
-    let all = catalogue::rules();
+    let all = chosen(&args.rules).unwrap_or_else(catalogue::rules);
     let mut bytes = Vec::new();
     match args.format {
         RulesFormat::Text => {
@@ -33,13 +35,27 @@ pub fn list(args: &Rules, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(out.write_all(&bytes)?)
 }
 
-/// Explains one rule.
+/// The rules that were named, each once, in the order of their codes; `None` where none was.
+fn chosen(named: &[check::Rules]) -> Option<Vec<&'static Rule>> {
+    let mut rules = Vec::from_iter(named.iter().flat_map(|named| named.0.iter().copied()));
+    rules.sort_by_key(|rule| rule.code);
+    rules.dedup_by_key(|rule| rule.code);
+    Some(rules).filter(|rules| !rules.is_empty())
+}
+
+/// Explains rules.
 ///
 /// # Errors
 /// The configuration cannot be read, or the output not be written.
 pub fn explain(args: &Explain, out: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
-    let severity = args.config.load()?.severities.of(args.rule);
+    let severities = args.config.load()?.severities;
+    let paint = painted(args.color, terminal.out);
     let mut text = String::new();
-    rules::explain(args.rule, severity, painted(args.color, terminal.out), &mut text);
+    for rule in chosen(&args.rules).unwrap_or_default() {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        rules::explain(rule, severities.of(rule), paint, &mut text);
+    }
     Ok(out.write_all(text.as_bytes())?)
 }

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::Failure;
 use super::read::{Command, Slice};
 use crate::capture::{Event, Notice, Packets};
-use crate::session::{Heard, Moment, Options, Session, Totals};
+use crate::session::{Foreign, Heard, Moment, Options, Session, Totals};
 
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
@@ -130,9 +130,12 @@ impl<V> Shares<V> {
         let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
         command.join(views);
-        let mut heard = Heard::default();
-        totals.iter().for_each(|read| heard.add(&read.heard));
-        Ok(Totals { flows, heard, ..totals.first().cloned().unwrap_or_default() })
+        let (mut foreign, mut heard) = (Foreign::default(), Heard::default());
+        for read in &totals {
+            foreign.add(&read.foreign);
+            heard.add(&read.heard);
+        }
+        Ok(Totals { flows, foreign, heard, ..totals.first().cloned().unwrap_or_default() })
     }
 }
 

@@ -9,10 +9,10 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::read::{Command, Unread, finish};
+use super::read::{Command, Unread, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
-use crate::session::{Options, Session, Totals};
+use crate::session::{Options, Session};
 use crate::text::escaped;
 
 /// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
@@ -47,6 +47,7 @@ pub(super) fn sniff<C: Command>(
     judged?;
     command.live()?;
     command.end(&read)?;
+    tell_no_traffic(&interface, &read, command, err);
     told.counts(live.counts(), err);
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
 }
@@ -146,7 +147,7 @@ impl Line {
 
     fn says(&self, session: &Session, more: &str) {
         let Some((bar, begun)) = &self.0 else { return };
-        let Totals { packets, flows, .. } = session.totals();
+        let (packets, flows) = (session.packets(), session.numbered());
         let seconds = begun.elapsed().as_secs();
         let comma = if more.is_empty() { "" } else { ", " };
         bar.set_message(format!("{seconds} s: {packets} packets, {flows} flows{comma}{more}"));

@@ -11,10 +11,10 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
-use dissectors::kit::{Rule, Settings, Severities, Severity};
+use dissectors::kit::{Rule, Settings, Severities};
 use jiff::civil::Date;
 
-use crate::check::Ignore;
+use crate::check::{FailOn, Ignore};
 use crate::flows::DecodeAs;
 use crate::text::escaped;
 use crate::why;
@@ -34,7 +34,7 @@ pub struct Config {
     /// The file, if there is one.
     pub file: Option<PathBuf>,
     /// The least severity that makes a broken rule fail the capture.
-    pub fail_on: Option<Severity>,
+    pub fail_on: Option<FailOn>,
     /// Whether captures are vouched for as complete.
     pub complete: bool,
     /// Rules that must be exercised.

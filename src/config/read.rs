@@ -6,7 +6,7 @@ use std::path::Path;
 use dissectors::kit::Secret;
 use toml::de::DeTable;
 
-use crate::check::{Ignore, rule, severity};
+use crate::check::{Ignore, Rules, rule, severity};
 
 use super::table::{Table, Value, Wrong};
 use super::{Config, Ignored, durations, keys, line};
@@ -20,13 +20,14 @@ pub(super) fn read(file: &Path, text: &str) -> Result<Config, Wrong> {
     let mut root = Table::new(&table);
     let mut config = Config { file: Some(file.to_owned()), ..Config::default() };
     if let Some(value) = root.take("fail-on") {
-        config.fail_on = Some(value.parsed(severity)?);
+        config.fail_on = Some(value.parsed(str::parse)?);
     }
     if let Some(value) = root.take("complete") {
         config.complete = value.yes()?;
     }
     if let Some(value) = root.take("require") {
-        config.require = each(value, |value| value.parsed(rule))?;
+        let required = each(value, |value| value.parsed(str::parse::<Rules>))?;
+        config.require = required.into_iter().flat_map(|rules| rules.0).collect();
     }
     if let Some(value) = root.take("decode-as") {
         config.decode_as = each(value, |value| value.parsed(str::parse))?;

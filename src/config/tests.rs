@@ -2,6 +2,8 @@
 
 use jiff::civil::date;
 
+use dissectors::kit::Severity;
+
 use super::*;
 
 const WHOLE: &str = r#"
@@ -46,7 +48,10 @@ fn read(text: &str) -> Result<Config, String> {
 #[test]
 fn every_key_is_read() {
     let config = read(WHOLE).unwrap();
-    assert_eq!((config.fail_on, config.complete), (Some(Severity::Warning), true));
+    assert_eq!(
+        (config.fail_on, config.complete),
+        (Some(FailOn::Severity(Severity::Warning)), true)
+    );
     let codes: Vec<_> = config.require.iter().map(|rule| rule.code.to_string()).collect();
     assert_eq!(codes, ["A2S022", "A2S030"]);
     assert_eq!(config.decode_as.len(), 1);
@@ -132,7 +137,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "[severity]\nA2S999 = \"note\"",
-            "gamewire.toml:2: `A2S999` is unknown: no rule has this code; `gamewire rules` lists them",
+            "gamewire.toml:2: `A2S999` is unknown: no rule has this code or name; `gamewire rules` lists them",
         ),
         (
             "[severity]\nA2S030 = \"fatal\"",

@@ -134,12 +134,15 @@ impl Text {
         }
     }
 
-    /// Each rule once, at the end of the line: with what is wrong, unless that follows below.
+    /// Each rule once, at the end of the line: with what is wrong, unless that follows below. A note
+    /// is only told with the fields.
     fn findings(&mut self, findings: &[Finding], out: &mut Vec<u8>) {
-        for finding in findings {
+        let is_verbose = self.detail.fields;
+        let is_told = |it: &&Finding| is_verbose || it.severity > Severity::Note;
+        for finding in findings.iter().filter(is_told) {
             self.count(finding, |count| *count = count.saturating_add(1));
         }
-        for finding in findings {
+        for finding in findings.iter().filter(is_told) {
             let mut count = 0;
             self.count(finding, |counted| count = std::mem::take(counted));
             if count == 0 {

@@ -24,7 +24,7 @@ use crate::net::icmp::identification;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
 /// Lanes of a session.
-pub(super) const LANES: usize = 8;
+pub const LANES: usize = 8;
 
 // Whose turn it is, is told by the lowest bits of a packet's number.
 const _: () = assert!(LANES.is_power_of_two());
@@ -43,7 +43,7 @@ pub(super) fn count(options: &Options) -> usize {
 
 /// Which lane the traffic between two hosts belongs to, out of so many. The tables are indexed by
 /// other, secret hashes.
-pub(super) fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
+pub fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
     let word = |address: IpAddr| match address {
         IpAddr::V4(address) => u64::from(u32::from(address)),
         IpAddr::V6(address) => {

@@ -19,6 +19,7 @@ mod moment;
 mod recent;
 mod recording;
 mod stream;
+mod totals;
 mod view;
 
 use std::net::IpAddr;
@@ -40,8 +41,10 @@ use crate::net::{
 pub use files::Files;
 pub use heard::Heard;
 use lane::Lane;
+pub use lane::{LANES, of as lane_of};
 pub use moment::{Moment, Numbers};
 use recording::words;
+pub use totals::{Foreign, Totals};
 pub use view::{Quoted, Scene, View};
 
 /// What a session is told before it begins.
@@ -100,6 +103,9 @@ pub struct Session {
     unknown_links: u64,
     unknown_link: Option<LinkType>,
     files: Files,
+    /// As long as no flow's protocol was told.
+    foreign: Foreign,
+    passed_over: u64,
 }
 
 /// Which lanes a session has.
@@ -131,27 +137,6 @@ struct Around {
     now: Time,
     numbers: Numbers,
     digits: u8,
-}
-
-/// What a session has read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets.
-    pub packets: u64,
-    /// Flows whose protocol was told.
-    pub flows: u32,
-    /// The recording lost something of which nobody knows what.
-    pub lossy: bool,
-    /// The recorder dropped packets before it said so: what was judged by then may be explained.
-    pub dropped: bool,
-    /// Packets whose link type cannot be read.
-    pub unknown_links: u64,
-    /// The link type of the first of them.
-    pub unknown_link: Option<LinkType>,
-    /// Which file packets are from.
-    pub files: Files,
-    /// The hosts of which some packet was read, if that was to be noted.
-    pub heard: Heard,
 }
 
 /// The flows that are open when a capture is over: of each lane, in the order of their numbers,
@@ -205,6 +190,8 @@ impl Session {
             unknown_links: 0,
             unknown_link: None,
             files: Files::default(),
+            foreign: Foreign::default(),
+            passed_over: 0,
             around: Around {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
@@ -243,6 +230,8 @@ impl Session {
             unknown_link: self.unknown_link,
             files: self.files.clone(),
             heard: Heard::default(),
+            passed_over: self.passed_over,
+            foreign: self.foreign.clone(),
         }
     }
 
@@ -341,11 +330,13 @@ impl Session {
             lane.segment(around, &key, place, &segment, time, Recorded::Here, view);
         }
         lane.limits_met(around, time, view);
+        self.foreign.see(&key, &self.around.numbers);
     }
 
     /// The next packet is not wanted: it only counts.
     pub fn pass_over(&mut self) {
         self.around.frame += 1;
+        self.passed_over += 1;
     }
 
     /// No packet has come until now: what was due by then is judged, and what is idle ends.
@@ -468,6 +459,7 @@ impl Session {
         }
         lane.limits_met(around, time, view);
         self.headers(time, view);
+        self.foreign.see(&key, &self.around.numbers);
     }
 
     /// What carries no message, or is not known yet to carry one.

@@ -3,6 +3,7 @@
 //! It knows bytes and times that are handed to it. It refuses to know files, sockets, clocks,
 //! threads, terminals and output formats.
 
+mod counted;
 pub(crate) mod dotted;
 mod fact;
 mod field;
@@ -14,6 +15,7 @@ mod mark;
 mod pairs;
 mod parts;
 mod protocol;
+mod quoted;
 mod reader;
 mod recent;
 mod refused;
@@ -24,6 +26,7 @@ mod severities;
 mod sink;
 mod tree;
 
+pub use counted::counted;
 pub use fact::{Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
@@ -38,6 +41,7 @@ pub use protocol::{
     Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
 };
 pub(crate) use protocol::{append, append_within, messages};
+pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use refused::Refused;

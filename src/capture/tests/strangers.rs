@@ -47,7 +47,7 @@ fn what_cannot_be_opened_is_told_with_its_name() {
     let said = open(&folder.0.join("none.pcap")).err().expect("no file").to_string();
     assert!(said.ends_with("none.pcap: no such file; check its name, and the folder"), "{said}");
     let said = open(&folder.0).err().expect("a folder").to_string();
-    assert!(said.contains("is a folder: name the files in it"), "{said}");
+    assert!(said.contains("is a folder that holds none"), "{said}");
 }
 
 #[test]

@@ -20,8 +20,18 @@ struct Object<'a> {
     findings: Vec<FindingObject<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     findings_left_out: u64,
+    /// Captures that hold nothing of what was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    no_traffic: Vec<NoTraffic<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     in_baseline: u64,
+}
+
+#[derive(Serialize)]
+struct NoTraffic<'a> {
+    capture: &'a str,
+    /// What it holds instead.
+    holds: &'a str,
 }
 
 #[derive(Serialize)]
@@ -81,6 +91,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         in_baseline: fared.in_baseline,
         missing: fared.missing,
     });
+    let lacking = outcome.lacking.iter().map(|(capture, holds)| NoTraffic { capture, holds });
     let object = Object {
         captures: &outcome.captures,
         packets: outcome.packets,
@@ -92,6 +103,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         rules: rules.collect(),
         findings: outcome.findings.iter().map(|f| finding(f, outcome, &mut clock)).collect(),
         findings_left_out: outcome.left_out,
+        no_traffic: lacking.collect(),
         in_baseline: outcome.in_baseline(),
     };
     serde_json::to_writer(&mut *out, &object)?;

@@ -36,6 +36,8 @@ pub fn write(outcomes: &[Outcome], least: Severity, out: &mut String) {
 struct Suite<'a> {
     name: String,
     cases: Vec<Case<'a>>,
+    /// That it holds nothing of what was asked for, and what it holds.
+    lacking: &'a [(String, String)],
 }
 
 struct Case<'a> {
@@ -57,7 +59,8 @@ impl Suite<'_> {
     fn of(outcome: &Outcome, least: Severity) -> Suite<'_> {
         let cases = outcome.rules.iter();
         let cases = cases.map(|fared| Case { fared, came: came(outcome, fared, least) });
-        Suite { name: outcome.captures.join(", "), cases: cases.collect() }
+        let (name, lacking) = (outcome.captures.join(", "), &*outcome.lacking);
+        Suite { name, cases: cases.collect(), lacking }
     }
 
     fn count(&self, which: impl Fn(&Case<'_>) -> bool) -> usize {
@@ -76,6 +79,9 @@ impl Suite<'_> {
             ),
         );
         self.cases.iter().for_each(|case| case.write(out));
+        for (_, holds) in self.lacking {
+            put(out, format_args!("    <system-err>{}</system-err>\n", escaped(holds)));
+        }
         put(out, format_args!("  </testsuite>\n"));
     }
 }

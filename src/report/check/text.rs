@@ -1,90 +1,94 @@
-//! The outcome for people: what is wrong first, then how every rule fared.
+//! The outcome for people: a line that sums up, what is wrong, then how the rules fared that did not
+//! pass. Each rule that was broken leads with what is wrong, says what is expected and by which
+//! paragraph, and who broke it how often.
 
-use std::collections::BTreeMap;
+mod groups;
+mod totals;
+
+use std::fmt::Display;
 
 use dissectors::kit::{Severity, Verdict};
 
+use self::groups::Group;
 use super::put;
-use crate::check::{Excerpt, Fared, Found, Outcome, RuleOutcome};
+use crate::check::{Answered, Excerpt, Fared, Found, Outcome};
 use crate::report::clock::Clock;
 use crate::report::paint::{Paint, Tone};
 use crate::text::escaped;
 
-/// Findings of one rule that are written out; further ones are counted.
-const SHOWN: usize = 5;
+pub use totals::Totals;
+
+/// How an outcome is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// From which severity on what is broken fails the capture.
+    pub least: Severity,
+    /// Findings of one rule that are written out; further ones are counted.
+    pub most: usize,
+    /// The table has the rules that passed or were not exercised, too.
+    pub all_rules: bool,
+    /// Findings and totals only.
+    pub quiet: bool,
+    /// The capture is one of several.
+    pub several: bool,
+    /// The colours.
+    pub paint: Paint,
+}
 
 /// Writes the outcome of one capture.
-pub fn write(outcome: &Outcome, least: Severity, paint: Paint, out: &mut String) {
-    let fared = outcome.fared(least);
-    let tone = tone_of(fared);
-    let name = outcome.captures.join(", ");
-    let verdict = paint.text(tone, fared.name().replace('_', " ").to_uppercase());
-    let counts = [Severity::Error, Severity::Warning, Severity::Note]
-        .map(|severity| many(outcome.count(severity), severity.name()));
-    let (messages, flows) = (many(outcome.messages, "message"), many(outcome.flows, "flow"));
-    put(out, format_args!("{verdict}  {name}: {}, in {messages} of {flows}\n", counts.join(", ")));
+pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
+    let missing = || outcome.rules.iter().filter(|it| it.missing > 0);
+    let groups = Group::all(outcome);
+    let is_told = !groups.is_empty() || missing().next().is_some();
+    if style.quiet && style.several && !is_told {
+        return;
+    }
+    let paint = style.paint;
+    let counts = Severity::ALL.map(|severity| outcome.count(severity));
+    let subject = outcome.captures.join(", ");
+    let size = (outcome.messages, outcome.flows);
+    headline(outcome.fared(style.least), &subject, counts, outcome.requests, size, paint, out);
     let mut clock = Clock::default();
-    let mut by_rule: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
-        by_rule.entry((found.severity, found.rule.code)).or_default().push(found);
+    for group in &groups {
+        out.push('\n');
+        group.write(outcome, style, &mut clock, out);
     }
-    for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        for fared in &outcome.rules {
-            if let Some(of_rule) = by_rule.get(&(severity, fared.rule.code)) {
-                findings(outcome, fared, severity, of_rule, &mut clock, paint, out);
-            }
-        }
-    }
-    for rule in outcome.rules.iter().filter(|it| it.missing > 0).map(|it| it.rule) {
+    for rule in missing().map(|it| it.rule) {
         let head = paint.text(Tone::Finding(Severity::Error, Verdict::Fail), "required");
         put(out, format_args!("\n{head} {} {}: it was not exercised\n", rule.code, rule.slug));
     }
-    table(outcome, paint, out);
+    if !style.quiet {
+        table(outcome, style, out);
+    }
+    if outcome.in_baseline() > 0 {
+        put(out, format_args!("{} in the baseline\n", many(outcome.in_baseline(), "finding")));
+    }
+    if style.several && (is_told || !style.quiet) {
+        out.push('\n');
+    }
 }
 
-fn findings(
-    outcome: &Outcome,
-    fared: &RuleOutcome,
-    severity: Severity,
-    found: &[&Found],
-    clock: &mut Clock,
+/// `FAIL  a.pcap: 1 error, 0 warnings, 0 notes; 2 of 2 requests answered, 4 messages in 1 flow`
+fn headline(
+    fared: Fared,
+    subject: &str,
+    counts: [u64; 3],
+    requests: Answered,
+    (messages, flows): (u64, u64),
     paint: Paint,
     out: &mut String,
 ) {
-    let rule = fared.rule;
-    let head = paint.text(tone(severity), severity.name());
-    put(out, format_args!("\n{head} {} {}: {}\n", rule.code, rule.slug, rule.asks));
-    if let Some(cite) = rule.cite.first() {
-        put(out, format_args!("  {}, \"{}\"\n", cite.document.title(), cite.section));
+    let verdict = paint.text(tone_of(fared), fared.name().replace('_', " ").to_uppercase());
+    let mut parts = Vec::new();
+    for (severity, count) in Severity::ALL.into_iter().zip(counts) {
+        parts.push(many(count, severity.name()));
     }
-    for found in found.iter().take(SHOWN) {
-        let mut time = Vec::new();
-        // What is in no packet has no time.
-        if found.frame() > 0 {
-            time.extend_from_slice(b", ");
-            clock.rfc3339(found.time, found.digits, &mut time);
-        }
-        let time = String::from_utf8_lossy(&time);
-        let party =
-            found.party.map_or(String::new(), |party| format!(", {} {party}", found.who.name()));
-        let message = if found.message.is_empty() { "" } else { " " };
-        put(
-            out,
-            format_args!(
-                "  {}{time}{party}{message}{}: {}\n",
-                outcome.place(found),
-                found.message,
-                escaped(&found.detail)
-            ),
-        );
-        if let Some(excerpt) = found.excerpt.as_ref().filter(|_| severity > Severity::Note) {
-            hex(excerpt, paint, out);
-        }
+    put(out, format_args!("{verdict}  {subject}: {}; ", parts.join(", ")));
+    if requests.asked > 0 {
+        let (answered, asked) = (grouped(requests.answered), many(requests.asked, "request"));
+        put(out, format_args!("{answered} of {asked} answered, "));
     }
-    let more = fared.count(severity).saturating_sub(found.len().min(SHOWN) as u64);
-    if more > 0 {
-        put(out, format_args!("  and {more} more\n"));
-    }
+    put(out, format_args!("{} in {}\n", many(messages, "message"), many(flows, "flow")));
 }
 
 /// Writes one finding in a line, as it happens.
@@ -103,11 +107,11 @@ pub fn line(found: &Found, paint: Paint, out: &mut String) {
 }
 
 /// One row: the bytes in question in brackets, some others round them.
-fn hex(excerpt: &Excerpt, paint: Paint, out: &mut String) {
+fn hex(excerpt: &Excerpt, indent: &str, paint: Paint, out: &mut String) {
     if excerpt.bytes.is_empty() {
         return;
     }
-    put(out, format_args!("    {:>5} ", excerpt.start));
+    put(out, format_args!("{indent}{:>5} ", excerpt.start));
     let marked = &excerpt.marked;
     for (at, byte) in excerpt.bytes.iter().enumerate() {
         let open = if at == marked.start && !marked.is_empty() { "[" } else { " " };
@@ -125,21 +129,21 @@ fn hex(excerpt: &Excerpt, paint: Paint, out: &mut String) {
     out.push('\n');
 }
 
-fn table(outcome: &Outcome, paint: Paint, out: &mut String) {
-    put(
-        out,
-        format_args!(
-            "\n{:<8}{:<28}{:<9}{:<14}{:>9}{:>9}{:>14}\n",
-            "RULE", "", "SEVERITY", "VERDICT", "PASSED", "FAILED", "INCONCLUSIVE"
-        ),
-    );
-    let mut idle = 0;
-    for fared in &outcome.rules {
-        if fared.fared() == Fared::NotExercised {
-            idle += 1;
-            continue;
-        }
-        let verdict = fared.fared().name();
+fn table(outcome: &Outcome, style: &Style, out: &mut String) {
+    let of = |which: Fared| outcome.rules.iter().filter(move |it| it.fared() == which).count();
+    let is_shown = |fared| style.all_rules || matches!(fared, Fared::Fail | Fared::Inconclusive);
+    let mut shown = outcome.rules.iter().filter(|it| is_shown(it.fared())).peekable();
+    if shown.peek().is_some() {
+        put(
+            out,
+            format_args!(
+                "\n{:<8}{:<28}{:<9}{:<14}{:>9}{:>9}{:>14}\n",
+                "RULE", "", "SEVERITY", "VERDICT", "PASSED", "FAILED", "INCONCLUSIVE"
+            ),
+        );
+    }
+    for fared in shown {
+        let verdict = fared.fared().name().replace('_', " ");
         let pad = " ".repeat(14_usize.saturating_sub(verdict.len()));
         put(
             out,
@@ -148,31 +152,36 @@ fn table(outcome: &Outcome, paint: Paint, out: &mut String) {
                 fared.rule.code.to_string(),
                 fared.rule.slug,
                 fared.severity.name(),
-                paint.text(tone_of(fared.fared()), verdict),
+                style.paint.text(tone_of(fared.fared()), verdict),
                 fared.passed,
                 fared.failed,
                 fared.inconclusive
             ),
         );
     }
-    put(
-        out,
-        format_args!(
-            "{idle} rules were not exercised; `gamewire explain CODE` says what a rule asks\n"
-        ),
-    );
-    if outcome.in_baseline() > 0 {
-        put(out, format_args!("{} in the baseline\n", many(outcome.in_baseline(), "finding")));
-    }
-    if outcome.left_out > 0 {
-        let were = if outcome.left_out == 1 { "was" } else { "were" };
-        let findings = many(outcome.left_out, "finding");
-        put(out, format_args!("{findings} {were} counted but not kept\n"));
-    }
+    let (passed, idle) = (of(Fared::Pass) as u64, of(Fared::NotExercised) as u64);
+    let were = if idle == 1 { "was" } else { "were" };
+    let (passed, hint) = (many(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
+    put(out, format_args!("\n{passed} passed, {idle} {were} not exercised; {hint}\n"));
 }
 
+/// `1 error`, `2 errors`, `150,213 errors`.
 fn many(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count))
+}
+
+/// A number, its digits in groups of three: `150,213`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn tone(severity: Severity) -> Tone {
@@ -184,5 +193,23 @@ fn tone_of(fared: Fared) -> Tone {
         Fared::Fail => tone(Severity::Error),
         Fared::Pass => Tone::Good,
         Fared::Inconclusive | Fared::NotExercised => tone(Severity::Warning),
+    }
+}
+
+/// What is shown, in faint letters.
+fn faint(text: impl Display, paint: Paint) -> String {
+    paint.text(Tone::Faint, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_agree_with_their_nouns() {
+        let written = [0, 1, 999, 1000, 150_213, 1_000_000].map(|count| many(count, "error"));
+        let expected =
+            "0 errors, 1 error, 999 errors, 1,000 errors, 150,213 errors, 1,000,000 errors";
+        assert_eq!(written.join(", "), expected);
     }
 }

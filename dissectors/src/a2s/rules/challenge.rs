@@ -16,7 +16,9 @@ rule! {
 }
 
 pub(in crate::a2s) fn challenge_layout<S: Sink>(length: usize, at: Span, sink: &mut S) {
-    sink.judged(&A2S020, length == 4, at, || format!("A is followed by {length} bytes"));
+    sink.judged(&A2S020, length == 4, at, || {
+        format!("A is followed by {}", crate::kit::counted(length, "byte"))
+    });
 }
 
 rule! {

@@ -98,10 +98,13 @@ pub(in crate::a2s) fn player_limits<S: Sink>(
 ) {
     let [count, most] = [players.value, max_players.value];
     if count > most {
-        sink.judged(&A2S014, false, players.at, || format!("{count} players where {most} fit"));
+        sink.judged(&A2S014, false, players.at, || {
+            format!("{} where {most} fit", crate::kit::counted(count.into(), "player"))
+        });
     } else if let Some(bots) = bots {
         sink.judged(&A2S014, bots.value <= count, bots.at, || {
-            format!("{} bots among {count} players", bots.value)
+            let players = crate::kit::counted(count.into(), "player");
+            format!("{} among {players}", crate::kit::counted(bots.value.into(), "bot"))
         });
     }
 }
@@ -208,7 +211,7 @@ rule! {
 pub(in crate::a2s) fn ping_payload<S: Sink>(payload: &[u8], at: Span, sink: &mut S) {
     let ok = payload.is_empty() || payload == b"00000000000000";
     sink.judged(&A2S063, ok, at, || {
-        format!("the payload is \"{}\", not empty and not 14 zeros", payload.escape_ascii())
+        format!("the payload is {}, not empty and not 14 zeros", crate::kit::Quoted(payload))
     });
 }
 

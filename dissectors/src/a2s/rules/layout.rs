@@ -28,7 +28,10 @@ pub(in crate::a2s) fn no_header<S: Sink>(bytes: &[u8], sink: &mut S) {
         Some(&header) => {
             format!("the packet begins with {}, neither -1 nor -2", i32::from_le_bytes(header))
         }
-        None => format!("the packet has {} bytes, less than a header", bytes.len()),
+        None => format!(
+            "the packet has {}, less than a header",
+            crate::kit::counted(bytes.len(), "byte")
+        ),
     });
 }
 
@@ -116,7 +119,7 @@ rule! {
 pub(in crate::a2s) fn behind_bzip2<S: Sink>(length: usize, sink: &mut S) {
     if length > 0 {
         sink.judged(&A2S006, false, Span::default(), || {
-            format!("{length} bytes stand behind the compressed data")
+            crate::kit::counted(length, "byte stands/bytes stand") + " behind the compressed data"
         });
     }
 }

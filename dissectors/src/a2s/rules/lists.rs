@@ -53,8 +53,10 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
 ) {
     sink.judged(&A2S008, !cut_off, Span::new(length, length), || {
         format!(
-            "the list of {} is cut off behind {} bytes, after {}",
-            list.said, length, list.found
+            "the list of {} is cut off behind {}, after {}",
+            list.said,
+            crate::kit::counted(length, "byte"),
+            list.found
         )
     });
 }
@@ -70,7 +72,8 @@ rule! {
 
 pub(in crate::a2s) fn player_count<S: Sink>(list: &List, sink: &mut S) {
     sink.judged(&A2S030, list.found == list.said, list.at, || {
-        format!("Num Players says {}, the packet holds {} entries", list.said, list.found)
+        let found = crate::kit::counted(list.found as usize, "entry/entries");
+        format!("Num Players says {}, the packet holds {found}", list.said)
     });
 }
 
@@ -120,7 +123,8 @@ rule! {
 
 pub(in crate::a2s) fn rules_count<S: Sink>(list: &List, sink: &mut S) {
     sink.judged(&A2S033, list.found == list.said, list.at, || {
-        format!("Num Rules says {}, the packet holds {} rules", list.said, list.found)
+        let found = crate::kit::counted(list.found as usize, "rule");
+        format!("Num Rules says {}, the packet holds {found}", list.said)
     });
 }
 
@@ -146,7 +150,7 @@ pub(in crate::a2s) fn rule_text<S: Sink>(
         sink.noted(&A2S005, at, || format!("binary data, chunk {number} of {total}"));
     } else {
         sink.judged(&A2S005, false, at, || {
-            format!("the rule \"{}\" is not UTF-8", name.escape_ascii())
+            format!("the rule {} is not UTF-8", crate::kit::Quoted(name))
         });
     }
 }
@@ -171,6 +175,6 @@ rule! {
 pub(in crate::a2s) fn rule_names<S: Sink>(twice: Option<(&[u8], Span)>, at: Span, sink: &mut S) {
     let (name, at) = twice.unwrap_or((&[], at));
     sink.judged(&A2S034, twice.is_none(), at, || {
-        format!("the rule \"{}\" stands twice", name.escape_ascii())
+        format!("the rule {} stands twice", crate::kit::Quoted(name))
     });
 }

@@ -169,7 +169,8 @@ pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: b
     let ok = !more && length as u64 == u64::from(announced);
     sink.judged(&A2S047, ok, Span::default(), || {
         let than = if more { "more than " } else { "" };
-        format!("{announced} bytes are announced, {than}{length} are there")
+        let announced = crate::kit::counted(announced as usize, "byte is/bytes are");
+        format!("{announced} announced, {than}{length} in fact")
     });
 }
 
@@ -209,7 +210,9 @@ pub(in crate::a2s) fn split_size<S: Sink>(
 ) {
     let beyond = size.filter(|&size| longest > usize::from(size));
     sink.judged(&A2S050, beyond.is_none() && !uneven, Span::default(), || match beyond {
-        Some(size) => format!("a packet carries {longest} bytes, Size is {size}"),
+        Some(size) => {
+            format!("a packet carries {}, Size is {size}", crate::kit::counted(longest, "byte"))
+        }
         None => "packets before the last carry unequally many bytes".to_owned(),
     });
 }
@@ -227,7 +230,7 @@ rule! {
 
 pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: &mut S) {
     sink.judged(&A2S051, length > fits, Span::default(), || {
-        format!("the whole has {length} bytes, one packet holds {fits}")
+        format!("the whole has {}, one packet holds {fits}", crate::kit::counted(length, "byte"))
     });
 }
 

@@ -19,7 +19,9 @@ rule! {
 }
 
 pub(in crate::acr_master) fn method_get<S: Sink>(method: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&ACR001, method == b"GET", at, || format!("the method is {:?}", lossy(method)));
+    sink.judged(&ACR001, method == b"GET", at, || {
+        format!("the method is {}", crate::kit::Quoted(method))
+    });
 }
 
 rule! {
@@ -41,7 +43,7 @@ pub(in crate::acr_master) fn endpoint_known<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&ACR002, ok, at, || format!("{:?} is no endpoint", lossy(target)));
+    sink.judged(&ACR002, ok, at, || format!("{} is no endpoint", crate::kit::Quoted(target)));
 }
 
 rule! {
@@ -59,7 +61,9 @@ pub(in crate::acr_master) fn parameter_known<S: Sink>(at: Span, sink: &mut S) {
 }
 
 pub(in crate::acr_master) fn parameter_unknown<S: Sink>(name: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&ACR003, false, at, || format!("there is no parameter {:?}", lossy(name)));
+    sink.judged(&ACR003, false, at, || {
+        format!("there is no parameter {}", crate::kit::Quoted(name))
+    });
 }
 
 pub(in crate::acr_master) fn parameter_repeated<S: Sink>(name: &str, at: Span, sink: &mut S) {
@@ -107,7 +111,7 @@ pub(in crate::acr_master) fn parameter_range<S: Sink>(
 ) {
     sink.judged(&ACR005, number.is_some_and(|number| number <= most), at, || match number {
         Some(number) => format!("{name} is {number}, the most is {most}"),
-        None => format!("{name} is {:?}, and no decimal number", lossy(text)),
+        None => format!("{name} is {}, and no decimal number", crate::kit::Quoted(text)),
     });
 }
 
@@ -139,7 +143,7 @@ pub(in crate::acr_master) fn address_ipv6<S: Sink>(text: &[u8], at: Span, sink: 
     let ok = matches!(address, Some(IpAddr::V6(_)));
     sink.judged(&ACR007, ok, at, || match address {
         Some(_) => format!("{} is IPv4 and not mapped", lossy(text)),
-        None => format!("{:?} is no IPv6 address", lossy(text)),
+        None => format!("{} is no IPv6 address", crate::kit::Quoted(text)),
     });
     ok
 }
@@ -172,7 +176,7 @@ pub(in crate::acr_master) fn nonce_hex<S: Sink>(
         if length == wanted {
             format!("{what} has other characters than lowercase hex digits")
         } else {
-            format!("{what} has {length} characters, not {wanted}")
+            format!("{what} has {}, not {wanted}", crate::kit::counted(length, "character"))
         }
     });
 }

@@ -1,6 +1,5 @@
 //! What is answered.
 
-use super::lossy;
 use crate::acr_master::digest::CHALLENGE;
 use crate::acr_master::response::{Line, Response};
 use crate::kit::{Sink, Span};
@@ -30,7 +29,7 @@ rule! {
 }
 
 pub(in crate::acr_master) fn flags_line<S: Sink>(line: &[u8], ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR011, ok, at, || format!("{:?} holds no 16-bit number", lossy(line)));
+    sink.judged(&ACR011, ok, at, || format!("{} holds no 16-bit number", crate::kit::Quoted(line)));
 }
 
 pub(in crate::acr_master) fn flags_missing<S: Sink>(at: Span, sink: &mut S) {
@@ -62,7 +61,9 @@ rule! {
 }
 
 pub(in crate::acr_master) fn version_line<S: Sink>(line: &[u8], ok: bool, at: Span, sink: &mut S) {
-    sink.judged(&ACR013, ok, at, || format!("{:?} holds no two 32-bit numbers", lossy(line)));
+    sink.judged(&ACR013, ok, at, || {
+        format!("{} holds no two 32-bit numbers", crate::kit::Quoted(line))
+    });
 }
 
 rule! {
@@ -82,7 +83,7 @@ pub(in crate::acr_master) fn addserver_line<S: Sink>(
     sink: &mut S,
 ) {
     sink.judged(&ACR014, fault.is_none(), at, || {
-        format!("{:?} {}", lossy(line), fault.unwrap_or_default())
+        format!("{} {}", crate::kit::Quoted(line), fault.unwrap_or_default())
     });
 }
 
@@ -99,7 +100,7 @@ rule! {
 /// `line`: one that is not known.
 pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, sink: &mut S) {
     sink.judged(&ACR015, line.is_none(), at, || {
-        format!("there is no line {:?}", lossy(line.unwrap_or_default()))
+        format!("there is no line {}", crate::kit::Quoted(line.unwrap_or_default()))
     });
 }
 
@@ -165,11 +166,11 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
         if sound {
             "the auth line stands behind the lookup's".into()
         } else if auth == b'c' && digits != 2 * CHALLENGE {
-            format!("the challenge has {digits} characters, not 256")
+            format!("the challenge has {}, not 256", crate::kit::counted(digits, "character"))
         } else if auth == b'c' {
             "the challenge has other characters than lowercase hex digits".into()
         } else {
-            format!("{digits} bytes stand behind *f")
+            crate::kit::counted(digits, "byte stands/bytes stand") + " behind *f"
         }
     });
 }
@@ -194,7 +195,7 @@ pub(in crate::acr_master) fn address_answer<S: Sink>(
     let at = line.filter(|_| lines == 1).map_or(all, |line| line.at);
     sink.judged(&ACR022, known && lines == 1, at, || match line {
         Some(_) if lines > 1 => format!("{lines} results of a lookup stand there, not one"),
-        Some(line) => format!("{:?} is no result of a lookup", lossy(line.text)),
+        Some(line) => format!("{} is no result of a lookup", crate::kit::Quoted(line.text)),
         None => "no result of the lookup stands there".into(),
     });
 }
@@ -229,7 +230,7 @@ pub(in crate::acr_master) fn verify_answer<S: Sink>(
         None => Some(""),
     };
     sink.judged(&ACR023, fault.is_none(), at, || match line {
-        Some(line) => format!("{:?} {}", lossy(line), fault.unwrap_or_default()),
+        Some(line) => format!("{} {}", crate::kit::Quoted(line), fault.unwrap_or_default()),
         None => "no result stands there".into(),
     });
 }

@@ -23,7 +23,7 @@ pub(in crate::gamespy1) fn is_secure_string(challenge: &[u8]) -> bool {
 
 pub(in crate::gamespy1) fn secure_string<S: Sink>(challenge: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS1003, is_secure_string(challenge.value), challenge.at, || {
-        format!("the challenge is {:?}", String::from_utf8_lossy(challenge.value))
+        format!("the challenge is {}", crate::kit::Quoted(challenge.value))
     });
 }
 
@@ -38,7 +38,7 @@ rule! {
 
 pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS1004, code.value.len() == RESPONSE, code.at, || {
-        format!("the response has {} characters", code.value.len())
+        format!("the response has {}", crate::kit::counted(code.value.len(), "character"))
     });
 }
 
@@ -85,6 +85,6 @@ pub(in crate::gamespy1) fn challenge_unseen<S: Sink>(mark: &Mark, sink: &mut S) 
 }
 
 fn wrong_code(code: &[u8], expected: [u8; RESPONSE]) -> String {
-    let (code, expected) = (String::from_utf8_lossy(code), String::from_utf8_lossy(&expected));
-    format!("the response is {code:?}, the algorithm gives {expected:?}")
+    let (code, expected) = (crate::kit::Quoted(code), crate::kit::Quoted(&expected));
+    format!("the response is {code}, the algorithm gives {expected}")
 }

@@ -89,13 +89,13 @@ pub(in crate::gamespy1) fn list_game<S: Sink>(
     let at = asked.map(|asked| asked.at).unwrap_or_default();
     let same = asked.is_some_and(|asked| asked.value.eq_ignore_ascii_case(validated));
     sink.judged(&GS1013, same, at, || {
-        let validated = String::from_utf8_lossy(validated);
+        let validated = crate::kit::Quoted(validated);
         match asked {
             Some(asked) => format!(
-                "the list of {:?} is asked for, {validated:?} was validated",
-                String::from_utf8_lossy(asked.value)
+                "the list of {} is asked for, {validated} was validated",
+                crate::kit::Quoted(asked.value)
             ),
-            None => format!("the list of no game is asked for, {validated:?} was validated"),
+            None => format!("the list of no game is asked for, {validated} was validated"),
         }
     });
 }
@@ -146,7 +146,7 @@ rule! {
 /// An address of a list in text.
 pub(in crate::gamespy1) fn list_address<S: Sink>(address: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS1015, is_address(address.value), address.at, || {
-        format!("{:?} is no address with a port", String::from_utf8_lossy(address.value))
+        format!("{} is no address with a port", crate::kit::Quoted(address.value))
     });
 }
 
@@ -163,7 +163,9 @@ pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut 
 
 /// Bytes that make no block.
 pub(in crate::gamespy1) fn list_bytes_over<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1015, false, at, || format!("{} bytes are left over: a block has 6", at.len()));
+    sink.judged(&GS1015, false, at, || {
+        crate::kit::counted(at.len() as usize, "byte is/bytes are") + " left over: a block has 6"
+    });
 }
 
 rule! {

@@ -39,7 +39,8 @@ pub(in crate::gamespy1) fn final_closes<S: Sink>(
     match (closed, behind) {
         (None, _) => sink.judged(&GS1002, false, Span::default(), || "no \\final closes it".into()),
         (Some(_), Some(behind)) => sink.judged(&GS1002, false, behind, || {
-            format!("{} bytes stand behind \\final", behind.len())
+            crate::kit::counted(behind.len() as usize, "byte stands/bytes stand")
+                + " behind \\final"
         }),
         (Some(at), None) if numbered => sink.noted(&GS1002, at, || {
             "\\queryid\\ stands behind \\final\\, as GameSpy's own software writes it".into()

@@ -29,7 +29,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
         first == b"heartbeat" && gamename.is_none_or(|game| game.at.start > port.at.start);
     let said = number.zip(game).filter(|_| in_order);
     sink.judged(&GS1020, said.is_some(), port.at, || match (number, game) {
-        (None, _) => format!("{:?} is no port", String::from_utf8_lossy(port.value)),
+        (None, _) => format!("{} is no port", crate::kit::Quoted(port.value)),
         (_, None) => "there is no game name".into(),
         _ => "the heartbeat does not stand first".into(),
     });
@@ -125,12 +125,11 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
 ) {
     let same = beat.0 == answer.0 && beat.1.eq_ignore_ascii_case(answer.1);
     sink.judged(&GS1023, same, at, || {
-        let name = |name| String::from_utf8_lossy(name).into_owned();
         format!(
-            "the heartbeat is of {:?} on port {}, the answer of {:?} on port {}",
-            name(beat.1),
+            "the heartbeat is of {} on port {}, the answer of {} on port {}",
+            crate::kit::Quoted(beat.1),
             beat.0,
-            name(answer.1),
+            crate::kit::Quoted(answer.1),
             answer.0
         )
     });

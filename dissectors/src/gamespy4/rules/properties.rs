@@ -221,16 +221,13 @@ fn numbered<S: Sink>(key: &[u8], value: Read<&[u8]>, sink: &mut S) {
 fn numeric<S: Sink>(key: &[u8], ok: bool, kind: &str, value: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS4024, ok, value.at, || {
         let key = String::from_utf8_lossy(key);
-        format!("{key} is {:?}, not {kind}", String::from_utf8_lossy(value.value))
+        format!("{key} is {}, not {kind}", crate::kit::Quoted(value.value))
     });
 }
 
 fn domain<S: Sink>(name: &str, ok: bool, value: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS4026, ok, value.at, || {
-        format!(
-            "{name} is {:?}, which the table does not have",
-            String::from_utf8_lossy(value.value)
-        )
+        format!("{name} is {}, which the table does not have", crate::kit::Quoted(value.value))
     });
 }
 

@@ -74,7 +74,7 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
         _ => {
             let ok = behind.is_some_and(<[u8]>::is_empty);
             r.sink.judged(&GS4003, ok, at, || {
-                format!("the challenge request has {length} bytes, not 7")
+                format!("the challenge request has {}, not 7", crate::kit::counted(length, "byte"))
             });
             ok
         }

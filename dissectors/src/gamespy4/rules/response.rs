@@ -43,10 +43,10 @@ pub(in crate::gamespy4) fn challenge_number<S: Sink>(
         if field.is_empty() {
             "the answer ends before the challenge".to_owned()
         } else if text.len() == field.len() {
-            format!("no zero ends the challenge {:?}", String::from_utf8_lossy(text))
+            format!("no zero ends the challenge {}", crate::kit::Quoted(text))
         } else if text.is_ascii() {
-            let text = String::from_utf8_lossy(text);
-            format!("the challenge {text:?} is no decimal number of 32 bits, signed")
+            let text = crate::kit::Quoted(text);
+            format!("the challenge {text} is no decimal number of 32 bits, signed")
         } else {
             format!("the challenge {} is not ASCII", Hex(text))
         }
@@ -64,7 +64,10 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     let zeros = padding.iter().all(|&byte| byte == 0);
     sink.judged(&GS4006, field.len() == 12 && zeros, at, || {
         if zeros {
-            format!("the challenge stands in {} bytes, not in 12", field.len())
+            format!(
+                "the challenge stands in {}, not in 12",
+                crate::kit::counted(field.len(), "byte")
+            )
         } else {
             format!("{} stands behind the challenge, not zeros", Hex(padding))
         }

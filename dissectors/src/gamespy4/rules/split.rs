@@ -69,7 +69,7 @@ pub(in crate::gamespy4) fn pairs_complete<S: Sink>(layout: &Layout, sink: &mut S
 
 pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
     sink.judged(&GS4020, text.value == b"splitnum", text.at, || {
-        format!("the string is {:?}, not \"splitnum\"", String::from_utf8_lossy(text.value))
+        format!("the string is {}, not \"splitnum\"", crate::kit::Quoted(text.value))
     });
 }
 

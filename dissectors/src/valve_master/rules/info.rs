@@ -127,7 +127,7 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     sink: &mut S,
 ) {
     sink.judged(&VM036, ok, at, || {
-        format!("\\{key} is \"{}\", not {allowed}", value.escape_ascii())
+        format!("\\{key} is {}, not {allowed}", crate::kit::Quoted(value))
     });
 }
 
@@ -137,5 +137,7 @@ pub(in crate::valve_master) fn info_players<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    sink.judged(&VM036, players <= most, at, || format!("{players} players where {most} fit"));
+    sink.judged(&VM036, players <= most, at, || {
+        format!("{} where {most} fit", crate::kit::counted(players as usize, "player"))
+    });
 }

@@ -50,7 +50,7 @@ pub(in crate::valve_master) fn challenge_layout<S: Sink>(
 ) {
     sink.judged(&VM031, fed && length == 4, at, || {
         if fed {
-            format!("the challenge has {length} bytes, not 4")
+            format!("the challenge has {}, not 4", crate::kit::counted(length, "byte"))
         } else {
             "FF FF FF FF 73 is not followed by 0A".to_owned()
         }

@@ -41,7 +41,7 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
             "the filter is missing, and with it its terminating zero".to_owned()
         }
         QueryLayout::FilterOpen { length } => {
-            format!("the filter of {length} bytes has no terminating zero")
+            format!("the filter of {} has no terminating zero", crate::kit::counted(length, "byte"))
         }
         QueryLayout::Behind => {
             let s = if at.len() == 1 { "" } else { "s" };
@@ -76,7 +76,7 @@ rule! {
 }
 
 pub(in crate::valve_master) fn seed_syntax<S: Sink>(ok: bool, seed: &[u8], at: Span, sink: &mut S) {
-    sink.judged(&VM003, ok, at, || format!("\"{}\" is no IP:Port", seed.escape_ascii()));
+    sink.judged(&VM003, ok, at, || format!("{} is no IP:Port", crate::kit::Quoted(seed)));
 }
 
 rule! {

@@ -1,0 +1,60 @@
+//! Folders in place of files: the captures that they hold, told by their content.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::capture::{self, CaptureError};
+use crate::text::escaped;
+
+/// Files of a folder that are named where they are skipped.
+const NAMED: usize = 3;
+
+/// Puts the captures that a folder holds in its place, sorted by name; says what else is there. A
+/// folder that cannot be read, or that holds none, stays: who opens it says what is wrong.
+pub fn expand(files: &mut Vec<PathBuf>, err: &mut dyn Write) {
+    if !files.iter().any(|file| file.is_dir()) {
+        return;
+    }
+    let mut expanded = Vec::with_capacity(files.len());
+    for file in files.drain(..) {
+        match inside(&file) {
+            Ok((captures, others)) if !captures.is_empty() => {
+                expanded.extend(captures);
+                tell_skipped(&file, &others, err);
+            }
+            _ => expanded.push(file),
+        }
+    }
+    *files = expanded;
+}
+
+/// The captures in a folder, and what else is in it.
+fn inside(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths.into_iter().partition(|path| is_capture(path)))
+}
+
+/// Whether a file is to be read; what is one and cannot be read is to be told of.
+fn is_capture(path: &Path) -> bool {
+    // A pipe would be waited for.
+    path.is_file() && !matches!(capture::open(path), Err(CaptureError::NotACapture { .. }))
+}
+
+fn tell_skipped(folder: &Path, others: &[PathBuf], err: &mut dyn Write) {
+    let name = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        escaped(&name).into_owned()
+    };
+    let mut names: Vec<_> = others.iter().take(NAMED).map(name).collect();
+    if names.is_empty() {
+        return;
+    }
+    let more = others.len() - names.len();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let (folder, names) = (folder.to_string_lossy(), names.join(", "));
+    writeln!(err, "gamewire: {}: skipped, no captures: {names}", escaped(&folder)).ok();
+}

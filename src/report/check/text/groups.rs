@@ -1,0 +1,218 @@
+//! What breaks one rule, by who did it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use dissectors::kit::{Severity, Verdict, Who};
+
+use super::{Style, faint, grouped, hex, tone};
+use crate::check::{Found, Outcome, Party, RuleOutcome};
+use crate::report::check::put;
+use crate::report::clock::Clock;
+use crate::text::escaped;
+
+/// Findings of one rule and one severity.
+pub(super) struct Group<'o> {
+    fared: &'o RuleOutcome,
+    severity: Severity,
+    /// How many there are, kept or only counted.
+    count: u64,
+    /// Those that break it most often first.
+    parties: Vec<ByParty<'o>>,
+}
+
+/// What one party did: `None` is nobody, for the recording's own faults.
+struct ByParty<'o> {
+    party: Option<Party>,
+    count: u64,
+    /// Those that are kept, in the order of the packets.
+    found: Vec<&'o Found>,
+}
+
+impl<'o> Group<'o> {
+    /// All of them: the gravest first, then by the codes of the rules.
+    pub(super) fn all(outcome: &'o Outcome) -> Vec<Group<'o>> {
+        let mut kept: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
+        for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
+            kept.entry((Reverse(found.severity), found.rule.code)).or_default().push(found);
+        }
+        let group = |((severity, code), found): ((Reverse<Severity>, _), Vec<&'o Found>)| {
+            let fared = outcome.rules.iter().find(|it| it.rule.code == code)?;
+            Some(Group::of(outcome, fared, severity.0, found))
+        };
+        kept.into_iter().filter_map(group).collect()
+    }
+
+    fn of(
+        outcome: &'o Outcome,
+        fared: &'o RuleOutcome,
+        severity: Severity,
+        found: Vec<&'o Found>,
+    ) -> Group<'o> {
+        let mut counts: BTreeMap<Option<Party>, u64> = BTreeMap::new();
+        // A rule that is a note itself has its breaches among its notes.
+        for (verdict, weighs) in [(Verdict::Note, Severity::Note), (Verdict::Fail, fared.severity)]
+        {
+            if weighs == severity {
+                for (party, count) in outcome.parties.of(fared.rule.code, verdict) {
+                    *counts.entry(Some(party)).or_default() += count;
+                }
+            }
+        }
+        let mut parties: Vec<ByParty<'_>> = Vec::new();
+        let mut places = BTreeMap::new();
+        for found in found {
+            let party = Party::of(found);
+            let at = *places.entry(party).or_insert(parties.len());
+            if at == parties.len() {
+                let count = counts.remove(&party).unwrap_or(0);
+                parties.push(ByParty { party, count, found: Vec::new() });
+            }
+            if let Some(by) = parties.get_mut(at) {
+                by.found.push(found);
+                by.count = by.count.max(by.found.len() as u64);
+            }
+        }
+        let count = fared.count(severity);
+        if fared.rule.who == Who::Capture
+            && let [nobody] = &mut *parties
+        {
+            nobody.count = count;
+        }
+        let unseen =
+            counts.into_iter().map(|(party, count)| ByParty { party, count, found: vec![] });
+        parties.extend(unseen);
+        parties.sort_by_key(|by| {
+            let first = by.found.first().map_or(u64::MAX, |found| found.frame());
+            (Reverse(by.count), first, by.party)
+        });
+        Group { fared, severity, count, parties }
+    }
+
+    pub(super) fn write(
+        &self,
+        outcome: &Outcome,
+        style: &Style,
+        clock: &mut Clock,
+        out: &mut String,
+    ) {
+        let rule = self.fared.rule;
+        let head = style.paint.text(tone(self.severity), self.severity.name());
+        let detail = self.first().map_or("", |found| &found.detail);
+        put(out, format_args!("{head} {} {}: {}\n", rule.code, rule.slug, escaped(detail)));
+        if self.severity > Severity::Note {
+            self.expected(style, out);
+        }
+        let mut told = 0;
+        let shown = self.shown(style.most);
+        for (by, found) in self.parties.iter().zip(&shown) {
+            self.party(by, found, outcome, style, clock, out);
+            told += by.count;
+        }
+        let (more, others) = (self.count.saturating_sub(told), self.parties.len() - shown.len());
+        match (more, others) {
+            (0, _) => {}
+            (_, 0) => put(out, format_args!("  and {} more\n", grouped(more))),
+            (_, 1) => put(out, format_args!("  and {} by another\n", grouped(more))),
+            _ => put(out, format_args!("  and {} by {others} others\n", grouped(more))),
+        }
+    }
+
+    fn expected(&self, style: &Style, out: &mut String) {
+        let rule = self.fared.rule;
+        put(out, format_args!("  {} {}\n", faint("expected:", style.paint), rule.asks));
+        if let Some(cite) = rule.cite.first() {
+            let (by, title) = (faint("by:", style.paint), cite.document.title());
+            put(out, format_args!("  {by} {title}, \"{}\"\n", cite.section));
+        }
+    }
+
+    /// The finding that is told first.
+    fn first(&self) -> Option<&'o Found> {
+        self.parties.iter().find_map(|by| by.found.first().copied())
+    }
+
+    /// The findings that are written out of each party, as far as parties are named: the first one of
+    /// each, then of all what there is room for. Notes are told once of each party.
+    fn shown(&self, most: usize) -> Vec<Vec<&'o Found>> {
+        let mut shown: Vec<Vec<_>> = self.parties.iter().take(most).map(|_| Vec::new()).collect();
+        let mut left = most;
+        for nth in 0..most {
+            for (by, of_party) in self.parties.iter().zip(&mut shown) {
+                if let Some(found) = by.found.get(nth).filter(|_| left > 0) {
+                    of_party.push(*found);
+                    left -= 1;
+                }
+            }
+            if left == 0 || self.severity == Severity::Note {
+                break;
+            }
+        }
+        shown
+    }
+
+    fn party(
+        &self,
+        by: &ByParty<'_>,
+        shown: &[&Found],
+        outcome: &Outcome,
+        style: &Style,
+        clock: &mut Clock,
+        out: &mut String,
+    ) {
+        let name = by.party.map(|party| {
+            let who = by.found.first().map_or(self.fared.rule.who, |found| found.who);
+            format!("{} {party}", who.name())
+        });
+        if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
+            for found in shown {
+                // Of one message, the port is told, whosever it is.
+                let party = found.party.map(|party| format!("{} {party}", found.who.name()));
+                self.finding(found, "  ", party.as_deref(), outcome, style, clock, out);
+            }
+            return;
+        }
+        let name = name.unwrap_or_else(|| "the capture".to_owned());
+        put(out, format_args!("  {} x {name}", grouped(by.count)));
+        if let (Severity::Note, [found]) = (self.severity, shown) {
+            let first = if by.count == 1 { ", " } else { ", first in " };
+            return self.finding(found, first, None, outcome, style, clock, out);
+        }
+        out.push('\n');
+        for found in shown {
+            self.finding(found, "    ", None, outcome, style, clock, out);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what is told, where, and how")]
+    fn finding(
+        &self,
+        found: &Found,
+        before: &str,
+        party: Option<&str>,
+        outcome: &Outcome,
+        style: &Style,
+        clock: &mut Clock,
+        out: &mut String,
+    ) {
+        let mut place = outcome.place(found);
+        // What is in no packet has no time.
+        if found.frame() > 0 {
+            let mut time = Vec::new();
+            clock.rfc3339(found.time, found.digits, &mut time);
+            place += ", ";
+            place += &String::from_utf8_lossy(&time);
+        }
+        for part in party.into_iter().chain(Some(found.message).filter(|name| !name.is_empty())) {
+            place += ", ";
+            place += part;
+        }
+        let is_said = self.first().is_some_and(|first| first.detail == found.detail);
+        let detail = if is_said { "".into() } else { escaped(&found.detail) };
+        let colon = if is_said { "" } else { ": " };
+        put(out, format_args!("{before}{place}{colon}{detail}\n"));
+        if let Some(excerpt) = found.excerpt.as_ref().filter(|_| self.severity > Severity::Note) {
+            hex(excerpt, before, style.paint, out);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! One line of totals over several captures.
+
+use dissectors::kit::Severity;
+
+use super::{Style, headline};
+use crate::check::{Answered, Fared, Outcome};
+
+/// Captures that failed and are named.
+const NAMED: usize = 20;
+
+/// What several captures come to.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    captures: u64,
+    fared: Option<Fared>,
+    failed: Vec<String>,
+    failures: usize,
+    counts: [u64; 3],
+    requests: Answered,
+    messages: u64,
+    flows: u64,
+}
+
+impl Totals {
+    /// One more.
+    pub fn add(&mut self, outcome: &Outcome, style: &Style) {
+        let fared = outcome.fared(style.least);
+        self.captures += 1;
+        self.fared = Some(self.fared.map_or(fared, |before| graver(before, fared)));
+        if fared == Fared::Fail {
+            self.failures += 1;
+            if self.failures <= NAMED {
+                self.failed.push(outcome.captures.join(", "));
+            }
+        }
+        for (count, severity) in self.counts.iter_mut().zip(Severity::ALL) {
+            *count += outcome.count(severity);
+        }
+        self.requests.add(outcome.requests);
+        self.messages += outcome.messages;
+        self.flows += outcome.flows;
+    }
+
+    /// Writes the line, where there are several captures: which of them failed stands in it.
+    pub fn write(&self, style: &Style, out: &mut String) {
+        let (true, Some(fared)) = (self.captures > 1, self.fared) else { return };
+        let mut subject = format!("{} captures", super::grouped(self.captures));
+        if self.failures > 0 {
+            let more = match self.failures - self.failed.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let failed = super::grouped(self.failures as u64);
+            subject += &format!(", {failed} failed ({}{more})", self.failed.join(", "));
+        }
+        let size = (self.messages, self.flows);
+        headline(fared, &subject, self.counts, self.requests, size, style.paint, out);
+    }
+}
+
+/// What several captures come to: as one would that has what both have.
+fn graver(a: Fared, b: Fared) -> Fared {
+    let order = [Fared::Fail, Fared::Pass, Fared::Inconclusive, Fared::NotExercised];
+    order.into_iter().find(|fared| [a, b].contains(fared)).unwrap_or(a)
+}

@@ -1,0 +1,150 @@
+//! What a session has read, and what a capture holds where nothing in it is of a protocol of ours.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use dissectors::kit::Transport;
+
+use super::{Files, Heard, Numbers};
+use crate::capture::LinkType;
+use crate::flows::Key;
+
+/// Ports that are named.
+const NAMED: usize = 8;
+
+/// Ports that there are.
+const PORTS: usize = 1 << 16;
+
+/// What a session has read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets.
+    pub packets: u64,
+    /// Flows whose protocol was told.
+    pub flows: u32,
+    /// The recording lost something of which nobody knows what.
+    pub lossy: bool,
+    /// The recorder dropped packets before it said so: what was judged by then may be explained.
+    pub dropped: bool,
+    /// Packets whose link type cannot be read.
+    pub unknown_links: u64,
+    /// The link type of the first of them.
+    pub unknown_link: Option<LinkType>,
+    /// Which file packets are from.
+    pub files: Files,
+    /// The hosts of which some packet was read, if that was to be noted.
+    pub heard: Heard,
+    /// Packets that nobody wanted.
+    pub passed_over: u64,
+    /// What there is, where no flow's protocol was told.
+    pub foreign: Foreign,
+}
+
+impl Totals {
+    /// What there is, in words, where nothing is of a protocol of ours.
+    pub fn no_traffic(&self) -> Option<String> {
+        let packets = match self.packets {
+            1 => "1 packet".to_owned(),
+            packets => format!("{packets} packets"),
+        };
+        match (self.flows, self.packets) {
+            (1.., _) => None,
+            (0, 0) => Some("no packets".to_owned()),
+            (0, all) if self.passed_over == all => {
+                Some(format!("{packets}, none taken by the filter"))
+            }
+            (0, _) => Some(format!("{packets}, none of a supported protocol{}", self.foreign)),
+        }
+    }
+}
+
+/// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
+/// counts: servers have it. Packets are counted until the first flow's protocol is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreign {
+    /// By port; empty where there are none.
+    udp: Vec<u32>,
+    tcp: Vec<u32>,
+}
+
+impl Foreign {
+    /// One more packet; it is the first of ours, if a number was given to a flow.
+    #[inline]
+    pub(super) fn see(&mut self, key: &Key, numbers: &Numbers) {
+        if numbers.given() == 0 {
+            self.count(key.transport, key.ports);
+        }
+    }
+
+    fn count(&mut self, transport: Transport, ports: [u16; 2]) {
+        let port = ports[0].min(ports[1]);
+        let counts = self.counts(transport);
+        counts.resize(PORTS, 0);
+        if let Some(count) = counts.get_mut(usize::from(port)) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn counts(&mut self, transport: Transport) -> &mut Vec<u32> {
+        match transport {
+            Transport::Udp => &mut self.udp,
+            Transport::Tcp => &mut self.tcp,
+        }
+    }
+
+    /// Adds what another share of the capture holds.
+    pub fn add(&mut self, other: &Foreign) {
+        for (counts, more) in [(&mut self.udp, &other.udp), (&mut self.tcp, &other.tcp)] {
+            counts.resize(counts.len().max(more.len()), 0);
+            for (count, more) in counts.iter_mut().zip(more) {
+                *count = count.saturating_add(*more);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Foreign {
+    /// `; UDP ports 53, 27960; TCP port 80`: those with most packets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, counts) in [("UDP", &self.udp), ("TCP", &self.tcp)] {
+            let mut most: Vec<_> = (0_u32..).zip(counts).filter(|&(_, &count)| count > 0).collect();
+            most.sort_by_key(|&(port, &count)| (Reverse(count), port));
+            let more = most.len().saturating_sub(NAMED);
+            most.truncate(NAMED);
+            let mut ports: Vec<_> = most.into_iter().map(|(port, _)| port).collect();
+            ports.sort_unstable();
+            let mut ports: Vec<_> = ports.iter().map(u32::to_string).collect();
+            if ports.is_empty() {
+                continue;
+            }
+            let s = if ports.len() == 1 { "" } else { "s" };
+            if more > 0 {
+                ports.push(format!("{more} more"));
+            }
+            write!(f, "; {name} port{s} {}", ports.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_ports_are_named_those_with_most_packets_if_there_are_many() {
+        let mut foreign = Foreign::default();
+        assert_eq!(foreign.to_string(), "");
+        foreign.count(Transport::Udp, [50_000, 27_960]);
+        foreign.count(Transport::Udp, [53, 50_001]);
+        let mut tcp = Foreign::default();
+        tcp.count(Transport::Tcp, [80, 50_000]);
+        foreign.add(&tcp);
+        assert_eq!(foreign.to_string(), "; UDP ports 53, 27960; TCP port 80");
+        for port in 1..=10 {
+            (0..port).for_each(|_| foreign.count(Transport::Tcp, [100 + port, 50_000]));
+        }
+        let many = "; TCP ports 103, 104, 105, 106, 107, 108, 109, 110, 3 more";
+        assert!(foreign.to_string().ends_with(many), "{foreign}");
+    }
+}
