@@ -28,7 +28,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
     }
     let runt = toward_server && !bytes.is_empty() && SINGLE.starts_with(bytes);
     let said = if bytes.starts_with(&SINGLE) || runt {
-        let known = cx.talk.known(false, toward_server);
+        let known = decode::Known { lost: payload.lost, ..cx.talk.known(false, toward_server) };
         let said = decode::message(bytes, known, sink);
         rules::packet_size(bytes.len(), sink);
         said

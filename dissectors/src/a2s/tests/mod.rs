@@ -3,6 +3,7 @@
 mod answers;
 mod fragments;
 mod lab;
+mod lost;
 mod messages;
 mod robustness;
 mod script;

@@ -4,5 +4,6 @@ mod conversations;
 mod document;
 mod lab;
 mod lists;
+mod lost;
 mod robustness;
 mod script;
