@@ -185,6 +185,50 @@ fn what_is_told_late_to_be_ours_is_read_in_the_order_of_the_capture() {
     assert_eq!(frames, [4, 5, 6, 7]);
 }
 
+/// How a rule fared in an exchange with the AssaultCube Reloaded master.
+fn fared(name: &str, code: &str, script: &str) -> [u64; 3] {
+    let capture = capture(script, &Setting::tcp(80)).expect("a good script");
+    let found = said(&Project::new(name), &capture);
+    let rule = found.rules.iter().find(|(it, _)| it.contains(code));
+    rule.expect("the rule").1
+}
+
+#[test]
+fn a_probe_before_the_answer_that_tells_the_registration_is_its_check() {
+    let script = |probe: &str| {
+        format!(
+            r"0.0 s:40000 > m tcp 'GET /r?v=140 HTTP/1.0\r\n\r\n'
+            {probe}
+            0.3 m > s:40000 tcp 'HTTP/1.0 200 OK\r\n\r\nserver registered' fin
+            end 9"
+        )
+    };
+    let (probe, reply) = ("0.1 m:41000 > s:28771 udp 01", "0.2 s:28771 > m:41000 udp 'AC'");
+    let fared = |probe: &str| fared("early", "ACR034", &script(probe));
+    assert_eq!(fared(&format!("{probe}\n{reply}")), [1, 0, 0]);
+    assert_eq!(fared(probe), [0, 1, 0]);
+    assert_eq!(fared(reply), [0, 0, 1], "it may have been there");
+}
+
+#[test]
+fn a_registration_that_its_answer_tells_lacks_the_version() {
+    let script = r"0.0 s:40000 > m tcp 'GET /r?p=28770 HTTP/1.0\r\n\r\n'
+        0.3 m > s:40000 tcp 'HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered'
+        end 9";
+    assert_eq!(fared("lacks", "ACR004", script), [0, 1, 0]);
+}
+
+#[test]
+fn targets_without_a_leading_slash_are_requests() {
+    let script = r"0.0 s:40000 > m tcp 'GET ms/r?v=140&p=28770 HTTP/1.0\r\nUser-Agent: ACR-Server/20700\r\n\r\n'
+        0.1 m > s:40000 tcp fin
+        0.2 s:40001 > m tcp 'GET ms/a?a=::1 HTTP/1.0\r\nUser-Agent: ACR-Server/20700\r\n\r\n'
+        0.3 m > s:40001 tcp fin
+        end 9";
+    assert_eq!(fared("slash", "ACR035", script), [0, 2, 0]);
+    assert_eq!(fared("slash", "ACR002", script), [2, 0, 0]);
+}
+
 #[test]
 fn a_hole_that_is_filled_does_not_excuse_what_the_other_side_said_before() {
     let script = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAO'

@@ -208,7 +208,7 @@ fn emit<S: Sink>(
     sink: &mut S,
 ) -> u8 {
     decode::split_group(joined, shape, reason, sink);
-    let known = cx.talk.known(true, false);
+    let known = decode::Known { lost: payload.lost, ..cx.talk.known(true, false) };
     let bytes = payload.bytes;
     let stray = joined.compressed && joined.announced.is_none() && bytes.starts_with(&SINGLE);
     if !joined.compressed || stray {

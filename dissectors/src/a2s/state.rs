@@ -170,7 +170,7 @@ impl Talk {
 
     pub(super) fn known(&self, split: bool, toward_server: bool) -> Known {
         let ship = (self.has(SHIP) || self.has(OTHER_GAME)).then(|| self.has(SHIP));
-        Known { ship, split, toward_server }
+        Known { ship, split, toward_server, lost: false }
     }
 
     fn open(&mut self) -> &mut Open {

@@ -27,7 +27,7 @@ pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>,
         return;
     }
     let said = if is_message(cx.talk, payload, toward_server) {
-        let known = cx.talk.known(false, toward_server);
+        let known = decode::Known { lost: payload.lost, ..cx.talk.known(false, toward_server) };
         let mut said = decode::message(bytes, known, sink);
         rules::packet_size(bytes.len(), sink);
         if toward_server && bytes.len() <= SINGLE.len() {

@@ -7,10 +7,13 @@ use crate::kit::{Map, Mark, Payload, RecentMap, Time};
 
 use super::digest::CHALLENGE;
 use super::params::Endpoint;
-use super::request::Request;
+use super::request::{DEFAULT_PORT, Request};
 
 /// Socket checks that may be due at the same time.
 const CHECKS: usize = 4096;
+
+/// Where a server is checked that gives no port of its own.
+const CHECKED_PORT: u16 = DEFAULT_PORT as u16 + 1;
 
 /// How often, in nanoseconds, those that are over make room for others.
 const SWEEP: i64 = CHECKED_WITHIN / 16;
@@ -54,6 +57,18 @@ pub(super) struct Check {
     pub(super) answered: bool,
     /// The registration was told as one later than it came: datagrams before that were not looked at.
     pub(super) late: bool,
+    /// The probe was told as a message: the check is judged where its flow ends.
+    pub(super) told: bool,
+}
+
+/// A probe to the default port that was not known as one when it came: the registration before it may
+/// be told as ours later, by its answer.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    prober: SocketAddr,
+    time: Time,
+    zero: bool,
+    answered: bool,
 }
 
 /// What spans connections.
@@ -63,6 +78,7 @@ pub struct Book {
     pub(super) registered: RecentMap<Server, bool>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
     checks: Map<CheckKey, Check>,
+    early: RecentMap<CheckKey, Early>,
     /// When those that are over are looked for again.
     sweep: Time,
 }
@@ -108,7 +124,13 @@ impl Book {
         mark: Mark,
         late: bool,
     ) -> Option<Check> {
-        let check = Check { mark, prober: None, zero: false, answered: false, late };
+        let mut check =
+            Check { mark, prober: None, zero: false, answered: false, late, told: false };
+        let early = if late { self.early.get_mut(&key, CHECKS) } else { None };
+        if let Some(early) = early.filter(|early| early.time >= mark.time) {
+            check.prober = Some(early.prober);
+            (check.zero, check.answered) = (early.zero, early.answered);
+        }
         if self.checks.len() >= CHECKS && !self.checks.contains_key(&key) && !self.sweep(mark.time)
         {
             return None;
@@ -133,10 +155,17 @@ impl Book {
         self.checks.remove(key)
     }
 
+    /// The same, unless a flow of its own tells of it and it may go on there.
+    pub(super) fn take_unprobed(&mut self, key: &CheckKey, mark: &Mark) -> Option<Check> {
+        self.checks.get(key).filter(|check| !check.told || check.answered)?;
+        self.take_check(key, mark)
+    }
+
     /// The check that a datagram is the probe of.
-    pub(super) fn probe(&mut self, payload: &Payload<'_>) -> Option<&mut Check> {
-        let check = self.checks.get_mut(&(payload.to, payload.from.ip()))?;
-        is_in_time(check, payload.time).then_some(check)
+    pub(super) fn probe(&mut self, payload: &Payload<'_>) -> Option<(CheckKey, &mut Check)> {
+        let key = (payload.to, payload.from.ip());
+        let check = self.checks.get_mut(&key)?;
+        is_in_time(check, payload.time).then_some((key, check))
     }
 
     /// The check that a datagram is the answer to.
@@ -146,8 +175,31 @@ impl Book {
             .filter(|check| check.prober == Some(payload.to))
     }
 
-    /// Whether a datagram belongs to a check.
-    pub(super) fn expects(&self, payload: &Payload<'_>) -> bool {
+    /// Whether a datagram belongs to a check. What may turn out later to have been one is noted.
+    pub(super) fn expects(&mut self, payload: &Payload<'_>) -> bool {
+        let is_expected = self.is_of_check(payload);
+        if !is_expected && [payload.from, payload.to].iter().any(|end| end.port() == CHECKED_PORT) {
+            self.note_early(payload);
+        }
+        is_expected
+    }
+
+    /// A datagram from or to the port at which a server is checked that gives none.
+    fn note_early(&mut self, payload: &Payload<'_>) {
+        if let Some(early) = self.early.get_mut(&(payload.from, payload.to.ip()), CHECKS)
+            && early.prober == payload.to
+        {
+            early.answered |= !payload.bytes.is_empty();
+        } else if let [byte] = payload.bytes
+            && payload.to.port() == CHECKED_PORT
+        {
+            let (prober, time) = (payload.from, payload.time);
+            let early = Early { prober, time, zero: *byte == 0, answered: false };
+            self.early.insert((payload.to, prober.ip()), early, CHECKS);
+        }
+    }
+
+    fn is_of_check(&self, payload: &Payload<'_>) -> bool {
         if self.checks.is_empty() {
             return false;
         }

@@ -5,7 +5,7 @@
 //! more than that before long, and is let go.
 
 use super::http;
-use super::params::{Endpoint, Piece, decimal, pieces, split};
+use super::params::{Endpoint, Piece, decimal, decoded, pieces, split};
 use crate::kit::{Claim, StreamView};
 
 /// Bytes of a request, or of an answer, that are looked at.
@@ -79,7 +79,13 @@ fn target(bytes: &[u8]) -> Option<&[u8]> {
     if method.is_empty() || method.len() > 10 || !method.iter().all(u8::is_ascii_uppercase) {
         return None;
     }
-    words.next().filter(|path| path.starts_with(b"/") || path.starts_with(b"http://"))
+    words.next().filter(|target| is_path(target))
+}
+
+/// Whether a target names a path of a web site. Some programs leave the first slash out.
+fn is_path(target: &[u8]) -> bool {
+    let mut path = split(target).0.iter();
+    target.starts_with(b"http://") || path.len() > 0 && path.all(|&byte| byte != b':')
 }
 
 /// The game's own programs say who they are.
@@ -100,10 +106,10 @@ fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     }
     let front = answer.get(..FRONT.min(answer.len())).unwrap_or_default();
     let Some(endpoint) = Endpoint::of(target) else { return Claim::No };
-    let Some(body) = http::body_so_far(front) else { return Claim::Undecided };
+    let Some((body, is_all)) = http::body_so_far(front) else { return Claim::Undecided };
     let (line, is_whole) = match memchr::memchr(b'\n', &body) {
         Some(end) => (body.get(..end).unwrap_or_default(), true),
-        None => (&*body, false),
+        None => (&*body, is_all),
     };
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let begins = |word: &[u8]| word.starts_with(line) || line.starts_with(word);
@@ -118,12 +124,15 @@ fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     }
 }
 
-/// Whether a version alone, which other sites are asked with, too, is answered as a registration is.
+/// Whether a number alone, which other sites are asked with, too, is answered as a registration is.
 fn registers(target: &[u8], line: &[u8]) -> bool {
     let (_, query) = split(target);
-    let is_version = |piece: Piece<'_>| piece.name == b"v" && decimal(piece.value).is_some();
+    let is_number = |piece: Piece<'_>| {
+        let is_known = Endpoint::Register.parameter(piece.name).is_some();
+        is_known && decimal(&decoded(piece.value)).is_some()
+    };
     let word = b"regist";
-    query.is_some_and(|query| pieces(query, 0).all(is_version))
+    query.is_some_and(|query| pieces(query, 0).all(is_number))
         && !line.iter().any(|byte| b"<{".contains(byte))
         && line.windows(word.len()).any(|found| found.eq_ignore_ascii_case(word))
 }
@@ -159,7 +168,9 @@ mod tests {
 
     #[test]
     fn requests_of_the_game_are_claimed() {
-        let ours: [&[u8]; 10] = [
+        let ours: [&[u8]; 12] = [
+            b"GET ms/r?v=140&p=28770 HTTP/1.0\r\n",
+            b"GET c HTTP/1.0\r\nUser-Agent: ACR-Server/180300\r\n\r\n",
             b"GET /r?v=140&g=180300&p=28770&guid32=1 HTTP/1.0\r\n",
             b"GET /ms/a?p=28770&a=::ffff:192.0.2.1 HTTP/1.0\r\n",
             b"GET /v?p=28770&i=1&c=zz&a=00 HTTP/1.1\r\n",
@@ -182,7 +193,13 @@ mod tests {
     #[test]
     fn a_bare_path_is_told_by_its_answer() {
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nmaste\r\nf\r\nrserver_flags 0\n\r\n";
-        let answers: [(&[u8], &[u8], usize); 6] = [
+        let whole = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered";
+        let whole_chunk =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nregistered\r\n0\r\n\r\n";
+        let answers: [(&[u8], &[u8], usize); 9] = [
+            (b"GET /r?p=28770 HTTP/1.1\r\n\r\n", whole, whole.len()),
+            (b"GET r?p=28770 HTTP/1.1\r\n\r\n", whole, whole.len()),
+            (b"GET /r?v=140 HTTP/1.1\r\n\r\n", whole_chunk, whole_chunk.len()),
             (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\n", 38),
             (b"GET /c HTTP/1.1\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\ncurrent_version 1 2\n", 38),
             (b"GET /c HTTP/1.1\r\n\r\n", chunked, chunked.len() - 4),
@@ -235,7 +252,9 @@ mod tests {
 
     #[test]
     fn ordinary_web_traffic_is_not_claimed() {
-        let others: [(&[u8], &[u8]); 8] = [
+        let others: [(&[u8], &[u8]); 10] = [
+            (b"OPTIONS sip:r@192.0.2.1 SIP/2.0\r\n", b""),
+            (b"GET /r?page=2 HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nregistered\n"),
             (b"GET / HTTP/1.1\r\nHost: example.com\r\n", b""),
             (b"GET /index.html HTTP/1.1\r\n", b""),
             (b"POST /api/v1 HTTP/1.1\r\n", b""),

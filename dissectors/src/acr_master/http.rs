@@ -33,7 +33,11 @@ struct Head {
 
 /// How far the message at hand is read, in each direction.
 #[derive(Default)]
-pub(super) struct Framing([Progress; 2]);
+pub(super) struct Framing {
+    progress: [Progress; 2],
+    /// The message that came last was longer than is waited for: the rest of it is left out.
+    cut: [bool; 2],
+}
 
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -126,8 +130,10 @@ impl Framing {
         limits: &Limits,
         budget: &mut Budget,
     ) -> Framed {
-        let progress = &mut self.0[side.index()];
-        let framed = match progress.next(unread, bodiless, limits) {
+        let progress = &mut self.progress[side.index()];
+        let next = progress.next(unread, bodiless, limits);
+        self.cut[side.index()] = next.is_err();
+        let framed = match next {
             Ok(framed) => framed,
             Err((limit, framed)) => {
                 budget.meet(limit);
@@ -142,7 +148,12 @@ impl Framing {
 
     /// Whether a message is under way in a direction.
     pub(super) fn is_midway(&self, side: Side) -> bool {
-        self.0[side.index()].searched > 0
+        self.progress[side.index()].searched > 0
+    }
+
+    /// Whether the message that came last in a direction was longer than is waited for.
+    pub(super) fn is_cut(&self, side: Side) -> bool {
+        self.cut[side.index()]
     }
 }
 
@@ -233,15 +244,22 @@ pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// What there is of a message's body, behind a whole head.
-pub(super) fn body_so_far(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+/// What there is of a message's body, behind a whole head, and whether that is all.
+pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let head = head(bytes).ok()?;
-    if head.body != Body::Chunked {
-        return bytes.get(head.length..).map(Cow::Borrowed);
+    let body = bytes.get(head.length..)?;
+    match head.body {
+        Body::Length(length) => {
+            let body = body.get(..length).unwrap_or(body);
+            return Some((Cow::Borrowed(body), body.len() == length));
+        }
+        Body::UntilClose => return Some((Cow::Borrowed(body), false)),
+        Body::Chunked => {}
     }
+    let is_whole = Walk::default().end(bytes, head.length).is_some();
     let chunks = Chunks { bytes, at: head.length };
     let held: Vec<&[u8]> = chunks.filter_map(|(from, to)| bytes.get(from..to)).collect();
-    Some(Cow::Owned(held.concat()))
+    Some((Cow::Owned(held.concat()), is_whole))
 }
 
 /// Reads a whole head. What is wrong with a header is no reason to lose the message.

@@ -18,6 +18,7 @@ mod head;
 mod http;
 mod messages;
 mod params;
+mod probe;
 mod request;
 mod response;
 pub(crate) mod rules;
@@ -92,13 +93,25 @@ impl Protocol for AcrMaster {
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         match payload.transport {
             Transport::Tcp => talk::http(cx, payload, sink),
-            Transport::Udp => talk::socket_check(cx, payload, sink),
+            Transport::Udp => probe::socket_check(cx, payload, sink),
+        }
+    }
+
+    /// Of what is asked over TCP no packet is a request by itself.
+    fn refused(talk: &mut Talk, frame: u64) {
+        talk.refused(frame);
+    }
+
+    fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
+        if payload.transport == Transport::Udp {
+            probe::again(cx, payload, sink);
         }
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
         if end {
             talk::ended(cx, now, sink);
+            probe::ended(cx, now, sink);
         }
     }
 }

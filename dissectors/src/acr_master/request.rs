@@ -9,7 +9,7 @@ use super::params::{self, Endpoint, Piece, Value, decimal, decoded, hex, pieces}
 use super::rules;
 
 /// The document's default for the server port.
-const DEFAULT_PORT: u64 = 28770;
+pub(super) const DEFAULT_PORT: u64 = 28770;
 
 /// What a request asks, as far as its answer depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +37,11 @@ impl Request {
         self.user.as_deref().map_or(0, size_of_val)
             + self.nonce.as_deref().map_or(0, size_of_val)
             + self.digest.as_deref().map_or(0, size_of_val)
+    }
+
+    /// What asks for the servers, and is owed them.
+    pub(super) fn wants_list(&self) -> bool {
+        self.endpoint == Some(Endpoint::Client) && self.sound && !self.bodiless
     }
 
     /// An auth check that asks for a challenge: both the ID and the user are there.

@@ -40,11 +40,11 @@ pub(super) struct Line<'a> {
     pub(super) whole: usize,
 }
 
-/// Decodes and judges a response, whose body may be `coded`. `asked`: what it answers, where that is
-/// known.
+/// Decodes and judges a response, whose body may be `coded`, and whose end may be cut off: the recording
+/// lost it, or it is too long. `asked`: what it answers, where that is known.
 pub(super) fn response<S: Sink>(
     bytes: &[u8],
-    coded: bool,
+    (coded, is_cut): (bool, bool),
     asked: Option<&Request>,
     sink: &mut S,
 ) -> Response {
@@ -65,7 +65,12 @@ pub(super) fn response<S: Sink>(
         let reason = Span::new(r.at(), length);
         r.text_in(&REASON, whole - r.at(), reason);
         if headers(r) {
-            body(r, asked, &mut answer);
+            body(r, asked, is_cut, &mut answer);
+        } else if is_cut
+            && asked.is_some_and(Request::wants_list)
+            && (number == Some(200) || whole == length)
+        {
+            rules::lines_lost(Span::new(r.at(), r.at()), r.sink);
         }
         Ok(())
     });
@@ -73,7 +78,12 @@ pub(super) fn response<S: Sink>(
 }
 
 /// The body, as the endpoint's list of response lines has it.
-fn body<S: Sink>(r: &mut Reader<'_, S>, asked: Option<&Request>, answer: &mut Response) {
+fn body<S: Sink>(
+    r: &mut Reader<'_, S>,
+    asked: Option<&Request>,
+    is_cut: bool,
+    answer: &mut Response,
+) {
     let endpoint = asked.and_then(|asked| asked.endpoint);
     let (Some(asked), Some(endpoint), 200, false) = (asked, endpoint, answer.status, answer.coded)
     else {
@@ -87,10 +97,11 @@ fn body<S: Sink>(r: &mut Reader<'_, S>, asked: Option<&Request>, answer: &mut Re
     if judged && !bytes.is_empty() {
         let return_at = memchr::memchr(b'\r', bytes).map(|at| r.at() + at);
         let all = Span::new(r.at(), r.at() + bytes.len());
-        rules::lines_lf(return_at.map_or(all, |at| Span::new(at, at + 1)), return_at, r.sink);
+        let at = return_at.map_or(all, |at| Span::new(at, at + 1));
+        rules::lines_lf(at, return_at.is_some(), is_cut, r.sink);
     }
     match endpoint {
-        Endpoint::Client => servers::read(r, judged),
+        Endpoint::Client => servers::read(r, judged, is_cut),
         Endpoint::Register => text(r, judged),
         Endpoint::Auth => auth(r, asked, answer, judged),
         Endpoint::Verify => verify(r, answer, judged),

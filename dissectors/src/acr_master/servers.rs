@@ -99,15 +99,20 @@ impl Usual {
     }
 }
 
-/// Decodes the lines. Servers are one list, wherever they stand; lines among them come behind it.
-pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
+/// Decodes the lines. Servers are one list, wherever they stand; lines among them come behind it. Where
+/// the end is cut off, what there is of the last line is none.
+pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
     let (bytes, start) = (r.peek(), r.at());
-    let end = start + bytes.len();
+    let whole =
+        if is_cut { memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1) } else { bytes.len() };
+    let end = start + whole;
     let mut others = Others { judged, ..Others::default() };
-    while let Some(line) = lines(r.peek(), r.at()).next().filter(|line| !is_server(line)) {
+    let whole_lines = |at: usize| bytes.get(at - start..whole).unwrap_or_default();
+    while let Some(line) = lines(whole_lines(r.at()), r.at()).next().filter(|line| !is_server(line))
+    {
         others.read(r, &line);
     }
-    let (list, first) = (r.peek(), r.at());
+    let (list, first) = (whole_lines(r.at()), r.at());
     r.open(&SERVERS);
     let found = server_lines(r, list, first, judged);
     if judged {
@@ -124,6 +129,12 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool) {
         rules::flags_missing(Span::new(start, end), r.sink);
     }
     r.seek(end);
+    if r.rest() > 0 {
+        r.text_of(&LINE, r.rest());
+    }
+    if judged && is_cut {
+        rules::lines_lost(Span::new(end, r.at()), r.sink);
+    }
 }
 
 /// What is in a list of servers.

@@ -4,27 +4,25 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Budget, Buffer, Closed, Context, Evidence, Fact, Framed, Limit, Limits, Mark, Payload, Side,
-    Sink, Time, Unread, room,
+    Budget, Buffer, Closed, Context, Evidence, Fact, Framed, Limit, Limits, Mark, Payload, Reply,
+    Side, Sink, Time, Unread, room,
 };
 
 use super::book::{Challenged, CheckKey, Server};
-use super::fields::PROBE;
 use super::http::{self, Framing};
 use super::params::Endpoint;
+use super::probe::{self, Probing};
 use super::request::{self, Request};
 use super::response::{self, Response};
-use super::rules::{self, Checked};
-use super::{AcrMaster, claim, digest, messages};
+use super::{AcrMaster, claim, digest, messages, rules};
 
-type Cx<'c> = Context<'c, AcrMaster>;
+pub(super) type Cx<'c> = Context<'c, AcrMaster>;
 
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Talk {
     connection: Option<Box<Connection>>,
-    /// Of a socket check: the side that probes.
-    prober: Option<Side>,
+    pub(super) probing: Option<Box<Probing>>,
 }
 
 #[derive(Default)]
@@ -53,10 +51,18 @@ struct Waiting {
 impl Talk {
     /// Bytes held.
     pub(super) fn held(&self) -> usize {
-        let Some(connection) = &self.connection else { return 0 };
+        let probing = self.probing.as_deref().map_or(0, size_of_val);
+        let Some(connection) = &self.connection else { return probing };
         let waiting = connection.waiting.capacity() * size_of::<Waiting>();
         let requests: usize = connection.waiting.iter().map(|it| it.request.held()).sum();
-        size_of::<Connection>() + waiting + requests + room(&connection.registrations)
+        probing + size_of::<Connection>() + waiting + requests + room(&connection.registrations)
+    }
+
+    /// See [`crate::kit::Protocol::refused`].
+    pub(super) fn refused(&mut self, frame: u64) {
+        if let Some(probing) = &mut self.probing {
+            probing.refused(frame);
+        }
     }
 
     fn connection(&mut self) -> &mut Connection {
@@ -159,14 +165,19 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     if connection.adrift && !interim {
         connection.waiting.clear();
     }
+    let is_cut = payload.lost || connection.framing.is_cut(payload.side);
+    if is_cut {
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+    }
     let request = asked.as_ref().map(|waiting| &waiting.request);
-    let answer = response::response(payload.bytes, coded, request, sink);
+    let answer = response::response(payload.bytes, (coded, is_cut), request, sink);
     let mut endpoint = None;
-    if let Some(Waiting { request, .. }) = &asked {
+    if let Some(Waiting { request, mark }) = &asked {
         endpoint = request.endpoint;
         rules::request_answered(payload.whole(), sink);
+        sink.answers(Reply::to(mark.frame, mark.time));
         match answer.status {
-            _ if !request.sound || payload.lost => {}
+            _ if !request.sound || is_cut => {}
             200 => answered(cx, payload, request, answer, sink),
             400..=499 => {
                 let server = asker(payload, request);
@@ -314,7 +325,7 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
     let mark = payload.mark();
     let late = !cx.talk.connection().known;
     if let Some(earlier) = cx.book.call_for_check(key, mark, late) {
-        judge_check(cx, key, &earlier, payload.time, sink);
+        probe::judge(cx, key, &earlier, payload.time, sink);
     }
     let registrations = &mut cx.talk.connection().registrations;
     if registrations.len() < cx.settings.limits.pending.max(1) {
@@ -324,71 +335,37 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
     }
 }
 
-fn judge_check<S: Sink>(
-    cx: &Cx<'_>,
-    key: CheckKey,
-    check: &super::book::Check,
-    now: Time,
-    sink: &mut S,
-) {
-    let checked = match check {
-        check if check.prober.is_none() => Checked::NotAtAll,
-        check if !check.answered => Checked::Unanswered,
-        check if check.zero => Checked::WithZero,
-        _ => Checked::Answered,
-    };
-    let evidence = Evidence {
-        lost: check.late && checked == Checked::NotAtAll,
-        asked_party_seen: cx.flow.seen[check.mark.side.other().index()],
-        waited: now.since(check.mark.time) >= cx.settings.answer_timeout,
-        ..Evidence::default()
-    };
-    rules::socket_check(checked, key.0.port(), evidence, &check.mark, sink);
-}
-
-/// A datagram of a socket check.
-pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    sink.leaf(&PROBE, payload.whole(), 0);
-    let is_probe = match cx.talk.prober {
-        Some(prober) => prober == payload.side,
-        None => cx.book.reply(payload).is_none(),
-    };
-    if is_probe {
-        cx.talk.prober = Some(payload.side);
-        if let Some(check) = cx.book.probe(payload) {
-            check.prober.get_or_insert(payload.from);
-            check.zero |= payload.bytes == [0x00];
-        }
-        sink.end(&messages::SOCKET_CHECK, payload);
-    } else {
-        cx.talk.prober = Some(payload.side.other());
-        if let Some(check) = cx.book.reply(payload) {
-            check.answered |= !payload.bytes.is_empty();
-        }
-        sink.end(&messages::SOCKET_CHECK_REPLY, payload);
-    }
-}
-
 /// A direction has ended. If it is the master's, nothing more is answered.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
     let connection = cx.talk.connection();
     let asker = connection.waiting.front().map(|waiting| waiting.mark.side);
     if asker == Some(payload.side) {
-        // Who resets the connection wants no answer any more.
         if how == Closed::Reset {
-            connection.waiting.clear();
+            withdrawn(cx, payload.time, sink);
         }
         return;
     }
     give_up(cx, Evidence { waited: true, asked_party_seen: true, ..Evidence::default() }, sink);
 }
 
+/// Who asked has reset the connection, and wants no answer any more. One that was due by then did not
+/// come.
+fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
+    let answer_timeout = cx.settings.answer_timeout;
+    let is_due = |waiting: &Waiting| now.since(waiting.mark.time) >= answer_timeout;
+    let connection = cx.talk.connection();
+    connection.waiting.retain(is_due);
+    let master = connection.waiting.front().map(|waiting| waiting.mark.side.other());
+    let asked_party_seen = master.is_some_and(|master| cx.flow.seen[master.index()]);
+    give_up(cx, Evidence { waited: true, asked_party_seen, ..Evidence::default() }, sink);
+}
+
 /// The flow has ended: what is open is judged.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(connection) = cx.talk.connection.as_deref_mut() else { return };
     for (key, mark) in std::mem::take(&mut connection.registrations) {
-        if let Some(check) = cx.book.take_check(&key, &mark) {
-            judge_check(cx, key, &check, now, sink);
+        if let Some(check) = cx.book.take_unprobed(&key, &mark) {
+            probe::judge(cx, key, &check, now, sink);
         }
     }
     let Some(waiting) = cx.talk.connection().waiting.front() else { return };
@@ -421,6 +398,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 32, "{}", size_of::<Talk>());
+        assert!(size_of::<Talk>() <= 16, "{}", size_of::<Talk>());
     }
 }

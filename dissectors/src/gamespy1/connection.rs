@@ -272,6 +272,9 @@ pub(super) fn list_response<S: Sink>(
     // A list in answer to a wrong validate is told as such.
     connection.closing.take_if(|(why, _)| matches!(why, Closing::BadValidate));
     master_speaks(cx, payload, false, false, sink);
+    if payload.lost && complete == Some(false) {
+        rules::list_lost(payload.whole(), sink);
+    }
     let connection = cx.talk.connection();
     if let Some((_, asked)) = connection.asked.take() {
         sink.answers(Reply::to(asked.frame, asked.time));

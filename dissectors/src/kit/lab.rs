@@ -156,6 +156,8 @@ pub(crate) struct Lab<P: Protocol, S> {
     pub(crate) claims: bool,
     frame: u64,
     now: Time,
+    /// The recording loses what follows in the stream at hand.
+    loses: bool,
     pub(crate) sink: S,
 }
 
@@ -215,6 +217,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             claims: false,
             frame: 0,
             now: Time::default(),
+            loses: false,
             sink,
         }
     }
@@ -364,6 +367,36 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self
     }
 
+    /// Who sends it resets a connection.
+    pub(crate) fn reset(&mut self, time: f64, (from, to): (&str, &str)) -> &mut Lab<P, S> {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        self.arrives(time);
+        let flow = self.flow(Transport::Tcp, from, to, true);
+        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        let payload = self.payload(&[], &[], from, to, side);
+        self.run(from, to, |cx, sink| P::closed(cx, Closed::Reset, &payload, sink));
+        self
+    }
+
+    /// The first bytes of a connection's direction; the recording has lost what follows them.
+    pub(crate) fn lost_behind(
+        &mut self,
+        time: f64,
+        (from, to): (&str, &str),
+        opener: &str,
+        bytes: &[u8],
+    ) -> &mut Lab<P, S> {
+        self.loses = true;
+        self.tcp(time, (from, to), opener, bytes, Segment::default());
+        self.loses = false;
+        self
+    }
+
+    /// Lets `work` look at what every flow is up to.
+    pub(crate) fn each_talk(&mut self, mut work: impl FnMut(&mut P::Talk)) {
+        self.flows.values_mut().for_each(|flow| work(&mut flow.talk));
+    }
+
     /// Whether a stream's content claims it.
     fn is_ours(&mut self, from: SocketAddr, to: SocketAddr) -> bool {
         let ends = if from < to { [from, to] } else { [to, from] };
@@ -397,7 +430,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             to,
             flow: 1,
             transport: Transport::Tcp,
-            lost: false,
+            lost: self.loses,
         }
     }
 
@@ -409,7 +442,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     ) {
         let ends = if from < to { [from, to] } else { [to, from] };
         let flow = self.flows.get_mut(&(Transport::Tcp as u8, ends)).unwrap();
-        self.sink.evidence(Evidence { vouched: self.vouched, ..flow.facts.evidence() });
+        let (vouched, lost) = (self.vouched, self.loses);
+        self.sink.evidence(Evidence { vouched, lost, ..flow.facts.evidence() });
         let mut cx = Context {
             talk: &mut flow.talk,
             book: &mut self.book,
@@ -429,7 +463,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             if direction.bytes.is_empty() {
                 return;
             }
-            let (seen, ended) = (direction.seen, direction.ended);
+            let (seen, ended) = (direction.seen, direction.ended || self.loses);
             let bytes = direction.bytes.clone();
             let unread = Unread { bytes: &bytes, seen, ended, after_gap: false };
             let mut cx = Context {

@@ -12,6 +12,9 @@ pub(super) fn player_response<S: Sink>(
     known: Known,
     cut_off: bool,
 ) -> Result<(), Cut> {
+    if known.lost && r.is_empty() {
+        rules::players_lost(r.here(), r.sink);
+    }
     let said = r.u8(&f::NUM_PLAYERS)?;
     let mut list = rules::List::new(said.value.into(), said.at);
     let shape = match known.ship {
@@ -22,10 +25,17 @@ pub(super) fn player_response<S: Sink>(
     r.open(&f::PLAYERS);
     let read = players(r, &mut list, shape);
     r.close();
+    let lost = known.lost && list.found < list.said;
+    if lost {
+        rules::players_lost(r.here(), r.sink);
+        rules::player_indices(&list, lost, r.sink);
+    }
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::player_count(&list, r.sink);
     }
-    rules::player_indices(&list, r.sink);
+    if !lost {
+        rules::player_indices(&list, lost, r.sink);
+    }
     if !r.is_empty() && shape == walk::Ship::Behind && r.rest() == 8 * list.said as usize {
         ship_players(r)?;
     }
@@ -91,6 +101,9 @@ pub(super) fn rules_response<S: Sink>(
     known: Known,
     cut_off: bool,
 ) -> Result<(), Cut> {
+    if known.lost && r.rest() < 2 {
+        rules::rules_lost(r.here(), r.sink);
+    }
     let said = r.u16_le(&f::NUM_RULES)?;
     let mut list = rules::List::new(said.value.into(), said.at);
     let (start, bytes) = (r.at(), r.peek());
@@ -99,7 +112,11 @@ pub(super) fn rules_response<S: Sink>(
     let read = rule_pairs(r, &mut list, &mut names);
     r.close();
     rules::utf8_rules(&list, r.sink);
-    rules::rule_names(names.twice(), said.at, r.sink);
+    let lost = known.lost && list.found < list.said;
+    if lost {
+        rules::rules_lost(r.here(), r.sink);
+    }
+    rules::rule_names(names.twice(), lost, said.at, r.sink);
     if end_of_list(r, &list, known, cut_off, read)? {
         rules::rules_count(&list, r.sink);
     }

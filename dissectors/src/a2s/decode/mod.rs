@@ -47,6 +47,8 @@ pub(in crate::a2s) struct Known {
     pub(in crate::a2s) split: bool,
     /// It travels toward a server.
     pub(in crate::a2s) toward_server: bool,
+    /// The recording lost its end.
+    pub(in crate::a2s) lost: bool,
 }
 
 /// What the conversation needs to know of a message.

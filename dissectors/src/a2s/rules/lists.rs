@@ -86,7 +86,8 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 02 01 'Ann' 00 03000000 f32:61.5 02 'Bob' 00 00000000 f32:9") }
 }
 
-pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, sink: &mut S) {
+/// `lost`: the recording lost the entries behind those that were read.
+pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, lost: bool, sink: &mut S) {
     match list.wrong_index {
         Some((index, _)) if !list.indexed => {
             sink.noted(&A2S031, index.at, || "all indices are 0".to_owned());
@@ -94,7 +95,7 @@ pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, sink: &mut S) {
         Some((index, place)) => sink.judged(&A2S031, false, index.at, || {
             format!("entry {place} has index {}", index.value)
         }),
-        None => sink.judged(&A2S031, true, list.at, String::new),
+        None => sink.judged(&A2S031, !lost, list.at, || LOST.to_owned()),
     }
 }
 
@@ -111,6 +112,18 @@ pub(in crate::a2s) fn player_duration<S: Sink>(duration: Read<f32>, sink: &mut S
     let ok = duration.value.is_finite() && duration.value >= 0.0;
     sink.judged(&A2S032, ok, duration.at, || format!("time connected is {}", duration.value));
 }
+
+/// The players that the recording lost: however many they were, they are one occasion.
+pub(in crate::a2s) fn players_lost<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&A2S032, false, at, || LOST.to_owned());
+}
+
+/// The rules that the recording lost: however many they were, they are one occasion.
+pub(in crate::a2s) fn rules_lost<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&A2S005, false, at, || LOST.to_owned());
+}
+
+const LOST: &str = "the capture does not hold the rest of the list";
 
 rule! {
     /// Readers that trust the number read past the end, or drop rules.
@@ -172,9 +185,16 @@ rule! {
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'motd' 00 'bye' 00") }
 }
 
-pub(in crate::a2s) fn rule_names<S: Sink>(twice: Option<(&[u8], Span)>, at: Span, sink: &mut S) {
+/// `lost`: the recording lost the rules behind those that were read.
+pub(in crate::a2s) fn rule_names<S: Sink>(
+    twice: Option<(&[u8], Span)>,
+    lost: bool,
+    at: Span,
+    sink: &mut S,
+) {
     let (name, at) = twice.unwrap_or((&[], at));
-    sink.judged(&A2S034, twice.is_none(), at, || {
-        format!("the rule {} stands twice", crate::kit::Quoted(name))
+    sink.judged(&A2S034, twice.is_none() && !lost, at, || match twice {
+        Some(_) => format!("the rule {} stands twice", crate::kit::Quoted(name)),
+        None => LOST.to_owned(),
     });
 }

@@ -5,6 +5,7 @@ mod crowd;
 mod exchanges;
 mod fragments;
 mod lab;
+mod lost;
 mod messages;
 mod robustness;
 mod script;

@@ -14,14 +14,21 @@ rule! {
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\r\ncurrent_version 20700 140\r\n'") }
 }
 
-pub(in crate::acr_master) fn lines_lf<S: Sink>(at: Span, carriage: Option<usize>, sink: &mut S) {
-    sink.judged(&ACR010, carriage.is_none(), at, || "a carriage return stands there".into());
+pub(in crate::acr_master) fn lines_lf<S: Sink>(
+    at: Span,
+    carriage: bool,
+    is_cut: bool,
+    sink: &mut S,
+) {
+    sink.judged(&ACR010, !carriage && !is_cut, at, || {
+        if carriage { "a carriage return stands there".into() } else { LINES_LOST.into() }
+    });
 }
 
 rule! {
     /// The client learns from it whether it is banned.
     pub ACR011 "flags-line" { severity: Error, who: Master, needs: Message,
-        asks: "/c answers with a line `masterserver_flags` and a number up to 65535",
+        asks: "/c, asked with GET, answers with a line `masterserver_flags` and a number up to 65535",
         cite: [(AcrMaster, "Specification", "masterserver_flags [flags]"),
                (AcrMaster, "Specification", "All lines are mandatory unless otherwise stated.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 1\n'"),
@@ -103,6 +110,15 @@ pub(in crate::acr_master) fn line_known<S: Sink>(line: Option<&[u8]>, at: Span, 
         format!("there is no line {}", crate::kit::Quoted(line.unwrap_or_default()))
     });
 }
+
+/// The lines that the recording lost: whatever they were, they are one occasion.
+pub(in crate::acr_master) fn lines_lost<S: Sink>(at: Span, sink: &mut S) {
+    for rule in [&ACR014, &ACR015] {
+        sink.judged(rule, false, at, || LINES_LOST.into());
+    }
+}
+
+const LINES_LOST: &str = "the capture does not hold the lines that follow";
 
 /// So many server lines, as they must be.
 pub(in crate::acr_master) fn server_lines<S: Sink>(times: u32, sink: &mut S) {

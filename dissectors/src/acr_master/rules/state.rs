@@ -6,7 +6,7 @@ use crate::rule;
 rule! {
     /// A stranger that gets challenges can play the master against its players.
     pub ACR030 "register-first" { severity: Warning, who: Master, needs: Beginning,
-        asks: "an auth check of a server that is not registered is answered *f",
+        asks: "an auth check of a server that is not registered is answered *f; a server is its source address and p; without --complete inconclusive where no /r of it is in the capture",
         cite: [(AcrMaster, "Specification", "unregistered server")],
         right: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*f\n*a\n'"),
         wrong: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128" r"'\n*a\n'") }
@@ -36,7 +36,7 @@ rule! {
     /// A challenge that comes again lets an old answer be played again. The ledger judges it, over
     /// all servers of a master.
     pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
-        asks: "no challenge is handed out twice",
+        asks: "no 1024-bit challenge is handed out twice",
         cite: [(AcrMaster, "Specification", "cryptography-grade 1024-bit random challenge")],
         right: challenged!(
             asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'cd'*128" r"'\n*a\n'")),
@@ -47,7 +47,7 @@ rule! {
 rule! {
     /// An id that can be used again lets digests be tried one after the other.
     pub ACR032 "verify-known-id" { severity: Error, who: Master, needs: Beginning,
-        asks: "a verification for an id that was not challenged, or was verified before, is answered *f",
+        asks: "/v for an id that was not challenged, or was verified before, is answered *f; without --complete inconclusive where no /a with that id is in the capture",
         cite: [(AcrMaster, "Specification", "invalid request ID")],
         right: challenged!(concat!(
             "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=8&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
@@ -83,7 +83,7 @@ pub(in crate::acr_master) fn id_unknown<S: Sink>(id: u64, mark: &Mark, sink: &mu
 rule! {
     /// This is what the protocol is for: only who knows the key is let in.
     pub ACR033 "digest" { severity: Error, who: Master, needs: Message,
-        asks: "the answer is *s if the digest is HMAC-SHA256 over client nonce and challenge with the user's key, else *d",
+        asks: "with the user's key given: the answer is *s exactly if a is HMAC-SHA256 with that key over client nonce and master challenge, else *d",
         cite: [(AcrMaster, "Specification", "expected response: HMAC (RFC 2104) result with"),
                (AcrMaster, "Specification", "key: pre-shared key between the client and master-server")],
         right: challenged!(concat!(

@@ -1,7 +1,8 @@
 //! What several connections make together.
 
+use crate::acr_master::AcrMaster;
 use crate::acr_master::rules::*;
-use crate::kit::Secret;
+use crate::kit::{Message, Payload, Protocol, Reply, Secret, Sink};
 
 use super::lab::{C, Ear, Lab, M, S, Segment, ask, exchange};
 
@@ -291,4 +292,113 @@ fn a_probe_before_its_registration_was_told_as_one_may_have_been_there() {
     };
     assert_eq!(registers("/r?v=140&g=180300&p=28770"), [0, 1, 0]);
     assert_eq!(registers("/r?v=140"), [0, 0, 1]);
+}
+
+/// The name of each message and the request that it answers.
+#[derive(Default)]
+struct Replies {
+    reply: Option<Reply>,
+    heard: Vec<(&'static str, Option<(u64, u32)>)>,
+}
+
+impl Sink for Replies {
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
+    fn end(&mut self, message: &'static Message, _: &Payload<'_>) {
+        let reply = self.reply.take();
+        self.heard.push((message.name, reply.map(|reply| (reply.request, reply.tries))));
+    }
+}
+
+#[test]
+fn a_response_knows_its_request() {
+    let mut lab = Lab::with(Replies::default());
+    let both = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /r?v=140&p=28770 HTTP/1.1\r\n\r\n";
+    lab.tcp(0.0, (S, M), S, both, Segment::default());
+    lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
+    lab.udp(0.2, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
+    lab.udp(0.3, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+    let answer = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    lab.tcp(0.4, (M, S), S, answer, Segment::default());
+    lab.tcp(0.5, (M, S), S, b"HTTP/1.1 404 No\r\n\r\n", Segment { fin: true });
+    let replies: Vec<_> = lab.sink.heard.iter().filter(|heard| heard.1.is_some()).collect();
+    assert_eq!(
+        replies,
+        [
+            &("socket_check_reply", Some((3, 2))),
+            &("client_response", Some((1, 1))),
+            &("register_response", Some((1, 1))),
+        ]
+    );
+}
+
+/// What comes of a registration whose probe is not answered. The capture ends soon behind it.
+fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
+    let (mut talk, mut lab) = (None, Lab::new());
+    let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
+    lab.tcp(0.0, (S, M), S, register, Segment::default());
+    lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
+    lab.each_talk(|it| talk = refused.map(|frame| AcrMaster::refused(it, frame)).or(talk));
+    if answered {
+        lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
+    }
+    lab.end(1.0);
+    judged(&lab, &ACR034)
+}
+
+#[test]
+fn a_probe_that_is_refused_is_not_answered_for_certain() {
+    assert_eq!(unanswered(None, false), [0, 0, 1]);
+    assert_eq!(unanswered(Some(1), false), [0, 0, 1], "another packet");
+    assert_eq!(unanswered(Some(2), false), [0, 1, 0]);
+    assert_eq!(unanswered(Some(2), true), [1, 0, 0]);
+}
+
+#[test]
+fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
+    for (end, expected) in [(1.0, [0, 0, 0]), (3.5, [0, 1, 0])] {
+        let mut lab = Lab::new();
+        lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+        lab.reset(end, (C, M));
+        lab.end(9.0);
+        assert_eq!(judged(&lab, &ACR035), expected);
+    }
+}
+
+/// What comes of a list of which the recording has lost what follows so many of its bytes: ACR014 and
+/// ACR015.
+fn cut_list(length: usize) -> [[u64; 3]; 2] {
+    let mut lab = Lab::new();
+    let answer = "HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserver 10.0.0.3 28770 1\n";
+    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+    lab.lost_behind(0.1, (M, C), C, &answer.as_bytes()[..length]);
+    lab.end(9.0);
+    assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{length}: {:?}", lab.codes());
+    [judged(&lab, &ACR014), judged(&lab, &ACR015)]
+}
+
+#[test]
+fn the_lines_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+    let head = "HTTP/1.0 200 OK\r\n\r\n".len();
+    let (flags, server) = (head + 21, "addserver 10.0.0.2 28770 1\n".len());
+    for length in 6..=flags + 2 * server {
+        let whole = length.saturating_sub(flags) / server;
+        let [servers, lines] = cut_list(length);
+        assert_eq!(servers, [whole as u64, 0, 1], "{length}");
+        assert_eq!(lines, [whole as u64, 0, 1], "{length}");
+    }
+}
+
+#[test]
+fn of_a_list_that_is_too_long_the_last_line_is_none() {
+    let mut lab = Lab::new();
+    lab.settings.limits.http_body = 40;
+    lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
+    let answer =
+        b"HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserv";
+    lab.tcp(0.1, (M, C), C, answer, Segment::default());
+    lab.end(9.0);
+    assert_eq!(judged(&lab, &ACR014), [1, 0, 1]);
+    assert_eq!(judged(&lab, &ACR015), [1, 0, 1]);
 }

@@ -155,6 +155,11 @@ pub(in crate::gamespy1) fn list_addresses<S: Sink>(times: u32, sink: &mut S) {
     sink.kept(&GS1015, times);
 }
 
+/// The addresses that the recording lost: however many they were, they are one occasion.
+pub(in crate::gamespy1) fn list_lost<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1015, false, at, || "the capture does not hold the rest of the list".into());
+}
+
 /// A block of a compact list.
 pub(in crate::gamespy1) fn list_block<S: Sink>(block: Read<[u8; 6]>, sink: &mut S) {
     let [.., high, low] = block.value;

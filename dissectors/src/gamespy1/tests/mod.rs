@@ -4,6 +4,7 @@ mod conversations;
 mod document;
 mod lab;
 mod lists;
+mod lost;
 mod requests;
 mod robustness;
 mod script;

@@ -1,0 +1,49 @@
+//! Lists of which the recording has lost the end.
+
+use crate::a2s::decode::{self, Known};
+use crate::a2s::rules::*;
+use crate::kit::{Evidence, Judge, Rule, Sink};
+
+/// What comes of an answer of which so many bytes were recorded.
+fn judged(bytes: &[u8], length: usize) -> impl Fn(&'static Rule) -> [u64; 3] {
+    let mut judge = Judge::default();
+    let lost = length < bytes.len();
+    judge.evidence(Evidence { lost, ..Evidence::default() });
+    decode::message(&bytes[..length], Known { lost, ..Known::default() }, &mut judge);
+    move |rule| {
+        let counts = judge.counts(rule);
+        [counts.passed, counts.failed, counts.inconclusive]
+    }
+}
+
+#[test]
+fn the_players_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+    let header = b"\xFF\xFF\xFF\xFFD\x03".as_slice();
+    let player = |index| [&[index], b"Ann\0\x03\0\0\0\0\0\x76\x42".as_slice()].concat();
+    let bytes = [header, &player(0), &player(1), &player(2)].concat();
+    for length in 5..bytes.len() {
+        let counts = judged(&bytes, length);
+        let whole = (length.saturating_sub(header.len()) / player(0).len()) as u64;
+        assert_eq!(counts(&A2S032), [whole, 0, 1], "{length}");
+        let indices = u64::from(length >= header.len());
+        assert_eq!(counts(&A2S031), [0, 0, indices], "{length}");
+    }
+    let counts = judged(&bytes, bytes.len());
+    assert_eq!((counts(&A2S032), counts(&A2S031)), ([3, 0, 0], [1, 0, 0]));
+}
+
+#[test]
+fn the_rules_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+    let (header, rule) = (b"\xFF\xFF\xFF\xFFE\x03\0".as_slice(), b"rule0\0v\0".as_slice());
+    let (second, third) = (b"rule1\0v\0".as_slice(), b"rule2\0v\0".as_slice());
+    let bytes = [header, rule, second, third].concat();
+    for length in 5..bytes.len() {
+        let counts = judged(&bytes, length);
+        let whole = (length.saturating_sub(header.len()) / rule.len()) as u64;
+        assert_eq!(counts(&A2S005), [whole, 0, 1], "{length}");
+        let names = u64::from(length >= header.len());
+        assert_eq!(counts(&A2S034), [0, 0, names], "{length}");
+    }
+    let counts = judged(&bytes, bytes.len());
+    assert_eq!((counts(&A2S005), counts(&A2S034)), ([3, 0, 0], [1, 0, 0]));
+}

@@ -1,0 +1,134 @@
+//! Socket checks: a master that was asked to register a server sends a byte to the UDP port above
+//! the server's, and the server answers.
+
+use crate::kit::{Context, Evidence, Mark, Message, Payload, Reply, Side, Sink, Time};
+
+use super::book::{Check, CheckKey};
+use super::fields::PROBE;
+use super::rules::{self, Checked};
+use super::{AcrMaster, messages};
+
+type Cx<'c> = Context<'c, AcrMaster>;
+
+/// What a flow of a socket check is up to.
+pub(super) struct Probing {
+    /// The side that probes.
+    prober: Side,
+    /// The latest probe.
+    probe: Option<Mark>,
+    /// What an answer to it answers.
+    asked: Option<Reply>,
+    /// Something came back.
+    answered: bool,
+    /// An ICMP error says that the latest probe did not arrive.
+    refused: bool,
+    /// The check that it is, and the registration which called for that.
+    check: Option<(CheckKey, Mark)>,
+}
+
+impl Probing {
+    fn by(prober: Side) -> Probing {
+        Probing { prober, probe: None, asked: None, answered: false, refused: false, check: None }
+    }
+
+    /// See [`crate::kit::Protocol::refused`].
+    pub(super) fn refused(&mut self, frame: u64) {
+        self.refused |= self.probe.is_some_and(|probe| probe.frame == frame);
+    }
+
+    /// A probe; one that is sent again while nothing has come back is the same.
+    fn probes(&mut self, payload: &Payload<'_>) {
+        let again = self.asked.filter(|_| !self.answered);
+        let asked = again.map_or(Reply::to(payload.frame, payload.time), |asked| Reply {
+            request: payload.frame,
+            sent: payload.time,
+            tries: asked.tries.saturating_add(1),
+            ..asked
+        });
+        self.asked = Some(asked);
+        (self.probe, self.answered, self.refused) = (Some(payload.mark()), false, false);
+    }
+}
+
+/// Whether a datagram of a socket check is the probe, and not what comes back.
+fn is_probe(cx: &mut Cx<'_>, payload: &Payload<'_>) -> bool {
+    match &cx.talk.probing {
+        Some(probing) => probing.prober == payload.side,
+        None => cx.book.reply(payload).is_none(),
+    }
+}
+
+/// The message that a datagram is, and its one field.
+fn show<S: Sink>(is_probe: bool, payload: &Payload<'_>, sink: &mut S) -> &'static Message {
+    sink.leaf(&PROBE, payload.whole(), 0);
+    if is_probe { &messages::SOCKET_CHECK } else { &messages::SOCKET_CHECK_REPLY }
+}
+
+/// A datagram of a socket check.
+pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let is_probe = is_probe(cx, payload);
+    let prober = if is_probe { payload.side } else { payload.side.other() };
+    let probing = cx.talk.probing.get_or_insert_with(|| Box::new(Probing::by(prober)));
+    if is_probe {
+        probing.probes(payload);
+        if let Some((key, check)) = cx.book.probe(payload) {
+            check.prober.get_or_insert(payload.from);
+            check.zero |= payload.bytes == [0x00];
+            check.told = true;
+            probing.check = Some((key, check.mark));
+        }
+    } else {
+        if let Some(check) = cx.book.reply(payload) {
+            check.answered |= !payload.bytes.is_empty();
+        }
+        probing.answered = true;
+        if let Some(asked) = probing.asked {
+            sink.answers(asked);
+        }
+    }
+    let message = show(is_probe, payload, sink);
+    sink.end(message, payload);
+}
+
+/// See [`crate::kit::Protocol::again`].
+pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    let message = show(is_probe(cx, payload), payload, sink);
+    sink.end(message, payload);
+}
+
+/// The flow of a socket check has ended. One that is not judged yet is judged here, where it is known
+/// whether the probe arrived.
+pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
+    let Some(probing) = cx.talk.probing.take() else { return };
+    let (Some((key, mark)), Some(probe)) = (probing.check, probing.probe) else { return };
+    let Some(check) = cx.book.take_check(&key, &mark) else { return };
+    let evidence = Evidence {
+        refused: probing.refused,
+        asked_party_seen: true,
+        waited: now.since(probe.time) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    };
+    rules::socket_check(checked(&check), key.0.port(), evidence, &probe, sink);
+}
+
+/// Judges the check that a registration on this flow called for.
+pub(super) fn judge<S: Sink>(cx: &Cx<'_>, key: CheckKey, check: &Check, now: Time, sink: &mut S) {
+    let checked = checked(check);
+    let evidence = Evidence {
+        lost: check.late && checked == Checked::NotAtAll,
+        asked_party_seen: cx.flow.seen[check.mark.side.other().index()],
+        waited: now.since(check.mark.time) >= cx.settings.answer_timeout,
+        ..Evidence::default()
+    };
+    rules::socket_check(checked, key.0.port(), evidence, &check.mark, sink);
+}
+
+/// What came of a check.
+fn checked(check: &Check) -> Checked {
+    match check {
+        check if check.prober.is_none() => Checked::NotAtAll,
+        check if !check.answered => Checked::Unanswered,
+        check if check.zero => Checked::WithZero,
+        _ => Checked::Answered,
+    }
+}

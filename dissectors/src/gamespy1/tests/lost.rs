@@ -1,0 +1,35 @@
+//! Lists of which the recording has lost the end.
+
+use crate::gamespy1::rules;
+
+use super::lab::{C, Ear, L, Lab, Segment};
+
+const TEXT: &[u8] = br"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\ip\10.0.0.4:7778";
+const BLOCKS: &[u8] = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\x1e\x62\x0a\0\0\x04\x1e\x62";
+
+/// What comes of a list of this kind of which so many bytes were recorded: GS1015.
+fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
+    let mut lab: Lab<Ear> = Lab::new();
+    let validate = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
+    let request = format!(r"\list\{kind}\gamename\ut\final\");
+    lab.tcp(0.0, (L, C), C, br"\basic\\secure\XDWAOR", Segment::default());
+    lab.tcp(0.1, (C, L), C, validate.as_bytes(), Segment::default());
+    lab.tcp(0.1, (C, L), C, request.as_bytes(), Segment::default());
+    lab.lost_behind(0.2, (L, C), C, list);
+    lab.end(9.0);
+    let counts = lab.counts(&rules::GS1015);
+    [counts.passed, counts.failed, counts.inconclusive]
+}
+
+#[test]
+fn the_servers_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
+    let server = TEXT.len() / 3;
+    for length in 5..=TEXT.len() {
+        // Of what stands last nobody knows whether it is whole.
+        let whole = ((length - 1) / server) as u64;
+        assert_eq!(cut("", &TEXT[..length]), [whole, 0, 1], "{length}");
+    }
+    for length in 6..=BLOCKS.len() {
+        assert_eq!(cut("cmp", &BLOCKS[..length]), [(length / 6) as u64, 0, 1], "{length}");
+    }
+}
