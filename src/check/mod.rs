@@ -20,11 +20,11 @@ use dissectors::kit::{
     CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Needs, Payload, Rule, Seen,
     Severity, Side, Sink, Span, Verdict, Who,
 };
-use dissectors::ledger::{Ledger, Ruling, Witness};
+use dissectors::ledger::{GROUPS, Kept as KeptRule, Ledger, Loads, Ruling, Terms, Witness};
 use dissectors::net_rules::{NET009, NET011};
 
 use crate::flows::Told;
-use crate::session::{Scene, Totals, View};
+use crate::session::{Scene, Totals, View, group};
 
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
@@ -54,6 +54,9 @@ struct Held {
 pub struct Checker {
     judge: Judge,
     across: Across,
+    /// What servers are asked.
+    loads: Loads,
+    terms: Terms,
     selection: Selection,
     scene: Option<Scene>,
     told: Told,
@@ -72,12 +75,14 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Nothing judged yet. Of what is known across flows, at most so many facts of a kind are kept.
-    pub fn new(selection: Selection, facts: usize) -> Checker {
+    /// Nothing judged yet. `terms`: those on which what is known across flows is judged.
+    pub fn new(selection: Selection, terms: Terms) -> Checker {
         let judge = Judge::new(selection.severities.clone());
         Checker {
             judge: if selection.weighs_each() { judge.keeping_all() } else { judge },
-            across: Across::new(Some(Ledger::new(facts))),
+            across: Across::new(Some(Ledger::new(terms))),
+            loads: Loads::new(terms.most, terms.abuse),
+            terms,
             baselined: selection.baseline.clone().map(Baselined::new),
             asks_who: selection.asks_who(),
             selection,
@@ -187,15 +192,17 @@ impl Checker {
 
     /// Judges what only all flows together show.
     fn review(&mut self, lossy: bool) {
-        let Some(review) = self.across.review() else { return };
-        for (rule, count) in review.kept {
-            // By several hosts together.
-            if self.selection.asks_for(rule.who, None) {
-                self.judge.kept(rule, u32::try_from(count).unwrap_or(u32::MAX));
+        let loads = std::mem::take(&mut self.loads);
+        let Some(review) = self.across.review(self.terms, loads) else { return };
+        for KeptRule { rule, server, times } in review.kept {
+            // By several hosts together, or toward one server.
+            let party = server.filter(|_| rule.who == Who::Server);
+            if self.selection.asks_for(rule.who, party) {
+                self.judge.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
             }
         }
         for ruling in review.rulings {
-            let Ruling { rule, witness, .. } = ruling;
+            let Ruling { rule, witness, of_flow, .. } = ruling;
             let Some(scene) = &mut self.scene else { return };
             let Seen { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
@@ -208,9 +215,21 @@ impl Checker {
             };
             scene.roles = [Some(ruling.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
+            let lossy = lossy && !of_flow;
             self.judge.evidence(Evidence { lossy, ..Evidence::default() });
-            self.judge.recalled(rule, false, ruling.evidence, &mark, || ruling.detail);
-            self.take(None);
+            if !self.leaves_out(rule, Some(ruling.evidence)) {
+                let detail = || ruling.detail.to_string();
+                self.judge.recalled(rule, false, ruling.evidence, &mark, detail);
+                self.take(None);
+            }
+        }
+        self.judge.evidence(Evidence::default());
+        for (rule, evidence, times) in review.beyond {
+            let verdict = self.judge.verdict(rule, Some(evidence));
+            (0..times).for_each(|_| self.judge.count_broken(rule, verdict));
+            if self.selection.has(rule) {
+                self.leave_out(rule, verdict, times);
+            }
         }
     }
 
@@ -388,6 +407,24 @@ impl Sink for Checker {
             self.across.fact(scene.moment, fact, Witness { seen, flow, began, lossy });
         }
     }
+    fn unless_explained(
+        &mut self,
+        _: &'static Rule,
+        _: Option<Span>,
+        fact: Fact,
+        seen: Seen,
+        _: impl FnOnce() -> String,
+    ) {
+        self.fact(fact, seen);
+    }
+    #[inline]
+    fn asks(&mut self, what: &'static str, payload: &Payload<'_>) {
+        self.loads.asks(group_of(payload), what, payload);
+    }
+    #[inline]
+    fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
+        self.loads.reflects(group_of(payload), what, asked, payload);
+    }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.messages += 1;
         self.told.messages += 1;
@@ -414,6 +451,12 @@ impl View for Checker {
     }
 }
 
+/// The group of the hosts between which a message goes: all of it is read by one thread.
+#[inline]
+fn group_of(payload: &Payload<'_>) -> usize {
+    group(payload.from.ip(), payload.to.ip(), GROUPS)
+}
+
 /// Whether packets that the recorder dropped could explain every breach: what is wrong in a message
 /// itself they cannot, nor what is told of the recording.
 fn is_excused_by_drops(rule: &Rule) -> bool {
@@ -422,7 +465,7 @@ fn is_excused_by_drops(rule: &Rule) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::Transport;
+    use dissectors::kit::{Settings, Transport};
     use dissectors::net_rules::NET004;
 
     use super::*;
@@ -444,7 +487,7 @@ mod tests {
             copy_of: None,
             tunnels: Tunnels::default(),
         };
-        let mut checker = Checker::new(Selection::default(), 8);
+        let mut checker = Checker::new(Selection::default(), Terms::of(&Settings::default(), 8));
         for _ in 0..3 {
             checker.scene(scene);
             for _ in 0..900 {

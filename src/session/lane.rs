@@ -25,6 +25,9 @@ pub(super) const LANES: usize = 8;
 // Whose turn it is, is told by the lowest bits of a packet's number.
 const _: () = assert!(LANES.is_power_of_two());
 
+// What is counted by groups of hosts is counted by one thread each.
+const _: () = assert!(dissectors::ledger::GROUPS == LANES);
+
 /// With less than this for each lane, one lane has all.
 const FEWEST_FLOWS: usize = 1 << 13;
 const FEWEST_BYTES: usize = 1 << 20;
@@ -39,7 +42,7 @@ pub(super) fn count(options: &Options) -> usize {
 
 /// Which lane the traffic between two hosts belongs to, out of so many. The tables are indexed by
 /// other, secret hashes.
-pub(super) fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
+pub fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
     let word = |address: IpAddr| match address {
         IpAddr::V4(address) => u64::from(u32::from(address)),
         IpAddr::V6(address) => {

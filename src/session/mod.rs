@@ -37,6 +37,7 @@ use crate::net::{
 
 pub use files::Files;
 use lane::Lane;
+pub use lane::of as group;
 pub use moment::{Moment, Numbers};
 use recording::words;
 pub use view::{Scene, View};
