@@ -1,8 +1,8 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, Evidence, Fact, Limit, Mark, Payload, ShortMark, Side, Sink, Time, Transport,
-    room,
+    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Seen, ShortMark, Side, Sink, Time,
+    Transport,    room,
 };
 
 use super::answers::{self, Answers};
@@ -306,6 +306,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         return;
     }
     sink.fact(Fact::Queried, payload.seen());
+    sink.asks(word.name(), payload);
     let answered = cx.talk.unasked.take() == Some(payload.side.other());
     if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {
         rules::query_answered(payload.whole(), sink);
@@ -346,10 +347,15 @@ fn answered<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let at = cx.talk.waiting().position(in_time).or_else(|| cx.talk.waiting().position(asks));
     let Some(at) = at else {
         cx.talk.unasked = Some(payload.side);
+        if !is_seen(cx, payload.side.other()) {
+            let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+            rules::unasked(evidence, payload.seen(), sink);
+        }
         return;
     };
-    if cx.talk.take(at).is_some() {
+    if let Some(asked) = cx.talk.take(at) {
         rules::query_answered(payload.whole(), sink);
+        sink.reflects(asked.word.name(), asked.mark.get().length, payload);
     }
 }
 
@@ -363,7 +369,8 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
         waited: is_overdue(cx, &mark, now),
         ..Evidence::default()
     };
-    rules::query_ignored(asked.word.name(), evidence, &mark, sink);
+    let [from, to] = cx.flow.ends_from(mark.side);
+    rules::query_ignored(asked.word.name(), evidence, Seen { mark, from, to }, sink);
 }
 
 fn is_seen(cx: &Cx<'_>, side: Side) -> bool {

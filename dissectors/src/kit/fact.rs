@@ -84,10 +84,24 @@ pub struct Exchange {
 pub struct Elsewhere {
     /// An answer comes from the address and port that was asked.
     pub from_asked: &'static Rule,
-    /// No answer without a request.
-    pub asked_for: &'static Rule,
+    /// No answer without a request, where there is such a rule.
+    pub asked_for: Option<&'static Rule>,
     /// A request is answered.
     pub answered: &'static Rule,
+}
+
+impl Exchange {
+    /// An answer, or a request, of which there is one sending.
+    pub fn new(
+        rules: &'static Elsewhere,
+        name: &'static str,
+        kinds: u8,
+        began: Time,
+        evidence: Evidence,
+    ) -> Exchange {
+        let (id, challenge, tries, owed) = (None, None, 1, true);
+        Exchange { rules, name, kinds, id, challenge, began, tries, owed, evidence }
+    }
 }
 
 impl PartialEq for Elsewhere {

@@ -164,10 +164,10 @@ impl Elsewhere {
         let (server, client) = if is_answer { (from, to) } else { (to, from) };
         let (list, rule) = match is_answer {
             true => (&mut self.answers, exchange.rules.asked_for),
-            false => (&mut self.requests, exchange.rules.answered),
+            false => (&mut self.requests, Some(exchange.rules.answered).filter(|_| exchange.owed)),
         };
         if list.len() >= most {
-            if is_answer || exchange.owed {
+            if let Some(rule) = rule {
                 beyond.add(rule, exchange.evidence);
             }
             return false;
@@ -238,7 +238,9 @@ impl Elsewhere {
             let lost = evidence.lost || answer.fate == Fate::Perhaps;
             let witness = answer.witness(answer.server, answer.client);
             let evidence = Evidence { lost, ..evidence };
-            told.add(rules.asked_for, evidence, witness, Who::Server, Detail::Unasked(name));
+            if let Some(rule) = rules.asked_for {
+                told.add(rule, evidence, witness, Who::Server, Detail::Unasked(name));
+            }
             if answer.fate == Fate::Alone {
                 told.unasked.push(witness.seen);
             }

@@ -110,34 +110,20 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
 
 /// The rules about who answers.
 static ELSEWHERE: Elsewhere =
-    Elsewhere { from_asked: &A2S065, asked_for: &A2S061, answered: &A2S062 };
+    Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// An answer that nobody asked its sender for.
 fn stray(answer: Answer, told: &Told) -> Exchange {
-    Exchange {
-        rules: &ELSEWHERE,
-        name: answer.name(),
-        kinds: answer.kinds(),
-        id: None,
-        challenge: told.challenge,
-        began: told.seen.mark.time,
-        tries: 1,
-        owed: false,
-        evidence: told.evidence,
-    }
+    let Told { seen, evidence, challenge } = *told;
+    let (name, began) = (answer.name(), seen.mark.time);
+    let exchange = Exchange::new(&ELSEWHERE, name, answer.kinds(), began, evidence);
+    Exchange { challenge, ..exchange }
 }
 
 /// A request that was not answered by whom it asked.
 fn in_vain(asked: &Asked, told: &Told) -> Exchange {
-    Exchange {
-        rules: &ELSEWHERE,
-        name: asked.request.name(),
-        kinds: asked.request.bit(),
-        id: None,
-        challenge: told.challenge,
-        began: told.seen.mark.time,
-        tries: 1,
-        owed: asked.owed == Owed::Yes,
-        evidence: told.evidence,
-    }
+    let Told { seen, evidence, challenge } = *told;
+    let (name, bit, began) = (asked.request.name(), asked.request.bit(), seen.mark.time);
+    let exchange = Exchange::new(&ELSEWHERE, name, bit, began, evidence);
+    Exchange { challenge, owed: asked.owed == Owed::Yes, ..exchange }
 }
