@@ -26,7 +26,9 @@ pub(super) fn percent(text: &str) -> Result<u8, String> {
 /// A number, more than none: `1000`.
 pub(super) fn count(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
-    number.filter(|&number: &u32| number > 0).ok_or_else(|| "write a number, such as \"1000\"".into())
+    number
+        .filter(|&number: &u32| number > 0)
+        .ok_or_else(|| "write a number, such as \"1000\"".into())
 }
 
 #[cfg(test)]

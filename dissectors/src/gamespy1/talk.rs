@@ -2,7 +2,7 @@
 
 use crate::kit::{
     Closed, Context, Evidence, Fact, Limit, Mark, Payload, Seen, ShortMark, Side, Sink, Time,
-    Transport,    room,
+    Transport, room,
 };
 
 use super::answers::{self, Answers};

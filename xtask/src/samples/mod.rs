@@ -5,6 +5,7 @@
 //! [exchange scripts](crate::exchange), with `{name}` where a part comes from code.
 
 pub(crate) mod a2s;
+mod abuse;
 mod acr_master;
 mod gamespy1;
 mod gamespy4;
@@ -25,6 +26,7 @@ const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("UT3 query protocol (GameSpy 4)", gamespy4::SAMPLES),
     ("333networks MasterServer (GameSpy text protocol)", gamespy1::SAMPLES),
     ("AssaultCube Reloaded master server", acr_master::SAMPLES),
+    ("Abuse", abuse::SAMPLES),
 ];
 
 /// A file of `samples/`.

@@ -34,8 +34,7 @@ rule! {
 }
 
 /// The rules about who answers. That nobody asked for an answer breaks none.
-static ELSEWHERE: Elsewhere =
-    Elsewhere { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
+static ELSEWHERE: Elsewhere = Elsewhere { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
 
 pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&GS1030, true, at, String::new);

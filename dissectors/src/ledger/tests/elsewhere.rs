@@ -4,7 +4,8 @@ use super::*;
 use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065, SEC005, SEC006};
 use crate::kit::{Elsewhere, Payload, Transport};
 
-static RULES: Elsewhere = Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
+static RULES: Elsewhere =
+    Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
 /// Another host than [`S`].
 const OTHER: &str = "10.7.0.9:27015";
