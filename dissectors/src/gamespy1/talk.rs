@@ -365,6 +365,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let mark = asked.mark.get();
     let evidence = Evidence {
         began: cx.flow.began,
+        lossy: cx.flow.lossy,
         asked_party_seen: is_seen(cx, mark.side.other()),
         waited: is_overdue(cx, &mark, now),
         ..Evidence::default()

@@ -382,6 +382,7 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     }
     let mark = asked.mark.get();
     let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.has(LOST));
+    let evidence = Evidence { lossy: cx.flow.lossy, ..evidence };
     let [from, to] = cx.flow.ends_from(mark.side);
     // When a repeated one was first sent is not kept.
     let earlier = if asked.times() > 1 { cx.settings.answer_timeout } else { 0 };

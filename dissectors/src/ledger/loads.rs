@@ -179,9 +179,11 @@ impl Loads {
 
     /// Adds what another one counted, of other groups.
     pub fn add(&mut self, other: Loads) {
+        let least = self.flood() / SHARE;
         for (mine, theirs) in self.groups.iter_mut().zip(other.groups) {
             mine.left_out = earlier(mine.left_out, theirs.left_out);
-            for (server, load) in theirs.servers {
+            for (server, mut load) in theirs.servers {
+                load.rate.keep(least);
                 mine.servers.entry(server).or_default().add(load);
             }
         }
