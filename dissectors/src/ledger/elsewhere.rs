@@ -378,7 +378,8 @@ fn take(
 ) {
     let Some(&at) = queue.waiting.get(place) else { return };
     let Some(request) = requests.get_mut(at) else { return };
-    let is_first = request.fate != Fate::Matched;
+    // A flow that ended early may have its answer in the next one between the same two.
+    let is_first = request.fate != Fate::Matched && request.server != answer.server;
     (request.fate, answer.fate) = (Fate::Matched, Fate::Matched);
     request.answers = request.answers.saturating_add(1);
     let (is_over, asked) = (request.answers >= request.exchange.tries, request.server.get());

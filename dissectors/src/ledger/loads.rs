@@ -182,10 +182,11 @@ impl Loads {
         let least = self.flood() / SHARE;
         for (mine, theirs) in self.groups.iter_mut().zip(other.groups) {
             mine.left_out = earlier(mine.left_out, theirs.left_out);
-            for (server, mut load) in theirs.servers {
+            // In whatever order: what they come to is the same.
+            theirs.servers.into_iter().for_each(|(server, mut load)| {
                 load.rate.keep(least);
                 mine.servers.entry(server).or_default().add(load);
-            }
+            });
         }
     }
 
@@ -200,10 +201,10 @@ impl Loads {
         let mut all: Map<Socket, Load> = Map::default();
         for group in &mut self.groups {
             left_out = earlier(left_out, group.left_out);
-            for (server, mut load) in group.servers.drain() {
+            group.servers.drain().for_each(|(server, mut load)| {
                 load.rate.keep(least);
                 all.entry(server).or_default().add(load);
-            }
+            });
         }
         let mut all: Vec<_> = all.into_iter().filter(|(_, it)| it.requests >= JUDGED).collect();
         all.sort_unstable_by_key(|(server, _)| server.0);

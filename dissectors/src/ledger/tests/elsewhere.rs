@@ -65,6 +65,12 @@ fn an_answer_from_another_host_is_said_once() {
     assert_eq!(told(&facts, 100), ["A2S062 kept", "A2S065"]);
 }
 
+/// A flow that was ended for want of memory goes on as another.
+#[test]
+fn an_answer_on_a_later_flow_of_the_same_two_is_no_other_s() {
+    assert_eq!(told(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
+}
+
 #[test]
 fn an_answer_belongs_to_no_request_of_another_kind_or_time() {
     let alone = ["A2S061", "A2S062"];
