@@ -41,6 +41,7 @@ fn the_example_of_a_configuration_is_one_and_has_every_key() {
     assert_eq!(shown.answer_timeout, default.settings.answer_timeout);
     assert_eq!(shown.valve_heartbeat, default.settings.valve_heartbeat);
     assert_eq!(shown.valve_heartbeat_tolerance, default.settings.valve_heartbeat_tolerance);
+    assert_eq!(shown.abuse, default.settings.abuse);
     assert_eq!(shown.gamespy_heartbeat, default.settings.gamespy_heartbeat);
     assert_eq!((config.flow_idle, default.idle), (Some(Info::HEARTBEATS), None));
     // An unknown key is answered with those there are.

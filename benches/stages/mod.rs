@@ -9,6 +9,7 @@ use dissectors::kit::{
     Audience, Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Reply, Settings, Show,
     Side, Transport, Tree, Unread,
 };
+use dissectors::ledger::Terms;
 use dissectors::{Books, Id};
 use gamewire::capture::{self, Event};
 use gamewire::check::{Checker, Selection};
@@ -237,7 +238,8 @@ fn check() -> Prepared {
     let packets = inputs::packets(Input::A2s, PACKETS);
     Prepared::new(PACKETS, move || {
         let mut session = Session::new(Options::default());
-        let mut checker = Checker::new(Selection::default(), 1 << 18);
+        let mut checker =
+            Checker::new(Selection::default(), Terms::of(&Settings::default(), 1 << 18));
         for packet in &packets {
             session.packet(&packet.lent(), &mut checker);
         }

@@ -6,33 +6,32 @@
 //! any more.
 
 mod challenges;
+mod elsewhere;
+mod loads;
+mod sources;
+mod victims;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::a2s::rules::{A2S053, SEC004, SEC005};
+use crate::a2s::rules::{A2S053, SEC004};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    AT_ONCE, Code, Evidence, Fact, HashedMap, Host, Limit, Map, Rule, Seed, Seen, Set, Short,
-    Socket, Time, Who, append,
+    Abuse, Code, Evidence, Exchange, Fact, HashedMap, Host, Limit, Map, Rule, Seed, Seen, Set,
+    Settings, Short, Socket, Time, Who,
 };
 use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
+use elsewhere::{Elsewhere, Moved};
+pub use loads::{GROUPS, Loads};
+use victims::Victims;
 
 /// Servers of one list that are remembered.
 const LISTED: usize = 1 << 14;
-
-/// Answers within one second to an address that never asked, from which on they are no accident.
-const UNASKED: u32 = 30;
-
-/// Nanoseconds of the window in which they are counted.
-const WINDOW: i64 = 1_000_000_000;
-
-/// Addresses that leave a server's challenge unused from which on they are no accident.
-const UNUSED: usize = 100;
 
 /// A listed server, in as little room as a list of thousands wants.
 pub type Listed = [u8; 8];
@@ -75,30 +74,89 @@ pub struct Ruling {
     pub witness: Witness,
     /// Which part its sender plays.
     pub speaker: Who,
+    /// The evidence says all: what is missing elsewhere in the recording does not matter.
+    pub of_flow: bool,
     /// What is wrong.
-    pub detail: String,
+    pub detail: Detail,
+}
+
+/// What is wrong, in words.
+#[derive(Clone, Debug)]
+pub enum Detail {
+    /// As it is.
+    Text(String),
+    /// Nobody asked for this.
+    Unasked(&'static str),
+    /// This was not answered.
+    Unanswered(&'static str),
+    /// A challenge that was never given was used.
+    Foreign(i32),
+    /// It was accepted.
+    Accepted(i32),
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Detail::Text(text) => f.write_str(text),
+            Detail::Unasked(name) => write!(f, "nobody asked for {name}"),
+            Detail::Unanswered(name) => write!(f, "{name} is not answered"),
+            Detail::Foreign(challenge) => {
+                write!(f, "the challenge {challenge} was never issued to this client")
+            }
+            Detail::Accepted(challenge) => {
+                write!(f, "a request with {challenge}, never issued to this client, is answered")
+            }
+        }
+    }
+}
+
+/// What the user can set of what the ledger judges.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Entries of a kind that are kept.
+    pub most: usize,
+    /// How long an answer may take, in nanoseconds.
+    pub answer_timeout: i64,
+    /// What is abuse.
+    pub abuse: Abuse,
+}
+
+impl Terms {
+    /// As it is set, with so many entries of a kind.
+    pub fn of(settings: &Settings, most: usize) -> Terms {
+        Terms { most, answer_timeout: settings.answer_timeout, abuse: settings.abuse }
+    }
+}
+
+/// What there was no room for, and is judged by itself: only counted.
+#[derive(Default)]
+struct Beyond(Vec<(&'static Rule, Evidence, u64)>);
+
+impl Beyond {
+    fn add(&mut self, rule: &'static Rule, evidence: Evidence) {
+        let same = |(other, known, _): &&mut (&Rule, Evidence, u64)| {
+            other.code == rule.code && *known == evidence
+        };
+        match self.0.iter_mut().find(same) {
+            Some((.., times)) => *times += 1,
+            None => self.0.push((rule, evidence, 1)),
+        }
+    }
 }
 
 /// What is known across flows.
 pub struct Ledger {
-    /// Entries of a kind.
-    most: usize,
+    terms: Terms,
     challenges: Challenges,
     seed: Seed,
     /// Challenges that servers took from clients they are not known to have given them to.
     accepted: Vec<(u32, Witness)>,
-    /// Challenges given lately, by the hash of the server.
-    challenged: Vec<(u64, Witness)>,
-    /// The latest challenge of each server that gave one.
-    challengers: Vec<Witness>,
-    /// Their places, by the hashes of the servers: every challenge looks one up.
-    places: HashedMap<u32>,
-    /// Addresses that left a challenge unused, by the places of the servers that have any.
-    unused: BTreeMap<u32, BTreeSet<IpAddr>>,
-    /// Addresses of all of them.
-    unused_in_all: usize,
-    /// Answers to addresses that were not seen to ask.
-    unasked: BTreeMap<IpAddr, Flood>,
+    /// Answers from elsewhere than was asked.
+    elsewhere: Elsewhere,
+    /// Answers that there was no room for: to whom they went.
+    victims: Victims,
+    beyond: Beyond,
     /// The layout of each server's first split answer, and the number of the flow it went to, by the
     /// hashes of the servers.
     layouts: HashedMap<(&'static str, u32)>,
@@ -122,18 +180,22 @@ pub struct Ledger {
 pub struct Review {
     /// What was broken, and what is not sure to be kept, in the order of the packets.
     pub rulings: Vec<Ruling>,
-    /// How often each rule was kept beside these.
-    pub kept: Vec<(&'static Rule, u64)>,
+    /// What was kept beside these.
+    pub kept: Vec<Kept>,
+    /// What was judged and not kept for want of room: a rule, what is known of the recording, and how
+    /// often it was broken so.
+    pub beyond: Vec<(&'static Rule, Evidence, u64)>,
 }
 
-/// Answers to an address that never asked.
-struct Flood {
-    latest: Witness,
-    count: u64,
-    /// When the window began, and how many have come in it.
-    window: (Time, u32),
-    /// The most that came in one.
-    most: u32,
+/// A rule that was kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// The server that was asked, where it is about one.
+    pub server: Option<SocketAddr>,
+    /// How often.
+    pub times: u64,
 }
 
 /// What a client was listed, and whether it asked any of it.
@@ -146,19 +208,16 @@ struct List {
 }
 
 impl Ledger {
-    /// A ledger of at most so many entries of each kind.
-    pub fn new(most: usize) -> Ledger {
+    /// A ledger on these terms.
+    pub fn new(terms: Terms) -> Ledger {
         Ledger {
-            most,
+            terms,
             challenges: Challenges::default(),
             seed: Seed::default(),
             accepted: Vec::new(),
-            challenged: Vec::new(),
-            challengers: Vec::new(),
-            places: HashedMap::default(),
-            unused: BTreeMap::new(),
-            unused_in_all: 0,
-            unasked: BTreeMap::new(),
+            elsewhere: Elsewhere::default(),
+            victims: Victims::default(),
+            beyond: Beyond::default(),
             layouts: HashedMap::default(),
             masters: BTreeMap::new(),
             lists: Map::default(),
@@ -179,13 +238,19 @@ impl Ledger {
         }
         match fact {
             Fact::Challenged(challenge) => self.challenge(challenge, *witness),
-            Fact::Accepted(challenge) => {
+            Fact::Accepted { challenge, foreign } => {
                 if self.has_room(self.accepted.len(), |_| false) {
                     self.accepted.push((challenge, *witness));
                 }
+                if let Some(evidence) = foreign {
+                    self.foreign((challenge, evidence), true, witness);
+                }
             }
-            Fact::Unused => self.unused(seen),
-            Fact::Unasked => self.unasked(*witness),
+            Fact::Foreign { challenge, evidence } => {
+                self.foreign((challenge, evidence), false, witness);
+            }
+            Fact::Unasked(exchange) => self.open(exchange, true, witness),
+            Fact::Unanswered(exchange) => self.open(exchange, false, witness),
             Fact::Split(layout) => self.split(layout, *witness),
             Fact::Joined => {
                 let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
@@ -213,7 +278,7 @@ impl Ledger {
 
     /// Whether there is room beside so many entries; one that is known already needs none.
     fn has_room(&mut self, entries: usize, is_known: impl FnOnce(&Ledger) -> bool) -> bool {
-        let has_room = entries < self.most || is_known(self);
+        let has_room = entries < self.terms.most || is_known(self);
         self.full |= !has_room;
         has_room
     }
@@ -243,76 +308,37 @@ impl Ledger {
         detail: impl FnOnce() -> String,
     ) {
         if self.has_room(self.rulings.len(), |_| false) {
-            self.rulings.push(Ruling { rule, evidence, witness, speaker: who, detail: detail() });
+            let (speaker, detail) = (who, Detail::Text(detail()));
+            let of_flow = false;
+            self.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow, detail });
         }
     }
 
     fn challenge(&mut self, challenge: u32, witness: Witness) {
         let Seen { from, to, .. } = witness.seen;
         let key = self.key(from, challenge);
-        self.challenges.push(key, to.ip(), self.most);
-        self.challenged.push((self.seed.hash_one(Socket(from)), witness));
-        if self.challenged.len() >= AT_ONCE {
-            self.settle();
+        self.challenges.push(key, to.ip(), self.terms.most);
+    }
+
+    /// An answer without a request, or a request without an answer.
+    fn open(&mut self, exchange: Exchange, is_answer: bool, witness: &Witness) {
+        let (most, beyond) = (self.terms.most, &mut self.beyond);
+        if !self.elsewhere.open(exchange, is_answer, witness, most, beyond) {
+            self.full = true;
+            if is_answer {
+                self.victims.answered(&witness.seen, &self.terms);
+            }
         }
     }
 
-    /// Notes who gave challenges lately.
-    fn settle(&mut self) {
-        let mut challenged = std::mem::take(&mut self.challenged);
-        for (key, witness) in challenged.drain(..) {
-            let is_known = |it: &Ledger| it.places.contains_key(&key);
-            if !self.has_room(self.challengers.len(), is_known) {
-                continue;
-            }
-            let servers = &mut self.challengers;
-            let at = *self.places.entry(key).or_insert_with(|| {
-                append(servers, witness);
-                (servers.len() - 1) as u32
-            });
-            if let Some(server) = servers.get_mut(at as usize) {
-                *server = witness;
-            }
-        }
-        self.challenged = challenged;
+    fn foreign(&mut self, challenge: (u32, Evidence), is_accepted: bool, witness: &Witness) {
+        let (most, beyond) = (self.terms.most, &mut self.beyond);
+        self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, most, beyond);
     }
 
     /// What stands for a server's challenge.
     fn key(&self, server: SocketAddr, challenge: u32) -> Short {
         self.seed.hash_one((Socket(server), challenge)).into()
-    }
-
-    /// A client sent one packet and left this server's challenge unused.
-    fn unused(&mut self, seen: &Seen) {
-        self.settle();
-        let Some(&server) = self.places.get(&self.seed.hash_one(Socket(seen.from))) else { return };
-        let unused = self.unused.entry(server).or_default();
-        if unused.len() >= UNUSED || unused.contains(&seen.to.ip()) {
-            return;
-        }
-        if self.unused_in_all < self.most {
-            unused.insert(seen.to.ip());
-            self.unused_in_all += 1;
-        } else {
-            self.full = true;
-        }
-    }
-
-    fn unasked(&mut self, witness: Witness) {
-        let victim = witness.seen.to.ip();
-        if !self.has_room(self.unasked.len(), |it| it.unasked.contains_key(&victim)) {
-            return;
-        }
-        let now = witness.seen.mark.time;
-        let first = Flood { latest: witness, count: 0, window: (now, 0), most: 0 };
-        let flood = self.unasked.entry(victim).or_insert(first);
-        flood.latest = witness;
-        flood.count += 1;
-        if now.since(flood.window.0) > WINDOW {
-            flood.window = (now, 0);
-        }
-        flood.window.1 = flood.window.1.saturating_add(1);
-        flood.most = flood.most.max(flood.window.1);
     }
 
     /// The first split answer of a flow; what follows in the flow is judged there.
@@ -342,10 +368,10 @@ impl Ledger {
         if list.queried {
             return;
         }
-        let room = (self.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
+        let room = (self.terms.most - self.listed).min(LISTED.saturating_sub(list.servers.len()));
         list.servers.reserve(servers.len().min(room));
         for server in servers {
-            if self.listed >= self.most {
+            if self.listed >= self.terms.most {
                 self.full = true;
                 return;
             }
@@ -367,37 +393,50 @@ impl Ledger {
         self.rule(&ACR031, fresh, witness, Who::Master, detail);
     }
 
-    /// What it all comes to.
-    pub fn review(mut self) -> Review {
-        self.settle();
-        self.shared();
-        self.floods();
-        self.crowds();
+    /// What it all comes to, together with what servers were asked.
+    pub fn review(mut self, loads: Loads) -> Review {
+        let told = std::mem::take(&mut self.elsewhere).review(self.terms.answer_timeout);
+        self.shared(&told.moved);
         self.masters();
         self.lists();
-        let mut rulings = self.rulings;
+        let kept = std::mem::take(&mut self.kept).into_values();
+        let kept = kept.map(|(rule, times)| Kept { rule, server: None, times });
+        let mut kept = Vec::from_iter(kept.chain(told.kept));
+        let mut rulings = std::mem::take(&mut self.rulings);
         for ruling in &mut rulings {
             ruling.evidence.lossy |= self.full;
         }
-        rulings.extend(self.latest.filter(|_| self.full).map(|witness| Ruling {
+        rulings.extend(told.rulings);
+        for seen in &told.unasked {
+            self.victims.answered(seen, &self.terms);
+        }
+        self.full |= self.victims.review(&self.terms, &mut rulings, &mut kept);
+        let left_out = loads.review(&mut rulings, &mut kept);
+        let witness = self.latest.filter(|_| self.full).or(left_out);
+        rulings.extend(witness.map(|witness| Ruling {
             rule: &NET011,
             evidence: Evidence::default(),
             witness: Witness { flow: 0, ..witness },
             speaker: Who::Capture,
-            detail: format!("the limit {} was met", Limit::Remembered.name()),
+            of_flow: false,
+            detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
         }));
         rulings.sort_by_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
-        Review { rulings, kept: self.kept.into_values().collect() }
+        Review { rulings, kept, beyond: self.beyond.0 }
     }
 
     /// Challenges of one address in the hands of another.
-    fn shared(&mut self) {
+    fn shared(&mut self, moved: &Moved) {
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
         let keys: Vec<_> = accepted.iter().map(key).collect();
-        let first = self.challenges.first_given(&keys, self.most);
+        let first = self.challenges.first_given(&keys, self.terms.most);
         self.full |= self.challenges.full;
         for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
+            let Seen { from, to, .. } = witness.seen;
+            if moved.contains(&(to.ip(), from, challenge)) {
+                continue;
+            }
             let given = first.get(&key);
             if let Some(given) = given.filter(|given| **given != witness.seen.to.ip()) {
                 let detail = || format!("the challenge {} was given to {given}", challenge as i32);
@@ -408,35 +447,6 @@ impl Ledger {
                     Evidence { began, lossy, asked_party_seen: true, ..Evidence::default() };
                 self.broken(&SEC004, evidence, witness, Who::Server, detail);
             }
-        }
-    }
-
-    /// Answers in numbers to an address that never asked.
-    fn floods(&mut self) {
-        for (victim, flood) in std::mem::take(&mut self.unasked) {
-            if flood.most >= UNASKED {
-                let Flood { latest, count, most, .. } = flood;
-                let detail = || {
-                    format!(
-                        "{count} answers went to {victim}, which never asked: {most} within a second"
-                    )
-                };
-                self.rule(&SEC005, false, latest, Who::Server, detail);
-            }
-        }
-    }
-
-    /// Challenges that crowds of one-packet sources left unused.
-    fn crowds(&mut self) {
-        let crowded = self.unused.iter().filter(|(_, unused)| unused.len() >= UNUSED);
-        let latest = crowded.filter_map(|(&at, _)| self.challengers.get(at as usize));
-        let mut latest: Vec<_> = latest.copied().collect();
-        latest.sort_unstable_by_key(|server| server.seen.from);
-        for server in latest {
-            let detail = || {
-                format!("{UNUSED} addresses or more sent one packet and left the challenge unused")
-            };
-            self.rule(&SEC005, false, server, Who::Server, detail);
         }
     }
 
@@ -466,6 +476,25 @@ impl Ledger {
             }
         }
     }
+}
+
+/// A time, as people read it: in UTC, to the millisecond.
+fn spell(time: Time) -> String {
+    let milliseconds = time.0.div_euclid(1_000_000);
+    let (day, rest) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
+    // Years begin in March here, so that a leap day is their last: see Howard Hinnant's
+    // "chrono-compatible low-level date algorithms".
+    let day = day + 719_468;
+    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year + i64::from(month <= 2);
+    let (hours, minutes) = (rest / 3_600_000, rest / 60_000 % 60);
+    let (seconds, rest) = (rest / 1000 % 60, rest % 1000);
+    format!("{year:04}-{month:02}-{date:02} {hours:02}:{minutes:02}:{seconds:02}.{rest:03}")
 }
 
 #[cfg(test)]

@@ -23,11 +23,11 @@ use dissectors::kit::{
     CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Needs, Payload, Rule, Seen,
     Severity, Side, Sink, Span, Verdict, Who,
 };
-use dissectors::ledger::{Ledger, Ruling, Witness};
+use dissectors::ledger::{GROUPS, Kept as KeptRule, Ledger, Loads, Ruling, Terms, Witness};
 use dissectors::net_rules::{NET009, NET011, NET012, NET014};
 
 use crate::flows::Told;
-use crate::session::{Scene, Totals, View};
+use crate::session::{Scene, Totals, View, group};
 
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
@@ -62,6 +62,9 @@ struct Held {
 pub struct Checker {
     judge: Judge,
     across: Across,
+    /// What servers are asked.
+    loads: Loads,
+    terms: Terms,
     selection: Selection,
     scene: Option<Scene>,
     told: Told,
@@ -87,12 +90,14 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Nothing judged yet. Of what is known across flows, at most so many facts of a kind are kept.
-    pub fn new(selection: Selection, facts: usize) -> Checker {
+    /// Nothing judged yet. `terms`: those on which what is known across flows is judged.
+    pub fn new(selection: Selection, terms: Terms) -> Checker {
         let judge = Judge::new(selection.severities.clone());
         Checker {
             judge: if selection.weighs_each() { judge.keeping_all() } else { judge },
-            across: Across::new(Some(Ledger::new(facts))),
+            across: Across::new(Some(Ledger::new(terms))),
+            loads: Loads::new(terms.most, terms.abuse),
+            terms,
             baselined: selection.baseline.clone().map(Baselined::new),
             asks_who: selection.asks_who(),
             selection,
@@ -107,7 +112,7 @@ impl Checker {
             traffic: Traffic::default(),
             parties: Parties::default(),
             uncounted: Vec::new(),
-            requests: Requests::new(facts),
+            requests: Requests::new(terms.most),
             answers: 0,
             cut: false,
         }
@@ -213,15 +218,20 @@ impl Checker {
 
     /// Judges what only all flows together show.
     fn review(&mut self, lossy: bool) {
-        let Some(review) = self.across.review() else { return };
-        for (rule, count) in review.kept {
-            // By several hosts together.
-            if self.selection.asks_for(rule.who, None) {
-                self.judge.kept(rule, u32::try_from(count).unwrap_or(u32::MAX));
+        let loads = std::mem::take(&mut self.loads);
+        let Some(review) = self.across.review(self.terms, loads) else { return };
+        for KeptRule { rule, server, times } in review.kept {
+            // By several hosts together, or toward one server.
+            if let Some(server) = server.filter(|_| rule.asks_for_answer) {
+                self.requests.answered(server, times);
+            }
+            let party = server.filter(|_| rule.who == Who::Server);
+            if self.selection.asks_for(rule.who, party) {
+                self.judge.kept(rule, u32::try_from(times).unwrap_or(u32::MAX));
             }
         }
         for ruling in review.rulings {
-            let Ruling { rule, witness, .. } = ruling;
+            let Ruling { rule, witness, of_flow, .. } = ruling;
             let Some(scene) = &mut self.scene else { return };
             let Seen { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
@@ -230,13 +240,31 @@ impl Checker {
                 ends: [from, to],
                 began: witness.began,
                 number: witness.flow,
+                lossy: false,
                 ..scene.flow
             };
             scene.roles = [Some(ruling.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
+            let lossy = lossy && !of_flow;
+            if rule.asks_for_answer {
+                let lossy = lossy || ruling.evidence.lossy;
+                self.requests.unanswered(scene, Evidence { lossy, ..ruling.evidence }, &mark);
+            }
             self.judge.evidence(Evidence { lossy, ..Evidence::default() });
-            self.judge.recalled(rule, false, ruling.evidence, &mark, || ruling.detail);
-            self.take(None);
+            if !self.leaves_out(rule, Some((ruling.evidence, mark.side))) {
+                let detail = || ruling.detail.to_string();
+                self.judge.recalled(rule, false, ruling.evidence, &mark, detail);
+                self.take(None);
+            }
+        }
+        self.judge.evidence(Evidence::default());
+        for (rule, evidence, times) in review.beyond {
+            let verdict = self.judge.verdict(rule, Some(evidence));
+            (0..times).for_each(|_| self.judge.count_broken(rule, verdict));
+            self.requests.count.asked += if rule.asks_for_answer { times } else { 0 };
+            if self.selection.has(rule) {
+                self.leave_out(rule, verdict, times);
+            }
         }
     }
 
@@ -495,6 +523,24 @@ impl Sink for Checker {
             self.across.fact(scene.moment, fact, Witness { seen, flow, began, lossy });
         }
     }
+    fn unless_explained(
+        &mut self,
+        _: &'static Rule,
+        _: Option<Span>,
+        fact: Fact,
+        seen: Seen,
+        _: impl FnOnce() -> String,
+    ) {
+        self.fact(fact, seen);
+    }
+    #[inline]
+    fn asks(&mut self, what: &'static str, payload: &Payload<'_>) {
+        self.loads.asks(group_of(payload), what, payload);
+    }
+    #[inline]
+    fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
+        self.loads.reflects(group_of(payload), what, asked, payload);
+    }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         if self.is_copy() {
             return self.take(Some(&AtHand::new(message, payload)));
@@ -532,6 +578,12 @@ impl View for Checker {
     }
 }
 
+/// The group of the hosts between which a message goes: all of it is read by one thread.
+#[inline]
+fn group_of(payload: &Payload<'_>) -> usize {
+    group(payload.from.ip(), payload.to.ip(), GROUPS)
+}
+
 /// Whether packets that the recorder dropped could explain every breach: what is wrong in a message
 /// itself they cannot, nor what is told of the recording.
 fn is_excused_by_drops(rule: &Rule) -> bool {
@@ -540,7 +592,7 @@ fn is_excused_by_drops(rule: &Rule) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use dissectors::kit::Transport;
+    use dissectors::kit::{Settings, Transport};
     use dissectors::net_rules::NET004;
 
     use super::*;
@@ -562,7 +614,7 @@ mod tests {
             copy_of: None,
             tunnels: Tunnels::default(),
         };
-        let mut checker = Checker::new(Selection::default(), 8);
+        let mut checker = Checker::new(Selection::default(), Terms::of(&Settings::default(), 8));
         for _ in 0..3 {
             checker.scene(scene);
             for _ in 0..900 {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use dissectors::kit::{Fact, Span};
-use dissectors::ledger::{Ledger, Listed, Review, Witness, listed};
+use dissectors::ledger::{Ledger, Listed, Loads, Review, Terms, Witness, listed};
 
 use super::{Checker, Found, KEPT, Kept};
 use crate::session::Moment;
@@ -82,9 +82,9 @@ impl Across {
     }
 
     /// What the facts come to. An empty ledger stays: what it finds is kept here.
-    pub(super) fn review(&mut self) -> Option<Review> {
+    pub(super) fn review(&mut self, terms: Terms, loads: Loads) -> Option<Review> {
         let ledger = self.ledger.as_deref_mut()?;
-        Some(std::mem::replace(ledger, Ledger::new(0)).review())
+        Some(std::mem::replace(ledger, Ledger::new(terms)).review(loads))
     }
 }
 
@@ -98,7 +98,8 @@ impl Checker {
     /// to the checker that joins all parts in the end.
     pub fn part(&self) -> Checker {
         let requests = self.requests.like();
-        Checker { across: Across::new(None), requests, ..Checker::new(self.selection.clone(), 0) }
+        let checker = Checker::new(self.selection.clone(), self.terms);
+        Checker { across: Across::new(None), requests, ..checker }
     }
 
     /// How many bytes that takes which a part has to tell.
@@ -143,6 +144,7 @@ impl Checker {
         self.kept.fill(Kept::default());
         for part in parts {
             self.judge.add(&part.judge);
+            self.loads.add(part.loads);
             self.messages += part.messages;
             self.requests.join(part.requests);
             self.traffic.join(part.traffic);

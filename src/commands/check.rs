@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use dissectors::catalogue;
 use dissectors::kit::{Severity, Verdict};
+use dissectors::ledger::Terms;
 
 use crate::Terminal;
 use crate::check::{
@@ -39,12 +40,13 @@ pub fn run(
     let selection = selection(args, &config, baseline, err);
     // Until they are told apart, the challenges among them take up to twice as much.
     let facts = args.input.limits().protocols.remembered / 2;
-    let checker = Checker::new(selection.clone(), facts);
+    let terms = Terms::of(&config.settings, facts);
+    let checker = Checker::new(selection.clone(), terms);
     let mut checking = Checking {
         args,
         demands,
         selection,
-        facts,
+        terms,
         checker,
         names,
         terminal,
@@ -166,7 +168,7 @@ struct Checking<'a> {
     demands: Demands,
     selection: Selection,
     /// Facts of a kind that are kept of what is known across flows.
-    facts: usize,
+    terms: Terms,
     checker: Checker,
     /// The names of what is being judged: of one capture, or of those that are merged.
     names: Vec<String>,
@@ -201,7 +203,7 @@ impl Command for Checking<'_> {
         if let Some(name) = name {
             self.names = vec![name.to_owned()];
         }
-        self.checker = Checker::new(self.selection.clone(), self.facts);
+        self.checker = Checker::new(self.selection.clone(), self.terms);
         Ok(())
     }
 
@@ -270,7 +272,8 @@ impl Command for Checking<'_> {
     }
 
     fn end(&mut self, read: &Totals) -> io::Result<()> {
-        let checker = std::mem::replace(&mut self.checker, Checker::new(Selection::default(), 0));
+        let empty = Checker::new(Selection::default(), self.terms);
+        let checker = std::mem::replace(&mut self.checker, empty);
         let outcome = checker.outcome(self.names.clone(), read);
         self.lacks |= !outcome.lacking.is_empty();
         self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());

@@ -1,4 +1,4 @@
-//! Times as people write them.
+//! Times and numbers as people write them.
 
 use jiff::SignedDuration;
 
@@ -23,6 +23,14 @@ pub(super) fn percent(text: &str) -> Result<u8, String> {
         .ok_or_else(|| "write a share from \"0%\" to \"100%\"".to_owned())
 }
 
+/// A number, more than none: `1000`.
+pub(super) fn count(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|&number: &u32| number > 0)
+        .ok_or_else(|| "write a number, such as \"1000\"".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +43,14 @@ mod tests {
         assert_eq!(nanoseconds("5 minutes"), Ok(300_000_000_000));
         for wrong in ["", "3", "0s", "-3s", "8d", "500h", "99999999999h", "soon", "3s3s"] {
             assert!(nanoseconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!([count("1"), count("1000")], [Ok(1), Ok(1000)]);
+        for wrong in ["", "0", "-1", "1.5", "many", "99999999999"] {
+            assert!(count(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use dissectors::kit::Secret;
+use dissectors::kit::{Abuse, Secret};
 use toml::de::DeTable;
 
 use crate::check::{Ignore, Rules, rule, severity};
@@ -97,7 +97,33 @@ fn tolerances(mut table: Table<'_>, config: &mut Config) -> Result<(), Wrong> {
         return Err(Wrong { at: table.at, what });
     }
     settings.gamespy_heartbeat = shortest..=longest;
+    abuse(&mut table, &mut settings.abuse)?;
     table.finish()
+}
+
+/// From which numbers on traffic is abuse.
+fn abuse(table: &mut Table<'_>, abuse: &mut Abuse) -> Result<(), Wrong> {
+    let numbers = [
+        ("reflection-repeats", &mut abuse.repeats),
+        ("reflection-sources", &mut abuse.sources),
+        ("flood-rate", &mut abuse.flood_rate),
+    ];
+    for (key, number) in numbers {
+        if let Some(value) = table.take(key) {
+            *number = value.parsed(durations::count)?;
+        }
+    }
+    let times = [
+        ("reflection-repeats-within", &mut abuse.repeat_window),
+        ("reflection-sources-within", &mut abuse.source_window),
+        ("flood-window", &mut abuse.flood_window),
+    ];
+    for (key, time) in times {
+        if let Some(value) = table.take(key) {
+            *time = value.parsed(durations::nanoseconds)?;
+        }
+    }
+    Ok(())
 }
 
 fn secrets(mut table: Table<'_>, folder: &Path, config: &mut Config) -> Result<(), Wrong> {

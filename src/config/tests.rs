@@ -1,5 +1,6 @@
 //! The file read key by key, and every mistake named with its line.
 
+use dissectors::kit::Abuse;
 use jiff::civil::date;
 
 use dissectors::kit::Severity;
@@ -33,6 +34,12 @@ valve-heartbeat = "1min"
 valve-heartbeat-tolerance = "25%"
 gamespy-heartbeat-shortest = "10s"
 gamespy-heartbeat-longest = "2min"
+reflection-repeats = "7"
+reflection-repeats-within = "1s"
+reflection-sources = "70"
+reflection-sources-within = "2s"
+flood-rate = "700"
+flood-window = "3s"
 
 [keys.gamespy]
 ut = "LabKey"
@@ -67,6 +74,11 @@ fn every_key_is_read() {
         (60_000_000_000, 25)
     );
     assert_eq!(settings.gamespy_heartbeat, 10_000_000_000..=120_000_000_000);
+    let Abuse { repeats, sources, flood_rate, .. } = settings.abuse;
+    assert_eq!([repeats, sources, flood_rate], [7, 70, 700]);
+    let Abuse { repeat_window, source_window, flood_window, .. } = settings.abuse;
+    let windows = [repeat_window, source_window, flood_window];
+    assert_eq!(windows.map(|window| window / 1_000_000_000), [1, 2, 3]);
     assert_eq!(settings.gamespy_keys[0].1.bytes(), b"LabKey");
     assert_eq!(settings.acr_keys[0].1.bytes(), b"kl");
     let shown = format!("{config:?}");

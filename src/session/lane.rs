@@ -29,6 +29,9 @@ pub const LANES: usize = 8;
 // Whose turn it is, is told by the lowest bits of a packet's number.
 const _: () = assert!(LANES.is_power_of_two());
 
+// What is counted by groups of hosts is counted by one thread each.
+const _: () = assert!(dissectors::ledger::GROUPS == LANES);
+
 /// With less than this for each lane, one lane has all.
 const FEWEST_FLOWS: usize = 1 << 13;
 const FEWEST_BYTES: usize = 1 << 20;

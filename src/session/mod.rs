@@ -41,7 +41,7 @@ use crate::net::{
 pub use files::Files;
 pub use heard::Heard;
 use lane::Lane;
-pub use lane::{LANES, of as lane_of};
+pub use lane::{LANES, of as lane_of, of as group};
 pub use moment::{Moment, Numbers};
 use recording::words;
 pub use totals::{Foreign, Totals};

@@ -18,6 +18,7 @@ pub(crate) fn play(code: &str, is_right: bool) -> Option<Vec<u8>> {
     Some(match (code, is_right) {
         ("NET004" | "NET005" | "NET008" | "NET009", true) => fragments.pcap(),
         ("NET006" | "NET007", true) => stream.pcap(),
+        ("SEC006", false) => flood(),
         ("NET010", is_right) => statistics(&fragments, if is_right { 0 } else { 7 }),
         ("NET004", false) => {
             let mut shifted = fragments.packets[1].clone();
@@ -57,6 +58,16 @@ pub(crate) fn play(code: &str, is_right: bool) -> Option<Vec<u8>> {
         }
         _ => return None,
     })
+}
+
+/// Six thousand requests of one source within five seconds.
+fn flood() -> Vec<u8> {
+    let request = |n: u32| {
+        let time = f64::from(n) / 1200.0;
+        format!("{time:.6} c > s  FFFFFFFF 54 'Source Engine Query' 00\n")
+    };
+    let script = String::from_iter((0..6000).map(request));
+    capture(&script, &Setting::udp(27015)).expect("a good script").pcap()
 }
 
 /// The packet that carries the list.

@@ -33,6 +33,9 @@ pub(super) const REFUSED: u8 = 4;
 /// It was answered by a challenge, for its asker to go on with.
 pub(super) const GOES_ON: u8 = 8;
 
+/// Its challenge, which this server never gave, may be another's answer in this one's stead.
+pub(super) const FOREIGN: u8 = 16;
+
 /// Answers that may yet come are counted up to here, sendings up to there.
 const MOST_LEFT: u8 = 15;
 const MOST_TRIES: u8 = 127;
@@ -148,6 +151,8 @@ pub(super) struct Kept {
 
 impl Kept {
     const MOST_FRAME: u64 = (1 << 40) - 1;
+    /// Stands for a challenge that was never issued, but may be another's.
+    const FOREIGN: u16 = 6;
     /// Says that the other bits are microseconds, not nanoseconds.
     const COARSE: u32 = 1 << 31;
 
@@ -182,7 +187,7 @@ impl Kept {
                 1 => Standing::Asking,
                 2 => Standing::Zero,
                 3 => Standing::Issued,
-                4 => Standing::NeverIssued,
+                4 | Kept::FOREIGN => Standing::NeverIssued,
                 _ => Standing::Unknown,
             },
             owed: match state >> 6 & 3 {
@@ -191,7 +196,8 @@ impl Kept {
                 2 => Owed::NoMore,
                 _ => Owed::Answered,
             },
-            past: (state >> 8 & 15) as u8,
+            past: (state >> 8 & 15) as u8
+                | if state >> 3 & 7 == Kept::FOREIGN { FOREIGN } else { 0 },
             tries: (place >> 1 & u64::from(MOST_TRIES)) as u8,
             left: (state >> 12) as u8,
         }
@@ -207,8 +213,10 @@ impl From<Asked> for Kept {
             | u64::from(length) << 8
             | u64::from(tries) << 1
             | side.index() as u64;
+        let is_foreign = asked.standing == Standing::NeverIssued && asked.is(FOREIGN);
+        let standing = if is_foreign { Kept::FOREIGN } else { asked.standing as u16 };
         let state = (asked.request as u16 + 1)
-            | (asked.standing as u16) << 3
+            | standing << 3
             | (asked.owed as u16) << 6
             | u16::from(asked.past & 15) << 8
             | u16::from(asked.left.min(MOST_LEFT)) << 12;
@@ -247,7 +255,9 @@ mod tests {
                             request,
                             standing,
                             owed,
-                            past: PASSED_OVER | GOES_ON,
+                            past: PASSED_OVER
+                                | GOES_ON
+                                | if standing == Standing::NeverIssued { FOREIGN } else { 0 },
                             tries: 100,
                             left: 9,
                         };

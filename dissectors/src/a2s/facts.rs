@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use super::asked::Asked;
-use crate::kit::{Evidence, Mark, Read};
+use crate::kit::{Evidence, Mark, Payload, Read, Seen};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,11 @@ impl Request {
             b'i' => Request::Ping,
             _ => return None,
         })
+    }
+
+    /// A bit of its own.
+    pub(super) const fn bit(self) -> u8 {
+        1 << self as u8
     }
 
     /// The document's name.
@@ -83,6 +88,12 @@ impl Answer {
             Answer::Ping => "a ping answer",
             Answer::Other => "something else",
         }
+    }
+
+    /// The kinds of requests that it may be to, a bit of each.
+    pub(super) fn kinds(self) -> u8 {
+        let fitting = Request::ALL.into_iter().filter(|&request| self.is_for(request));
+        fitting.fold(0, |kinds, request| kinds | request.bit())
     }
 
     /// Whether it is what this kind of request may be answered by.
@@ -138,8 +149,8 @@ pub(super) enum Standing {
 
 /// What a conversation shows. The rules look at it, the conversation does not know them.
 pub(super) enum Fact<'a> {
-    /// A request was sent.
-    Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark },
+    /// A request was sent. `foreign`: its challenge may be another's answer.
+    Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark, foreign: Option<Told> },
     /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as far
     /// as that is counted. `guarded`: the server asks for a challenge before it answers the like.
     /// `again`: so was the request's sending before.
@@ -148,12 +159,30 @@ pub(super) enum Fact<'a> {
     Again { answer: Answer },
     /// A request was answered by something else than it asked for.
     Other { asked: &'a Asked, answer: Answer },
-    /// Nobody asked for it.
-    Unasked { answer: Answer },
+    /// Nobody asked for it. `elsewhere`: the sender was never asked at all, and another may have been.
+    Unasked { answer: Answer, elsewhere: Option<Told> },
     /// Nor for a player list that came in the past; or it came `instead` of info.
     Stray { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host answered.
     Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
-    /// The answer did not come.
-    Overdue { asked: &'a Asked, evidence: Evidence },
+    /// That request was answered by it.
+    Moved { asked: &'a Asked },
+    /// The answer did not come, unless it came from another.
+    Overdue { asked: &'a Asked, told: Told },
+}
+
+/// What other flows may explain: the message, or the two ends of that of the past.
+pub(super) struct Told {
+    pub(super) seen: Seen,
+    pub(super) evidence: Evidence,
+    /// The challenge that an answer gives, or that a request carries and should not.
+    pub(super) challenge: Option<u32>,
+}
+
+impl Told {
+    /// Of the message at hand.
+    pub(super) fn of(payload: &Payload<'_>, evidence: Evidence, challenge: Option<i32>) -> Told {
+        let evidence = Evidence { lost: payload.lost, ..evidence };
+        Told { seen: payload.seen(), evidence, challenge: challenge.map(|it| it as u32) }
+    }
 }

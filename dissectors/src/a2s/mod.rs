@@ -101,8 +101,5 @@ impl Protocol for A2s {
         parts::give_up_due(cx, now, end, sink);
         talk::expire(cx, now, end, sink);
         cx.talk.tidy();
-        if end {
-            talk::ended(cx, now, sink);
-        }
     }
 }

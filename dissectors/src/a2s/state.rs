@@ -78,12 +78,6 @@ pub(super) const SHIP: u16 = 16;
 pub(super) const OTHER_GAME: u16 = 32;
 /// The first datagram was no packet of the document: only the user's word makes it A2S.
 pub(super) const FORCED: u16 = 64;
-/// The client has sent one request.
-pub(super) const ASKED_ONCE: u16 = 128;
-/// And more.
-pub(super) const ASKED_AGAIN: u16 = 256;
-/// The last answer was a challenge.
-pub(super) const CHALLENGED: u16 = 512;
 /// The server has answered info by a challenge.
 pub(super) const GUARDED: u16 = 1 << 15;
 /// The layout of the server's last split answer ([`USED`]), or that its info speaks for: one more

@@ -3,18 +3,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::asked::{Asked, BEHIND_INFO, Owed, PASSED_OVER, REFUSED};
+use super::asked::{Asked, BEHIND_INFO, FOREIGN, Owed, PASSED_OVER, REFUSED};
 use super::decode::{self, Said};
-use super::facts::{Answer, Fact, Request, Standing};
+use super::facts::{Answer, Fact, Request, Standing, Told};
 use super::layout::{SINGLE, SPLIT};
 use super::repeats::{take_answered, wait};
-use super::state::{
-    ASKED, ASKED_AGAIN, ASKED_ONCE, Book, CHALLENGED, FOLLOWED, FORCED, GUARDED, Stray, Talk,
-};
+use super::state::{Book, FOLLOWED, FORCED, GUARDED, Stray, Talk};
 use super::tally::{Count, Quarter, Tally};
 use super::{A2s, rules};
 use super::{claim, parts};
-use crate::kit::{self, Context, Evidence, Host, Payload, Read, Side, Sink, Socket, Span, Time};
+use crate::kit::{self, Context, Evidence, Host, Payload, Read, Sink, Socket, Span, Time};
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
@@ -112,14 +110,16 @@ fn ask<S: Sink>(
 ) {
     expire(cx, payload.time, false, sink);
     cx.talk.flags |= Talk::asks(payload.side);
-    cx.talk.flags &= !CHALLENGED;
-    cx.talk.flags |= if cx.talk.has(ASKED_ONCE) { ASKED_AGAIN } else { ASKED_ONCE };
     let standing = standing(cx, said.challenge, payload);
     if standing == Standing::Issued {
         cx.talk.flags |= FOLLOWED;
     }
     let mark = payload.mark();
-    rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark }, KIND, sink);
+    let is_foreign = standing == Standing::NeverIssued && may_be_given_by_another(cx, payload);
+    let value = said.challenge.map(|challenge| challenge.value);
+    let foreign = is_foreign.then(|| Told::of(payload, cx.flow.evidence(), value));
+    rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark, foreign }, KIND, sink);
+    sink.asks(request.name(), payload);
     let ignored = matches!(request, Request::Challenge | Request::Ping);
     let owed = said.whole && standing != Standing::NeverIssued && !ignored;
     let asked = Asked {
@@ -129,12 +129,23 @@ fn ask<S: Sink>(
         request,
         standing,
         owed: if owed { Owed::Yes } else { Owed::No },
-        past: if cx.talk.has_forms() { BEHIND_INFO } else { 0 },
+        past: if cx.talk.has_forms() { BEHIND_INFO } else { 0 }
+            | if is_foreign { FOREIGN } else { 0 },
         tries: 1,
         left: 1,
     };
     cx.book.waiting.insert(payload, asked.request, cx.settings);
     wait(cx, asked, payload.time, sink);
+}
+
+/// Whether another may have given a challenge in the asked one's stead: that one has said nothing so
+/// far, or owes an answer that may be a challenge.
+fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+    let open = |request| Answer::Challenge.is_for(request);
+    let waits = |asked: Asked| asked.mark.side == payload.side && open(asked.request);
+    !cx.flow.seen[payload.side.other().index()]
+        || cx.talk.waiting().any(waits)
+        || cx.talk.missed().is_some_and(open)
 }
 
 fn standing(
@@ -195,11 +206,11 @@ fn answer<S: Sink>(
                 && cx.talk.tally.get(Count::Players) > 0
                 && may_be_info(cx, at) =>
         {
-            unexpected(cx, answer, copy, payload, sink);
+            unexpected(cx, (answer, said.challenge), copy, payload, sink);
         }
         // The first one came while this request waited, and was another's.
         Some((1.., at)) if copy && cx.talk.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) => {
-            unexpected(cx, answer, copy, payload, sink);
+            unexpected(cx, (answer, said.challenge), copy, payload, sink);
         }
         Some((_, at)) => {
             if let Some(asked) = take_answered(cx, at, answer, said.challenge, payload) {
@@ -209,7 +220,9 @@ fn answer<S: Sink>(
                 heard(cx, &asked, answer, payload, sink);
             }
         }
-        None => server = unexpected(cx, answer, copy, payload, sink).unwrap_or(server),
+        None => {
+            server = unexpected(cx, (answer, said.challenge), copy, payload, sink).unwrap_or(server)
+        }
     }
     if answer == Answer::Challenge {
         remember(cx, said.challenge, payload, server, sink);
@@ -239,7 +252,6 @@ fn remember<S: Sink>(
     asked: SocketAddr,
     sink: &mut S,
 ) {
-    cx.talk.flags |= CHALLENGED;
     let (client, most) = (payload.to.ip(), cx.settings.limits.remembered);
     let servers = [Some(payload.from), Some(asked).filter(|asked| *asked != payload.from)];
     for server in servers.into_iter().flatten() {
@@ -286,14 +298,16 @@ fn heard<S: Sink>(
     if explained {
         rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
     }
-    rules::answered_asker(KIND, sink);
     match asked.standing {
         _ if answer == Answer::Challenge => {}
         Standing::Issued => rules::own_challenge(KIND, sink),
         Standing::NeverIssued | Standing::Unknown => {
-            sink.fact(kit::Fact::Accepted(asked.challenge as u32), payload.seen());
+            let told = Told::of(payload, cx.flow.evidence(), None);
+            rules::accepted(asked, &told, guarded, KIND, sink);
         }
-        Standing::Absent | Standing::Asking | Standing::Zero => {}
+        Standing::Absent | Standing::Asking | Standing::Zero => {
+            sink.reflects(asked.request.name(), asked.mark.length, payload);
+        }
     }
 }
 
@@ -328,7 +342,7 @@ fn rounds(tally: &mut Tally, asked: &Asked, answer: Answer) -> u8 {
 /// An answer came that fits no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    answer: Answer,
+    (answer, challenge): (Answer, Option<Read<i32>>),
     copy: bool,
     payload: &Payload<'_>,
     sink: &mut S,
@@ -350,7 +364,7 @@ fn unexpected<S: Sink>(
     }
     if talk.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-        rules::exchange(&Fact::Unasked { answer }, KIND, sink);
+        rules::exchange(&Fact::Unasked { answer, elsewhere: None }, KIND, sink);
         return None;
     }
     if !copy && answered_wrongly(cx, answer, payload, sink) {
@@ -363,10 +377,9 @@ fn unexpected<S: Sink>(
         rules::exchange(&Fact::Elsewhere { answer, asked, from }, KIND, sink);
         return Some(asked);
     }
-    if !cx.talk.was_asked(payload.side) {
-        sink.fact(kit::Fact::Unasked, payload.seen());
-    }
-    rules::exchange(&Fact::Unasked { answer }, KIND, sink);
+    let elsewhere = (!cx.talk.was_asked(payload.side))
+        .then(|| Told::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
+    rules::exchange(&Fact::Unasked { answer, elsewhere }, KIND, sink);
     None
 }
 
@@ -406,23 +419,27 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
     let server = asked.mark.side.other();
     let [client_end, server_end] = cx.flow.ends_from(server.other());
     let frame = asked.mark.frame;
-    if matches!(asked.owed, Owed::NoMore | Owed::Answered)
-        || cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame)
-    {
+    if matches!(asked.owed, Owed::NoMore | Owed::Answered) {
+        return;
+    }
+    if cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame) {
+        rules::exchange(&Fact::Moved { asked: &asked }, KIND, sink);
         return;
     }
     cx.talk.set_missed(Some(asked.request));
-    if asked.owed == Owed::No {
-        return;
-    }
+    let mark = asked.mark;
     let evidence = Evidence {
         began: cx.flow.began,
+        lossy: cx.flow.lossy,
         asked_party_seen: cx.flow.seen[server.index()],
         waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
         refused: asked.is(REFUSED),
         ..Evidence::default()
     };
-    rules::exchange(&Fact::Overdue { asked: &asked, evidence }, KIND, sink);
+    let challenge = asked.is(FOREIGN).then_some(asked.challenge as u32);
+    let seen = kit::Seen { mark, from: client_end, to: server_end };
+    let told = Told { seen, evidence, challenge };
+    rules::exchange(&Fact::Overdue { asked: &asked, told }, KIND, sink);
 }
 
 /// Gives up what is overdue, or with `end` all. What is owed waits on while its answer is on its
@@ -444,20 +461,4 @@ pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, s
         let (mark, evidence) = (stray.mark.get(), cx.flow.evidence());
         rules::exchange(&Fact::Stray { mark, instead: stray.instead, evidence }, KIND, sink);
     }
-}
-
-/// The flow has ended. A client that was given a challenge after its only packet, and went away,
-/// may be nobody: its address was forged. Where the capture ends soon, it may yet go on; where it
-/// began in the middle, it may have said more before.
-pub(super) fn ended<S: Sink>(cx: &Context<'_, A2s>, now: Time, sink: &mut S) {
-    let talk = &*cx.talk;
-    let went_away = cx.flow.silence >= cx.settings.answer_timeout.unsigned_abs();
-    let only_asked = cx.flow.began && talk.has(ASKED_ONCE) && !talk.has(ASKED_AGAIN);
-    if !only_asked || !talk.has(CHALLENGED) || !went_away {
-        return;
-    }
-    let side = if talk.has(ASKED) { Side::Second } else { Side::First };
-    let [server, client] = cx.flow.ends_from(side);
-    let mark = kit::Mark { frame: 0, time: now, length: 0, side };
-    sink.fact(kit::Fact::Unused, kit::Seen { mark, from: server, to: client });
 }

@@ -15,8 +15,8 @@ type Key = u64;
 /// A request, or that it was answered, in sixteen bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Asked {
-    /// From the highest bit on: the packet, in 45 bits; what was asked for, in three, or that it was
-    /// answered; and of which port, or from which.
+    /// From the highest bit on: the packet, in 44 bits; whether another port waits as well; what was
+    /// asked for, in three, or that it was answered; and of which port, or from which.
     what: u64,
     time: Time,
 }
@@ -25,11 +25,12 @@ struct Asked {
 const _: () = assert!(Request::ALL.len() <= Asked::ANSWERED as usize);
 
 impl Asked {
-    const MOST_FRAME: u64 = (1 << 45) - 1;
+    const MOST_FRAME: u64 = (1 << 44) - 1;
+    const SEVERAL: u64 = 1 << 19;
     const ANSWERED: u64 = 7;
 
     fn new(port: u16, frame: u64, time: Time, request: Request) -> Asked {
-        let what = frame.min(Asked::MOST_FRAME) << 19 | (request as u64) << 16 | u64::from(port);
+        let what = frame.min(Asked::MOST_FRAME) << 20 | (request as u64) << 16 | u64::from(port);
         Asked { what, time }
     }
 
@@ -42,7 +43,24 @@ impl Asked {
     }
 
     fn frame(self) -> u64 {
-        self.what >> 19
+        self.what >> 20
+    }
+
+    /// Another port of the host was asked before, and may have to answer yet.
+    fn is_one_of_several(self) -> bool {
+        self.what & Asked::SEVERAL != 0
+    }
+
+    fn behind(mut self, before: Option<Asked>, timeout: i64) -> Asked {
+        let waits = |before: &Asked| {
+            before.request().is_some()
+                && (before.port() != self.port() || before.is_one_of_several())
+                && self.time.since(before.time) < timeout
+        };
+        if before.is_some_and(|before| waits(&before)) {
+            self.what |= Asked::SEVERAL;
+        }
+        self
     }
 
     /// What was asked for; `None`: it was answered.
@@ -94,11 +112,14 @@ impl Requests {
     }
 
     /// Puts what was said lately into the map. What was answered and is not in it is told `before`.
-    fn settle(&mut self, mut before: impl FnMut(Key, Asked)) {
+    fn settle(&mut self, timeout: i64, mut before: impl FnMut(Key, Asked)) {
         self.answers = 0;
         for (key, said) in self.lately.drain(..) {
             if said.request().is_some() {
-                self.map.insert(key, said);
+                let known = self.map.entry(key);
+                known
+                    .and_modify(|asked| *asked = said.behind(Some(*asked), timeout))
+                    .or_insert(said);
                 continue;
             }
             match self.map.entry(key) {
@@ -148,21 +169,21 @@ impl Waiting {
 
     /// Puts into its map what was said lately, but for what it says of the time before.
     fn settle(&mut self) {
-        let Waiting { young, old, .. } = self;
+        let Waiting { young, old, timeout, .. } = self;
         let is_there = old.len() > 0;
-        young.settle(|key, said| {
+        young.settle(*timeout, |key, said| {
             if is_there {
                 old.push(key, said);
             }
         });
         if old.lately.len() > self.most {
-            old.settle(|_, _| ());
+            old.settle(*timeout, |_, _| ());
         }
     }
 
     fn find(&mut self, payload: &Payload<'_>) -> Option<&Asked> {
         self.settle();
-        self.old.settle(|_, _| ());
+        self.old.settle(self.timeout, |_, _| ());
         let (young, old) = (&self.young.map, &self.old.map);
         if young.is_empty() && old.is_empty() {
             return None;
@@ -186,7 +207,9 @@ impl Waiting {
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        if !asked.request().is_some_and(|request| answer.is_for(request)) {
+        if asked.is_one_of_several()
+            || !asked.request().is_some_and(|request| answer.is_for(request))
+        {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());
@@ -345,13 +368,13 @@ mod tests {
     #[test]
     fn a_request_is_kept_as_it_was() {
         for request in Request::ALL {
-            for (port, frame) in [(0, 0), (27015, 7_000_000_001), (u16::MAX, (1 << 45) - 1)] {
+            for (port, frame) in [(0, 0), (27015, 7_000_000_001), (u16::MAX, (1 << 44) - 1)] {
                 let asked = Asked::new(port, frame, Time(-5), request);
                 let read = (asked.port(), asked.frame(), asked.time, asked.request());
                 assert_eq!(read, (port, frame, Time(-5), Some(request)));
             }
         }
-        assert_eq!(Asked::new(1, u64::MAX, Time(0), Request::Ping).frame(), (1 << 45) - 1);
+        assert_eq!(Asked::new(1, u64::MAX, Time(0), Request::Ping).frame(), (1 << 44) - 1);
         assert_eq!(size_of::<(Key, Asked)>(), 24);
     }
 }

@@ -1,8 +1,8 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Reply, ShortMark, Side, Sink, Time,
-    Transport, room,
+    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Reply, Seen, ShortMark, Side, Sink,
+    Time, Transport, room,
 };
 
 use super::answers::{self, Answers};
@@ -421,6 +421,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         return;
     }
     sink.fact(Fact::Queried, payload.seen());
+    sink.asks(word.name(), payload);
     let answered = cx.talk.unasked.take() == Some(payload.side.other());
     if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {
         rules::query_answered(payload.whole(), sink);
@@ -467,10 +468,15 @@ pub(super) fn answered<S: Sink>(
     let at = cx.talk.waiting().position(in_time).or_else(|| cx.talk.waiting().position(asks));
     let Some(at) = at else {
         cx.talk.unasked = Some(payload.side);
+        if !is_seen(cx, payload.side.other()) {
+            let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+            rules::unasked(evidence, payload.seen(), sink);
+        }
         return None;
     };
-    let (_, reply) = cx.talk.take(at)?;
+    let (asked, reply) = cx.talk.take(at)?;
     rules::query_answered(payload.whole(), sink);
+    sink.reflects(asked.word.name(), asked.mark.get().length, payload);
     Some(reply)
 }
 
@@ -480,12 +486,14 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let mark = asked.mark.get();
     let evidence = Evidence {
         began: cx.flow.began,
+        lossy: cx.flow.lossy,
         asked_party_seen: is_seen(cx, mark.side.other()),
         waited: is_overdue(cx, &mark, now),
         refused: asked.refused,
         ..Evidence::default()
     };
-    rules::query_ignored(asked.word.name(), evidence, &mark, sink);
+    let [from, to] = cx.flow.ends_from(mark.side);
+    rules::query_ignored(asked.word.name(), evidence, Seen { mark, from, to }, sink);
 }
 
 fn is_seen(cx: &Cx<'_>, side: Side) -> bool {

@@ -35,7 +35,7 @@ use unfinished::{Divided, Part, Unfinished};
 
 use crate::kit::{
     Blind, Claim, Context, Evidence, Hint, Info, Limit, Message, PartSpan, Payload, Piece,
-    Protocol, Read, Sink, Time,
+    Protocol, Read, Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -189,6 +189,9 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
         }
     }
     cx.talk.set_client(payload.side);
+    if said.kind != Kind::Unknown {
+        sink.asks(request_message(said.kind).label, payload);
+    }
     sink.end(request_message(said.kind), payload);
 }
 
@@ -347,6 +350,12 @@ fn answers<S: Sink>(
             rules::asked_for(false, what, sink);
             return false;
         }
+        Found::Nothing if !cx.flow.seen[payload.side.other().index()] => {
+            let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+            let answer = (what, kind as u8, timestamp.value);
+            rules::asked_of_another(answer, evidence, payload.seen(), sink);
+            return false;
+        }
         Found::Nothing => {
             rules::asked_for(false, what, sink);
             return false;
@@ -354,7 +363,10 @@ fn answers<S: Sink>(
     };
     rules::asked_for(true, "", sink);
     rules::timestamp_echo(asked.timestamp, timestamp, sink);
-    rules::answered(true, Evidence::default(), &asked.mark.get(), sink);
+    rules::answered(&asked.mark.get(), sink);
+    if kind == Kind::Info && asked.verified() != Some(true) {
+        sink.reflects(what, asked.mark.get().length, payload);
+    }
     match asked.verified() {
         Some(true) => rules::right_challenge_answered(sink),
         Some(false) => rules::wrong_challenge_answered(sink),
@@ -370,9 +382,16 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     }
     let mark = asked.mark.get();
     let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.has(LOST));
-    if asked.has(OWED) {
-        rules::answered(false, evidence, &mark, sink);
-    } else if asked.verified() == Some(false) && evidence.waited {
+    let evidence = Evidence { lossy: cx.flow.lossy, ..evidence };
+    let [from, to] = cx.flow.ends_from(mark.side);
+    // When a repeated one was first sent is not kept.
+    let earlier = if asked.times() > 1 { cx.settings.answer_timeout } else { 0 };
+    let began = Time(mark.time.0.saturating_sub(earlier));
+    let (kind, owed) = (asked.kind(), asked.has(OWED));
+    let request = (request_message(kind).name, kind as u8, asked.timestamp);
+    let sendings = (asked.times(), began, owed);
+    rules::answered_by_another(request, sendings, evidence, Seen { mark, from, to }, sink);
+    if !owed && asked.verified() == Some(false) && evidence.waited {
         rules::wrong_challenge_refused(&mark, sink);
     }
 }

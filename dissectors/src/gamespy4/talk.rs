@@ -150,7 +150,12 @@ impl Asked {
         (self.has(RIGHT) || self.has(WRONG)).then(|| self.has(RIGHT))
     }
 
-    fn kind(&self) -> Kind {
+    /// How often it was sent.
+    pub(super) const fn times(&self) -> u8 {
+        self.times
+    }
+
+    pub(super) fn kind(&self) -> Kind {
         match self.what {
             What::Challenge => Kind::Challenge,
             What::Info(_) => Kind::Info,

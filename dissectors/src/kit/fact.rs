@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::kit::{Mark, Payload};
+use crate::kit::{Evidence, Mark, Payload, Rule, Time};
 
 /// A fact about the two ends of a message, for a ledger that sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +11,25 @@ pub enum Fact {
     Challenged(u32),
     /// The sender, a server, answered a request with data though the challenge in it was never
     /// given to the receiver's address, as far as is known.
-    Accepted(u32),
-    /// The receiver, a client, sent one packet and left the challenge of the sender unused.
-    Unused,
-    /// The sender, a server, answered an address that never asked.
-    Unasked,
+    Accepted {
+        /// The challenge.
+        challenge: u32,
+        /// What the rule about that needs to be judged by, where [`Fact::Foreign`] was told of the
+        /// request.
+        foreign: Option<Evidence>,
+    },
+    /// The sender, a client, used a challenge that the receiver is not known to have given: another
+    /// may have given it in the receiver's stead.
+    Foreign {
+        /// The challenge.
+        challenge: u32,
+        /// What is known of the recording.
+        evidence: Evidence,
+    },
+    /// The sender, a server, answered the receiver, who asked nothing of it.
+    Unasked(Exchange),
+    /// The receiver, a server, did not answer the sender's request.
+    Unanswered(Exchange),
     /// The sender, a server, split an answer in this layout.
     Split(&'static str),
     /// The sender, a game server, joined the receiver, a master.
@@ -28,6 +42,75 @@ pub enum Fact {
     /// The sender, a master, handed out a challenge that must be fresh: the front of its SHA-256.
     HandedOut([u8; 16]),
 }
+
+impl Fact {
+    /// What is known of the recording round a breach that other flows may explain.
+    pub fn evidence(&self) -> Evidence {
+        match *self {
+            Fact::Accepted { foreign, .. } => foreign.unwrap_or_default(),
+            Fact::Foreign { evidence, .. } => evidence,
+            Fact::Unasked(exchange) | Fact::Unanswered(exchange) => exchange.evidence,
+            _ => Evidence::default(),
+        }
+    }
+}
+
+/// An answer without a request, or a request without an answer: the other may be on another flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// By what it is judged.
+    pub rules: &'static Elsewhere,
+    /// The request, or the answer, as people read it.
+    pub name: &'static str,
+    /// Of a request the bit of its kind; of an answer those of all kinds that it may be to.
+    pub kinds: u8,
+    /// What an answer repeats of its request: a timestamp, say.
+    pub id: Option<u32>,
+    /// The challenge that an answer gives; or that a request carries, though the server is not known
+    /// to have given it.
+    pub challenge: Option<u32>,
+    /// When the request was first sent.
+    pub began: Time,
+    /// How often the request was sent.
+    pub tries: u8,
+    /// The request is owed an answer.
+    pub owed: bool,
+    /// What is known of the recording.
+    pub evidence: Evidence,
+}
+
+/// The rules about who answers.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// An answer comes from the address and port that was asked.
+    pub from_asked: &'static Rule,
+    /// No answer without a request, where there is such a rule.
+    pub asked_for: Option<&'static Rule>,
+    /// A request is answered.
+    pub answered: &'static Rule,
+}
+
+impl Exchange {
+    /// An answer, or a request, of which there is one sending.
+    pub fn new(
+        rules: &'static Elsewhere,
+        name: &'static str,
+        kinds: u8,
+        began: Time,
+        evidence: Evidence,
+    ) -> Exchange {
+        let (id, challenge, tries, owed) = (None, None, 1, true);
+        Exchange { rules, name, kinds, id, challenge, began, tries, owed, evidence }
+    }
+}
+
+impl PartialEq for Elsewhere {
+    fn eq(&self, other: &Elsewhere) -> bool {
+        self.from_asked.code == other.from_asked.code
+    }
+}
+
+impl Eq for Elsewhere {}
 
 /// The message that shows a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

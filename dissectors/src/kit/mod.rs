@@ -27,7 +27,7 @@ mod sink;
 mod tree;
 
 pub use counted::counted;
-pub use fact::{Fact, Seen};
+pub use fact::{Elsewhere, Exchange, Fact, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket};
@@ -37,8 +37,8 @@ pub use mark::{Mark, ShortMark};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
-    Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message, Payload,
-    Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
+    Abuse, Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message,
+    Payload, Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
 };
 pub(crate) use protocol::{append, append_within, messages};
 pub use quoted::Quoted;

@@ -378,8 +378,40 @@ pub struct Settings {
     pub gamespy_keys: Vec<(String, Secret)>,
     /// Players' secret keys at AssaultCube Reloaded masters: user ID, key.
     pub acr_keys: Vec<(String, Secret)>,
+    /// What is abuse.
+    pub abuse: Abuse,
     /// The bounds.
     pub limits: Limits,
+}
+
+/// From which numbers on traffic is abuse. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abuse {
+    /// So many times one source asks the same within [`Abuse::repeat_window`].
+    pub repeats: u32,
+    /// See [`Abuse::repeats`].
+    pub repeat_window: i64,
+    /// So many sources with one or two packets each come within [`Abuse::source_window`].
+    pub sources: u32,
+    /// See [`Abuse::sources`].
+    pub source_window: i64,
+    /// So many requests a second, over [`Abuse::flood_window`].
+    pub flood_rate: u32,
+    /// See [`Abuse::flood_rate`].
+    pub flood_window: i64,
+}
+
+impl Default for Abuse {
+    fn default() -> Abuse {
+        Abuse {
+            repeats: 20,
+            repeat_window: 10_000_000_000,
+            sources: 1000,
+            source_window: 60_000_000_000,
+            flood_rate: 1000,
+            flood_window: 5_000_000_000,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -391,6 +423,7 @@ impl Default for Settings {
             gamespy_heartbeat: 30_000_000_000..=300_000_000_000,
             gamespy_keys: Vec::new(),
             acr_keys: Vec::new(),
+            abuse: Abuse::default(),
             limits: Limits::default(),
         }
     }

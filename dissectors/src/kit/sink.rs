@@ -60,6 +60,29 @@ pub trait Sink {
     /// The message shows something that matters beyond its flow.
     #[inline(always)]
     fn fact(&mut self, _: Fact, _: Seen) {}
+    /// A rule is broken - at these bytes of the message at hand, or by one of the past - unless other
+    /// flows explain it. Who hears of all flows leaves it to the fact; who sees one takes it as it is.
+    #[inline(always)]
+    fn unless_explained(
+        &mut self,
+        rule: &'static Rule,
+        at: Option<Span>,
+        fact: Fact,
+        seen: Seen,
+        detail: impl FnOnce() -> String,
+    ) {
+        match at {
+            Some(at) => self.judged(rule, false, at, detail),
+            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+        }
+    }
+    /// The message is a request to a server, for what this names. Every sending counts.
+    #[inline(always)]
+    fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}
+    /// The message answers a request, of so many bytes, that proved nothing of who sent it: it bore no
+    /// challenge of the server.
+    #[inline(always)]
+    fn reflects(&mut self, _: &'static str, _: u32, _: &Payload<'_>) {}
     /// The message that is being decoded answers this request.
     #[inline(always)]
     fn answers(&mut self, _: Reply) {}

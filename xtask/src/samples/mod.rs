@@ -5,6 +5,7 @@
 //! [exchange scripts](crate::exchange), with `{name}` where a part comes from code.
 
 pub(crate) mod a2s;
+mod abuse;
 mod acr_master;
 mod gamespy1;
 mod gamespy4;
@@ -27,6 +28,7 @@ const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("333networks MasterServer (GameSpy text protocol)", gamespy1::SAMPLES),
     ("AssaultCube Reloaded master server", acr_master::SAMPLES),
     ("Silence, copies and strangers", silence::SAMPLES),
+    ("Abuse", abuse::SAMPLES),
 ];
 
 /// A file of `samples/`.

@@ -1,10 +1,10 @@
 //! Challenges: how they look, who may use which, and what they guard.
 
-use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::kit::{Evidence, Fact, Mark, Read, Sink, Span};
 use crate::rule;
 
-use crate::a2s::asked::Asked;
-use crate::a2s::facts::{Answer, Request, Standing};
+use crate::a2s::asked::{Asked, FOREIGN};
+use crate::a2s::facts::{Answer, Request, Standing, Told};
 
 rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
@@ -41,6 +41,14 @@ rule! {
         cite: [(ServerQueries, "A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 22D5A14B" }
+}
+
+/// A challenge that this server never gave, and that another may have given in its stead.
+pub(super) fn challenge_from_another<S: Sink>(challenge: Read<i32>, told: &Told, sink: &mut S) {
+    let fact = Fact::Foreign { challenge: challenge.value as u32, evidence: told.evidence };
+    sink.unless_explained(&A2S022, Some(challenge.at), fact, told.seen, || {
+        format!("the challenge {} was never issued to this client", challenge.value)
+    });
 }
 
 /// What came of comparing a request's challenge with those that were issued.
@@ -152,6 +160,10 @@ pub(super) fn challenge_used<S: Sink>(
     sink: &mut S,
 ) {
     let again = answer == Answer::Challenge;
+    // Whether the challenge was given in this server's stead is not known yet.
+    if asked.is(FOREIGN) && !again {
+        return;
+    }
     match (asked.request, asked.standing) {
         (Request::Player | Request::Rules, Standing::Asking) => {
             sink.judged(&A2S023, again, at, || {
@@ -174,4 +186,24 @@ pub(super) fn challenge_used<S: Sink>(
         }
         _ => {}
     }
+}
+
+/// A challenge is accepted that this server is not known to have given to this client.
+pub(in crate::a2s) fn accepted<S: Sink>(
+    asked: &Asked,
+    told: &Told,
+    guarded: bool,
+    at: Span,
+    sink: &mut S,
+) {
+    let foreign = (asked.is(FOREIGN) && guarded).then_some(told.evidence);
+    let fact = Fact::Accepted { challenge: asked.challenge as u32, foreign };
+    if foreign.is_none() {
+        sink.fact(fact, told.seen);
+        return;
+    }
+    sink.unless_explained(&A2S024, Some(at), fact, told.seen, || {
+        let (request, challenge) = (asked.request.name(), asked.challenge);
+        format!("{request} with {challenge}, never issued to this client, is answered")
+    });
 }

@@ -1,10 +1,11 @@
 //! Questions and answers: that there is one of each, of the same kind, between the same two.
 
-use crate::kit::{Sink, Span};
+use crate::kit::{self, Elsewhere, Evidence, Exchange, Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
-use crate::a2s::facts::Fact;
+use crate::a2s::asked::{Asked, Owed};
+use crate::a2s::facts::{Answer, Fact, Told};
 
 rule! {
     /// A client that asked for one thing and gets another can use neither.
@@ -33,7 +34,7 @@ rule! {
 rule! {
     /// Most clients drop what comes from an address they did not ask, and so do firewalls.
     pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
-        asks: "the answer comes from the address and port that was asked (matched by challenge or split ID and time)",
+        asks: "the answer comes from the address and port that was asked (matched by challenge or split ID, else by kind, client endpoint and time if exactly one such request waits)",
         cite: [(ServerQueries, "Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
@@ -42,10 +43,16 @@ rule! {
 /// Judges what the conversation shows. `at` are the bytes that tell the kind of the message at hand.
 pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S) {
     match *fact {
-        Fact::Sent { challenge, standing, ref mark } => {
+        Fact::Sent { challenge, standing, ref mark, ref foreign } => {
             abuse::toward_server(at, sink);
-            if let Some(challenge) = challenge {
-                challenge::challenge_echo(challenge, standing, mark, sink);
+            match (challenge, foreign) {
+                (Some(challenge), Some(told)) => {
+                    challenge::challenge_from_another(challenge, told, sink);
+                }
+                (Some(challenge), None) => {
+                    challenge::challenge_echo(challenge, standing, mark, sink);
+                }
+                (None, _) => {}
             }
         }
         Fact::Answered { asked, answer, rounds, guarded, again } => {
@@ -67,8 +74,13 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
         Fact::Other { asked, answer } => sink.judged(&A2S060, false, at, || {
             format!("{} is answered by {}", asked.request.name(), answer.name())
         }),
-        Fact::Unasked { answer } => {
+        Fact::Unasked { answer, elsewhere: None } => {
             sink.judged(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
+        }
+        Fact::Unasked { answer, elsewhere: Some(ref told) } => {
+            let fact = kit::Fact::Unasked(stray(answer, told));
+            let detail = || format!("nobody asked for {}", answer.name());
+            sink.unless_explained(&A2S061, Some(at), fact, told.seen, detail);
         }
         Fact::Stray { ref mark, instead: true, evidence } => {
             sink.recalled(&A2S060, false, evidence, mark, || {
@@ -83,10 +95,39 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
         Fact::Elsewhere { answer, asked, from } => sink.judged(&A2S065, false, at, || {
             format!("{} comes from {from}, asked was {asked}", answer.name())
         }),
-        Fact::Overdue { asked, evidence } => {
-            sink.recalled(&A2S062, false, evidence, &asked.mark, || {
-                format!("{} is not answered", asked.request.name())
-            });
+        Fact::Moved { asked } => {
+            if asked.owed == Owed::Yes {
+                sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
+            }
+        }
+        Fact::Overdue { asked, ref told } => {
+            let fact = kit::Fact::Unanswered(in_vain(asked, told));
+            let detail = || format!("{} is not answered", asked.request.name());
+            if asked.owed == Owed::Yes {
+                sink.unless_explained(&A2S062, None, fact, told.seen, detail);
+            } else {
+                sink.fact(fact, told.seen);
+            }
         }
     }
+}
+
+/// The rules about who answers.
+static ELSEWHERE: Elsewhere =
+    Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
+
+/// An answer that nobody asked its sender for.
+fn stray(answer: Answer, told: &Told) -> Exchange {
+    let Told { seen, evidence, challenge } = *told;
+    let (name, began) = (answer.name(), seen.mark.time);
+    let exchange = Exchange::new(&ELSEWHERE, name, answer.kinds(), began, evidence);
+    Exchange { challenge, ..exchange }
+}
+
+/// A request that was not answered by whom it asked.
+fn in_vain(asked: &Asked, told: &Told) -> Exchange {
+    let Told { evidence, challenge, .. } = *told;
+    let (name, bit) = (asked.request.name(), asked.request.bit());
+    let exchange = Exchange::new(&ELSEWHERE, name, bit, asked.began, evidence);
+    Exchange { challenge, tries: asked.tries, owed: asked.owed == Owed::Yes, ..exchange }
 }

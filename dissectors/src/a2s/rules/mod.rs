@@ -47,8 +47,8 @@ mod lists;
 mod split;
 
 pub(crate) use abuse::*;
-pub(super) use challenge::*;
-pub(super) use exchange::*;
+pub(crate) use challenge::*;
+pub(crate) use exchange::*;
 pub(super) use info::*;
 pub(super) use layout::*;
 pub(super) use lists::*;
@@ -63,5 +63,5 @@ pub(super) static ALL: &[&Rule] = &[
     &A2S022, &A2S023, &A2S024, &A2S025, &A2S026, &A2S027, &A2S030, &A2S031, &A2S032, &A2S033,
     &A2S034, &A2S040, &A2S041, &A2S042, &A2S043, &A2S044, &A2S045, &A2S046, &A2S047, &A2S048,
     &A2S050, &A2S051, &A2S052, &A2S053, &A2S054, &A2S060, &A2S061, &A2S062, &A2S063, &A2S064,
-    &A2S065, &SEC001, &SEC002, &SEC003, &SEC004, &SEC005,
+    &A2S065, &SEC001, &SEC002, &SEC003, &SEC004, &SEC005, &SEC006,
 ];

@@ -92,6 +92,20 @@ impl Sink for Ear {
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
     }
+    fn unless_explained(
+        &mut self,
+        rule: &'static Rule,
+        at: Option<Span>,
+        fact: Fact,
+        seen: Seen,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.facts.push(fact);
+        match at {
+            Some(at) => self.judged(rule, false, at, detail),
+            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+        }
+    }
     fn fact(&mut self, fact: Fact, _: Seen) {
         self.facts.push(fact);
     }

@@ -209,17 +209,38 @@ fn an_answer_from_another_port_is_told_from_one_that_nobody_asked_for() {
     assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
 }
 
-/// Who has its challenge only now may yet go on.
+/// A request that another port answered is an answered one, and counts as that once.
 #[test]
-fn a_challenge_is_unused_once_there_was_time_to_use_it() {
-    let start = [(0.0, 'c', INFO), (0.1, 's', "FFFFFFFF 41 4BA1D522")];
-    for (end, unused) in [(0.2, false), (3.0, false), (3.1, true), (120.0, true)] {
-        let facts = talk(&start, end).sink.facts;
-        assert_eq!(facts.contains(&Fact::Unused), unused, "{end}");
-    }
-    // The client may have said more before the capture.
-    let late = [&[(0.0, 's', "FFFFFFFF 41 4BA1D522")], &start[..]].concat();
-    assert!(!talk(&late, 120.0).sink.facts.contains(&Fact::Unused));
+fn a_request_that_is_answered_from_another_port_counts_as_answered() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
+    assert_eq!(verdict(&lab, &rules::A2S061), [0, 0, 0]);
+}
+
+/// Where two ports of a host were asked, either may be meant.
+#[test]
+fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
+    let mut lab = Lab::new();
+    lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
+    lab.packet(0.05, C, "10.0.0.2:27016", &bytes("FFFFFFFF 55 FFFFFFFF"), false);
+    lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
+    assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
+    let unasked = |fact: &&Fact| matches!(fact, Fact::Unasked(it) if it.challenge.is_some());
+    assert_eq!(lab.sink.facts.iter().filter(unasked).count(), 1);
+}
+
+/// A challenge that this server did not give may be another's, if it has answered nothing yet.
+#[test]
+fn a_foreign_challenge_is_left_to_the_ledger_where_another_may_have_given_it() {
+    let foreign = |steps: &[(f64, char, &str)]| {
+        let facts = talk(steps, 9.0).sink.facts;
+        facts.iter().any(|fact| matches!(fact, Fact::Foreign { .. }))
+    };
+    let (asks, uses) = ((0.0, 'c', "FFFFFFFF 55 FFFFFFFF"), (0.3, 'c', "FFFFFFFF 55 07000000"));
+    assert!(foreign(&[asks, uses]));
+    assert!(!foreign(&[asks, (0.1, 's', "FFFFFFFF 41 4BA1D522"), uses]));
 }
 
 #[test]

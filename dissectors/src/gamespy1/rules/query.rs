@@ -1,6 +1,6 @@
 //! Queries to game servers, and their answers in parts.
 
-use crate::kit::{Evidence, Mark, Sink, Span};
+use crate::kit::{Elsewhere, Evidence, Exchange, Fact, Mark, Seen, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -18,17 +18,46 @@ rule! {
             "end 9") }
 }
 
-pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1030, true, at, String::new);
+rule! {
+    /// Most clients drop what comes from an address they did not ask, and so do firewalls.
+    ///
+    /// It takes more than one flow to see: the ledger judges it.
+    pub GS1033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
+        asks: "a query's answer comes from the address and port that was asked (matched by kind, client endpoint and time, if exactly one such query waits)",
+        cite: [(Networks333, "Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        right: concat!(
+            r"0.00 c > s:7778  '\\info\\'", "\n",
+            r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'"),
+        wrong: concat!(
+            r"0.00 c > s:7778  '\\info\\'", "\n",
+            r"0.02 s:7779 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'") }
 }
 
+/// The rules about who answers. That nobody asked for an answer breaks none.
+static ELSEWHERE: Elsewhere = Elsewhere { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
+
+pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&GS1030, true, at, String::new);
+    sink.judged(&GS1033, true, at, String::new);
+}
+
+/// Another than the asked server may have answered a query.
 pub(in crate::gamespy1) fn query_ignored<S: Sink>(
-    query: &str,
+    query: &'static str,
     evidence: Evidence,
-    mark: &Mark,
+    seen: Seen,
     sink: &mut S,
 ) {
-    sink.recalled(&GS1030, false, evidence, mark, || format!("no answer came to \\{query}\\"));
+    let exchange = Exchange::new(&ELSEWHERE, query, 1, seen.mark.time, evidence);
+    sink.unless_explained(&GS1030, None, Fact::Unanswered(exchange), seen, || {
+        format!("no answer came to \\{query}\\")
+    });
+}
+
+/// An answer of a server that was not asked: what it answers it does not say.
+pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: Seen, sink: &mut S) {
+    let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
+    sink.fact(Fact::Unasked(exchange), seen);
 }
 
 rule! {

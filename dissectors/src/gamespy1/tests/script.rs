@@ -7,7 +7,7 @@ use crate::kit::{Rule, Severity, Verdict};
 use super::lab::{Ear, Lab, Segment};
 
 /// Rules that need more than one pair of hosts: the conversation does not judge them.
-const ELSEWHERE: [&Rule; 1] = [&rules::GS1032];
+const ELSEWHERE: [&Rule; 2] = [&rules::GS1032, &rules::GS1033];
 
 /// A master can only be judged by a wrong validate where a client has sent one; and who asks for a list
 /// without a validate has said something else first, or that.
@@ -118,6 +118,6 @@ fn wrong_examples_break_their_rule_and_no_other() {
 #[test]
 fn the_list_is_sorted_and_whole() {
     let codes: Vec<_> = rules::ALL.iter().map(|rule| rule.code.to_string()).collect();
-    let catalogue = (1..=5).chain(10..=19).chain(20..=25).chain(30..=32);
+    let catalogue = (1..=5).chain(10..=19).chain(20..=25).chain(30..=33);
     assert_eq!(codes, catalogue.map(|n| format!("GS1{n:03}")).collect::<Vec<_>>());
 }

@@ -1,6 +1,6 @@
 //! Who speaks when: what answers what, and what a challenge is worth.
 
-use crate::kit::{Evidence, Mark, Read, Sink, Span};
+use crate::kit::{Elsewhere, Evidence, Exchange, Fact, Mark, Read, Seen, Sink, Span, Time};
 use crate::rule;
 
 rule! {
@@ -51,6 +51,63 @@ rule! {
         cite: [(Ut3Query, "UT3 query protocol", "Server replies with query information")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\nend 10" }
+}
+
+rule! {
+    /// Most clients drop what comes from an address they did not ask, and so do firewalls.
+    ///
+    /// It takes more than one flow to see: the ledger judges it.
+    pub GS4033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
+        asks: "the answer comes from the address and port that was asked (matched by timestamp, client endpoint and time)",
+        cite: [(Ut3Query, "UT3 query protocol", "Server replies with query information")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 t > c  09 10203040 '1234567\\0'" }
+}
+
+/// The rules about who answers.
+static ELSEWHERE: Elsewhere =
+    Elsewhere { from_asked: &GS4033, asked_for: Some(&GS4030), answered: &GS4031 };
+
+/// A request, or an answer to one: Minecraft masks the timestamp.
+fn exchange(
+    name: &'static str,
+    kind: u8,
+    timestamp: u32,
+    (began, evidence): (Time, Evidence),
+) -> Exchange {
+    let id = Some(timestamp & 0x0F0F_0F0F);
+    Exchange { id, ..Exchange::new(&ELSEWHERE, name, 1 << (kind % 8), began, evidence) }
+}
+
+/// An answer of a server that was never asked; another may have been.
+pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
+    (name, kind, timestamp): (&'static str, u8, u32),
+    evidence: Evidence,
+    seen: Seen,
+    sink: &mut S,
+) {
+    let fact = Fact::Unasked(exchange(name, kind, timestamp, (seen.mark.time, evidence)));
+    sink.unless_explained(&GS4030, Some(Span::default()), fact, seen, || {
+        format!("no {name} request of this client waits for an answer")
+    });
+}
+
+/// A request that waits no longer, unless another has answered it. `times`: how often it was sent,
+/// and since when; `owed`: an answer is owed.
+pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
+    (name, kind, timestamp): (&'static str, u8, u32),
+    (times, began, owed): (u8, Time, bool),
+    evidence: Evidence,
+    seen: Seen,
+    sink: &mut S,
+) {
+    let exchange = exchange(name, kind, timestamp, (began, evidence));
+    let fact = Fact::Unanswered(Exchange { tries: times.max(1), owed, ..exchange });
+    if owed {
+        sink.unless_explained(&GS4031, None, fact, seen, || "no answer came".to_owned());
+    } else {
+        sink.fact(fact, seen);
+    }
 }
 
 /// The request's timestamp as the answer should repeat it, and whether it does.
@@ -154,11 +211,8 @@ pub(in crate::gamespy4) fn challenge_copy<S: Sink>(sink: &mut S) {
     sink.noted(&GS4030, Span::default(), || "an identical copy of an answer before it".to_owned());
 }
 
-pub(in crate::gamespy4) fn answered<S: Sink>(
-    ok: bool,
-    evidence: Evidence,
-    mark: &Mark,
-    sink: &mut S,
-) {
-    sink.recalled(&GS4031, ok, evidence, mark, || "no answer came".to_owned());
+/// A request is answered by whom it asked.
+pub(in crate::gamespy4) fn answered<S: Sink>(mark: &Mark, sink: &mut S) {
+    sink.recalled(&GS4031, true, Evidence::default(), mark, String::new);
+    sink.recalled(&GS4033, true, Evidence::default(), mark, String::new);
 }

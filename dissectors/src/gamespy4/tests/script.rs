@@ -72,7 +72,8 @@ fn right_keeps_the_rule_and_every_other() {
 
 #[test]
 fn wrong_breaks_the_rule_alone() {
-    for rule in ALL {
+    // What it takes several flows to see, the ledger judges.
+    for rule in ALL.iter().filter(|rule| rule.slug != "answer-from-asked") {
         let outcome = play(rule.wrong);
         assert_eq!(outcome.judge.counts(rule).failed, 1, "{rule:?}: {:?}", outcome.judge.findings);
         let mut failed = outcome.failed();

@@ -1,0 +1,401 @@
+//! Answers from another host or port than was asked: requests without an answer, and answers without
+//! a request, matched when all flows have been seen.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Beyond, Detail, Kept, Ruling, Witness};
+use crate::a2s::rules::{A2S022, A2S024};
+use crate::kit::{Evidence, Exchange, Map, Rule, Seen, Set, ShortMark, Time, Who};
+
+/// Kinds of requests that a protocol tells apart at most.
+const KINDS: usize = 8;
+
+/// Requests that are looked through for the one that a challenge was used for.
+const LOOKED_THROUGH: usize = 64;
+
+/// What may belong together, and what hangs on whether it does.
+#[derive(Default)]
+pub(super) struct Elsewhere {
+    answers: Vec<Open>,
+    requests: Vec<Open>,
+    /// Challenges that clients used with servers that are not known to have given them.
+    foreign: Vec<(u32, Evidence, Witness)>,
+    /// Requests with these that were answered with data.
+    accepted: Vec<(u32, Evidence, Witness)>,
+}
+
+/// An end of a flow, in little room.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    host: [u8; 16],
+    port: u16,
+    is_wide: bool,
+}
+
+impl From<SocketAddr> for End {
+    fn from(end: SocketAddr) -> End {
+        let (host, is_wide) = match end.ip() {
+            IpAddr::V4(host) => (host.to_ipv6_compatible().octets(), false),
+            IpAddr::V6(host) => (host.octets(), true),
+        };
+        End { host, port: end.port(), is_wide }
+    }
+}
+
+impl End {
+    fn get(self) -> SocketAddr {
+        let [.., a, b, c, d] = self.host;
+        let host = if self.is_wide { IpAddr::from(self.host) } else { IpAddr::from([a, b, c, d]) };
+        SocketAddr::new(host, self.port)
+    }
+}
+
+/// An answer without a request, or a request without an answer.
+struct Open {
+    client: End,
+    server: End,
+    mark: ShortMark,
+    exchange: Exchange,
+    flow: u32,
+    /// Of an answer: what became of it. Of a request: whether it was answered, or may have been.
+    fate: Fate,
+    /// Of a request, how often it was answered.
+    answers: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It belongs to nothing else.
+    Alone,
+    /// An answer comes from elsewhere than this was asked; a request was answered so.
+    Matched,
+    /// It may belong to several.
+    Perhaps,
+}
+
+impl Open {
+    fn time(&self) -> Time {
+        self.mark.get().time
+    }
+
+    /// What only such requests and answers share that may belong together.
+    fn cmp(&self, other: &Open) -> Ordering {
+        let key = |it: &Open| (it.exchange.rules.from_asked.code, it.client, it.exchange.id);
+        key(self).cmp(&key(other))
+    }
+
+    fn witness(&self, from: End, to: End) -> Witness {
+        let Evidence { began, lossy, .. } = self.exchange.evidence;
+        let seen = Seen { mark: self.mark.get(), from: from.get(), to: to.get() };
+        Witness { seen, flow: self.flow, began, lossy }
+    }
+}
+
+/// Requests of one kind that wait, by their places.
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<usize>,
+    /// How many follow one to another server.
+    changes: usize,
+    /// How many at the front are known to be possibly answered.
+    marked: usize,
+}
+
+impl Queue {
+    fn differs(requests: &[Open], a: Option<&usize>, b: Option<&usize>) -> usize {
+        let server = |at: &usize| requests.get(*at).map(|request| request.server);
+        let pair = a.and_then(server).zip(b.and_then(server));
+        usize::from(pair.is_some_and(|(a, b)| a != b))
+    }
+
+    fn push(&mut self, at: usize, requests: &[Open]) {
+        self.changes += Queue::differs(requests, self.waiting.back(), Some(&at));
+        self.waiting.push_back(at);
+    }
+
+    fn remove(&mut self, place: usize, requests: &[Open]) {
+        let before = place.checked_sub(1).and_then(|before| self.waiting.get(before));
+        let (here, behind) = (self.waiting.get(place), self.waiting.get(place + 1));
+        let gone = Queue::differs(requests, before, here) + Queue::differs(requests, here, behind);
+        let come = Queue::differs(requests, before, behind);
+        self.changes = (self.changes + come).saturating_sub(gone);
+        self.waiting.remove(place);
+        self.marked -= usize::from(place < self.marked);
+    }
+
+    /// Forgets those that nothing answers any more.
+    fn forget(&mut self, now: Time, timeout: i64, requests: &[Open]) {
+        while let Some(request) = self.waiting.front().and_then(|&at| requests.get(at))
+            && now.since(request.time()) >= timeout
+        {
+            self.remove(0, requests);
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) rulings: Vec<Ruling>,
+    pub(super) kept: Vec<Kept>,
+    /// Answers that nobody asked for, in the order of their time.
+    pub(super) unasked: Vec<Seen>,
+    /// Challenges that a server gave to a client in another's stead.
+    pub(super) moved: Moved,
+}
+
+/// Challenges that were given in another server's stead: to which address, with which of them they
+/// are good.
+pub(super) type Moved = Set<(IpAddr, SocketAddr, u32)>;
+
+impl Elsewhere {
+    /// Takes an answer or a request, unless there are as many as are kept: then it is judged alone.
+    pub(super) fn open(
+        &mut self,
+        exchange: Exchange,
+        is_answer: bool,
+        witness: &Witness,
+        most: usize,
+        beyond: &mut Beyond,
+    ) -> bool {
+        let Seen { mark, from, to } = witness.seen;
+        let (server, client) = if is_answer { (from, to) } else { (to, from) };
+        let (list, rule) = match is_answer {
+            true => (&mut self.answers, exchange.rules.asked_for),
+            false => (&mut self.requests, Some(exchange.rules.answered).filter(|_| exchange.owed)),
+        };
+        if list.len() >= most {
+            if let Some(rule) = rule {
+                beyond.add(rule, exchange.evidence);
+            }
+            return false;
+        }
+        let (client, server, mark) = (client.into(), server.into(), mark.into());
+        let (flow, fate, answers) = (witness.flow, Fate::Alone, 0);
+        crate::kit::append(list, Open { client, server, mark, exchange, flow, fate, answers });
+        true
+    }
+
+    /// Takes a challenge that the server is not known to have given, or that it took it.
+    pub(super) fn challenge(
+        &mut self,
+        (challenge, evidence): (u32, Evidence),
+        is_accepted: bool,
+        witness: &Witness,
+        most: usize,
+        beyond: &mut Beyond,
+    ) -> bool {
+        let (list, rule) = match is_accepted {
+            true => (&mut self.accepted, &A2S024),
+            false => (&mut self.foreign, &A2S022),
+        };
+        if list.len() >= most {
+            beyond.add(rule, evidence);
+            return false;
+        }
+        crate::kit::append(list, (challenge, evidence, *witness));
+        true
+    }
+
+    /// Matches what belongs together, and judges it.
+    pub(super) fn review(mut self, timeout: i64) -> Told {
+        let order = |a: &Open, b: &Open| {
+            let place = |it: &Open| (it.exchange.began, it.mark.get().frame);
+            a.cmp(b).then_with(|| place(a).cmp(&place(b)))
+        };
+        self.requests.sort_by(order);
+        self.answers.sort_by(order);
+        let mut used: Map<(SocketAddr, u32), End> = Map::default();
+        for (challenge, _, witness) in &self.foreign {
+            used.insert((witness.seen.from, *challenge), witness.seen.to.into());
+        }
+        let mut told = Told::default();
+        let (mut answers, mut requests) = (&mut *self.answers, &mut *self.requests);
+        while let (Some(answer), Some(request)) = (answers.first(), requests.first()) {
+            let ahead = answer.cmp(request);
+            let same = |a: &[Open]| {
+                a.first().map_or(0, |first| a.partition_point(|it| first.cmp(it).is_ge()))
+            };
+            let few = if ahead.is_le() { same(answers) } else { 0 };
+            let many = if ahead.is_ge() { same(requests) } else { 0 };
+            let (some, rest) = answers.split_at_mut(few);
+            let (waiting, behind) = requests.split_at_mut(many);
+            if ahead.is_eq() {
+                matched(some, waiting, timeout, &used, &mut told);
+            }
+            (answers, requests) = (rest, behind);
+        }
+        self.judge(&mut told);
+        told
+    }
+
+    /// Judges what is left alone, and what may be.
+    fn judge(&self, told: &mut Told) {
+        for answer in self.answers.iter().filter(|answer| answer.fate != Fate::Matched) {
+            let Exchange { rules, name, evidence, .. } = answer.exchange;
+            let lost = evidence.lost || answer.fate == Fate::Perhaps;
+            let witness = answer.witness(answer.server, answer.client);
+            let evidence = Evidence { lost, ..evidence };
+            if let Some(rule) = rules.asked_for {
+                told.add(rule, evidence, witness, Who::Server, Detail::Unasked(name));
+            }
+            if answer.fate == Fate::Alone {
+                told.unasked.push(witness.seen);
+            }
+        }
+        told.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
+        for request in &self.requests {
+            let Exchange { rules, name, evidence, owed, challenge, .. } = request.exchange;
+            let (client, server) = (request.client.get(), request.server.get());
+            let is_good = |challenge| told.moved.contains(&(client.ip(), server, challenge));
+            if !owed && !challenge.is_some_and(is_good) {
+                continue;
+            }
+            if request.fate == Fate::Matched {
+                told.keep(rules.answered, Some(server), 1);
+                continue;
+            }
+            let lost = evidence.lost || request.fate == Fate::Perhaps;
+            let witness = request.witness(request.client, request.server);
+            let evidence = Evidence { lost, ..evidence };
+            told.add(rules.answered, evidence, witness, Who::Client, Detail::Unanswered(name));
+        }
+        self.judge_challenges(told);
+    }
+
+    fn judge_challenges(&self, told: &mut Told) {
+        for &(challenge, evidence, witness) in &self.foreign {
+            let Seen { from, to, .. } = witness.seen;
+            if told.moved.contains(&(from.ip(), to, challenge)) {
+                told.keep(&A2S022, Some(to), 1);
+            } else {
+                let detail = Detail::Foreign(challenge as i32);
+                told.add(&A2S022, evidence, witness, Who::Client, detail);
+            }
+        }
+        for &(challenge, evidence, witness) in &self.accepted {
+            let Seen { from, to, .. } = witness.seen;
+            if !told.moved.contains(&(to.ip(), from, challenge)) {
+                let detail = Detail::Accepted(challenge as i32);
+                told.add(&A2S024, evidence, witness, Who::Server, detail);
+            }
+        }
+    }
+}
+
+impl Told {
+    fn keep(&mut self, rule: &'static Rule, server: Option<SocketAddr>, times: u64) {
+        self.kept.push(Kept { rule, server, times });
+    }
+
+    fn add(
+        &mut self,
+        rule: &'static Rule,
+        evidence: Evidence,
+        witness: Witness,
+        speaker: Who,
+        detail: Detail,
+    ) {
+        self.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow: true, detail });
+    }
+}
+
+/// Matches answers to requests of one client, both in the order of time.
+fn matched(
+    answers: &mut [Open],
+    requests: &mut [Open],
+    timeout: i64,
+    used: &Map<(SocketAddr, u32), End>,
+    told: &mut Told,
+) {
+    let mut queues: [Queue; KINDS] = Default::default();
+    let mut next = 0;
+    for answer in answers {
+        let now = answer.time();
+        while let Some(request) = requests.get(next).filter(|it| it.exchange.began <= now) {
+            let kind = request.exchange.kinds.trailing_zeros() as usize;
+            if let Some(queue) = queues.get_mut(kind) {
+                queue.push(next, requests);
+            }
+            next += 1;
+        }
+        let mask = answer.exchange.kinds;
+        let fits = |kind: usize| mask >> kind & 1 == 1;
+        let mut fitting: Vec<&mut Queue> = Vec::new();
+        for (_, queue) in queues.iter_mut().enumerate().filter(|(kind, _)| fits(*kind)) {
+            queue.forget(now, timeout, requests);
+            if !queue.waiting.is_empty() {
+                fitting.push(queue);
+            }
+        }
+        let found = match &mut *fitting {
+            [] => continue,
+            [queue] if queue.changes == 0 => Some((0, 0)),
+            _ => by_challenge(answer, &fitting, requests, used),
+        };
+        match found.and_then(|(nth, place)| Some((fitting.get_mut(nth)?, place))) {
+            Some((queue, place)) => take(answer, queue, place, requests, told),
+            None => {
+                answer.fate = Fate::Perhaps;
+                fitting.into_iter().for_each(|queue| may_be_answered(queue, requests));
+            }
+        }
+    }
+}
+
+/// Which request a challenge answers: the one to the server that the client used it with.
+fn by_challenge(
+    answer: &Open,
+    queues: &[&mut Queue],
+    requests: &[Open],
+    used: &Map<(SocketAddr, u32), End>,
+) -> Option<(usize, usize)> {
+    let server = used.get(&(answer.client.get(), answer.exchange.challenge?))?;
+    let is_to = |&at: &usize| requests.get(at).is_some_and(|request| request.server == *server);
+    let find = |queue: &Queue| queue.waiting.iter().take(LOOKED_THROUGH).position(is_to);
+    queues.iter().enumerate().find_map(|(nth, queue)| Some((nth, find(queue)?)))
+}
+
+/// Each of these requests may have drawn an answer.
+fn may_be_answered(queue: &mut Queue, requests: &mut [Open]) {
+    for &at in queue.waiting.range(queue.marked..) {
+        if let Some(request) = requests.get_mut(at).filter(|it| it.fate == Fate::Alone) {
+            request.fate = Fate::Perhaps;
+        }
+    }
+    queue.marked = queue.waiting.len();
+}
+
+/// An answer is to this request, which another was asked. An answer for each sending is no fault.
+fn take(
+    answer: &mut Open,
+    queue: &mut Queue,
+    place: usize,
+    requests: &mut [Open],
+    told: &mut Told,
+) {
+    let Some(&at) = queue.waiting.get(place) else { return };
+    let Some(request) = requests.get_mut(at) else { return };
+    // A flow that ended early may have its answer in the next one between the same two.
+    let is_first = request.fate != Fate::Matched && request.server != answer.server;
+    (request.fate, answer.fate) = (Fate::Matched, Fate::Matched);
+    request.answers = request.answers.saturating_add(1);
+    let (is_over, asked) = (request.answers >= request.exchange.tries, request.server.get());
+    if let Some(challenge) = answer.exchange.challenge {
+        told.moved.insert((answer.client.get().ip(), asked, challenge));
+    }
+    if is_first {
+        let lossy = request.exchange.evidence.lossy;
+        let Exchange { rules, name, evidence, .. } = answer.exchange;
+        let evidence = Evidence { lossy: lossy || evidence.lossy, ..evidence };
+        let witness = answer.witness(answer.server, answer.client);
+        let from = witness.seen.from;
+        let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
+        told.add(rules.from_asked, evidence, witness, Who::Server, detail);
+    }
+    if is_over {
+        queue.remove(place, requests);
+    }
+}

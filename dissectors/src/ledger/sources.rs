@@ -1,0 +1,215 @@
+//! How many sources there are, and what they do, in bounded room.
+
+use std::hash::{BuildHasher, Hasher};
+use std::net::IpAddr;
+
+use crate::kit::Time;
+
+/// Kinds of queries that are told apart.
+pub(super) const KINDS: usize = 6;
+
+/// Sources that are kept of one server's, in one group of hosts.
+const MOST: usize = 512;
+
+/// A sample of sources: all, while they are few; then those whose hashes end in so many zeros. It does
+/// not depend on the order in which they come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sources {
+    /// How many zeros.
+    level: u8,
+    /// In the order of their hashes.
+    sample: Vec<Source>,
+}
+
+/// What one does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    hash: u32,
+    /// When it first came, in tenths of a second.
+    pub(super) first: u32,
+    /// How often it asked, as far as that is counted.
+    pub(super) asked: u8,
+    /// It was answered without a challenge.
+    pub(super) is_served: bool,
+    /// The window in which answers are counted, and those in it by the kind of what was asked.
+    window: u32,
+    served: [u16; KINDS],
+}
+
+/// A time in tenths of a second. It comes round after 13 years.
+pub(super) fn tenths(time: Time) -> u32 {
+    time.0.div_euclid(100_000_000) as u32
+}
+
+/// The same in every run: what is estimated must not differ from run to run.
+fn hash(source: IpAddr) -> u32 {
+    let seed = foldhash::quality::FixedState::with_seed(0x5EC0_0005);
+    let mut hasher = seed.build_hasher();
+    match source {
+        IpAddr::V4(host) => hasher.write_u32(host.into()),
+        IpAddr::V6(host) => hasher.write_u128(host.into()),
+    }
+    hasher.finish() as u32
+}
+
+impl Sources {
+    /// The entry of a source, if it is in the sample. `is_full`: there is no room for one more.
+    pub(super) fn entry(
+        &mut self,
+        source: IpAddr,
+        now: Time,
+        is_full: bool,
+    ) -> Option<&mut Source> {
+        let hash = hash(source);
+        if !self.takes(hash) {
+            return None;
+        }
+        let at = match self.sample.binary_search_by_key(&hash, |source| source.hash) {
+            Ok(at) => at,
+            Err(at) if self.sample.len() < MOST && !is_full => {
+                let first = tenths(now);
+                let served = [0; KINDS];
+                let source =
+                    Source { hash, first, asked: 0, is_served: false, window: first, served };
+                self.sample.insert(at, source);
+                at
+            }
+            Err(_) => {
+                self.rise(self.level + 1);
+                return if self.level < 32 { self.entry(source, now, is_full) } else { None };
+            }
+        };
+        self.sample.get_mut(at)
+    }
+
+    fn takes(&self, hash: u32) -> bool {
+        hash.trailing_zeros() >= self.level.into()
+    }
+
+    fn rise(&mut self, level: u8) {
+        self.level = self.level.max(level);
+        let level = u32::from(self.level);
+        self.sample.retain(|source| source.hash.trailing_zeros() >= level);
+    }
+
+    /// Adds the sources of another group of hosts: none of them is in both.
+    pub(super) fn add(&mut self, other: Sources) {
+        self.sample.extend(other.sample);
+        self.rise(other.level);
+    }
+
+    /// How many are kept.
+    pub(super) fn len(&self) -> usize {
+        self.sample.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.sample.iter()
+    }
+
+    /// How many so many of those that are kept stand for.
+    pub(super) fn estimate(&self, kept: usize) -> u64 {
+        (kept as u64).saturating_mul(1 << self.level.min(31))
+    }
+
+    /// In words, how many there are.
+    pub(super) fn count(&self) -> String {
+        let about = if self.level > 0 { "about " } else { "" };
+        let count = self.estimate(self.len());
+        format!("{about}{count} {}", if count == 1 { "source" } else { "sources" })
+    }
+
+    /// How many of those for which this holds first came within one such window, in tenths of a
+    /// second, at the most.
+    pub(super) fn within(&self, window: u32, is: impl Fn(&Source) -> bool) -> u64 {
+        let mut firsts: Vec<_> =
+            self.iter().filter(|source| is(source)).map(|source| source.first).collect();
+        firsts.sort_unstable();
+        let (mut start, mut most) = (0, 0);
+        for (end, last) in firsts.iter().enumerate() {
+            while firsts.get(start).is_some_and(|first| last - first >= window) {
+                start += 1;
+            }
+            most = most.max(end + 1 - start);
+        }
+        self.estimate(most)
+    }
+}
+
+impl Source {
+    /// It asked once more.
+    pub(super) fn asks(&mut self) {
+        self.asked = self.asked.saturating_add(1);
+    }
+
+    /// It was answered without a challenge, once more; how often that was so within the window.
+    pub(super) fn is_answered(&mut self, kind: usize, now: Time, window: u32) -> u32 {
+        self.is_served = true;
+        let now = tenths(now);
+        if now.saturating_sub(self.window) >= window {
+            (self.window, self.served) = (now, [0; KINDS]);
+        }
+        let Some(served) = self.served.get_mut(kind) else { return 0 };
+        *served = served.saturating_add(1);
+        (*served).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(count: u32) -> Sources {
+        let mut sources = Sources::default();
+        for n in 0..count {
+            if let Some(source) = sources.entry(n.to_be_bytes().into(), Time(0), false) {
+                source.asks();
+            }
+        }
+        sources
+    }
+
+    #[test]
+    fn few_sources_are_counted_and_many_estimated() {
+        assert_eq!(all(1).count(), "1 source");
+        assert_eq!(all(512).count(), "512 sources");
+        for count in [5000, 100_000, 1_000_000] {
+            let sources = all(count);
+            let estimate = sources.estimate(sources.len());
+            assert!(
+                sources.len() <= MOST && estimate.abs_diff(count.into()) < u64::from(count) / 5
+            );
+            assert!(sources.count().starts_with("about "));
+        }
+    }
+
+    #[test]
+    fn the_order_of_sources_does_not_matter() {
+        let mut backwards = Sources::default();
+        for n in (0..3000u32).rev() {
+            backwards.entry(n.to_be_bytes().into(), Time(0), false);
+        }
+        let hashes = |sources: &Sources| Vec::from_iter(sources.iter().map(|it| it.hash));
+        assert_eq!(hashes(&all(3000)), hashes(&backwards));
+    }
+
+    #[test]
+    fn those_that_come_within_a_window_are_counted() {
+        let mut sources = Sources::default();
+        for n in 0..100u8 {
+            sources.entry([10, 0, 0, n].into(), Time(i64::from(n) * 1_000_000_000), false);
+        }
+        assert_eq!(sources.within(600, |_| true), 60);
+        assert_eq!(sources.within(600, |source| source.asked > 0), 0);
+    }
+
+    #[test]
+    fn the_same_answers_within_a_window_are_counted() {
+        let mut sources = Sources::default();
+        let source = sources.entry([10, 0, 0, 1].into(), Time(0), false).unwrap();
+        let at = |seconds: i64| Time(seconds * 1_000_000_000);
+        assert_eq!([0, 4, 9].map(|now| source.is_answered(0, at(now), 100)), [1, 2, 3]);
+        assert_eq!(source.is_answered(1, at(9), 100), 1);
+        assert_eq!(source.is_answered(0, at(10), 100), 1);
+    }
+}

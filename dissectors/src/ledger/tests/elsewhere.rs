@@ -1,0 +1,255 @@
+//! Answers from elsewhere than was asked, answers to nobody, and what servers are asked.
+
+use super::*;
+use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065, SEC005, SEC006};
+use crate::kit::{Elsewhere, Payload, Transport};
+
+static RULES: Elsewhere =
+    Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
+
+/// Another host than [`S`].
+const OTHER: &str = "10.7.0.9:27015";
+
+const EVIDENCE: Evidence = Evidence {
+    vouched: false,
+    began: true,
+    lost: false,
+    lossy: false,
+    asked_party_seen: true,
+    waited: true,
+    refused: false,
+};
+
+fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
+    Exchange {
+        rules: &RULES,
+        name: "it",
+        kinds,
+        id: None,
+        challenge: None,
+        began: Time(frame as i64 * 1_000_000),
+        tries: 1,
+        owed,
+        evidence: EVIDENCE,
+    }
+}
+
+/// What was broken - with `?` where that is not proven - and kept, in the order of the codes.
+fn told(facts: &[(u64, Fact, &str, &str)], most: usize) -> Vec<String> {
+    let mut ledger = ledger(most);
+    for &(frame, fact, from, to) in facts {
+        ledger.fact(fact, &[], &seen(frame, from, to));
+    }
+    let review = ledger.review(Loads::default());
+    let broken = |rule: &Rule, evidence: Evidence| {
+        format!("{}{}", rule.code, if evidence.suffices(rule.needs) { "" } else { "?" })
+    };
+    let mut told = Vec::from_iter(review.rulings.iter().map(|it| broken(it.rule, it.evidence)));
+    told.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
+    told.extend(review.beyond.iter().map(|it| format!("{} {}x", broken(it.0, it.1), it.2)));
+    told.sort();
+    told
+}
+
+fn request(frame: u64, kind: u8, to: &'static str) -> (u64, Fact, &'static str, &'static str) {
+    (frame, Fact::Unanswered(exchange(frame, kind, true)), C, to)
+}
+
+fn answer(frame: u64, kinds: u8) -> (u64, Fact, &'static str, &'static str) {
+    (frame, Fact::Unasked(exchange(frame, kinds, false)), OTHER, C)
+}
+
+#[test]
+fn an_answer_from_another_host_is_said_once() {
+    let facts = [answer(20, 2 | 4), request(1, 4, S)];
+    assert_eq!(told(&facts, 100), ["A2S062 kept", "A2S065"]);
+}
+
+/// A flow that was ended for want of memory goes on as another.
+#[test]
+fn an_answer_on_a_later_flow_of_the_same_two_is_no_other_s() {
+    assert_eq!(told(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
+}
+
+#[test]
+fn an_answer_belongs_to_no_request_of_another_kind_or_time() {
+    let alone = ["A2S061", "A2S062"];
+    assert_eq!(told(&[answer(20, 2), request(1, 4, S)], 100), alone);
+    assert_eq!(told(&[answer(20, 4), request(21, 4, S)], 100), alone);
+    assert_eq!(told(&[answer(3001, 4), request(1, 4, S)], 100), alone);
+    assert_eq!(told(&[answer(3000, 4), request(1, 4, S)], 100), ["A2S062 kept", "A2S065"]);
+}
+
+#[test]
+fn where_two_requests_could_have_drawn_an_answer_nothing_is_proven() {
+    let two = ["A2S061?", "A2S062?", "A2S062?"];
+    assert_eq!(told(&[request(1, 4, S), request(2, 4, D), answer(20, 4)], 100), two);
+    assert_eq!(told(&[request(1, 4, S), request(2, 2, S), answer(20, 2 | 4)], 100), two);
+    let repeated = [request(1, 4, S), request(2, 4, S), answer(20, 4), answer(21, 4)];
+    let each = ["A2S062 kept", "A2S062 kept", "A2S065", "A2S065"];
+    assert_eq!(told(&repeated, 100), each);
+}
+
+/// One that was sent twice may have two answers, and is one request all the same.
+#[test]
+fn an_answer_for_each_sending_is_said_once() {
+    let mut asked = exchange(1, 4, true);
+    asked.tries = 2;
+    let request = (500, Fact::Unanswered(asked), C, S);
+    let both = [request, answer(20, 4), answer(520, 4)];
+    assert_eq!(told(&both, 100), ["A2S062 kept", "A2S065"]);
+    assert_eq!(told(&[both[0], both[1], both[2], answer(530, 4)], 100).len(), 3);
+}
+
+#[test]
+fn where_both_carry_an_id_it_tells() {
+    let with = |(frame, fact, from, to): (u64, Fact, &'static str, &'static str), id| {
+        let fact = match fact {
+            Fact::Unasked(it) => Fact::Unasked(Exchange { id: Some(id), ..it }),
+            Fact::Unanswered(it) => Fact::Unanswered(Exchange { id: Some(id), ..it }),
+            fact => fact,
+        };
+        (frame, fact, from, to)
+    };
+    let facts = [with(request(1, 4, S), 7), with(request(2, 4, D), 8), with(answer(20, 4), 8)];
+    assert_eq!(told(&facts, 100), ["A2S062", "A2S062 kept", "A2S065"]);
+}
+
+/// The client takes the challenge for the asked one's: it cannot know better.
+#[test]
+fn a_challenge_that_came_from_elsewhere_may_be_used() {
+    let mut given = exchange(20, 2 | 4, false);
+    given.challenge = Some(7);
+    let given = (20, Fact::Unasked(given), OTHER, C);
+    let used = |challenge| (30, Fact::Foreign { challenge, evidence: EVIDENCE }, C, S);
+    let accepted = (40, Fact::Accepted { challenge: 7, foreign: Some(EVIDENCE) }, S, C);
+    let facts = [request(1, 4, S), given, used(7), accepted];
+    assert_eq!(told(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
+    let other = [request(1, 4, S), given, used(8)];
+    assert_eq!(told(&other, 100), ["A2S022", "A2S062 kept", "A2S065"]);
+    // Which of two servers was asked for it shows where it is used.
+    let two = [request(1, 4, S), request(2, 4, D), given, used(7)];
+    assert_eq!(told(&two, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
+    // What is asked with it is owed an answer.
+    let mut asked = exchange(30, 4, false);
+    asked.challenge = Some(7);
+    let ignored = [facts[0], facts[1], used(7), (30, Fact::Unanswered(asked), C, S)];
+    assert_eq!(told(&ignored, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
+    assert_eq!(A2S022.code.to_string(), "A2S022");
+}
+
+/// Beyond the bound all is judged, by itself, and that there was no room is told.
+#[test]
+fn what_there_is_no_room_for_is_judged_alone() {
+    let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
+    assert_eq!(told(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
+}
+
+#[test]
+fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
+    let judged = |answers: u64, apart: u64| {
+        let facts = Vec::from_iter((1..=answers).map(|n| answer(n * apart, 4)));
+        let told = told(&facts, 1000);
+        Vec::from_iter(told.into_iter().filter(|it| it.starts_with("SEC005")))
+    };
+    assert_eq!(judged(19, 10), [""; 0]);
+    assert_eq!(judged(20, 10), ["SEC005"]);
+    assert_eq!(judged(200, 10), ["SEC005"]);
+    assert_eq!(judged(20, 1000), ["SEC005 kept"]);
+    let mut ledger = ledger(1000);
+    for n in 0..40 {
+        let server = format!("10.8.{}.1:27015", n % 4);
+        let Fact::Unasked(exchange) = answer(n, 4).1 else { return };
+        ledger.fact(Fact::Unasked(exchange), &[], &seen(n, &server, C));
+    }
+    let rulings = ledger.review(Loads::default()).rulings;
+    let mut found = rulings.iter().filter(|ruling| ruling.rule.code == SEC005.code);
+    let detail = found.next().unwrap().detail.to_string();
+    assert_eq!(
+        detail,
+        "40 answers, 360 bytes, went to 10.0.0.1, which never asked, from 4 sources, \
+         10.8.0.1:27015 among them: up to 40 within 10 s, from 1970-01-01 00:00:00.000 to \
+         1970-01-01 00:00:00.039"
+    );
+    assert!(found.next().is_none());
+}
+
+/// What comes of requests from these sources at these milliseconds, of which each is answered.
+fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
+    let mut loads = Loads::new(1 << 16, Abuse::default());
+    for (frame, (source, time)) in (1..).zip(requests) {
+        let payload = |bytes, from: &str, to: &str| Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame,
+            time: Time(time * 1_000_000),
+            side: Side::First,
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            flow: 1,
+            transport: Transport::Udp,
+            lost: false,
+        };
+        let client = format!("{}:50000", std::net::Ipv4Addr::from(source));
+        let group = source as usize % GROUPS;
+        loads.asks(group, "A2S_INFO", &payload(&[7; 25], &client, S));
+        loads.reflects(group, "A2S_INFO", 25, &payload(&[7; 100], S, &client));
+    }
+    let review = ledger(1000).review(loads);
+    let mut told = Vec::from_iter(review.rulings.iter().map(|it| it.detail.to_string()));
+    told.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
+    told.sort();
+    told
+}
+
+#[test]
+fn a_server_that_answers_one_source_over_and_over_is_a_reflector() {
+    assert_eq!(asked((0..19).map(|n| (1, n))), [""; 0]);
+    assert_eq!(asked((0..40).map(|n| (1, n * 600))), ["SEC005 kept", "SEC006 kept"]);
+    let told = asked((0..40).map(|n| (1, n * 100)));
+    assert_eq!(
+        told[0],
+        "10.0.0.2:27015 answers without a challenge: 0.0.0.1 is answered 40 times within 10 s, to \
+         A2S_INFO each time; 40 requests of 1 source, 40 answers, 1000 bytes asked, 4000 answered, \
+         4.0 times as many, from 1970-01-01 00:00:00.000 to 1970-01-01 00:00:03.900"
+    );
+    assert_eq!(told[1..], ["SEC006 kept"]);
+}
+
+#[test]
+fn a_server_that_answers_a_crowd_which_never_goes_on_is_a_reflector() {
+    let crowd = |sources: u32, times: u32, apart: u32| {
+        let all = (0..sources).flat_map(move |n| (0..times).map(move |_| (n, (n * apart).into())));
+        asked(all).iter().any(|told| told.contains("answers without a challenge"))
+    };
+    assert!(!crowd(999, 1, 10));
+    assert!(crowd(1000, 1, 10));
+    assert!(crowd(1000, 2, 10));
+    assert!(!crowd(1000, 3, 10));
+    assert!(!crowd(1000, 1, 100));
+}
+
+#[test]
+fn a_flood_is_told_whatever_the_number_of_sources() {
+    let flood = |requests: u32, sources: u32, a_second: u32| {
+        asked((0..requests).map(|n| (n % sources, (n * 1000 / a_second).into())))
+    };
+    assert!(flood(4990, 1, 5000).contains(&"SEC006 kept".to_owned()));
+    assert!(flood(20_000, 1, 900).contains(&"SEC006 kept".to_owned()));
+    let told = flood(15_000, 7500, 2000);
+    assert!(told[0].starts_with("10.0.0.2:27015 answers without a challenge"), "{told:?}");
+    let (rate, sources) =
+        ("up to 2000 requests a second over 5 s to 10.0.0.2:27015, from about ", "");
+    assert!(told[1].starts_with(rate) && told[1].contains(sources), "{told:?}");
+    assert!(told[1].ends_with("0 % of them with one packet: 15000 A2S_INFO"), "{told:?}");
+    let told = flood(10_000, 3000, 2000);
+    assert!(told[1].contains("from 3000 sources, 0 % of them"), "{told:?}");
+    assert_eq!(SEC006.slug, "query-flood");
+}
+
+#[test]
+fn a_time_is_spelt_in_utc() {
+    assert_eq!(spell(Time(1_709_210_096_789_000_000)), "2024-02-29 12:34:56.789");
+    assert_eq!(spell(Time(-1_000_000)), "1969-12-31 23:59:59.999");
+}

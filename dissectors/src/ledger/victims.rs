@@ -1,0 +1,107 @@
+//! Answers in numbers to an address that asked for none of them.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use super::loads::JUDGED;
+use super::sources::Sources;
+use super::{Detail, Kept, Ruling, Terms, Witness, spell};
+use crate::a2s::rules::SEC005;
+use crate::kit::{Evidence, Seen, Time, Who};
+
+/// To whom answers went, unasked.
+#[derive(Default)]
+pub(super) struct Victims {
+    victims: BTreeMap<IpAddr, Victim>,
+    /// Reflectors of all of them that are kept.
+    reflectors: usize,
+    is_full: bool,
+}
+
+struct Victim {
+    latest: Seen,
+    first: Time,
+    answers: u64,
+    bytes: u64,
+    /// The hosts that they came from, and one of them.
+    reflectors: Sources,
+    one: SocketAddr,
+    /// When the window began, how many have come in it, and the most that came in one.
+    window: (Time, u64),
+    most: u64,
+}
+
+impl Victims {
+    /// One more answer that nobody asked for.
+    pub(super) fn answered(&mut self, seen: &Seen, terms: &Terms) {
+        let now = seen.mark.time;
+        let is_known = self.victims.contains_key(&seen.to.ip());
+        if !is_known && self.victims.len() >= terms.most {
+            self.is_full = true;
+            return;
+        }
+        let victim = self.victims.entry(seen.to.ip()).or_insert_with(|| Victim {
+            latest: *seen,
+            first: now,
+            answers: 0,
+            bytes: 0,
+            reflectors: Sources::default(),
+            one: seen.from,
+            window: (now, 0),
+            most: 0,
+        });
+        if seen.mark.frame >= victim.latest.mark.frame {
+            victim.latest = *seen;
+        }
+        victim.first = victim.first.min(now);
+        victim.answers += 1;
+        victim.bytes += u64::from(seen.mark.length);
+        victim.one = victim.one.min(seen.from);
+        let before = victim.reflectors.len();
+        let is_full = self.reflectors >= terms.most;
+        victim.reflectors.entry(seen.from.ip(), now, is_full);
+        self.reflectors = (self.reflectors + victim.reflectors.len()).saturating_sub(before);
+        if now.since(victim.window.0) >= terms.abuse.repeat_window {
+            victim.window = (now, 0);
+        }
+        victim.window.1 += 1;
+        victim.most = victim.most.max(victim.window.1);
+    }
+
+    /// What it comes to. Says whether there was no room for some.
+    pub(super) fn review(
+        &mut self,
+        terms: &Terms,
+        rulings: &mut Vec<Ruling>,
+        kept: &mut Vec<Kept>,
+    ) -> bool {
+        for (address, victim) in std::mem::take(&mut self.victims) {
+            if victim.answers < JUDGED {
+                continue;
+            }
+            let rule = &SEC005;
+            if victim.most < terms.abuse.repeats.into() {
+                kept.push(Kept { rule, server: None, times: 1 });
+                continue;
+            }
+            let Victim { latest, first, answers, bytes, ref reflectors, one, most, .. } = victim;
+            let seconds = terms.abuse.repeat_window as f64 / 1e9;
+            let detail = format!(
+                "{answers} answers, {bytes} bytes, went to {address}, which never asked, from {}, \
+                 {one} among them: up to {most} within {seconds} s, from {} to {}",
+                reflectors.count(),
+                spell(first),
+                spell(latest.mark.time),
+            );
+            rulings.push(Ruling {
+                rule,
+                evidence: Evidence::default(),
+                witness: Witness { seen: latest, flow: 0, began: true, lossy: false },
+                speaker: Who::Server,
+                of_flow: false,
+                detail: Detail::Text(detail),
+            });
+        }
+        self.is_full
+    }
+}

@@ -1,0 +1,74 @@
+//! Samples of traffic that somebody is harmed by.
+
+use crate::exchange::Setting;
+use crate::samples::{Sample, play};
+use crate::wire::{Capture, Datagram, Link, START, Time};
+
+pub(super) const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "abuse-answers-from-another-host.pcap",
+        shows: "a fault: a server that is asked at one address answers from another, and the client \
+                goes on with the challenge that it gets so; it answers players and rules from there, \
+                too (A2S065, and nothing else)",
+        make: || play(ANOTHER_HOST, &Setting::udp(27015), &[]).pcap(),
+    },
+    Sample {
+        name: "abuse-reflector.pcap",
+        shows: "a fault: a server gives info without a challenge, 40 times in four seconds to one \
+                source, which may be forged (SEC005)",
+        make: reflector,
+    },
+    Sample {
+        name: "abuse-query-flood.pcap",
+        shows: "a fault: 6,000 requests in four seconds, of 3,600 sources of which most send one \
+                packet; two of ten are answered, by a challenge (SEC006)",
+        make: flood,
+    },
+];
+
+const ANOTHER_HOST: &str = r"
+    0.00 c > s  FFFFFFFF 55 FFFFFFFF
+    0.02 t > c  FFFFFFFF 41 4BA1D522
+    0.03 c > s  FFFFFFFF 55 4BA1D522
+    0.05 t > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5
+    0.10 c > s  FFFFFFFF 56 4BA1D522
+    0.12 t > c  FFFFFFFF 45 0100 'motd' 00 'hello' 00
+    9.00 d > s  FFFFFFFF 69
+    9.02 s > d  FFFFFFFF 6A '00000000000000' 00
+";
+
+const SERVER: &str = "23.17.34.51:27015";
+const INFO: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
+
+fn after(milliseconds: u64) -> Time {
+    Time(START.0 + milliseconds * 1_000_000)
+}
+
+fn reflector() -> Vec<u8> {
+    let victim = "198.51.100.7:80";
+    let answer = b"\xFF\xFF\xFF\xFFI\x11A server that anybody may use against others\0de_dust2\0\
+        csgo\0Counter-Strike: Global Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
+    let mut capture = Capture::new(Link::Ethernet);
+    for n in 0..40 {
+        capture.push(after(n * 100), &Datagram::new(victim, SERVER, INFO).packet());
+        capture.push(after(n * 100 + 1), &Datagram::new(SERVER, victim, answer).packet());
+    }
+    capture.pcap()
+}
+
+fn flood() -> Vec<u8> {
+    let mut capture = Capture::new(Link::Ethernet);
+    for n in 0..6000_u32 {
+        // Two of five come from sources that come again.
+        let number = if n % 5 < 3 { n } else { n % 5 + 100_000 * (n % 13) };
+        let [a, b, ..] = number.wrapping_mul(0x9E37_79B1).to_be_bytes();
+        let source = format!("100.{}.{a}.{b}:{}", 64 + number % 64, 1024 + number % 60_000);
+        let now = u64::from(n) * 2 / 3;
+        capture.push(after(now), &Datagram::new(&source, SERVER, INFO).packet());
+        if n % 10 < 2 {
+            let challenge = [&b"\xFF\xFF\xFF\xFFA"[..], &number.to_le_bytes()].concat();
+            capture.push(after(now), &Datagram::new(SERVER, &source, &challenge).packet());
+        }
+    }
+    capture.pcap()
+}
