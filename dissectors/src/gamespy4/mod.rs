@@ -352,6 +352,7 @@ fn answers<S: Sink>(
             return false;
         }
     };
+    sink.answers(cx.talk.reply_to(&asked));
     rules::asked_for(true, "", sink);
     rules::timestamp_echo(asked.timestamp, timestamp, sink);
     rules::answered(true, Evidence::default(), &asked.mark.get(), sink);

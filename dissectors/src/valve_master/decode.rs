@@ -60,6 +60,8 @@ pub(super) struct Query<'a> {
     pub(super) seed: Option<Endpoint>,
     pub(super) seed_at: Span,
     pub(super) filter: &'a [u8],
+    /// It has a key that only Xash3D's clients send.
+    pub(super) xash3d: bool,
     /// The key that Xash3D's master is to repeat.
     pub(super) key: Option<u32>,
     /// A master can answer it.
@@ -75,6 +77,8 @@ pub(super) struct Reply<'a> {
     pub(super) block: usize,
     /// Where they stand.
     pub(super) at: Span,
+    /// It is of Xash3D's dialect: it repeats the query's key, or has the mark of one.
+    pub(super) dialect: bool,
     /// 0.0.0.0:0 ends it.
     pub(super) ended: bool,
     /// It is what the document asks for.
@@ -170,6 +174,7 @@ fn query_fields<'a, S: Sink>(
         r.leaf(&f::DIALECT, 0, f::XASH3D);
     }
     query.key = filter.key;
+    query.xash3d = filter.xash3d;
     query.sound = f::region(region.value.into()).is_some() && query.seed.is_some() && filter.sound;
     Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })
 }
@@ -189,6 +194,7 @@ fn reply<'a, S: Sink>(
     if fed || r.rest() % BLOCK == 1 {
         r.u8(&f::LINE_FEED)?;
     }
+    let marked = r.peek().first() == Some(&0x7F);
     let keyed = repeated_key(r, known)?;
 
     let (block, end) = block_length(r.peek(), known.ipv6);
@@ -222,7 +228,8 @@ fn reply<'a, S: Sink>(
     }
     rules::blocks(&found, ended, at, r.sink);
     let sound = fed && r.is_empty() && found.sound();
-    Ok(Reply { blocks, block, at, ended, sound })
+    let dialect = keyed || marked || block == BLOCK6;
+    Ok(Reply { blocks, block, at, dialect, ended, sound })
 }
 
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved

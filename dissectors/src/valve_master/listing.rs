@@ -2,7 +2,7 @@
 
 use std::hash::BuildHasher;
 
-use crate::kit::{Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
+use crate::kit::{self, Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
 
 use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
@@ -11,14 +11,38 @@ use super::endpoint::{Endpoint, ZERO};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
     pub(super) mark: ShortMark,
-    /// The bytes of the key that Xash3D's master is to repeat, if the query is all there.
-    pub(super) key: Option<Option<[u8; 4]>>,
+    /// What it has of Xash3D's dialect.
+    pub(super) key: Key,
     /// Tells apart what is asked for: region and filter.
     pub(super) question: Question,
     /// Where it asks from, if that can be read.
     pub(super) seed: Option<Endpoint>,
     /// An answer is owed: the query itself is right, and whole.
     pub(super) owed: bool,
+}
+
+/// What a query has of Xash3D's dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// The query is not all there.
+    Lost,
+    /// None of its keys.
+    Absent,
+    /// Some of its keys, but none that the master is to repeat.
+    Other,
+    /// The key that the master is to repeat.
+    Repeat([u8; 4]),
+}
+
+impl Key {
+    /// The key that the master is to repeat, if the query is all there.
+    pub(super) fn known(self) -> Option<Option<[u8; 4]>> {
+        match self {
+            Key::Lost => None,
+            Key::Absent | Key::Other => Some(None),
+            Key::Repeat(key) => Some(Some(key)),
+        }
+    }
 }
 
 /// A sign for region and filter that differs where they do.
@@ -62,13 +86,20 @@ pub(super) enum Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
     /// It answers one. `owed`: which had to be answered.
-    Query { owed: bool },
+    Query {
+        /// The query itself is right, and whole.
+        owed: bool,
+        /// The query.
+        request: kit::Reply,
+    },
     /// It answers one that was sent more than once, and has an answer already, or that was given up.
     Again,
     /// It is one of the latest replies once more: networks double packets.
     Copy,
-    /// It follows an answer at once.
+    /// It follows an answer at once, and is of Xash3D's dialect, or may be.
     More,
+    /// It follows an answer at once, and is not.
+    Unasked,
     /// It follows an answer, long after.
     Late,
     /// No query came before.
@@ -86,6 +117,10 @@ const LATEST: usize = 4;
 pub(super) struct Listing {
     /// The latest query.
     query: Option<Query>,
+    /// Its latest sending.
+    sent: Option<Mark>,
+    /// How often it was sent.
+    tries: u32,
     /// The latest query has its answer.
     answered: bool,
     /// The latest query has been sent more than once.
@@ -124,7 +159,9 @@ impl Listing {
     /// Takes one more query. Says how it stands to those before, and which one of them is given up
     /// for its sake where more than `most` wait.
     pub(super) fn ask(&mut self, query: Query, timeout: i64, most: usize) -> (Asked, Option<Mark>) {
+        let sent = query.mark.get();
         let Some(before) = self.query else {
+            (self.sent, self.tries) = (Some(sent), 1);
             self.query = Some(query);
             self.question = Some(query.question);
             return (Asked::First { elsewhere: false }, None);
@@ -142,12 +179,15 @@ impl Listing {
             if !waits || overdue {
                 self.query = Some(query);
                 self.answered = false;
+                self.tries = 0;
             }
+            (self.sent, self.tries) = (Some(sent), self.tries.saturating_add(1));
             self.retried = true;
             return (Asked::Again, given_up);
         }
         let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
         self.query = Some(query);
+        (self.sent, self.tries) = (Some(sent), 1);
         self.answered = false;
         self.retried = false;
         if pause >= timeout {
@@ -184,7 +224,7 @@ impl Listing {
         let copy = self.is_copy(payload, timeout);
         let waits = |mark: &Mark| payload.time.since(mark.time) < timeout;
         let other_waits = self.waiting.iter().any(waits);
-        let answers = self.answers(copy, payload, timeout);
+        let answers = self.answers(copy, reply, payload, timeout);
         if copy && !matches!(answers, Answers::Query { .. }) {
             return answers;
         }
@@ -210,24 +250,44 @@ impl Listing {
         copy
     }
 
-    fn answers(&mut self, copy: bool, payload: &Payload<'_>, timeout: i64) -> Answers {
+    fn answers(
+        &mut self,
+        copy: bool,
+        reply: &Reply<'_>,
+        payload: &Payload<'_>,
+        timeout: i64,
+    ) -> Answers {
         let Some(query) = self.query.filter(|query| query.mark.get().side != payload.side) else {
             return Answers::Nothing;
         };
         if !self.answered {
             self.answered = true;
-            return Answers::Query { owed: query.owed };
+            let (began, tries) = (query.mark.get().time, self.tries);
+            let sent = self.sent.unwrap_or(query.mark.get());
+            let request = kit::Reply { began, tries, ..kit::Reply::to(sent.frame, sent.time) };
+            return Answers::Query { owed: query.owed, request };
         }
-        if self.waiting.pop().is_some() {
-            return Answers::Query { owed: true };
+        if let Some(mark) = self.waiting.pop() {
+            let request = kit::Reply::to(mark.frame, mark.time);
+            return Answers::Query { owed: true, request };
         }
         if self.repeats > 0 {
             self.repeats -= 1;
             return Answers::Again;
         }
+        // A copy of an earlier page was taken for the answer.
+        if self.copies > 0 && !copy {
+            return Answers::Again;
+        }
         match self.replied {
             _ if copy => Answers::Copy,
-            Some(replied) if payload.time.since(replied) <= timeout => Answers::More,
+            Some(replied) if payload.time.since(replied) <= timeout => {
+                if reply.dialect || query.key != Key::Absent {
+                    Answers::More
+                } else {
+                    Answers::Unasked
+                }
+            }
             _ => Answers::Late,
         }
     }

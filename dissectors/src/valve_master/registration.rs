@@ -1,7 +1,7 @@
 //! How one game server stands with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
-use crate::kit::{Mark, ShortMark, Side, Time, append_within, room};
+use crate::kit::{Mark, Reply, ShortMark, Side, Time, append_within, room};
 
 use super::info::{Engine, Info};
 
@@ -77,6 +77,10 @@ const MOST_GIVEN: usize = 16;
 pub(super) struct Registration {
     /// The join that waits for its challenge.
     join: Option<Mark>,
+    /// Its latest sending.
+    sent: Option<Mark>,
+    /// How often it was sent.
+    tries: u32,
     /// Joins that no challenge came to yet.
     due: u8,
     /// What the latest join sent along.
@@ -163,8 +167,11 @@ impl Registration {
         self.told = false;
         self.server_challenge = join.server_challenge;
         match self.join {
-            Some(waiting) if now.since(waiting.time) < timeout => {}
+            Some(waiting) if now.since(waiting.time) < timeout => {
+                (self.sent, self.tries) = (Some(join.mark.get()), self.tries.saturating_add(1));
+            }
             waiting => {
+                (self.sent, self.tries) = (Some(join.mark.get()), 1);
                 joined.given_up =
                     waiting.and_then(|waiting| append_within(&mut self.waiting, waiting, most));
                 self.join = join.owed.then_some(join.mark.get());
@@ -176,6 +183,17 @@ impl Registration {
     /// A challenge comes, for a reason that the capture may not tell.
     pub(super) fn expect_any(&mut self) {
         self.perhaps = true;
+    }
+
+    /// The join that a challenge from this side answers, or the info string with a wrong challenge.
+    pub(super) fn asked(&self, side: Side) -> Option<Reply> {
+        let of_other = |mark: &Mark| mark.side != side;
+        if let Some(join) = self.join.filter(of_other) {
+            let sent = self.sent.unwrap_or(join);
+            let reply = Reply::to(sent.frame, sent.time);
+            return Some(Reply { began: join.time, tries: self.tries, ..reply });
+        }
+        self.wrong.filter(of_other).map(|wrong| Reply::to(wrong.frame, wrong.time))
     }
 
     /// Takes a challenge; `None`: it could not be read.

@@ -11,7 +11,7 @@ use super::ValveMaster;
 use super::decode::{self, Known, Reply, Said};
 use super::endpoint::{Endpoint, ZERO};
 use super::info::{Engine, Info};
-use super::listing::{Answers, Asked, Listing, Query};
+use super::listing::{Answers, Asked, Key, Listing, Query};
 use super::registration::{Claimed, Join, Joined, Registration};
 use super::rules::{self, Owed};
 
@@ -78,13 +78,13 @@ impl Talk {
 
     fn known(&self, payload: &Payload<'_>) -> Known {
         let (key, server_challenge) = match &self.0 {
-            State::Query(query) => (query.key, None),
+            State::Query(query) => (query.key.known(), None),
             State::Join(join) => (None, join.server_challenge),
             State::Long(Long { listing, registration }) => {
                 let query = listing.as_ref().and_then(|listing| listing.query());
                 let joined = registration.as_ref();
                 (
-                    query.and_then(|query| query.key),
+                    query.and_then(|query| query.key.known()),
                     joined.and_then(|joined| joined.server_challenge()),
                 )
             }
@@ -154,7 +154,12 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'_>, sink: &mut S) {
     let query = Query {
         mark: payload.mark().into(),
-        key: (!payload.lost).then_some(said.key.map(u32::to_ne_bytes)),
+        key: match said.key {
+            _ if payload.lost => Key::Lost,
+            Some(key) => Key::Repeat(key.to_ne_bytes()),
+            None if said.xash3d => Key::Other,
+            None => Key::Absent,
+        },
         question: Query::question(said.region, said.filter),
         seed: said.seed,
         owed: said.sound && !payload.lost,
@@ -261,7 +266,11 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
         if join_unseen {
             registration.expect_any();
         }
-        (registration.take_early(), registration.challenge(value, payload.side))
+        let early = registration.take_early();
+        if let Some(request) = registration.asked(payload.side) {
+            sink.answers(request);
+        }
+        (early, registration.challenge(value, payload.side))
     });
     unchallenged(cx, early, true, sink);
     rules::challenged(why, payload.whole(), sink);

@@ -27,6 +27,8 @@ type Step<'a> = (i64, &'a str, &'a str, &'a [u8]);
 pub(super) struct Outcome {
     /// The names of the messages.
     messages: Vec<&'static str>,
+    /// What responses say of their requests.
+    replies: Vec<crate::kit::Reply>,
     /// How often each rule was exercised, by code.
     counts: BTreeMap<String, Counts>,
     /// What was found: code, severity, verdict, detail.
@@ -69,6 +71,7 @@ impl Outcome {
 struct Watch {
     judge: Judge,
     messages: Vec<&'static str>,
+    replies: Vec<crate::kit::Reply>,
 }
 
 impl Sink for Watch {
@@ -91,6 +94,9 @@ impl Sink for Watch {
         detail: impl FnOnce() -> String,
     ) {
         self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn answers(&mut self, reply: crate::kit::Reply) {
+        self.replies.push(reply);
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
@@ -171,7 +177,8 @@ fn facts(flow: &Flow, number: usize) -> FlowFacts {
 }
 
 fn outcome(watch: Watch) -> Outcome {
-    let mut outcome = Outcome { messages: watch.messages, ..Outcome::default() };
+    let mut outcome =
+        Outcome { replies: watch.replies, messages: watch.messages, ..Outcome::default() };
     for rule in ValveMaster::INFO.rules {
         outcome.counts.insert(rule.code.to_string(), watch.judge.counts(rule));
     }

@@ -16,7 +16,7 @@ rule! {
 rule! {
     /// A list that nobody asked for goes to a spoofed address, or is part of a flood.
     pub VM027 "reply-asked-for" { severity: Warning, who: Master, needs: Beginning,
-        asks: "a reply answers a query of that client (more packets behind the first, as Xash3D's master sends them, are a known form)",
+        asks: "a reply answers a query of that client (further packets of one reply in Xash3D's dialect are a known form)",
         cite: [(ValveMaster, "End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: paged!("9.00 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
@@ -72,7 +72,8 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
 /// Judges whether a reply was asked for, by how it stands to the queries.
 pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink: &mut S) {
     match answers {
-        Answers::Query { owed } => {
+        Answers::Query { owed, request } => {
+            sink.answers(request);
             sink.judged(&VM027, true, at, String::new);
             if owed {
                 sink.judged(&VM026, true, at, String::new);
@@ -82,6 +83,9 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink
         Answers::Copy => {}
         Answers::More => sink.noted(&VM027, at, || {
             "one more packet in reply to one query, as Xash3D's master sends them".to_owned()
+        }),
+        Answers::Unasked => sink.judged(&VM027, false, at, || {
+            "the query on this socket has its reply already".to_owned()
         }),
         Answers::Late => sink.judged(&VM027, false, at, || {
             "the queries on this socket have long been answered".to_owned()

@@ -242,3 +242,23 @@ fn both_quits() {
     let (_, lines) = shown(b"b\n\0");
     assert_eq!(lines.last().unwrap(), "form 3..3 (source)");
 }
+
+#[test]
+fn a_response_says_which_request_it_answers() {
+    let steps = [
+        (0, CLIENT, MASTER, &query("0.0.0.0:0", "")[..]),
+        (1000, CLIENT, MASTER, &query("0.0.0.0:0", "")[..]),
+        (1020, MASTER, CLIENT, &reply(&["10.0.0.2:27015"], false)[..]),
+        (1030, CLIENT, MASTER, &query("10.0.0.2:27015", "")[..]),
+        (1050, MASTER, CLIENT, &reply(&["10.0.1.2:27015"], true)[..]),
+        (2000, SERVER, MASTER, b"q"),
+        (2500, SERVER, MASTER, b"q"),
+        (2600, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x96\x2F\xDD\x4F"),
+    ];
+    let told: Vec<_> = converse(&steps, 9000)
+        .replies
+        .iter()
+        .map(|reply| (reply.sent.0 / 1_000_000, reply.began.0 / 1_000_000, reply.tries))
+        .collect();
+    assert_eq!(told, [(1000, 0, 2), (1030, 1030, 1), (2500, 2000, 2)]);
+}
