@@ -24,6 +24,12 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', b'\n', blocks @ ..] if is_list(blocks) => Claim::Sure,
+        // Words of other protocols, Quake 3's `statusResponse` say, from whatever port.
+        [0xFF, 0xFF, 0xFF, 0xFF, b'f' | b's', a, b, ..]
+            if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() =>
+        {
+            weak(hint.forced)
+        }
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => from_master,
         [0xFF, 0xFF, 0xFF, 0xFF, b's', b'\n', _, _, _, _, rest @ ..]
             if matches!(rest.len(), 0 | 4) =>
@@ -149,13 +155,15 @@ mod tests {
 
     #[test]
     fn what_only_looks_alike_is_not_ours() {
-        let alike: [&[u8]; 10] = [
+        let alike: [&[u8]; 12] = [
             b"0\n\x8A\x1C\x11\x02\x53\x49\x0E\x77",
             b"1\x2A\x01\0\0\x01\0\0\0\0\0\0\x03www\x07example\x03com\0\0\x01\0\x01",
             b"\xFF\xFF\xFF\xFF\xFF\xFF\0\x11\x22\x33\x44\x55\0\x11\x22\x33\x44\x55",
             b"\xFF\xFF\xFF\xFF!L_ \xA0\x01\0\0",
             b"\xFF\xFF\xFF\xFFTSource Engine Query\0",
             b"\xFF\xFF\xFF\xFFconnectResponse",
+            b"\xFF\xFF\xFF\xFFstatusResponse\n\\mapname\\q3dm17\n",
+            b"\xFF\xFF\xFF\xFFfoundServers\n",
             b"\xFF\xFF\xFF\xFFgetservers 68 empty full",
             b"\xCA\xFE\xBA\xBE\0\0\0\0",
             b"quit: a text that begins with q",
