@@ -159,7 +159,7 @@ pub(super) fn request_form(rest: &[u8], given: Option<i32>) -> (Form, bool) {
     let selectors = |a: u8, b: u8, c: u8| a == 0xFF && some([a, b, c]);
     match *rest {
         [] => (Form::Qr2, false),
-        [a, b, c] if selectors(a, b, c) => (Form::Qr2, false),
+        [a, b, c] if some([a, b, c]) => (Form::Qr2, false),
         [a, b, c, flags] => {
             let is_given = given == Some(i32::from_be_bytes([a, b, c, flags]));
             if selectors(a, b, c) && flags <= 3 && !is_given {

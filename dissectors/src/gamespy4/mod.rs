@@ -361,6 +361,7 @@ fn answers<S: Sink>(
             return false;
         }
     };
+    sink.answers(cx.talk.reply_to(&asked));
     rules::asked_for(true, "", sink);
     rules::timestamp_echo(asked.timestamp, timestamp, sink);
     rules::answered(&asked.mark.get(), sink);

@@ -4,7 +4,7 @@
 
 use super::decode::{Form, Header, Kind, Request};
 use super::unfinished::{Part, Unfinished};
-use crate::kit::{Budget, Limits, Payload, ShortMark, Side, Time, room};
+use crate::kit::{Budget, Limits, Payload, Reply, ShortMark, Side, Time, room};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -23,6 +23,8 @@ struct Rest {
     port_judged: bool,
     /// Earlier requests that may still be answered.
     older: Vec<Asked>,
+    /// When the exchange at hand began: its first sending, where that is not the request's latest.
+    began: Option<Time>,
     /// The challenges given, the latest first.
     given: Vec<i32>,
     /// There were more than are remembered.
@@ -230,8 +232,16 @@ impl Talk {
         let same =
             |other: &Asked| other.kind() == asked.kind() && other.timestamp == asked.timestamp;
         if let Some(same) = self.find(same) {
+            let before = same.mark.get().time;
             same.repeat(&asked);
+            self.rest().began.get_or_insert(before);
             return None;
+        }
+        // Another challenge begins another exchange.
+        if asked.kind() == Kind::Challenge
+            && let Some(rest) = &mut self.rest
+        {
+            rest.began = None;
         }
         let older = self.latest.replace(asked)?;
         let rest = self.rest();
@@ -297,6 +307,17 @@ impl Talk {
             self.forget(|other| other.kind() == kind && other.timestamp == asked.timestamp);
         }
         Found::Asked(asked)
+    }
+
+    /// The request, for whoever sees its answer. The challenge round and the info request that
+    /// follows it are one exchange.
+    pub(super) fn reply_to(&mut self, asked: &Asked) -> Reply {
+        let sent = asked.mark.get();
+        let complete = asked.kind() == Kind::Info;
+        let rest = self.rest();
+        let began = rest.began.unwrap_or(sent.time);
+        rest.began = (!complete).then_some(began);
+        Reply { began, tries: asked.times.into(), complete, ..Reply::to(sent.frame, sent.time) }
     }
 
     /// What came for the request with this timestamp is no whole answer, but no silence either.

@@ -32,6 +32,7 @@ struct Watch {
     tree: Tree,
     judge: Judge,
     told: Vec<Told>,
+    replies: Vec<crate::kit::Reply>,
     /// Findings whose places were looked at.
     placed: usize,
 }
@@ -64,6 +65,9 @@ impl Sink for Watch {
         detail: impl FnOnce() -> String,
     ) {
         self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn answers(&mut self, reply: crate::kit::Reply) {
+        self.replies.push(reply);
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
@@ -125,6 +129,8 @@ fn fields(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
 /// What came of an exchange.
 struct Outcome {
     told: Vec<Told>,
+    /// What responses say of their requests.
+    replies: Vec<crate::kit::Reply>,
     judge: Judge,
 }
 
@@ -254,7 +260,7 @@ impl Stage {
         assert_eq!(self.budget.held(), 0, "all memory is given back");
         let watch = std::mem::take(&mut self.watch);
         assert!(watch.tree.nodes().is_empty(), "every field belongs to a message");
-        Outcome { told: watch.told, judge: watch.judge }
+        Outcome { told: watch.told, replies: watch.replies, judge: watch.judge }
     }
 
     fn elapse(&mut self, now: Time, end: bool) {

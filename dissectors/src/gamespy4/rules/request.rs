@@ -33,7 +33,7 @@ rule! {
 rule! {
     /// The last four bytes say which sections are wanted, and that the asker can take an answer in several packets.
     pub GS4009 "request-tail" { severity: Error, who: Client, needs: Message,
-        asks: "FF FF FF 01 closes the info request",
+        asks: "FF FF FF 01 closes the info request (00 00 00 00, no tail, and the SDK's selectors FF 00 00 and 00 FF FF are known forms)",
         cite: [(Ut3Query, "Packet 3: Second request", "Bytes 12 to 15 are always (FF FF FF 01).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B 01020304" }
@@ -94,13 +94,15 @@ pub(in crate::gamespy4) fn request_tail<S: Sink>(
         Form::MinecraftFull => Some("00 00 00 00 closes the request, as Minecraft takes it"),
         Form::Qr2 if tail.is_empty() => Some("nothing closes the request"),
         Form::MinecraftBasic => Some("nothing closes the request: Minecraft's basic form"),
-        Form::JustCause => {
-            Some("FF FF FF 02 closes the request, as Just Cause 2 Multiplayer takes it")
+        Form::Qr2 | Form::Qr2Challenge if matches!(tail, [0xFF, 0, 0] | [0, 0xFF, 0xFF]) => {
+            Some("the sections that are asked for close it, as the GameSpy SDK has it")
         }
-        Form::Qr2 | Form::Qr2Challenge => Some(
-            "other sections, or an answer in one packet, are asked for as the GameSpy SDK has it",
-        ),
-        Form::Unsplit | Form::Split | Form::Other => {
+        Form::Qr2
+        | Form::Qr2Challenge
+        | Form::JustCause
+        | Form::Unsplit
+        | Form::Split
+        | Form::Other => {
             sink.judged(&GS4009, false, at, || {
                 format!("{} closes the request, not FF FF FF 01", Hex(tail))
             });

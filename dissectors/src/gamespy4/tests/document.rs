@@ -375,3 +375,20 @@ fn an_answer_whose_timestamp_looks_like_the_identifier() {
     assert_eq!(outcome.names(), ["challenge_request", "challenge_response"]);
     assert!(outcome.failed().is_empty());
 }
+
+/// The challenge round and the info request behind it are one exchange, repeats included.
+#[test]
+fn a_response_says_which_request_it_answers() {
+    let mut stage = Stage::default();
+    let challenge = b"\xFE\xFD\x09\x10\x20\x30\x40";
+    stage.client(0, challenge).client(1000, challenge).server(1020, b"\x09\x10\x20\x30\x407\0");
+    stage.client(1030, b"\xFE\xFD\0\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
+    stage.server(1050, b"\0\x10\x20\x30\x41splitnum\0\x80\0hostport\x007777\0\0");
+    let told: Vec<_> = stage
+        .ends(1060)
+        .replies
+        .iter()
+        .map(|reply| (reply.sent.0, reply.began.0, reply.tries, reply.complete))
+        .collect();
+    assert_eq!(told, [(1_000_000_000, 0, 2, false), (1_030_000_000, 0, 1, true)]);
+}
