@@ -18,7 +18,9 @@ fn messages(input: Input, packets: u64) -> BTreeSet<String> {
     fs::write(&file, bytes).expect("a folder for a while");
     let run = gamewire(["dissect".into(), "--format=json".into(), file.clone().into_os_string()]);
     fs::remove_file(file).expect("it is there");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{input:?}");
+    // Some hold nothing of ours, which is said.
+    let is_silent = run.err.is_empty() || run.err.contains("none of a supported protocol");
+    assert!(run.code == 0 && is_silent, "{input:?}: {}", run.err);
     let message = |line: &str| {
         let line: serde_json::Value = serde_json::from_str(line).expect("a line is an object");
         let text = |key: &str| line[key].as_str().unwrap_or("?").to_owned();

@@ -158,9 +158,10 @@ fn compressed_and_piped_captures_say_the_same() {
             .spawn()
             .expect("the binary runs");
         let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(&bytes).expect("the binary reads");
-        drop(stdin);
+        let write = move || stdin.write_all(&bytes).expect("the binary reads");
+        let writing = std::thread::spawn(write);
         let output = child.wait_with_output().expect("the binary ends");
+        writing.join().expect("all is written");
         assert_eq!(String::from_utf8_lossy(&output.stdout), plain.out);
     }
 }

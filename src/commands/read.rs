@@ -149,7 +149,7 @@ pub(super) fn tell_no_traffic<C: Command>(
     // Packets that cannot be read are told of elsewhere.
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
     if let Some(there) = command.no_traffic(read).filter(|_| !is_unread) {
-        writeln!(err, "gamewire: {name}: {there}").ok();
+        writeln!(err, "gamewire: warning: {name}: {there}").ok();
     }
 }
 

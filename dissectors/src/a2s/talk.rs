@@ -142,7 +142,9 @@ fn ask<S: Sink>(
 /// far, or owes an answer that may be a challenge.
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| Answer::Challenge.is_for(request);
-    let waits = |asked: Asked| asked.mark.side == payload.side && open(asked.request);
+    let waits = |asked: Asked| {
+        asked.mark.side == payload.side && !asked.was_answered() && open(asked.request)
+    };
     !cx.flow.seen[payload.side.other().index()]
         || cx.talk.waiting().any(waits)
         || cx.talk.missed().is_some_and(open)
