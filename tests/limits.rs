@@ -104,8 +104,8 @@ fn flow_bytes_of_connections() {
         let [one, two] = ["1", "2"].map(|threads| {
             let limits = ["--limit", "flow-bytes=300K", "--threads", threads];
             let run = captured.run(&[&command[..], &limits].concat());
-            assert_eq!((run.code, run.err.as_str()), (0, ""));
-            run.out
+            assert_eq!(run.code, 0, "{}", run.err);
+            (run.out, run.err)
         });
         assert_eq!(one, two);
     }

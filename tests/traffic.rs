@@ -30,7 +30,7 @@ fn project(name: &str) -> Project {
 #[test]
 fn every_command_says_what_there_is_where_nothing_is_of_ours() {
     let project = project("others");
-    let expected = format!("gamewire: {}: {THERE}\n", project.path("others.pcap"));
+    let expected = format!("gamewire: warning: {}: {THERE}\n", project.path("others.pcap"));
     for command in ["check", "dissect", "flows"] {
         for threads in ["1", "2", "8"] {
             let run = project.run(&[command, "--threads", threads, "others.pcap"]);
@@ -46,7 +46,7 @@ fn a_capture_of_no_packets_says_so() {
     let bytes = std::fs::read(&samples()[0]).expect("a sample");
     project.write("empty.pcap", &bytes[..24]);
     let run = project.run(&["check", "empty.pcap"]);
-    let expected = format!("gamewire: {}: no packets\n", project.path("empty.pcap"));
+    let expected = format!("gamewire: warning: {}: no packets\n", project.path("empty.pcap"));
     assert_eq!((run.code, run.err), (0, expected));
 }
 

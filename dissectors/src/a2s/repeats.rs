@@ -115,6 +115,9 @@ pub(super) fn take_answered(
     }
     if asked.owed == Owed::Answered {
         after.past = asked.past;
+        if answer == Answer::Challenge {
+            excuse(cx, &asked, payload.time);
+        }
     } else if is_copy {
         after.owed = Owed::NoMore;
     } else {
@@ -128,6 +131,24 @@ pub(super) fn take_answered(
         cx.talk.take(at);
     }
     Some(asked)
+}
+
+/// A challenge that is taken for the answer to one more sending of a request may be meant for the one
+/// that goes on from it: who waits with a challenge may have been given another.
+fn excuse(cx: &mut Context<'_, A2s>, before: &Asked, now: Time) {
+    let timeout = cx.settings.answer_timeout;
+    let may_have_drawn = |asked: &Asked| {
+        asked.owed == Owed::Yes
+            && asked.standing == Standing::Issued
+            && (asked.request, asked.mark.side) == (before.request, before.mark.side)
+            && now.since(asked.mark.time) < timeout
+    };
+    if let Some(at) = cx.talk.place(may_have_drawn)
+        && let Some(mut asked) = cx.talk.at(at)
+    {
+        asked.owed = Owed::NoMore;
+        cx.talk.put(at, asked);
+    }
 }
 
 /// A challenge that answers a request may be meant for another one's further sending: then what comes for

@@ -112,7 +112,14 @@ impl Set {
         budget: &mut Budget,
     ) -> Added {
         let parts = self.buffer.parts();
-        if parts.iter().any(|part| self.buffer.bytes_of(part) == payload.bytes) {
+        let is_copy = |part: &PartSpan| {
+            let bytes = self.buffer.bytes_of(part);
+            // Of two copies one may be cut, or both at different places.
+            bytes == payload.bytes
+                || payload.lost && bytes.starts_with(payload.bytes)
+                || part.lost && payload.bytes.starts_with(bytes)
+        };
+        if parts.iter().any(is_copy) {
             self.copied = true;
             return Added::Copy;
         }

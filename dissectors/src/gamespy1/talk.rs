@@ -38,6 +38,8 @@ struct More {
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<Connection>>,
     framing: Framing,
+    /// Nothing but the user's word says that this flow is of the protocol: whatever it says is shown.
+    is_forced: bool,
 }
 
 /// A query that waits for its answer.
@@ -235,7 +237,13 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     let words = words::scan(payload.bytes);
     let said = Kind::of(&words, Transport::Udp, Form::Text);
     let kind = told_as(cx, payload, &words, said);
-    if kind == Kind::Other && !payload.bytes.starts_with(b"\\") {
+    let is_first = cx.talk.asked.is_none() && cx.talk.more.is_none();
+    if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && is_first {
+        // The user says so.
+        cx.talk.more.get_or_insert_default().is_forced = true;
+    }
+    let is_forced = cx.talk.more.as_ref().is_some_and(|more| more.is_forced);
+    if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && !is_forced {
         // Games talk between these ports as well.
         expire(cx, payload.time, false, sink);
         return;

@@ -2,7 +2,7 @@
 
 use crate::exchange::Setting;
 use crate::samples::{Sample, play};
-use crate::wire::{Capture, Datagram, Link, START, Time};
+use crate::wire::{Capture, Datagram, Ip, Link, START, Time, protocol};
 
 pub(super) const SAMPLES: &[Sample] = &[
     Sample {
@@ -50,10 +50,17 @@ fn reflector() -> Vec<u8> {
         csgo\0Counter-Strike: Global Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
     let mut capture = Capture::new(Link::Ethernet);
     for n in 0..40 {
-        capture.push(after(n * 100), &Datagram::new(victim, SERVER, INFO).packet());
-        capture.push(after(n * 100 + 1), &Datagram::new(SERVER, victim, answer).packet());
+        push(&mut capture, n * 100, &Datagram::new(victim, SERVER, INFO));
+        push(&mut capture, n * 100 + 1, &Datagram::new(SERVER, victim, answer));
     }
     capture.pcap()
+}
+
+/// Appends a datagram, with an identification of its own: it is no copy of another.
+fn push(capture: &mut Capture, milliseconds: u64, datagram: &Datagram) {
+    let id = capture.packets.len() as u32 + 1;
+    let ip = Ip { id, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
+    capture.push(after(milliseconds), &ip.packet(protocol::UDP, &datagram.bytes()));
 }
 
 fn flood() -> Vec<u8> {
@@ -64,10 +71,10 @@ fn flood() -> Vec<u8> {
         let [a, b, ..] = number.wrapping_mul(0x9E37_79B1).to_be_bytes();
         let source = format!("100.{}.{a}.{b}:{}", 64 + number % 64, 1024 + number % 60_000);
         let now = u64::from(n) * 2 / 3;
-        capture.push(after(now), &Datagram::new(&source, SERVER, INFO).packet());
+        push(&mut capture, now, &Datagram::new(&source, SERVER, INFO));
         if n % 10 < 2 {
             let challenge = [&b"\xFF\xFF\xFF\xFFA"[..], &number.to_le_bytes()].concat();
-            capture.push(after(now), &Datagram::new(SERVER, &source, &challenge).packet());
+            push(&mut capture, now, &Datagram::new(SERVER, &source, &challenge));
         }
     }
     capture.pcap()

@@ -18,7 +18,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "silence-doubled.pcap",
-        shows: "two recorders on one line: each datagram comes twice, and nobody is at fault",
+        shows: "two recorders on one line: each datagram comes twice, and nobody is to blame",
         make: || play(include_str!("silence-doubled.txt"), &SETTING, &[]).pcap(),
     },
     Sample {
