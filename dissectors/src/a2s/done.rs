@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::layout::{self, Header, Layout};
 use super::split::{Repeat, Set};
-use crate::kit::{Seed, Side};
+use crate::kit::{PartSpan, Seed, Side};
 
 /// Answers that are remembered.
 const MOST: usize = 8;
@@ -86,9 +86,13 @@ impl Done {
 
     /// An answer is whole, under this ID, with this message byte.
     pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
-        let parts = set.parts().iter().map(|part| set.bytes_of(part));
-        let packets =
-            parts.filter_map(|bytes| Some(packet(Header::read(bytes, layout)?.number, bytes)));
+        let known = |part: &PartSpan| {
+            let bytes = set.bytes_of(part);
+            let number = Header::read(bytes, layout)?.number;
+            // Of one that was cut, nobody can tell what another copy of it holds.
+            Some(if part.lost { u32::from(number) } else { packet(number, bytes) })
+        };
+        let packets = set.parts().iter().filter_map(known);
         let packets = Vec::from_iter(packets);
         let is_full = self.all().count() >= MOST;
         let behind_oldest = Whole::read(&self.0).filter(|_| is_full).map(|(_, behind)| behind);
@@ -109,16 +113,19 @@ impl Done {
     }
 
     /// What a packet of an answer with this ID repeats, in which layout, and the answer's message byte.
+    /// Of two copies, one may be cut: `lost`, if this one is.
     pub(super) fn repeated(
         &self,
         side: Side,
         id: u32,
         bytes: &[u8],
+        lost: bool,
     ) -> Option<(Layout, Repeat, u8)> {
         let done = self.find(side, id)?;
         let number = Header::read(bytes, done.layout)?.number;
         let known = done.packets.iter().find(|&&known| known as u8 == number)?;
-        let is_copy = *known == packet(number, bytes);
+        let is_cut = lost || *known == u32::from(number);
+        let is_copy = is_cut || *known == packet(number, bytes);
         let repeat = if is_copy { Repeat::Same } else { Repeat::Differs(number) };
         Some((done.layout, repeat, done.kind))
     }
@@ -184,7 +191,7 @@ mod tests {
                     prop_assert_eq!(done.has(side, id), known.is_some());
                     let Some(&(known, _, layout, count, text)) = known else { continue };
                     for number in 0..6 {
-                        let repeated = done.repeated(side, id, &bytes(layout, known, number, text));
+                        let repeated = done.repeated(side, id, &bytes(layout, known, number, text), false);
                         let copy = (layout, Repeat::Same, text);
                         prop_assert_eq!(repeated, (number < count).then_some(copy));
                     }
@@ -192,7 +199,7 @@ mod tests {
             }
             let Some(&(id, side, layout, 1.., text)) = model.last() else { return Ok(()) };
             let other = bytes(layout, id, 0, text ^ 1);
-            prop_assert_eq!(done.repeated(side, id, &other), Some((layout, Repeat::Differs(0), text)));
+            prop_assert_eq!(done.repeated(side, id, &other, false), Some((layout, Repeat::Differs(0), text)));
             prop_assert!(!done.repeats(&set(side, &[other])));
         }
     }

@@ -143,7 +143,8 @@ fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_
 /// would be the right one, and the request came behind the first: one that was waiting then may be
 /// a copy, too, and is owed nothing more.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
-    let (layout, repeat, kind) = cx.talk.done()?.repeated(payload.side, id, payload.bytes)?;
+    let (layout, repeat, kind) =
+        cx.talk.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
     let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
     let guarded = cx.talk.has(GUARDED);
     let fits = |asked: &Asked| Answer::of(kind).fits(asked, guarded).filter(|&fit| fit == 0);
