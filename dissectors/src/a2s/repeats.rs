@@ -116,7 +116,8 @@ pub(super) fn take_answered(
     if asked.owed == Owed::Answered {
         after.past = asked.past;
         if answer == Answer::Challenge {
-            excuse(cx, &asked, payload.time);
+            let other = |asked: &Asked| challenge.is_some_and(|it| it.value != asked.challenge);
+            excuse(cx, &asked, other, payload.time);
         }
     } else if is_copy {
         after.owed = Owed::NoMore;
@@ -135,11 +136,12 @@ pub(super) fn take_answered(
 
 /// A challenge that is taken for the answer to one more sending of a request may be meant for the one
 /// that goes on from it: who waits with a challenge may have been given another.
-fn excuse(cx: &mut Context<'_, A2s>, before: &Asked, now: Time) {
+fn excuse(cx: &mut Context<'_, A2s>, before: &Asked, is_other: impl Fn(&Asked) -> bool, now: Time) {
     let timeout = cx.settings.answer_timeout;
     let may_have_drawn = |asked: &Asked| {
         asked.owed == Owed::Yes
             && asked.standing == Standing::Issued
+            && is_other(asked)
             && (asked.request, asked.mark.side) == (before.request, before.mark.side)
             && now.since(asked.mark.time) < timeout
     };
