@@ -14,6 +14,7 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Books, Id};
 
+use super::cut::{self, Cut};
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{Recent, Sent};
 use super::stream::Streams;
@@ -75,6 +76,8 @@ pub(super) struct Lane {
     recent: Recent,
     /// Whom it has heard.
     pub(super) heard: Heard,
+    /// What was cut before its protocol could be told.
+    pub(super) cut: Cut,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
     /// That the books have forgotten something was told.
@@ -103,6 +106,7 @@ impl Lane {
             ports: Box::default(),
             recent: Recent::default(),
             heard: Heard::default(),
+            cut: Cut::default(),
             unlooked: 0,
             forgot: false,
         }
@@ -158,8 +162,14 @@ impl Lane {
         let Some(slot) = self.flow_of(around, key, &mut payload, view) else {
             self.hear(around, key.source);
             // What was cut may have been a message of ours.
-            if lost && key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
-                self.incomplete.insert(Hosts::of(key.source, key.destination));
+            if lost {
+                let has_known_port = self.has_known_port(key);
+                if has_known_port {
+                    self.incomplete.insert(Hosts::of(key.source, key.destination));
+                }
+                if cut::may_be_ours(&datagram.payload, has_known_port) {
+                    self.cut.see(around);
+                }
             }
             return;
         };
@@ -187,6 +197,11 @@ impl Lane {
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
+    }
+
+    /// Whether a flow of ours uses one of these ports, or servers usually do.
+    pub(super) fn has_known_port(&self, key: &Key) -> bool {
+        key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port))
     }
 
     /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it who

@@ -11,6 +11,7 @@
 //! knows no output and no file, and no threads; but several sessions can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod cut;
 mod files;
 mod heard;
 mod lane;
@@ -25,7 +26,7 @@ mod view;
 use std::net::IpAddr;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
-use dissectors::net_rules::{NET001, NET004, NET005, NET008};
+use dissectors::net_rules::{NET004, NET005, NET008};
 
 use crate::capture::{LinkType, Memory, Packet};
 use crate::flows::table::{InOrder, Slot};
@@ -38,6 +39,7 @@ use crate::net::{
     decode, decode_ip_payload, glance,
 };
 
+pub use cut::Cut;
 pub use files::Files;
 pub use heard::Heard;
 use lane::Lane;
@@ -106,6 +108,8 @@ pub struct Session {
     /// As long as no flow's protocol was told.
     foreign: Foreign,
     passed_over: u64,
+    /// Packets that were cut before their ports.
+    cut: Cut,
 }
 
 /// Which lanes a session has.
@@ -192,6 +196,7 @@ impl Session {
             files: Files::default(),
             foreign: Foreign::default(),
             passed_over: 0,
+            cut: Cut::default(),
             around: Around {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
@@ -232,13 +237,17 @@ impl Session {
             heard: Heard::default(),
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
+            cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
         }
     }
 
-    /// What was read, and whom it has heard, now that the capture is over.
+    /// What was read, whom it has heard, and what was cut, now that the capture is over.
     pub fn totals_in_the_end(&self) -> Totals {
         let mut totals = self.totals();
-        self.lanes.iter().for_each(|lane| totals.heard.add(&lane.heard));
+        for lane in &self.lanes {
+            totals.heard.add(&lane.heard);
+            totals.cut.add(&lane.cut);
+        }
         totals
     }
 
@@ -484,8 +493,7 @@ impl Session {
             // It may have been anybody's.
             Outcome::Snapped => {
                 self.around.lossy = true;
-                let detail = "cut by the snap length before its payload".to_owned();
-                self.around.headers.push((&NET001, false, detail));
+                self.cut.see(&self.around);
             }
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }

@@ -7,6 +7,7 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
+use super::cut;
 use super::lane::Lane;
 use super::recording::tell;
 use super::{Around, Options, Recorded, Scene, View};
@@ -101,13 +102,20 @@ impl Lane {
         let mut pieces = std::mem::take(&mut around.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         around.locate(offset, length, recorded, &mut pieces);
+        let mut is_untold = false;
         self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
             reading.flow.count(side, time, 1, length);
             let recorded = recorded_in(&pieces, time);
+            let was_ignored = connection.is_ignored();
             let segment = read(segment, &pieces, &recorded, time);
             connection.segment(way(side), &segment, budget, reading);
+            let was_undecided = reading.cut_short || !connection.is_ignored();
+            is_untold = reading.speech.talk.is_none() && !was_ignored && was_undecided;
         });
         around.pieces = pieces;
+        if is_untold && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
+            self.cut.see(around);
+        }
         self.keep_within(around, view);
     }
 
@@ -146,6 +154,7 @@ impl Lane {
             lossy,
             tunnels,
             rereads: false,
+            cut_short: false,
             view: &mut *view,
         };
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
@@ -217,6 +226,8 @@ struct Reading<'s, V> {
     tunnels: Tunnels,
     /// The protocol was told when both directions had bytes: they are shown again.
     rereads: bool,
+    /// More bytes might have told the protocol, but are not here.
+    cut_short: bool,
     view: &'s mut V,
 }
 
@@ -226,7 +237,10 @@ impl<V: View> Reader for Reading<'_, V> {
         if self.speech.talk.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
-                Err(Undecided::None) => return Next::Ignore,
+                Err(Undecided::None) => {
+                    self.cut_short = run.end() == Some(End::Gap);
+                    return Next::Ignore;
+                }
                 Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
                 Err(Undecided::More) => {
                     self.wait(side, run);
