@@ -122,6 +122,86 @@ fn a_recording_with_a_short_snap_length_is_one_note_and_blames_nobody() {
     }
 }
 
+/// The names of fields that are shown with an empty text.
+fn empty(value: &Value, name: &str, names: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.is_empty() => names.push(name.to_owned()),
+        Value::Array(values) => values.iter().for_each(|value| empty(value, name, names)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| empty(value, name, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_field_of_which_no_byte_was_recorded_is_absent() {
+    let exchanges = [
+        (
+            27015,
+            "FFFFFFFF 55 FFFFFFFF",
+            "FFFFFFFF 49 11 'name' 00 'map' 00 'folder' 00 'game' 00 0A00 01 08 00 'dl' 00 01 '1.0' 00 F1 8769 0100000000000000 8869 'tv' 00 'words' 00 0A00000000000000",
+        ),
+        (
+            27015,
+            "FFFFFFFF 55 FFFFFFFF",
+            "FFFFFFFF 6D '10.0.0.2:27015' 00 'name' 00 'map' 00 'folder' 00 'game' 00 01 08 2F 'dl' 00 01 'link' 00 'down' 00 00 01000000 02000000 00 00 01 00",
+        ),
+        (
+            27015,
+            "FFFFFFFF 55 FFFFFFFF",
+            "FFFFFFFF 44 02 00 'one' 00 01000000 0000803F 00 'two' 00 01000000 0000803F",
+        ),
+        (27015, "FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 45 0200 'one' 00 '1' 00 'two' 00 '2' 00"),
+        (
+            27011,
+            "'1' FF '0.0.0.0:0' 00 '\\\\gamedir\\\\cstrike\\\\nor\\\\1\\\\map\\\\a' 00",
+            "FFFFFFFF 660A ip:10.0.0.2:27015 00*6",
+        ),
+        (
+            27011,
+            "'0' 0A '\\\\protocol\\\\7\\\\challenge\\\\12345\\\\players\\\\1\\\\gamedir\\\\cstrike\\\\map\\\\a' 0A",
+            "FFFFFFFF 660A 00*6",
+        ),
+        (
+            7778,
+            "'\\\\status\\\\'",
+            "'\\\\gamename\\\\ut\\\\gamever\\\\436\\\\hostname\\\\a\\\\player_0\\\\b\\\\final\\\\\\\\queryid\\\\1.1'",
+        ),
+        (
+            29900,
+            "FEFD 00 01020304 FFFFFF 01",
+            "00 01020304 'splitnum' 00 80 00 'hostname' 00 'a' 00 'map' 00 'b' 00 00 01 'player_' 00 00 'one' 00 'two' 00 00 'score_' 00 00 '1' 00 '2' 00 00 00 02 'team_t' 00 00 'red' 00 00 00",
+        ),
+    ];
+    for (port, request, response) in exchanges {
+        let play = |request: &str, response: &str| {
+            let script = format!("0.0 c > s  {request}\n0.1 s > c  {response}");
+            let bytes = capture(&script, &Setting::udp(port)).expect("a good script").pcap();
+            read(&bytes, &[]).0
+        };
+        let empty_in = |messages: &[Value], at: usize| {
+            let mut names = Vec::new();
+            if let Some(message) = messages.get(at) {
+                empty(&message["fields"], "", &mut names);
+            }
+            names
+        };
+        let whole = play(request, response);
+        assert_eq!(whole.len(), 2, "{request}");
+        for at in 0..2 {
+            let there = empty_in(&whole, at);
+            for snap in 43..260 {
+                let cut = format!("snap={snap} {}", [request, response][at]);
+                let mut both = [request, response];
+                both[at] = &cut;
+                let messages = play(both[0], both[1]);
+                let found = empty_in(&messages, at);
+                let new = Vec::from_iter(found.iter().filter(|name| !there.contains(name)));
+                assert!(new.is_empty(), "{cut}: {}", messages[at]["fields"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_snapped_segment_is_told_as_one() {
     let script = "0.0 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\

@@ -150,7 +150,10 @@ fn query_fields<'a, S: Sink>(
     rules::region_known(region, r.sink);
     let start = r.at();
     let Some(length) = r.peek().iter().position(|&byte| byte == 0) else {
-        query.seed_at = r.text_of(&f::SEED, r.rest()).at;
+        query.seed_at = r.here();
+        if !r.is_empty() {
+            query.seed_at = r.text_of(&f::SEED, r.rest()).at;
+        }
         return Ok(QueryLayout::SeedOpen);
     };
     let seed = bytes.get(start..start + length).unwrap_or_default();
@@ -164,8 +167,10 @@ fn query_fields<'a, S: Sink>(
     let length = length.unwrap_or(r.rest());
     query.filter = bytes.get(start..start + length).unwrap_or_default();
     let filter = if length == 0 {
-        let place = Text::at(r.here()).value();
-        r.leaf(&f::FILTER, usize::from(terminated), place);
+        if terminated {
+            let place = Text::at(r.here()).value();
+            r.leaf(&f::FILTER, 1, place);
+        }
         Filter { sound: true, ..Filter::default() }
     } else {
         filter::read(r, length, terminated)
