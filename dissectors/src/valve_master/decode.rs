@@ -24,6 +24,8 @@ pub(super) struct Known {
     pub(super) server_challenge: Option<Option<u32>>,
     /// It travels over IPv6.
     pub(super) ipv6: bool,
+    /// The recording lost its end.
+    pub(super) lost: bool,
 }
 
 /// What the conversation needs to know of a message.
@@ -226,10 +228,12 @@ fn reply<'a, S: Sink>(
     let at = Span::new(start, start + whole);
     if block == BLOCK6 {
         rules::blocks_ipv6(at, r.sink);
+    } else if known.lost {
+        rules::blocks_lost(at, r.sink);
     } else if fed {
         rules::reply_blocks(r.rest(), Span::new(r.at(), bytes.len()), r.sink);
     }
-    rules::blocks(&found, ended, at, r.sink);
+    rules::blocks(&found, ended, known.lost, at, r.sink);
     let sound = fed && r.is_empty() && found.sound();
     Ok(Reply { blocks, block, at, ended, keyed, sound })
 }

@@ -105,7 +105,7 @@ impl Talk {
         };
         let [key, server_challenge] =
             [key, server_challenge].map(|sent| sent.map(|sent| sent.map(u32::from_ne_bytes)));
-        Known { key, server_challenge, ipv6: payload.from.is_ipv6() }
+        Known { key, server_challenge, ipv6: payload.from.is_ipv6(), lost: payload.lost }
     }
 }
 
