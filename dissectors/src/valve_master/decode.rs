@@ -2,6 +2,7 @@
 
 use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, Text, decode};
 
+use super::claim::is_foreign_reply;
 use super::endpoint::{self, Endpoint};
 use super::filter::{self, Filter};
 use super::info::{self, Engine, Info};
@@ -108,6 +109,7 @@ pub(super) fn message<'a, S: Sink>(bytes: &'a [u8], known: Known, sink: &mut S) 
     let mut said = Said::Other(&m::UNKNOWN);
     decode(bytes, &ENDINGS, sink, |r| {
         said = match bytes {
+            _ if is_foreign_reply(bytes) => Said::Reply(foreign_reply(r)),
             [b'1', ..] => Said::Query(query(r, bytes)?),
             [b'q', ..] => join(r)?,
             [b'0', ..] => Said::Info(challenge_response(r)?),
@@ -236,6 +238,14 @@ fn reply<'a, S: Sink>(
     rules::blocks(&found, ended, known.lost, at, r.sink);
     let sound = fed && r.is_empty() && found.sound();
     Ok(Reply { blocks, block, at, ended, keyed, sound })
+}
+
+/// A reply that clients drop: what stands behind another header need not be blocks.
+fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> Reply<'a> {
+    let (found, at) = (r.peek(), r.since(r.at()));
+    rules::foreign_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
+    r.bytes(&f::BODY, r.rest());
+    Reply::default()
 }
 
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved

@@ -25,6 +25,14 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
     });
 }
 
+/// `bytes`: a list behind another header.
+pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
+    sink.judged(&VM010, false, at, || {
+        let found: Vec<_> = bytes.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
+        format!("the reply begins with {}, not with FF FF FF FF 66 0A", found.join(" "))
+    });
+}
+
 rule! {
     /// Nothing but their length divides the blocks: a byte too few shifts every address behind it.
     pub VM011 "reply-blocks" { severity: Error, who: Master, needs: Message,
