@@ -11,6 +11,7 @@
 //! knows no output and no file, and no threads; but several sessions can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod around;
 mod cut;
 mod files;
 mod heard;
@@ -19,6 +20,7 @@ mod memory;
 mod moment;
 mod recent;
 mod recording;
+mod segments;
 mod stream;
 mod totals;
 mod view;
@@ -26,7 +28,7 @@ mod view;
 use std::net::IpAddr;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
-use dissectors::net_rules::{NET004, NET005, NET008};
+use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Memory, Packet};
 use crate::flows::table::{InOrder, Slot};
@@ -35,8 +37,8 @@ use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Glance, Ip, Malformed, Outcome, SegmentHead, Tunnels, Whole,
-    decode, decode_ip_payload, glance,
+    Defragmenter, Fragment, FrameRef, Glance, Ip, Outcome, SegmentHead, Whole, decode,
+    decode_ip_payload, glance,
 };
 
 pub use cut::Cut;
@@ -577,35 +579,6 @@ impl Share {
     /// Whether the lane of a packet's hosts is among them.
     fn has(self, ip: &Ip) -> bool {
         self.place_of(ip.source, ip.destination).is_some()
-    }
-}
-
-impl Around {
-    /// What a packet's headers have that is no good.
-    #[inline]
-    fn note(&mut self, note: Option<&Malformed>) {
-        #[cold]
-        fn told(note: &Malformed) -> (&'static Rule, bool, String) {
-            (&NET008, false, note.to_string())
-        }
-        if let Some(note) = note {
-            self.headers.push(told(note));
-        }
-    }
-
-    /// Round which flow the next messages and judgements happen; of no protocol yet.
-    #[inline]
-    fn scene(&self, flow: &FlowFacts) -> Scene {
-        Scene {
-            protocol: None,
-            flow: *flow,
-            roles: [None; 2],
-            packet: (self.frame, self.offset),
-            moment: self.moment,
-            digits: self.digits,
-            copy_of: None,
-            tunnels: Tunnels::default(),
-        }
     }
 }
 

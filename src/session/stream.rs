@@ -10,13 +10,14 @@ use dissectors::{Books, Id, Talk};
 use super::cut;
 use super::lane::Lane;
 use super::recording::tell;
+use super::segments::{acknowledges, read, recorded_in, side, way};
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
 use crate::flows::{FlowRow, Followed, Key, State};
 use crate::net::tcp::{
-    self, Budget, Cause, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
+    Budget, Cause, Connection, End, Event, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
 use crate::net::{Segment, SegmentHead, TcpFlags, Tunnels};
 
@@ -172,45 +173,6 @@ impl Lane {
             self.deadlines.plan(&mut flow, slot, deadline);
             self.table.weigh(before, now);
         }
-    }
-}
-
-/// Whether a segment says nothing but that it has what was sent.
-fn acknowledges(connection: &Connection, side: Side, head: &SegmentHead) -> bool {
-    let &SegmentHead { sequence, acknowledgment, flags, announced, .. } = head;
-    announced == 0 && flags.ack() && connection.is_settled(way(side), sequence, acknowledgment)
-}
-
-/// Where the bytes of a segment were recorded, if IP fragments carried it.
-fn recorded_in(pieces: &[Piece], time: Time) -> Vec<tcp::Piece> {
-    let several = if pieces.len() > 1 { pieces } else { &[] };
-    let piece = |piece: &Piece| {
-        let (start, length) = (piece.at as usize, piece.length as usize);
-        let bytes = start..start.saturating_add(length);
-        tcp::Piece { bytes, frame: piece.frame, time: time.0, offset: piece.offset }
-    };
-    several.iter().map(piece).collect()
-}
-
-/// A segment as reassembly reads it.
-fn read<'s>(
-    segment: &Segment<'s>,
-    pieces: &[Piece],
-    recorded: &'s [tcp::Piece],
-    time: Time,
-) -> tcp::Segment<'s> {
-    let flags = segment.flags;
-    let (frame, offset) = pieces.first().map_or((0, 0), |piece| (piece.frame, piece.offset));
-    tcp::Segment {
-        sequence: segment.sequence,
-        acknowledgment: segment.acknowledgment,
-        flags: Flags { syn: flags.syn(), fin: flags.fin(), rst: flags.rst(), ack: flags.ack() },
-        payload: segment.payload.bytes,
-        announced: segment.payload.announced as usize,
-        frame,
-        time: time.0,
-        offset,
-        pieces: recorded,
     }
 }
 
@@ -592,19 +554,5 @@ fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed,
         End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
         End::Reset => Some((Closed::Reset, now)),
         End::Gap | End::Limit | End::Abandoned => None,
-    }
-}
-
-fn way(side: Side) -> Way {
-    match side {
-        Side::First => Way::AToB,
-        Side::Second => Way::BToA,
-    }
-}
-
-fn side(way: Way) -> Side {
-    match way {
-        Way::AToB => Side::First,
-        Way::BToA => Side::Second,
     }
 }
