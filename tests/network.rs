@@ -65,18 +65,141 @@ fn a_snapped_answer_shows_what_was_recorded_and_blames_nobody() {
     assert_eq!(rules(&messages[1]), ["NET001"]);
 }
 
+/// What `check` finds and leaves not open: rule, packets, and what is said.
+fn findings(project: &Project, script: &str, setting: &Setting) -> Vec<(String, Value, String)> {
+    project.play("snapped.pcap", setting, script);
+    let one = project.run(&["check", "--format", "json", "--threads", "1", "snapped.pcap"]);
+    let three = project.run(&["check", "--format", "json", "--threads", "3", "snapped.pcap"]);
+    assert_eq!(one.out, three.out);
+    let outcome: Value = serde_json::from_str(&one.out).expect("JSON");
+    let findings = outcome["findings"].as_array().expect("findings").iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let findings = findings.filter(|it| it["verdict"] != "inconclusive");
+    findings.map(|it| (text(&it["rule"]), it["frames"].clone(), text(&it["message"]))).collect()
+}
+
 #[test]
-fn a_packet_that_is_cut_before_its_payload_is_told() {
+fn packets_that_are_cut_before_their_payload_are_counted() {
     let script = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=30 FFFFFFFF 41 4BA1D522\n\
         0.03 s > c  snap=13 FFFFFFFF 41 4BA1D522";
     let project = Project::new("snapped-headers");
-    project.play("snapped.pcap", &Setting::udp(27015), script);
-    let run = project.run(&["check", "--format", "json", "snapped.pcap"]);
-    let outcome: Value = serde_json::from_str(&run.out).expect("JSON");
-    let findings = outcome["findings"].as_array().expect("findings");
-    let snapped = findings.iter().filter(|it| it["rule"] == "NET001");
-    let frames = Vec::from_iter(snapped.map(|it| it["frames"].clone()));
-    assert_eq!(frames, [serde_json::json!([2]), serde_json::json!([3])]);
+    let found = findings(&project, script, &Setting::udp(27015));
+    let cut = found.iter().filter(|(rule, ..)| rule == "NET001");
+    let cut = Vec::from_iter(cut.map(|(_, frames, detail)| (frames.to_string(), detail.as_str())));
+    let detail = "2 packets, from this one on, were cut by the snap length before their protocol \
+        could be told";
+    assert_eq!(cut, [("[2]".to_owned(), detail)]);
+}
+
+#[test]
+fn a_recording_with_a_short_snap_length_is_one_note_and_blames_nobody() {
+    let info = "FFFFFFFF 54 'Source Engine Query' 00";
+    let response = "FFFFFFFF 49 11 'name' 00 'map' 00 'folder' 00 'game' 00 0000 00 08 00 'dl' 00 01 '1' 00 00";
+    let list = r"'\\list\\\\gamename\\ut\\final\\'";
+    for (snap, counted) in [(42, 9), (50, 5), (60, 3), (68, 1)] {
+        let mut script = String::new();
+        for at in 0..2 {
+            script += &format!(
+                "{at}.0 c > s  snap={snap} {info}\n{at}.1 s > c  snap={snap} {response}\n\
+                 {at}.2 c > s:53  snap={snap} 'a question, or so it seems'\n"
+            );
+        }
+        script += &format!(
+            "3.0 c > m:28900  tcp snap={snap} {list}\n3.1 m > c tcp snap={snap} '\\\\final\\\\' fin"
+        );
+        let project = Project::new("snap-length");
+        let found = findings(&project, &script, &Setting::udp(27015));
+        assert!(found.iter().all(|(rule, ..)| rule == "NET001"), "{snap}: {found:?}");
+        let is_count = |detail: &str| detail.ends_with("protocol could be told");
+        let counts = Vec::from_iter(found.iter().filter(|(.., detail)| is_count(detail)));
+        let [(.., detail)] = counts[..] else { panic!("{snap}: {found:?}") };
+        let said = if counted == 1 {
+            "cut by".to_owned()
+        } else {
+            format!("{counted} packets, from this one on, were cut by")
+        };
+        assert!(detail.starts_with(&said), "{snap}: {detail}");
+    }
+}
+
+/// The names of fields that are shown with an empty text.
+fn empty(value: &Value, name: &str, names: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.is_empty() => names.push(name.to_owned()),
+        Value::Array(values) => values.iter().for_each(|value| empty(value, name, names)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| empty(value, name, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_field_of_which_no_byte_was_recorded_is_absent() {
+    let exchanges = [
+        (
+            27015,
+            "FFFFFFFF 55 FFFFFFFF",
+            "FFFFFFFF 49 11 'name' 00 'map' 00 'folder' 00 'game' 00 0A00 01 08 00 'dl' 00 01 '1.0' 00 F1 8769 0100000000000000 8869 'tv' 00 'words' 00 0A00000000000000",
+        ),
+        (
+            27015,
+            "FFFFFFFF 55 FFFFFFFF",
+            "FFFFFFFF 6D '10.0.0.2:27015' 00 'name' 00 'map' 00 'folder' 00 'game' 00 01 08 2F 'dl' 00 01 'link' 00 'down' 00 00 01000000 02000000 00 00 01 00",
+        ),
+        (
+            27015,
+            "FFFFFFFF 55 FFFFFFFF",
+            "FFFFFFFF 44 02 00 'one' 00 01000000 0000803F 00 'two' 00 01000000 0000803F",
+        ),
+        (27015, "FFFFFFFF 56 FFFFFFFF", "FFFFFFFF 45 0200 'one' 00 '1' 00 'two' 00 '2' 00"),
+        (
+            27011,
+            "'1' FF '0.0.0.0:0' 00 '\\\\gamedir\\\\cstrike\\\\nor\\\\1\\\\map\\\\a' 00",
+            "FFFFFFFF 660A ip:10.0.0.2:27015 00*6",
+        ),
+        (
+            27011,
+            "'0' 0A '\\\\protocol\\\\7\\\\challenge\\\\12345\\\\players\\\\1\\\\gamedir\\\\cstrike\\\\map\\\\a' 0A",
+            "FFFFFFFF 660A 00*6",
+        ),
+        (
+            7778,
+            "'\\\\status\\\\'",
+            "'\\\\gamename\\\\ut\\\\gamever\\\\436\\\\hostname\\\\a\\\\player_0\\\\b\\\\final\\\\\\\\queryid\\\\1.1'",
+        ),
+        (
+            29900,
+            "FEFD 00 01020304 FFFFFF 01",
+            "00 01020304 'splitnum' 00 80 00 'hostname' 00 'a' 00 'map' 00 'b' 00 00 01 'player_' 00 00 'one' 00 'two' 00 00 'score_' 00 00 '1' 00 '2' 00 00 00 02 'team_t' 00 00 'red' 00 00 00",
+        ),
+    ];
+    for (port, request, response) in exchanges {
+        let play = |request: &str, response: &str| {
+            let script = format!("0.0 c > s  {request}\n0.1 s > c  {response}");
+            let bytes = capture(&script, &Setting::udp(port)).expect("a good script").pcap();
+            read(&bytes, &[]).0
+        };
+        let empty_in = |messages: &[Value], at: usize| {
+            let mut names = Vec::new();
+            if let Some(message) = messages.get(at) {
+                empty(&message["fields"], "", &mut names);
+            }
+            names
+        };
+        let whole = play(request, response);
+        assert_eq!(whole.len(), 2, "{request}");
+        for at in 0..2 {
+            let there = empty_in(&whole, at);
+            for snap in 43..260 {
+                let cut = format!("snap={snap} {}", [request, response][at]);
+                let mut both = [request, response];
+                both[at] = &cut;
+                let messages = play(both[0], both[1]);
+                let found = empty_in(&messages, at);
+                let new = Vec::from_iter(found.iter().filter(|name| !there.contains(name)));
+                assert!(new.is_empty(), "{cut}: {}", messages[at]["fields"]);
+            }
+        }
+    }
 }
 
 #[test]

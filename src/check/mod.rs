@@ -24,7 +24,7 @@ use dissectors::kit::{
     Severity, Side, Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Kept as KeptRule, Ledger, Loads, Ruling, Terms, Witness};
-use dissectors::net_rules::{NET009, NET011, NET012, NET014};
+use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::flows::Told;
 use crate::session::{Scene, Totals, View, group};
@@ -138,6 +138,7 @@ impl Checker {
     pub fn outcome(mut self, captures: Vec<String>, read: &Totals) -> Outcome {
         self.review(read.lossy);
         self.review_requests(read);
+        self.review_cut(read);
         if read.dropped {
             self.excuse();
         }
@@ -298,6 +299,22 @@ impl Checker {
             self.judge.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
             self.take(None);
         }
+    }
+
+    /// Tells how many packets were cut too short to tell anything of them.
+    fn review_cut(&mut self, read: &Totals) {
+        let Some((scene, mark)) = read.cut.first() else { return };
+        self.scene = Some(scene);
+        self.judge.recalled(&NET001, false, Evidence::default(), &mark, || {
+            match read.cut.packets {
+                1 => "cut by the snap length before its protocol could be told".to_owned(),
+                packets => format!(
+                    "{packets} packets, from this one on, were cut by the snap length before their \
+                 protocol could be told"
+                ),
+            }
+        });
+        self.take(None);
     }
 
     /// Takes over what the judge found, as findings about this message or about a past one.

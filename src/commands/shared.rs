@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::Failure;
 use super::read::{Command, Slice};
 use crate::capture::{Event, Notice, Packets};
-use crate::session::{Foreign, Heard, Moment, Options, Session, Totals};
+use crate::session::{Cut, Foreign, Heard, Moment, Options, Session, Totals};
 
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
@@ -131,11 +131,13 @@ impl<V> Shares<V> {
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
         command.join(views);
         let (mut foreign, mut heard) = (Foreign::default(), Heard::default());
+        let mut cut = Cut::default();
         for read in &totals {
             foreign.add(&read.foreign);
             heard.add(&read.heard);
+            cut.add(&read.cut);
         }
-        Ok(Totals { flows, foreign, heard, ..totals.first().cloned().unwrap_or_default() })
+        Ok(Totals { flows, foreign, heard, cut, ..totals.first().cloned().unwrap_or_default() })
     }
 }
 

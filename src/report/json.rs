@@ -102,7 +102,7 @@ impl Report for Json {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written {
         let flow = self.head(m, out);
         request(m, out);
-        let view = View { tree: m.tree, payload: m.payload.bytes };
+        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let line = std::mem::take(out);
         let mut projection =
             Projection { view, scratch: &mut self.scratch, out: line, has_beside: false };

@@ -182,7 +182,7 @@ impl Report for Text {
     }
 
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written {
-        let view = View { tree: m.tree, payload: m.payload.bytes };
+        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         self.line(m, view, out);
         let end = out.len().saturating_sub(1);
         if self.detail.fields {

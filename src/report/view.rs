@@ -10,6 +10,8 @@ use dissectors::kit::{Kind, Node, Place, Tree};
 pub(super) struct View<'a> {
     pub(super) tree: &'a Tree,
     pub(super) payload: &'a [u8],
+    /// The recording lost its end.
+    pub(super) lost: bool,
 }
 
 /// A text among other bytes, so that several bytes can be read at once.
@@ -85,6 +87,14 @@ impl<'a> View<'a> {
         let (key, _) = nodes.next()?;
         let value = nodes.find(|(_, node)| is_text(node) || node.field.place != Place::Framing);
         Some((key, value.map(|(at, _)| at)))
+    }
+
+    /// Whether of a pair's value no byte was recorded.
+    pub(super) fn lacks(self, value: Option<usize>) -> bool {
+        let is_behind = |value: &Node| {
+            value.field.kind == Kind::Text && self.text_among(value).start >= self.payload.len()
+        };
+        self.lost && value.and_then(|at| self.node(at)).is_none_or(is_behind)
     }
 
     /// The text of the node at this place.

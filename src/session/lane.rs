@@ -8,12 +8,11 @@
 
 use std::net::IpAddr;
 
-use dissectors::kit::{
-    Budget, Evidence, FlowFacts, Limit, Payload, Piece, Side, Time, Transport, Unjudged,
-};
+use dissectors::kit::{Budget, Evidence, Limit, Payload, Side, Time, Transport, Unjudged};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Books, Id};
 
+use super::cut::{self, Cut};
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{Recent, Sent};
 use super::stream::Streams;
@@ -75,6 +74,8 @@ pub(super) struct Lane {
     recent: Recent,
     /// Whom it has heard.
     pub(super) heard: Heard,
+    /// What was cut before its protocol could be told.
+    pub(super) cut: Cut,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
     /// That the books have forgotten something was told.
@@ -103,6 +104,7 @@ impl Lane {
             ports: Box::default(),
             recent: Recent::default(),
             heard: Heard::default(),
+            cut: Cut::default(),
             unlooked: 0,
             forgot: false,
         }
@@ -158,8 +160,14 @@ impl Lane {
         let Some(slot) = self.flow_of(around, key, &mut payload, view) else {
             self.hear(around, key.source);
             // What was cut may have been a message of ours.
-            if lost && key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port)) {
-                self.incomplete.insert(Hosts::of(key.source, key.destination));
+            if lost {
+                let has_known_port = self.has_known_port(key);
+                if has_known_port {
+                    self.incomplete.insert(Hosts::of(key.source, key.destination));
+                }
+                if cut::may_be_ours(&datagram.payload, has_known_port) {
+                    self.cut.see(around);
+                }
             }
             return;
         };
@@ -187,6 +195,11 @@ impl Lane {
         if let Recorded::Joined(_) = recorded {
             around.pieces = joined;
         }
+    }
+
+    /// Whether a flow of ours uses one of these ports, or servers usually do.
+    pub(super) fn has_known_port(&self, key: &Key) -> bool {
+        key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port))
     }
 
     /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it who
@@ -503,71 +516,6 @@ impl Lane {
 fn limit_met<V: View>(limit: Limit, around: &Around, time: Time, view: &mut V) {
     let detail = || format!("the limit {} was met", limit.name());
     around.about_packet(&NET011, false, time, view, detail);
-}
-
-impl Around {
-    /// Where `length` bytes at `offset` of what was decoded were recorded.
-    pub(super) fn locate(
-        &self,
-        offset: u32,
-        length: usize,
-        from: Recorded<'_>,
-        pieces: &mut Vec<Piece>,
-    ) {
-        pieces.clear();
-        match from {
-            Recorded::Here => pieces.push(self.piece(offset, length)),
-            Recorded::Joined(whole) => {
-                let end = offset.saturating_add(u32::try_from(length).unwrap_or(u32::MAX));
-                for piece in &whole.pieces {
-                    let start = piece.at.max(offset);
-                    let stop = piece.at.saturating_add(piece.length).min(end);
-                    if start < stop {
-                        pieces.push(Piece {
-                            at: start - offset,
-                            length: stop - start,
-                            frame: piece.frame,
-                            offset: piece.offset.saturating_add(start - piece.at),
-                        });
-                    }
-                }
-                if pieces.is_empty() {
-                    pieces.push(Piece { at: 0, length: 0, frame: self.frame, offset: 0 });
-                }
-            }
-        }
-    }
-
-    /// The same of bytes in the packet at hand.
-    fn piece(&self, offset: u32, length: usize) -> Piece {
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        Piece { at: 0, length, frame: self.frame, offset }
-    }
-
-    /// What a protocol may know of a flow that was silent for so long.
-    pub(super) fn facts(
-        &self,
-        flow: &Followed<'_>,
-        silence: u64,
-        incomplete: &Incomplete,
-    ) -> FlowFacts {
-        // Of a connection that was there before the capture, the first bytes may be some that came
-        // again: what they led to is not here.
-        let is_midway =
-            flow.transport == Transport::Tcp && !flow.has_begun() && !self.options.complete;
-        let mut lossy = self.lossy || is_midway || flow.is_lossy();
-        if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
-            lossy = self.lacks_some(flow, incomplete);
-        }
-        FlowFacts { silence, lossy, ..flow.facts() }
-    }
-
-    /// Whether some message between the hosts of a flow is not whole, or not yet.
-    #[inline(never)]
-    fn lacks_some(&self, flow: &Followed<'_>, incomplete: &Incomplete) -> bool {
-        let hosts = Hosts::at(flow.facts().ends);
-        incomplete.contains(&hosts) || self.defragmenter.waits_between(&hosts)
-    }
 }
 
 /// The key of a datagram or a segment.

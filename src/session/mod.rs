@@ -11,6 +11,8 @@
 //! knows no output and no file, and no threads; but several sessions can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod around;
+mod cut;
 mod files;
 mod heard;
 mod lane;
@@ -18,6 +20,7 @@ mod memory;
 mod moment;
 mod recent;
 mod recording;
+mod segments;
 mod stream;
 mod totals;
 mod view;
@@ -25,7 +28,7 @@ mod view;
 use std::net::IpAddr;
 
 use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
-use dissectors::net_rules::{NET001, NET004, NET005, NET008};
+use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Memory, Packet};
 use crate::flows::table::{InOrder, Slot};
@@ -34,10 +37,11 @@ use crate::net::ip_defrag::{Event, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Glance, Ip, Malformed, Outcome, SegmentHead, Tunnels, Whole,
-    decode, decode_ip_payload, glance,
+    Defragmenter, Fragment, FrameRef, Glance, Ip, Outcome, SegmentHead, Whole, decode,
+    decode_ip_payload, glance,
 };
 
+pub use cut::Cut;
 pub use files::Files;
 pub use heard::Heard;
 use lane::Lane;
@@ -106,6 +110,8 @@ pub struct Session {
     /// As long as no flow's protocol was told.
     foreign: Foreign,
     passed_over: u64,
+    /// Packets that were cut before their ports.
+    cut: Cut,
 }
 
 /// Which lanes a session has.
@@ -192,6 +198,7 @@ impl Session {
             files: Files::default(),
             foreign: Foreign::default(),
             passed_over: 0,
+            cut: Cut::default(),
             around: Around {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
@@ -232,13 +239,17 @@ impl Session {
             heard: Heard::default(),
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
+            cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
         }
     }
 
-    /// What was read, and whom it has heard, now that the capture is over.
+    /// What was read, whom it has heard, and what was cut, now that the capture is over.
     pub fn totals_in_the_end(&self) -> Totals {
         let mut totals = self.totals();
-        self.lanes.iter().for_each(|lane| totals.heard.add(&lane.heard));
+        for lane in &self.lanes {
+            totals.heard.add(&lane.heard);
+            totals.cut.add(&lane.cut);
+        }
         totals
     }
 
@@ -484,8 +495,7 @@ impl Session {
             // It may have been anybody's.
             Outcome::Snapped => {
                 self.around.lossy = true;
-                let detail = "cut by the snap length before its payload".to_owned();
-                self.around.headers.push((&NET001, false, detail));
+                self.cut.see(&self.around);
             }
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
@@ -569,35 +579,6 @@ impl Share {
     /// Whether the lane of a packet's hosts is among them.
     fn has(self, ip: &Ip) -> bool {
         self.place_of(ip.source, ip.destination).is_some()
-    }
-}
-
-impl Around {
-    /// What a packet's headers have that is no good.
-    #[inline]
-    fn note(&mut self, note: Option<&Malformed>) {
-        #[cold]
-        fn told(note: &Malformed) -> (&'static Rule, bool, String) {
-            (&NET008, false, note.to_string())
-        }
-        if let Some(note) = note {
-            self.headers.push(told(note));
-        }
-    }
-
-    /// Round which flow the next messages and judgements happen; of no protocol yet.
-    #[inline]
-    fn scene(&self, flow: &FlowFacts) -> Scene {
-        Scene {
-            protocol: None,
-            flow: *flow,
-            roles: [None; 2],
-            packet: (self.frame, self.offset),
-            moment: self.moment,
-            digits: self.digits,
-            copy_of: None,
-            tunnels: Tunnels::default(),
-        }
     }
 }
 

@@ -7,15 +7,17 @@ use dissectors::kit::{
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
 
+use super::cut;
 use super::lane::Lane;
 use super::recording::tell;
+use super::segments::{acknowledges, read, recorded_in, side, way};
 use super::{Around, Options, Recorded, Scene, View};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
 use crate::flows::{FlowRow, Followed, Key, State};
 use crate::net::tcp::{
-    self, Budget, Cause, Connection, End, Event, Flags, Kind, Limit, Limits, Next, Reader, Run, Way,
+    Budget, Cause, Connection, End, Event, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
 use crate::net::{Segment, SegmentHead, TcpFlags, Tunnels};
 
@@ -101,13 +103,20 @@ impl Lane {
         let mut pieces = std::mem::take(&mut around.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         around.locate(offset, length, recorded, &mut pieces);
+        let mut is_untold = false;
         self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
             reading.flow.count(side, time, 1, length);
             let recorded = recorded_in(&pieces, time);
+            let was_ignored = connection.is_ignored();
             let segment = read(segment, &pieces, &recorded, time);
             connection.segment(way(side), &segment, budget, reading);
+            let was_undecided = reading.cut_short || !connection.is_ignored();
+            is_untold = reading.speech.talk.is_none() && !was_ignored && was_undecided;
         });
         around.pieces = pieces;
+        if is_untold && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
+            self.cut.see(around);
+        }
         self.keep_within(around, view);
     }
 
@@ -146,6 +155,7 @@ impl Lane {
             lossy,
             tunnels,
             rereads: false,
+            cut_short: false,
             view: &mut *view,
         };
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
@@ -166,45 +176,6 @@ impl Lane {
     }
 }
 
-/// Whether a segment says nothing but that it has what was sent.
-fn acknowledges(connection: &Connection, side: Side, head: &SegmentHead) -> bool {
-    let &SegmentHead { sequence, acknowledgment, flags, announced, .. } = head;
-    announced == 0 && flags.ack() && connection.is_settled(way(side), sequence, acknowledgment)
-}
-
-/// Where the bytes of a segment were recorded, if IP fragments carried it.
-fn recorded_in(pieces: &[Piece], time: Time) -> Vec<tcp::Piece> {
-    let several = if pieces.len() > 1 { pieces } else { &[] };
-    let piece = |piece: &Piece| {
-        let (start, length) = (piece.at as usize, piece.length as usize);
-        let bytes = start..start.saturating_add(length);
-        tcp::Piece { bytes, frame: piece.frame, time: time.0, offset: piece.offset }
-    };
-    several.iter().map(piece).collect()
-}
-
-/// A segment as reassembly reads it.
-fn read<'s>(
-    segment: &Segment<'s>,
-    pieces: &[Piece],
-    recorded: &'s [tcp::Piece],
-    time: Time,
-) -> tcp::Segment<'s> {
-    let flags = segment.flags;
-    let (frame, offset) = pieces.first().map_or((0, 0), |piece| (piece.frame, piece.offset));
-    tcp::Segment {
-        sequence: segment.sequence,
-        acknowledgment: segment.acknowledgment,
-        flags: Flags { syn: flags.syn(), fin: flags.fin(), rst: flags.rst(), ack: flags.ack() },
-        payload: segment.payload.bytes,
-        announced: segment.payload.announced as usize,
-        frame,
-        time: time.0,
-        offset,
-        pieces: recorded,
-    }
-}
-
 /// Reads a connection's bytes, finds its messages and hands them to its talk.
 struct Reading<'s, V> {
     speech: Speech,
@@ -217,6 +188,8 @@ struct Reading<'s, V> {
     tunnels: Tunnels,
     /// The protocol was told when both directions had bytes: they are shown again.
     rereads: bool,
+    /// More bytes might have told the protocol, but are not here.
+    cut_short: bool,
     view: &'s mut V,
 }
 
@@ -226,7 +199,10 @@ impl<V: View> Reader for Reading<'_, V> {
         if self.speech.talk.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
-                Err(Undecided::None) => return Next::Ignore,
+                Err(Undecided::None) => {
+                    self.cut_short = run.end() == Some(End::Gap);
+                    return Next::Ignore;
+                }
                 Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
                 Err(Undecided::More) => {
                     self.wait(side, run);
@@ -578,19 +554,5 @@ fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed,
         End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
         End::Reset => Some((Closed::Reset, now)),
         End::Gap | End::Limit | End::Abandoned => None,
-    }
-}
-
-fn way(side: Side) -> Way {
-    match side {
-        Side::First => Way::AToB,
-        Side::Second => Way::BToA,
-    }
-}
-
-fn side(way: Way) -> Side {
-    match way {
-        Way::AToB => Side::First,
-        Way::BToA => Side::Second,
     }
 }

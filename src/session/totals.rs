@@ -5,7 +5,7 @@ use std::fmt;
 
 use dissectors::kit::Transport;
 
-use super::{Files, Heard, Numbers};
+use super::{Cut, Files, Heard, Numbers};
 use crate::capture::LinkType;
 use crate::flows::Key;
 
@@ -38,6 +38,8 @@ pub struct Totals {
     pub passed_over: u64,
     /// What there is, where no flow's protocol was told.
     pub foreign: Foreign,
+    /// Packets that were cut before anything in them could be told.
+    pub cut: Cut,
 }
 
 impl Totals {

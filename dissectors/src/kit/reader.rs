@@ -289,10 +289,14 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(Read { value, at })
     }
 
-    /// All that is left, a text without its zero.
+    /// All that is left, a text without its zero. Where nothing is left, there is no field.
     #[cold]
     fn endless(&mut self, field: &'static Field) -> Cut {
-        let text = self.text_of(field, self.rest());
+        let text = if self.is_empty() {
+            Read { value: &[][..], at: self.here() }
+        } else {
+            self.text_of(field, self.rest())
+        };
         let rule = self.endings.terminated;
         if let Some(rule) = rule {
             self.sink.judged(rule, false, text.at, || {
@@ -478,5 +482,8 @@ mod tests {
         let (whole, nodes) = tree(b"abc", |r| r.text(&NAME).map(|_| ()));
         assert!(!whole);
         assert_eq!(nodes, [("name", 0, 3)]);
+        let (whole, nodes) = tree(b"", |r| r.text(&NAME).map(|_| ()));
+        assert!(!whole);
+        assert_eq!(nodes, [], "of a field that is not there nothing is shown");
     }
 }

@@ -15,6 +15,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let to_master = weak(hint.to_port || hint.known || hint.forced);
     let from_master = weak(hint.from_port || hint.known || hint.forced);
     match bytes {
+        _ if hint.known && is_foreign_reply(bytes) => Claim::Weak,
         [b'1', rest @ ..] if seed(rest).is_some() => Claim::Sure,
         [b'1', rest @ ..] if may_be_query(rest) => to_master,
         [b'0', b'\n', b'\\', ..] if is_info(bytes) => Claim::Sure,
@@ -85,6 +86,22 @@ fn is_list(blocks: &[u8]) -> bool {
     let Some((last, others)) = whole.split_last() else { return false };
     let possible = |&[a, _, _, _, e, f]: &[u8; 6]| matches!(a, 1..224) && [e, f] != [0, 0];
     rest.is_empty() && others.iter().all(possible) && (possible(last) || *last == ZERO)
+}
+
+/// A list of servers behind another header than a reply has: cut short, or with a wrong byte. It is a
+/// reply where one is due, and nothing elsewhere.
+pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
+    let list = match *bytes {
+        [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => None,
+        [0xFF, 0xFF, 0xFF, 0xFF, _, b'\n', ref list @ ..] => Some(list),
+        [_, _, _, _, b'f', b'\n', ref list @ ..] => Some(list),
+        _ => {
+            let header = bytes.get(..5).unwrap_or(bytes);
+            let behind = header.windows(2).position(|two| two == b"f\n").map(|at| at + 2);
+            behind.and_then(|behind| bytes.get(behind..))
+        }
+    };
+    list.is_some_and(is_list)
 }
 
 /// The client that a master announces to a server behind NAT.
@@ -169,6 +186,21 @@ mod tests {
             for hint in [NONE, TO, FROM, KNOWN] {
                 assert_eq!(claim(bytes, hint), Claim::No, "{bytes:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_list_behind_a_foreign_header_may_be_ours_where_the_flow_speaks_for_it() {
+        let foreign: [&[u8]; 5] = [
+            b"f\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0",
+            b"\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87",
+            b"\xFE\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87",
+            b"\xFF\xFF\xFF\xFFg\n\x0A\0\0\x02\x69\x87",
+            b"\0\0\0\0f\n\0\0\0\0\0\0",
+        ];
+        for bytes in foreign {
+            let claims = [NONE, FROM, TO, KNOWN].map(|hint| claim(bytes, hint));
+            assert_eq!(claims, [Claim::No, Claim::No, Claim::No, Claim::Weak], "{bytes:?}");
         }
     }
 

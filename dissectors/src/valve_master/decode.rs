@@ -2,6 +2,7 @@
 
 use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, Text, decode};
 
+use super::claim::is_foreign_reply;
 use super::endpoint::{self, Endpoint};
 use super::filter::{self, Filter};
 use super::info::{self, Engine, Info};
@@ -24,6 +25,8 @@ pub(super) struct Known {
     pub(super) server_challenge: Option<Option<u32>>,
     /// It travels over IPv6.
     pub(super) ipv6: bool,
+    /// The recording lost its end.
+    pub(super) lost: bool,
 }
 
 /// What the conversation needs to know of a message.
@@ -106,6 +109,7 @@ pub(super) fn message<'a, S: Sink>(bytes: &'a [u8], known: Known, sink: &mut S) 
     let mut said = Said::Other(&m::UNKNOWN);
     decode(bytes, &ENDINGS, sink, |r| {
         said = match bytes {
+            _ if is_foreign_reply(bytes) => Said::Reply(foreign_reply(r)),
             [b'1', ..] => Said::Query(query(r, bytes)?),
             [b'q', ..] => join(r)?,
             [b'0', ..] => Said::Info(challenge_response(r)?),
@@ -150,7 +154,10 @@ fn query_fields<'a, S: Sink>(
     rules::region_known(region, r.sink);
     let start = r.at();
     let Some(length) = r.peek().iter().position(|&byte| byte == 0) else {
-        query.seed_at = r.text_of(&f::SEED, r.rest()).at;
+        query.seed_at = r.here();
+        if !r.is_empty() {
+            query.seed_at = r.text_of(&f::SEED, r.rest()).at;
+        }
         return Ok(QueryLayout::SeedOpen);
     };
     let seed = bytes.get(start..start + length).unwrap_or_default();
@@ -164,8 +171,10 @@ fn query_fields<'a, S: Sink>(
     let length = length.unwrap_or(r.rest());
     query.filter = bytes.get(start..start + length).unwrap_or_default();
     let filter = if length == 0 {
-        let place = Text::at(r.here()).value();
-        r.leaf(&f::FILTER, usize::from(terminated), place);
+        if terminated {
+            let place = Text::at(r.here()).value();
+            r.leaf(&f::FILTER, 1, place);
+        }
         Filter { sound: true, ..Filter::default() }
     } else {
         filter::read(r, length, terminated)
@@ -221,12 +230,22 @@ fn reply<'a, S: Sink>(
     let at = Span::new(start, start + whole);
     if block == BLOCK6 {
         rules::blocks_ipv6(at, r.sink);
+    } else if known.lost {
+        rules::blocks_lost(at, r.sink);
     } else if fed {
         rules::reply_blocks(r.rest(), Span::new(r.at(), bytes.len()), r.sink);
     }
-    rules::blocks(&found, ended, at, r.sink);
+    rules::blocks(&found, ended, known.lost, at, r.sink);
     let sound = fed && r.is_empty() && found.sound();
     Ok(Reply { blocks, block, at, ended, keyed, sound })
+}
+
+/// A reply that clients drop: what stands behind another header need not be blocks.
+fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> Reply<'a> {
+    let (found, at) = (r.peek(), r.since(r.at()));
+    rules::foreign_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
+    r.bytes(&f::BODY, r.rest());
+    Reply::default()
 }
 
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved

@@ -152,6 +152,11 @@ impl Listing {
         self.query.as_ref()
     }
 
+    /// The latest query, if it has no answer yet.
+    pub(super) fn awaited(&self) -> Option<&Query> {
+        self.query.as_ref().filter(|_| !self.answered)
+    }
+
     /// Takes one more query. Says how it stands to those before, and which one of them is given up
     /// for its sake where more than `most` wait.
     pub(super) fn ask(&mut self, query: Query, timeout: i64, most: usize) -> (Asked, Option<Mark>) {

@@ -8,6 +8,7 @@ use crate::kit::{
 };
 
 use super::ValveMaster;
+use super::claim::is_foreign_reply;
 use super::decode::{self, Known, Reply, Said};
 use super::endpoint::{Endpoint, ZERO};
 use super::info::{Engine, Info};
@@ -105,7 +106,7 @@ impl Talk {
         };
         let [key, server_challenge] =
             [key, server_challenge].map(|sent| sent.map(|sent| sent.map(u32::from_ne_bytes)));
-        Known { key, server_challenge, ipv6: payload.from.is_ipv6() }
+        Known { key, server_challenge, ipv6: payload.from.is_ipv6(), lost: payload.lost }
     }
 }
 
@@ -145,6 +146,9 @@ impl Book {
 type Cx<'c> = Context<'c, ValveMaster>;
 
 pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
+    if is_nothing(cx, payload) {
+        return;
+    }
     let known = cx.talk.known(payload);
     let said = decode::message(payload.bytes, known, sink);
     let message = said.message();
@@ -163,6 +167,23 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
         Said::Other(_) => {}
     }
     sink.end(message, payload);
+}
+
+/// What is no reply by its header is one only where a reply is due.
+fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
+    let is_due = || {
+        let due = |query: &Query| {
+            let mark = query.mark.get();
+            let waited = payload.time.since(mark.time);
+            mark.side != payload.side && waited < cx.settings.answer_timeout
+        };
+        match &cx.talk.0 {
+            State::Query(query) => due(query),
+            State::Long(Long { listing: Some(listing), .. }) => listing.awaited().is_some_and(due),
+            State::Join(_) | State::Long(_) => false,
+        }
+    };
+    is_foreign_reply(payload.bytes) && !is_due()
 }
 
 /// A datagram that was doubled on the way: shown, and no more.

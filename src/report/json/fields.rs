@@ -220,6 +220,7 @@ impl Projection<'_> {
             if node.field.kind == Kind::Pair
                 && object.shown.has(node.field)
                 && let Some((key, value)) = view.pair(at)
+                && !view.lacks(value)
             {
                 let underscores = self.underscores(base, view.text_at(key));
                 keys.insert(Member { key, value, underscores }, |at| view.text_at(at));

@@ -25,6 +25,14 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
     });
 }
 
+/// `bytes`: a list behind another header.
+pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
+    sink.judged(&VM010, false, at, || {
+        let found: Vec<_> = bytes.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
+        format!("the reply begins with {}, not with FF FF FF FF 66 0A", found.join(" "))
+    });
+}
+
 rule! {
     /// Nothing but their length divides the blocks: a byte too few shifts every address behind it.
     pub VM011 "reply-blocks" { severity: Error, who: Master, needs: Message,
@@ -41,6 +49,13 @@ pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink
         format!("{rest} {bytes} behind the last block, less than another one")
     });
 }
+
+/// The recording lost the rest of the blocks, so that nobody knows how it ends.
+pub(in crate::valve_master) fn blocks_lost<S: Sink>(at: Span, sink: &mut S) {
+    sink.judged(&VM011, false, at, || LOST.to_owned());
+}
+
+const LOST: &str = "the capture does not hold the rest of the list";
 
 /// Over IPv6 Xash3D's masters send blocks of 18 bytes: a known form.
 pub(in crate::valve_master) fn blocks_ipv6<S: Sink>(at: Span, sink: &mut S) {
@@ -109,14 +124,20 @@ impl Blocks {
     }
 }
 
-/// `ended`: 0.0.0.0:0 stands as the last block.
+/// `ended`: 0.0.0.0:0 stands as the last block. `lost`: the recording lost those that follow; however many
+/// they were, they are one occasion of each rule.
 pub(in crate::valve_master) fn blocks<S: Sink>(
     blocks: &Blocks,
     ended: bool,
+    lost: bool,
     at: Span,
     sink: &mut S,
 ) {
-    if ended || blocks.end.is_some() {
+    if lost {
+        for rule in [&VM012, &VM013, &VM014] {
+            sink.judged(rule, false, at, || LOST.to_owned());
+        }
+    } else if ended || blocks.end.is_some() {
         sink.judged(&VM012, blocks.end.is_none(), blocks.end.unwrap_or(at), || {
             "0.0.0.0:0 stands before other blocks".to_owned()
         });
@@ -129,6 +150,9 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
         0 => "a server is listed with port 0".to_owned(),
         port => format!("a server is listed as 0.0.0.0:{port}"),
     });
+    if lost {
+        return;
+    }
     sink.judged(&VM014, blocks.swapped * 2 <= blocks.count, at, || {
         let Blocks { swapped, count, .. } = blocks;
         format!("{swapped} of {count} ports are near 27015 only when their bytes are swapped")

@@ -663,3 +663,18 @@ fn what_was_refused_is_unanswered_for_certain() {
     let joined = [(0, SERVER, MASTER, &b"q"[..]), (20, SERVER, MASTER, &[REFUSED, 1][..])];
     assert_eq!(converse(&joined, 30).failed(), ["VM047"]);
 }
+
+#[test]
+fn an_answer_with_a_foreign_header_is_a_reply_with_an_error() {
+    let query = (0, CLIENT, MASTER, &b"1\xFF0.0.0.0:0\0\0"[..]);
+    let foreign =
+        |at| (at, MASTER, CLIENT, &b"\xFF\xFF\xFF\xFFg\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0"[..]);
+    let outcome = converse(&[query, foreign(20)], 20_000);
+    assert_eq!((outcome.messages.len(), outcome.failed()), (2, vec!["VM010"]));
+    assert_eq!(outcome.replies[1].map(|reply| reply.request), Some(1));
+    assert_eq!(outcome.passed("VM026"), 1);
+    // Where nothing is due, it is nobody's.
+    let reply = (20, MASTER, CLIENT, &b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0"[..]);
+    let outcome = converse(&[query, reply, foreign(40)], 20_000);
+    assert_eq!((outcome.messages.len(), outcome.failed()), (2, vec![]));
+}

@@ -1,6 +1,7 @@
 //! The document's examples, byte for byte.
 
 use super::*;
+use crate::valve_master::decode::{self, Known};
 
 const EVERYTHING: &str = "31 FF 30 2E 30 2E 30 2E 30 3A 30 00 00";
 
@@ -241,4 +242,24 @@ fn both_quits() {
     assert_eq!(shown(b"b\n"), ("quit", expected.map(str::to_owned).to_vec()));
     let (_, lines) = shown(b"b\n\0");
     assert_eq!(lines.last().unwrap(), "form 3..3 (source)");
+}
+
+#[test]
+fn what_a_cut_took_of_a_list_is_one_occasion_wherever_it_falls() {
+    let reply = b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\x0A\0\0\x03\x69\x87\0\0\0\0\0\0";
+    for cut in 5..reply.len() {
+        let known = Known { lost: true, ..Known::default() };
+        let mut judge = Judge::default();
+        judge.evidence(Evidence { lost: true, ..Evidence::default() });
+        decode::message(&reply[..cut], known, &mut judge);
+        let recorded = cut.saturating_sub(6) / 6;
+        for (code, passed) in [("VM011", 0), ("VM012", 0), ("VM013", recorded.min(1)), ("VM014", 0)]
+        {
+            let rules = ValveMaster::INFO.rules.iter();
+            let rule = rules.copied().find(|rule| rule.code.to_string() == code).unwrap();
+            let counts = judge.counts(rule);
+            let found = (counts.passed, counts.failed, counts.inconclusive);
+            assert_eq!(found, (passed as u64, 0, 1), "{code} cut at {cut}");
+        }
+    }
 }

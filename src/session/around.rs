@@ -1,0 +1,101 @@
+//! What surrounds a message: where its bytes were recorded, what its flow's protocol may know.
+
+use dissectors::kit::{FlowFacts, Piece, Rule, Transport};
+use dissectors::net_rules::NET008;
+
+use super::memory::Incomplete;
+use super::{Around, Recorded, Scene};
+use crate::flows::Followed;
+use crate::net::{Hosts, Malformed, Tunnels};
+
+impl Around {
+    /// What a packet's headers have that is no good.
+    #[inline]
+    pub(super) fn note(&mut self, note: Option<&Malformed>) {
+        #[cold]
+        fn told(note: &Malformed) -> (&'static Rule, bool, String) {
+            (&NET008, false, note.to_string())
+        }
+        if let Some(note) = note {
+            self.headers.push(told(note));
+        }
+    }
+
+    /// Round which flow the next messages and judgements happen; of no protocol yet.
+    #[inline]
+    pub(super) fn scene(&self, flow: &FlowFacts) -> Scene {
+        Scene {
+            protocol: None,
+            flow: *flow,
+            roles: [None; 2],
+            packet: (self.frame, self.offset),
+            moment: self.moment,
+            digits: self.digits,
+            copy_of: None,
+            tunnels: Tunnels::default(),
+        }
+    }
+
+    /// Where `length` bytes at `offset` of what was decoded were recorded.
+    pub(super) fn locate(
+        &self,
+        offset: u32,
+        length: usize,
+        from: Recorded<'_>,
+        pieces: &mut Vec<Piece>,
+    ) {
+        pieces.clear();
+        match from {
+            Recorded::Here => pieces.push(self.piece(offset, length)),
+            Recorded::Joined(whole) => {
+                let end = offset.saturating_add(u32::try_from(length).unwrap_or(u32::MAX));
+                for piece in &whole.pieces {
+                    let start = piece.at.max(offset);
+                    let stop = piece.at.saturating_add(piece.length).min(end);
+                    if start < stop {
+                        pieces.push(Piece {
+                            at: start - offset,
+                            length: stop - start,
+                            frame: piece.frame,
+                            offset: piece.offset.saturating_add(start - piece.at),
+                        });
+                    }
+                }
+                if pieces.is_empty() {
+                    pieces.push(Piece { at: 0, length: 0, frame: self.frame, offset: 0 });
+                }
+            }
+        }
+    }
+
+    /// The same of bytes in the packet at hand.
+    pub(super) fn piece(&self, offset: u32, length: usize) -> Piece {
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        Piece { at: 0, length, frame: self.frame, offset }
+    }
+
+    /// What a protocol may know of a flow that was silent for so long.
+    pub(super) fn facts(
+        &self,
+        flow: &Followed<'_>,
+        silence: u64,
+        incomplete: &Incomplete,
+    ) -> FlowFacts {
+        // Of a connection that was there before the capture, the first bytes may be some that came
+        // again: what they led to is not here.
+        let is_midway =
+            flow.transport == Transport::Tcp && !flow.has_begun() && !self.options.complete;
+        let mut lossy = self.lossy || is_midway || flow.is_lossy();
+        if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
+            lossy = self.lacks_some(flow, incomplete);
+        }
+        FlowFacts { silence, lossy, ..flow.facts() }
+    }
+
+    /// Whether some message between the hosts of a flow is not whole, or not yet.
+    #[inline(never)]
+    fn lacks_some(&self, flow: &Followed<'_>, incomplete: &Incomplete) -> bool {
+        let hosts = Hosts::at(flow.facts().ends);
+        incomplete.contains(&hosts) || self.defragmenter.waits_between(&hosts)
+    }
+}

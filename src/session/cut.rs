@@ -1,0 +1,66 @@
+//! Packets that the snap length cut before anything in them could be told.
+
+use dissectors::kit::{Mark, Side, Time};
+
+use super::{Around, Moment, NOWHERE, Scene};
+use crate::net::{Payload, Tunnels};
+
+/// With fewer bytes than this no protocol can be told: the shortest header has four.
+const TELLING: usize = 4;
+
+/// Packets that may have been ours, but were cut too short to tell. They are counted: where one is cut
+/// like that, nearly all are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// How many.
+    pub packets: u64,
+    first: Option<First>,
+}
+
+/// The first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct First {
+    frame: u64,
+    offset: u64,
+    time: Time,
+    digits: u8,
+}
+
+impl Cut {
+    /// The packet at hand is one.
+    #[cold]
+    pub(super) fn see(&mut self, around: &Around) {
+        let &Around { frame, offset, now: time, digits, .. } = around;
+        self.packets += 1;
+        self.first.get_or_insert(First { frame, offset, time, digits });
+    }
+
+    /// Adds those of another part of the capture.
+    pub fn add(&mut self, other: &Cut) {
+        self.packets += other.packets;
+        let firsts = [self.first, other.first].into_iter().flatten();
+        self.first = firsts.min_by_key(|first| first.frame);
+    }
+
+    /// The first of them, and the scene in which it is told: it is in no flow.
+    pub fn first(&self) -> Option<(Scene, Mark)> {
+        let First { frame, offset, time, digits } = self.first?;
+        let scene = Scene {
+            protocol: None,
+            flow: NOWHERE,
+            roles: [None; 2],
+            packet: (frame, offset),
+            moment: Moment::END,
+            digits,
+            copy_of: None,
+            tunnels: Tunnels::default(),
+        };
+        Some((scene, Mark { frame, time, length: 0, side: Side::First }))
+    }
+}
+
+/// Whether a packet whose protocol is not told may have been ours. `known`: one of its ports is that of a
+/// flow of ours, or usual.
+pub(super) fn may_be_ours(payload: &Payload<'_>, known: bool) -> bool {
+    payload.snapped && (known || payload.bytes.len() < TELLING)
+}
