@@ -4,13 +4,15 @@
 use super::answer::{self, Known};
 use super::fields as f;
 use super::rules;
-use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, decode};
+use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, Text, decode};
 
 /// Nothing is judged by the reader alone: the document's layouts differ too much from each other.
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
 
 /// The first two bytes of a request.
 pub(super) const MAGIC: u16 = 0xFEFD;
+/// Zeros in the place of an answer's text, "splitnum".
+const BLANK: [u8; 9] = [0; 9];
 /// The byte of a challenge request and of its answer.
 pub(super) const CHALLENGE: u8 = 0x09;
 /// The byte of an info request and of its answer.
@@ -257,13 +259,25 @@ impl Header {
             }
             _ => false,
         };
-        (conventional || plausible).then_some(Header {
+        // Zeros in its place are a text left out, if a variable follows.
+        let first = rest.get(2..).and_then(|rest| rest.split(|&byte| byte == 0).next());
+        let blank = *text == BLANK && first.is_some_and(rules::is_name);
+        (conventional || plausible || blank).then_some(Header {
             timestamp: u32::from_be_bytes([*t0, *t1, *t2, *t3]),
             index: number & 0x7F,
             last: number & 0x80 != 0,
             section,
         })
     }
+}
+
+/// The text before a packet's number, or zeros in its place.
+fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
+    if !r.peek().starts_with(&BLANK) {
+        return r.text(&f::SPLITNUM);
+    }
+    let none = Span::new(r.at(), r.at());
+    Ok(Read { value: b"", at: r.leaf(&f::SPLITNUM, BLANK.len(), Text::at(none).value()) })
 }
 
 /// Decodes packet 4: "Server information response", whole, or joined from several packets.
@@ -274,7 +288,7 @@ pub(super) fn info_response<S: Sink>(bytes: &[u8], known: Known, sink: &mut S) -
         said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
         match Header::of(bytes) {
             Some(header) => {
-                let splitnum = r.text(&f::SPLITNUM)?;
+                let splitnum = splitnum(r)?;
                 if known.judging {
                     rules::splitnum(splitnum, r.sink);
                 }

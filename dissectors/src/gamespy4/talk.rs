@@ -2,9 +2,12 @@
 //! which challenges were given, and the packets of answers that are not whole yet. It knows no
 //! rules.
 
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
+
 use super::decode::{Form, Header, Kind, Request};
 use super::unfinished::{Part, Unfinished};
-use crate::kit::{Budget, Limits, Payload, Reply, ShortMark, Side, Time, room};
+use crate::kit::{Budget, Limits, Payload, Reply, Seed, ShortMark, Side, Time, room};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -86,6 +89,8 @@ pub(super) const LOST: u8 = 2;
 const RIGHT: u8 = 4;
 /// Its challenge is wrong.
 const WRONG: u8 = 8;
+/// Its latest sending did not arrive.
+pub(super) const REFUSED: u8 = 16;
 
 /// What an answer answers.
 pub(super) enum Found {
@@ -109,7 +114,7 @@ struct Done {
     /// How many packets it has.
     packets: u8,
     /// Its packets by their index, behind those of answers before it and challenges.
-    hashes: Vec<u32>,
+    hashes: Vec<u64>,
 }
 
 impl Asked {
@@ -258,6 +263,13 @@ impl Talk {
         self.latest.iter_mut().chain(older).find(|asked| is(asked))
     }
 
+    /// What was sent in this packet did not arrive.
+    pub(super) fn refused(&mut self, frame: u64) {
+        if let Some(asked) = self.find(|asked| asked.mark.get().frame == frame) {
+            asked.traits |= REFUSED;
+        }
+    }
+
     /// The request whose timestamp an answer repeats: as it is, or else masked.
     fn echoed(&mut self, kind: Kind, timestamp: u32) -> Option<&mut Asked> {
         let repeats = |asked: &Asked| asked.kind() == kind && asked.timestamp == timestamp;
@@ -361,7 +373,7 @@ impl Talk {
     ) {
         let done = &mut self.rest().done;
         let before = done.hashes.len();
-        done.hashes.extend(packets.map(crc32fast::hash));
+        done.hashes.extend(packets.map(hash));
         let packets = done.hashes.len() - before;
         (done.timestamp, done.asked, done.packets) = (timestamp, asked, packets.min(128) as u8);
         done.forget();
@@ -370,7 +382,7 @@ impl Talk {
     /// A request for a challenge was answered.
     pub(super) fn done_challenge(&mut self, bytes: &[u8]) {
         let done = &mut self.rest().done;
-        done.hashes.insert(done.before(), crc32fast::hash(bytes));
+        done.hashes.insert(done.before(), hash(bytes));
         done.forget();
     }
 
@@ -482,6 +494,12 @@ fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
 }
 
+/// What is kept of a packet: nobody who writes captures can have another taken for it.
+fn hash(bytes: &[u8]) -> u64 {
+    static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
+    SEED.hash_one(bytes)
+}
+
 impl Done {
     /// What a packet is that begins no other answer. `answered`: whether the request that waits for
     /// another has had one, if any waits.
@@ -502,7 +520,7 @@ impl Done {
     }
 
     fn has(&self, bytes: &[u8]) -> bool {
-        !self.hashes.is_empty() && self.hashes.contains(&crc32fast::hash(bytes))
+        !self.hashes.is_empty() && self.hashes.contains(&hash(bytes))
     }
 
     /// How many packets are remembered from before the latest whole answer.

@@ -237,6 +237,30 @@ impl Stage {
         self
     }
 
+    /// An ICMP error quotes the datagram sent in this packet.
+    fn refuses(&mut self, frame: u64) -> &mut Stage {
+        GameSpy4::refused(&mut self.talk, frame);
+        self
+    }
+
+    /// A datagram comes that was doubled on the way.
+    fn again(&mut self, side: Side, bytes: &[u8]) -> &mut Stage {
+        self.frame += 1;
+        let flow = self.flow();
+        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame: self.frame, offset: 42 }];
+        let payload =
+            Payload { frame: self.frame, time: self.now, ..flow.payload(side, bytes, &pieces) };
+        let mut cx = Context {
+            talk: &mut self.talk,
+            book: &mut (),
+            flow: &flow,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        GameSpy4::again(&mut cx, &payload, &mut Unjudged(&mut self.watch));
+        self
+    }
+
     fn client(&mut self, milliseconds: i64, bytes: &[u8]) -> &mut Stage {
         self.says(milliseconds, Side::First, bytes)
     }

@@ -392,3 +392,69 @@ fn a_response_says_which_request_it_answers() {
         .collect();
     assert_eq!(told, [(1_000_000_000, 0, 2, false), (1_030_000_000, 0, 1, true)]);
 }
+
+#[test]
+fn a_request_that_did_not_arrive_has_no_answer() {
+    let request = b"\xFE\xFD\x09\x10\x20\x30\x40";
+    let outcome = Stage::default().client(0, request).refuses(1).ends(10);
+    assert_eq!(outcome.failed(), ["GS4031"], "though there was no time to answer");
+    let outcome = Stage::default().client(0, request).client(5, request).refuses(2).ends(10);
+    assert_eq!(outcome.failed(), ["GS4031"]);
+    let outcome = Stage::default().client(0, request).refuses(1).client(5, request).ends(10);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4031"], "the second may have arrived");
+    let mut stage = Stage::default();
+    stage.client(0, request).refuses(1).client(5, request);
+    assert!(stage.server(8, b"\x09\x10\x20\x30\x407\0").ends(9000).failed().is_empty());
+}
+
+#[test]
+fn a_doubled_datagram_is_shown_and_changes_nothing() {
+    let requests: [&[u8]; 2] = [
+        b"\xFE\xFD\x09\x10\x20\x30\x40",
+        b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01",
+    ];
+    let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
+    let first = packet(0x00, 0, b"hostport\x007777\0\0");
+    let last = packet(0x81, 1, b"player_\0\0Ann\0\0\0");
+    let (client, server) = (Side::First, Side::Second);
+    let mut stage = Stage::default();
+    stage.client(0, requests[0]).again(client, requests[0]);
+    stage.server(20, challenge).again(server, challenge);
+    stage.client(30, requests[1]).again(client, requests[1]);
+    stage.server(50, &first).again(server, &first);
+    stage.server(51, &last).again(server, &last);
+    let outcome = stage.ends(9000);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.replies.len(), 2);
+    assert_eq!(
+        outcome.names(),
+        [
+            "challenge_request",
+            "challenge_request",
+            "challenge_response",
+            "challenge_response",
+            "info_request",
+            "info_request",
+            "info_fragment",
+            "info_response",
+            "info_fragment"
+        ]
+    );
+    let whole = packet(0x80, 0, TABLE);
+    let mut stage = Stage::default();
+    let outcome = stage.asks().server(50, &whole).again(server, &whole).ends(60);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.told[4].fields, outcome.told[3].fields);
+}
+
+#[test]
+fn zeros_before_the_variables_are_a_header() {
+    for name in ["hostport", "numplayers", "s32779"] {
+        let text = format!("{name}\x003\0\0");
+        let answer = [b"\0\x10\x20\x30\x41\0\0\0\0\0\0\0\0\0\x80\0", text.as_bytes()].concat();
+        let outcome = Stage::default().asks().server(50, &answer).ends(60);
+        assert_eq!(outcome.found(Verdict::Fail), ["GS4020"]);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.told[3].fields.ends_with(&format!("properties{{{name}=3}}")));
+    }
+}
