@@ -310,7 +310,7 @@ fn challenge_response<S: Sink>(
 ) {
     cx.talk.set_client(payload.side.other());
     let said = decode::challenge_response(payload.bytes, sink);
-    if answers(cx, Kind::Challenge, &said, payload, sink) {
+    if answers(cx, (Kind::Challenge, None), &said, payload, sink) {
         cx.talk.done_challenge(payload.bytes);
     }
     if let Some(challenge) = said.challenge {
@@ -334,7 +334,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
         }
         _ => {
             cx.talk.set_client(payload.side.other());
-            let asked = whole(cx, payload, sink);
+            let asked = whole(cx, payload, None, sink);
             if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk)
                 && (asked || !cx.talk.is_copy(payload.bytes))
             {
@@ -367,11 +367,18 @@ fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
     header.index == 0 && header.last && !cx.talk.is_open(header.timestamp)
 }
 
-/// A whole answer, in one packet or joined. Says whether it was asked for.
-fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) -> bool {
+/// A whole answer, in one packet or joined: of these, the timestamp by which they belong together.
+/// Says whether it was asked for.
+fn whole<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    payload: &Payload<'_>,
+    joined_by: Option<u32>,
+    sink: &mut S,
+) -> bool {
     let header = Header::of(payload.bytes);
-    let timestamp = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
-    let form = timestamp.and_then(|bytes| cx.talk.form(u32::from_be_bytes(*bytes)));
+    let said = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
+    let timestamp = joined_by.or(said.map(|bytes| u32::from_be_bytes(*bytes)));
+    let form = timestamp.and_then(|timestamp| cx.talk.form(timestamp));
     let said = decode::info_response(payload.bytes, Known { form, judging: true }, sink);
     if header.is_some() && form != Some(Form::JustCause) {
         rules::packets_whole(sink);
@@ -379,7 +386,7 @@ fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &
     if !said.other_game && cx.talk.judges_port() {
         rules::query_port(payload.from.port(), sink);
     }
-    let asked = answers(cx, Kind::Info, &said, payload, sink);
+    let asked = answers(cx, (Kind::Info, joined_by), &said, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked
 }
@@ -387,14 +394,15 @@ fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &
 /// Which request an answer answers. Says whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    kind: Kind,
+    (kind, joined_by): (Kind, Option<u32>),
     said: &Answer,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
     let Some(timestamp) = said.timestamp else { return false };
     let what = if kind == Kind::Info { "info" } else { "challenge" };
-    let asked = match cx.talk.answer(kind, timestamp.value, payload.bytes) {
+    let repeated = joined_by.unwrap_or(timestamp.value);
+    let asked = match cx.talk.answer(kind, repeated, payload.bytes) {
         Found::Asked(asked) => asked,
         Found::Copy => {
             match kind {
@@ -426,7 +434,10 @@ fn answers<S: Sink>(
     };
     sink.answers(cx.talk.reply_to(&asked));
     rules::asked_for(true, "", sink);
-    rules::timestamp_echo(asked.timestamp, timestamp, sink);
+    // Of a packet with another timestamp than the rest that is told already.
+    if repeated == timestamp.value {
+        rules::timestamp_echo(asked.timestamp, timestamp, sink);
+    }
     rules::answered(&asked.mark.get(), sink);
     if kind == Kind::Info && asked.verified() != Some(true) {
         sink.reflects(what, asked.mark.get().length, payload);

@@ -15,7 +15,16 @@ pub(super) fn part<S: Sink>(
     sink: &mut S,
 ) {
     give_up_overdue(cx, payload.time, false, sink);
-    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
+    let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+    sink.evidence(evidence);
+    let header = match cx.talk.stray(header, payload).filter(|_| cx.flow.began) {
+        Some(timestamp) => {
+            let said = (timestamp, header.timestamp);
+            rules::packet_timestamp(said, evidence, &payload.mark(), sink);
+            Header { timestamp, ..header }
+        }
+        None => header,
+    };
     let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
     let mark = payload.mark();
     match cx.talk.part(header, payload, limits, timeout, cx.budget) {
@@ -72,7 +81,7 @@ fn take_apart<S: Sink>(
             Payload { lost, ..payload_of(cx, &open, latest, &joined.bytes, &joined.pieces) };
         // What is wrong with packets of several answers may be that they do not belong together.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
-        let asked = whole(cx, &payload, sink);
+        let asked = whole(cx, &payload, Some(open.timestamp), sink);
         cx.talk.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
     }
     open.packets.release(cx.budget);

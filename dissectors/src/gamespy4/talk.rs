@@ -416,6 +416,31 @@ impl Talk {
         self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
     }
 
+    /// The timestamp of the answer that a packet with one of no request belongs to: that of the only
+    /// info request that waits, where that packet of it is not there yet.
+    pub(super) fn stray(&mut self, header: Header, payload: &Payload<'_>) -> Option<u32> {
+        let timestamp = header.timestamp;
+        if self.echoed(Kind::Info, timestamp).is_some() || self.is_open(timestamp) {
+            return None;
+        }
+        let rest = self.rest();
+        let before = rest.done.packets > 0 && rest.done.timestamp == timestamp;
+        if before || rest.given_up > 0 || rest.done.has(payload.bytes) {
+            return None;
+        }
+        let waits = |asked: &&Asked| asked.kind() == Kind::Info;
+        let older = self.rest.iter().flat_map(|rest| &rest.older);
+        let mut waiting = self.latest.iter().chain(older).filter(waits);
+        let asked =
+            waiting.next().filter(|asked| asked.answers == 0 && waiting.next().is_none())?;
+        let asked = asked.timestamp;
+        let mut open = self.rest.iter().flat_map(|rest| &rest.open);
+        match open.find(|open| open.side == payload.side && echoes(asked, open.timestamp)) {
+            Some(open) => (!open.has_index(header.index)).then_some(open.timestamp),
+            None => Some(asked),
+        }
+    }
+
     /// A packet of an answer in several comes.
     pub(super) fn part(
         &mut self,

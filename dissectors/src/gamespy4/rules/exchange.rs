@@ -6,7 +6,7 @@ use crate::rule;
 rule! {
     /// The timestamp is the only thing that tells a client which of its requests is answered.
     pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Interval,
-        asks: "an answer repeats the request's 4 timestamp bytes",
+        asks: "an answer repeats the request's 4 timestamp bytes, every packet of it",
         cite: [(Ut3Query, "Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
                (Ut3Query, "Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
@@ -123,6 +123,18 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
     }
     sink.judged(&GS4004, got.value == asked, got.at, || {
         format!("the answer says {:08X}, the request {asked:08X}", got.value)
+    });
+}
+
+/// A packet of an answer in several repeats another timestamp than its request's.
+pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
+    (asked, got): (u32, u32),
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS4004, false, evidence, mark, || {
+        format!("a packet of the answer says {got:08X}, the request {asked:08X}")
     });
 }
 
