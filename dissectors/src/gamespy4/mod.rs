@@ -35,8 +35,8 @@ use parts::{fragment_fields, give_up_overdue, part};
 use talk::{Asked, Early, Found, LOST, OWED, REFUSED};
 
 use crate::kit::{
-    Blind, Claim, Context, Evidence, Hint, Info, Limit, Message, Payload, Protocol, Read, Seen,
-    Sink, Time,
+    Blind, Claim, Context, Evidence, Fact, Hint, Info, Limit, Message, Payload, Protocol, Read,
+    Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -225,6 +225,11 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     // Without a challenge given before, the request is owed nothing either.
     let proven = said.kind != Kind::Info || verified.is_some();
     let asked = Request { sound: said.sound && proven, ..said };
+    if let Some(challenge) = said.challenge.filter(|_| verified != Some(true))
+        && let Some(timestamp) = said.timestamp
+    {
+        cx.talk.claimed(timestamp, challenge.value);
+    }
     if let Some(old) = cx.talk.ask(&asked, verified, payload, &cx.settings.limits) {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not judged.
@@ -250,9 +255,11 @@ fn verified<S: Sink>(
     let is_older =
         cx.talk.was_given_more() && said.is_some_and(|said| !given.contains(&said.value));
     sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
-    let verified = rules::challenge(given, said, sink);
+    let verified = rules::challenge(given, said, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    verified.filter(|_| !is_older)
+    // One that nobody was seen to give is wrong, if the conversation's beginning was seen.
+    let never_given = given.is_empty() && said.is_some() && cx.flow.began && !payload.lost;
+    verified.filter(|_| !is_older).or(never_given.then_some(false))
 }
 
 /// A client that asks for information before it was given a challenge. That nothing was given is
@@ -315,6 +322,10 @@ fn challenge_response<S: Sink>(
     }
     if let Some(challenge) = said.challenge {
         cx.talk.give(challenge);
+        // The GameSpy SDK gives everybody 0.
+        if challenge != 0 {
+            sink.fact(Fact::Challenged(challenge as u32), payload.seen());
+        }
     }
     sink.end(&m::CHALLENGE_RESPONSE, payload);
 }
@@ -444,10 +455,31 @@ fn answers<S: Sink>(
     }
     match asked.verified() {
         Some(true) => rules::right_challenge_answered(sink),
-        Some(false) => rules::wrong_challenge_answered(sink),
-        None => {}
+        _ if kind == Kind::Info => accepted(cx, &asked, payload, sink),
+        _ => {}
     }
     true
+}
+
+/// An info request is answered though its challenge is not known to be right.
+fn accepted<S: Sink>(
+    cx: &Context<'_, GameSpy4>,
+    asked: &Asked,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let claimed = cx.talk.claim_of(asked.timestamp);
+    // The server has given it since: the recording may have the two in the wrong order.
+    if claimed.is_some_and(|challenge| cx.talk.given().contains(&challenge)) {
+        return;
+    }
+    if asked.verified() == Some(false) {
+        rules::wrong_challenge_answered(sink);
+    }
+    if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
+        let fact = Fact::Accepted { challenge: challenge as u32, foreign: None };
+        sink.fact(fact, payload.seen());
+    }
 }
 
 /// A request that waits no longer.
@@ -467,7 +499,8 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     let request = (request_message(kind).name, kind as u8, asked.timestamp);
     let sendings = (asked.times(), began, owed);
     rules::answered_by_another(request, sendings, evidence, Seen { mark, from, to }, sink);
-    if !owed && asked.verified() == Some(false) && evidence.waited {
+    let refused = evidence.waited && evidence.asked_party_seen;
+    if !owed && asked.verified() == Some(false) && refused {
         rules::wrong_challenge_refused(&mark, sink);
     }
 }

@@ -38,6 +38,8 @@ struct Rest {
     done: Done,
     /// Info requests before anything of the server.
     early: Vec<Early>,
+    /// The latest info requests whose challenge is not known to be right: timestamp and challenge.
+    claimed: Vec<(u32, i32)>,
     /// Requests that were given up for later ones' sake, and may be answered yet.
     given_up: u8,
 }
@@ -223,6 +225,24 @@ impl Talk {
         *gave_more |= given.len() >= GIVEN;
         given.truncate(GIVEN - 1);
         given.insert(0, challenge);
+    }
+
+    /// The client asks with a challenge that is not known to be right. The very first request of a
+    /// flow is left out, for the sake of millions of flows that have no other.
+    pub(super) fn claimed(&mut self, timestamp: u32, challenge: i32) {
+        if self.rest.is_none() && self.latest.is_none() {
+            return;
+        }
+        let claimed = &mut self.rest().claimed;
+        claimed.retain(|&(other, _)| other != timestamp);
+        claimed.truncate(GIVEN - 1);
+        claimed.insert(0, (timestamp, challenge));
+    }
+
+    /// The challenge of the info request with this timestamp, if it is not known to be right.
+    pub(super) fn claim_of(&self, timestamp: u32) -> Option<i32> {
+        let mut claimed = self.rest.iter().flat_map(|rest| &rest.claimed);
+        claimed.find(|&&(other, _)| other == timestamp).map(|&(_, challenge)| challenge)
     }
 
     /// The client asks. Hands back a request that has waited so long that there is no room for it.
@@ -484,7 +504,11 @@ impl Talk {
         let Some(rest) = &self.rest else { return 0 };
         let open: usize = rest.open.iter().map(Unfinished::held).sum();
         let lists = room(&rest.older) + room(&rest.given) + room(&rest.open) + open;
-        size_of::<Rest>() + lists + room(&rest.done.hashes) + room(&rest.early)
+        size_of::<Rest>()
+            + lists
+            + room(&rest.done.hashes)
+            + room(&rest.early)
+            + room(&rest.claimed)
     }
 
     /// Whether packets of the answer with this timestamp wait for the rest.

@@ -33,6 +33,7 @@ struct Watch {
     judge: Judge,
     told: Vec<Told>,
     replies: Vec<crate::kit::Reply>,
+    facts: Vec<Fact>,
     /// Findings whose places were looked at.
     placed: usize,
 }
@@ -68,6 +69,9 @@ impl Sink for Watch {
     }
     fn answers(&mut self, reply: crate::kit::Reply) {
         self.replies.push(reply);
+    }
+    fn fact(&mut self, fact: Fact, _: Seen) {
+        self.facts.push(fact);
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
@@ -131,6 +135,8 @@ struct Outcome {
     told: Vec<Told>,
     /// What responses say of their requests.
     replies: Vec<crate::kit::Reply>,
+    /// What other flows may make a fault of.
+    facts: Vec<Fact>,
     judge: Judge,
 }
 
@@ -284,7 +290,8 @@ impl Stage {
         assert_eq!(self.budget.held(), 0, "all memory is given back");
         let watch = std::mem::take(&mut self.watch);
         assert!(watch.tree.nodes().is_empty(), "every field belongs to a message");
-        Outcome { told: watch.told, replies: watch.replies, judge: watch.judge }
+        let Watch { told, replies, facts, judge, .. } = watch;
+        Outcome { told, replies, facts, judge }
     }
 
     fn elapse(&mut self, now: Time, end: bool) {

@@ -31,7 +31,7 @@ rule! {
 rule! {
     /// A server that answers whatever the challenge is amplifies forged requests.
     pub GS4010 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
-        asks: "an info request with a wrong challenge is not answered",
+        asks: "an info request with a wrong challenge is not answered (one that was given to another client, or to nobody, is wrong)",
         cite: [(Ut3Query, "UT3 query protocol", "Server replies with a unique number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
@@ -165,15 +165,21 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
 }
 
-/// An info request, and the challenges that its client was given on this flow, the latest first.
-/// Says whether the challenge is right.
+/// An info request, and the challenges that its client was given on this flow, the latest first; if it did
+/// not begin within the capture, there may be more. Says whether the challenge is right.
 pub(in crate::gamespy4) fn challenge<S: Sink>(
     given: &[i32],
     said: Option<Read<i32>>,
+    began: bool,
     sink: &mut S,
 ) -> Option<bool> {
     let at = challenge_at(said);
-    let latest = *given.first()?;
+    let Some(&latest) = given.first() else {
+        if said.is_some() && !began {
+            sink.judged(&GS4007, false, at, || NONE_GIVEN.to_owned());
+        }
+        return None;
+    };
     let Some(said) = said else {
         if latest == 0 {
             sink.noted(&GS4007, at, || {

@@ -128,7 +128,7 @@ fn a_request_behind_a_late_start_proves_nothing_about_challenges() {
     stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     let outcome = stage.server(10, &packet(0x80, 0, TABLE)).ends(60);
     assert!(outcome.failed().is_empty());
-    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008"]);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008", "GS4007"]);
 }
 
 /// That no challenge was given is proven when the server's direction is seen to be recorded, be it
@@ -144,9 +144,13 @@ fn a_request_before_any_challenge() {
         let mut stage = Stage::default();
         early(&mut stage);
         stage.server(300, &answer);
-        assert_eq!(stage.watch.judge.findings.len(), 1);
+        assert_eq!(stage.watch.judge.findings[0].rule.code.to_string(), "GS4008");
         let outcome = stage.ends(400);
-        assert_eq!(outcome.failed(), ["GS4008"]);
+        let answered = answer == packet(0x80, 0, TABLE);
+        assert_eq!(
+            outcome.failed(),
+            if answered { &["GS4008", "GS4010"][..] } else { &["GS4008"] }
+        );
         let finding = &outcome.judge.findings[0];
         assert_eq!(finding.mark.map(|mark| (mark.frame, mark.length)), Some((2, 15)));
     }
@@ -457,4 +461,36 @@ fn zeros_before_the_variables_are_a_header() {
         assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
         assert!(outcome.told[3].fields.ends_with(&format!("properties{{{name}=3}}")));
     }
+}
+
+/// What it was given on another flow, the ledger knows.
+#[test]
+fn an_answer_to_a_challenge_that_was_never_given() {
+    let accepted = |fact: &&Fact| matches!(fact, Fact::Accepted { .. });
+    let answer = packet(0x80, 0, TABLE);
+    for (given, challenge, failed) in
+        [(None, 7, &["GS4010"][..]), (Some(8), 7, &["GS4010"]), (Some(7), 7, &[])]
+    {
+        let mut stage = Stage::default();
+        stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+        if let Some(given) = given {
+            stage.server(10, format!("\x09\x10\x20\x30\x40{given}\0").as_bytes());
+        }
+        let request = [b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0", &[challenge][..]].concat();
+        stage.client(20, &[&request, &b"\xFF\xFF\xFF\x01"[..]].concat());
+        let outcome = stage.server(30, &answer).ends(60);
+        let broken: Vec<_> = outcome.failed().into_iter().filter(|code| code == "GS4010").collect();
+        assert_eq!(broken, failed, "{given:?}");
+        assert_eq!(outcome.facts.iter().filter(accepted).count(), failed.len());
+        let told = given.map(Fact::Challenged);
+        assert!(told.is_none_or(|told| outcome.facts.contains(&told)), "{given:?}");
+    }
+
+    // Other games' form has no challenge.
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    stage.client(20, b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF\x01");
+    let outcome = stage.server(30, &answer).ends(60);
+    assert!(!outcome.failed().contains(&"GS4010".to_owned()));
+    assert_eq!(outcome.facts.iter().filter(accepted).count(), 0);
 }
