@@ -85,6 +85,24 @@ pub(super) fn is_damaged_request(bytes: &[u8]) -> bool {
     near && matches!(bytes.len(), 7 | 11 | 15) && !bytes.starts_with(&MAGIC.to_be_bytes())
 }
 
+/// How many digits, and perhaps a sign, a challenge has, if it is laid out as known servers do.
+pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
+    let length = text.iter().position(|&byte| byte == 0)?;
+    decimal(text.get(..length)?)?;
+    let zeros = text.iter().skip(length).all(|&byte| byte == 0);
+    (zeros && (text.len() == 12 || text.len() == length + 1)).then_some(length)
+}
+
+/// What a datagram answers, and the timestamp that it repeats, by all but its first byte.
+pub(super) fn answer_behind_any_type(bytes: &[u8]) -> Option<(Kind, u32)> {
+    let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
+    let kind = match rest {
+        _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => Kind::Info,
+        _ => challenge_digits(rest).map(|_| Kind::Challenge)?,
+    };
+    Some((kind, u32::from_be_bytes(*timestamp)))
+}
+
 /// Decodes packets 1 and 3: what a client sends. `given`: the challenge it was given last.
 pub(super) fn request<S: Sink>(bytes: &[u8], given: Option<i32>, sink: &mut S) -> Request {
     let mut said = Request::default();
@@ -246,7 +264,7 @@ impl Header {
     /// text is told from the first variable of an answer without a header by being no variable's
     /// name that is known, and by the bytes behind it.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
-        let [INFO, t0, t1, t2, t3, text @ ..] = bytes else { return None };
+        let [_, t0, t1, t2, t3, text @ ..] = bytes else { return None };
         let (text, rest) = text.split_first_chunk::<9>()?;
         let [number, section, ..] = *rest else { return None };
         let conventional = text == b"splitnum\0";

@@ -59,6 +59,7 @@ impl Protocol for GameSpy4 {
             [0xFE, 0xFD, ..] => claim_request(bytes, hint),
             [decode::CHALLENGE, ..] => claim_challenge(bytes, hint),
             [decode::INFO, ..] => claim_info(bytes, hint),
+            _ if hint.known && decode::answer_behind_any_type(bytes).is_some() => Claim::Weak,
             _ if decode::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
             _ if hint.forced => Claim::Weak,
             _ => Claim::No,
@@ -83,8 +84,14 @@ impl Protocol for GameSpy4 {
         }
         match Sort::of(cx.talk, payload) {
             Sort::Request => request(cx, payload, sink),
-            Sort::Challenge => challenge_response(cx, payload, sink),
-            Sort::Info => info_packet(cx, payload, sink),
+            Sort::Challenge => {
+                rules::response_type(decode::CHALLENGE, payload, cx.flow.evidence(), sink);
+                challenge_response(cx, payload, sink);
+            }
+            Sort::Info => {
+                rules::response_type(decode::INFO, payload, cx.flow.evidence(), sink);
+                info_packet(cx, payload, sink);
+            }
             Sort::Unknown => unknown(payload, sink),
         }
     }
@@ -146,6 +153,13 @@ impl Sort {
             _ if !answers && decode::is_damaged_request(bytes) => Sort::Request,
             Some(&decode::CHALLENGE) if from_server => Sort::Challenge,
             Some(&decode::INFO) if from_server => Sort::Info,
+            Some(_) if from_server => match decode::answer_behind_any_type(bytes) {
+                Some((Kind::Challenge, said)) if talk.waits(Kind::Challenge, said) => {
+                    Sort::Challenge
+                }
+                Some((Kind::Info, said)) if talk.waits(Kind::Info, said) => Sort::Info,
+                _ => Sort::Unknown,
+            },
             _ => Sort::Unknown,
         }
     }
@@ -186,17 +200,11 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
 /// 09: an answer with a challenge, whose text must be a number where nothing but the port speaks
 /// for it.
 fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
-    let text = bytes.get(5..).unwrap_or_default();
-    let length = text.iter().position(|&byte| byte == 0);
-    let digits = length.and_then(|length| text.get(..length));
-    let number = digits.is_some_and(|digits| decode::decimal(digits).is_some());
-    let zeros = text.iter().skip(length.unwrap_or_default()).all(|&byte| byte == 0);
-    let width = text.len() == 12 || length.is_some_and(|length| text.len() == length + 1);
-    match number && zeros && width {
-        true if length.is_some_and(|length| length >= 5) => Claim::Sure,
-        true => Claim::Weak,
-        false if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
-        false => Claim::No,
+    match decode::challenge_digits(bytes.get(5..).unwrap_or_default()) {
+        Some(5..) => Claim::Sure,
+        Some(_) => Claim::Weak,
+        None if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
+        None => Claim::No,
     }
 }
 

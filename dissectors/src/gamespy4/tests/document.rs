@@ -1,6 +1,6 @@
 //! The document's four packets and its table.
 
-use crate::gamespy4::rules;
+use crate::gamespy4::{GameSpy4, rules};
 use crate::kit::*;
 
 use super::{Stage, packet};
@@ -493,4 +493,29 @@ fn an_answer_to_a_challenge_that_was_never_given() {
     let outcome = stage.server(30, &answer).ends(60);
     assert!(!outcome.failed().contains(&"GS4010".to_owned()));
     assert_eq!(outcome.facts.iter().filter(accepted).count(), 0);
+}
+
+#[test]
+fn an_answer_with_another_type_is_an_error_and_no_silence() {
+    let challenge = b"\x0A\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
+    let known = Hint { known: true, ..Hint::default() };
+    assert_eq!(GameSpy4::claim(challenge, known), Claim::Weak);
+    assert_eq!(GameSpy4::claim(challenge, Hint::default()), Claim::No);
+    let mut stage = Stage::default();
+    let outcome = stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(20, challenge).ends(9000);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.names()[1], "challenge_response");
+    assert_eq!(outcome.replies.len(), 1);
+
+    let mut answer = packet(0x80, 0, TABLE);
+    answer[0] = 0x01;
+    assert_eq!(GameSpy4::claim(&answer, known), Claim::Weak);
+    let outcome = Stage::default().asks().server(50, &answer).ends(9000);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.names()[3], "info_response");
+
+    // Nothing waits for it.
+    answer[4] = 0x55;
+    let outcome = Stage::default().asks().server(50, &answer).ends(60);
+    assert_eq!(outcome.names()[3], "unknown");
 }
