@@ -4,13 +4,15 @@
 use super::answer::{self, Known};
 use super::fields as f;
 use super::rules;
-use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, decode};
+use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, Text, decode};
 
 /// Nothing is judged by the reader alone: the document's layouts differ too much from each other.
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
 
 /// The first two bytes of a request.
 pub(super) const MAGIC: u16 = 0xFEFD;
+/// Zeros in the place of an answer's text, "splitnum".
+const BLANK: [u8; 9] = [0; 9];
 /// The byte of a challenge request and of its answer.
 pub(super) const CHALLENGE: u8 = 0x09;
 /// The byte of an info request and of its answer.
@@ -81,6 +83,24 @@ pub(super) fn is_damaged_request(bytes: &[u8]) -> bool {
             | [0xFD, 0xFE, INFO | CHALLENGE, ..]
     );
     near && matches!(bytes.len(), 7 | 11 | 15) && !bytes.starts_with(&MAGIC.to_be_bytes())
+}
+
+/// How many digits, and perhaps a sign, a challenge has, if it is laid out as known servers do.
+pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
+    let length = text.iter().position(|&byte| byte == 0)?;
+    decimal(text.get(..length)?)?;
+    let zeros = text.iter().skip(length).all(|&byte| byte == 0);
+    (zeros && (text.len() == 12 || text.len() == length + 1)).then_some(length)
+}
+
+/// What a datagram answers, and the timestamp that it repeats, by all but its first byte.
+pub(super) fn answer_behind_any_type(bytes: &[u8]) -> Option<(Kind, u32)> {
+    let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
+    let kind = match rest {
+        _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => Kind::Info,
+        _ => challenge_digits(rest).map(|_| Kind::Challenge)?,
+    };
+    Some((kind, u32::from_be_bytes(*timestamp)))
 }
 
 /// Decodes packets 1 and 3: what a client sends. `given`: the challenge it was given last.
@@ -244,7 +264,7 @@ impl Header {
     /// text is told from the first variable of an answer without a header by being no variable's
     /// name that is known, and by the bytes behind it.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
-        let [INFO, t0, t1, t2, t3, text @ ..] = bytes else { return None };
+        let [_, t0, t1, t2, t3, text @ ..] = bytes else { return None };
         let (text, rest) = text.split_first_chunk::<9>()?;
         let [number, section, ..] = *rest else { return None };
         let conventional = text == b"splitnum\0";
@@ -257,13 +277,25 @@ impl Header {
             }
             _ => false,
         };
-        (conventional || plausible).then_some(Header {
+        // Zeros in its place are a text left out, if a variable follows.
+        let first = rest.get(2..).and_then(|rest| rest.split(|&byte| byte == 0).next());
+        let blank = *text == BLANK && first.is_some_and(rules::is_name);
+        (conventional || plausible || blank).then_some(Header {
             timestamp: u32::from_be_bytes([*t0, *t1, *t2, *t3]),
             index: number & 0x7F,
             last: number & 0x80 != 0,
             section,
         })
     }
+}
+
+/// The text before a packet's number, or zeros in its place.
+fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
+    if !r.peek().starts_with(&BLANK) {
+        return r.text(&f::SPLITNUM);
+    }
+    let none = Span::new(r.at(), r.at());
+    Ok(Read { value: b"", at: r.leaf(&f::SPLITNUM, BLANK.len(), Text::at(none).value()) })
 }
 
 /// Decodes packet 4: "Server information response", whole, or joined from several packets.
@@ -274,7 +306,7 @@ pub(super) fn info_response<S: Sink>(bytes: &[u8], known: Known, sink: &mut S) -
         said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?);
         match Header::of(bytes) {
             Some(header) => {
-                let splitnum = r.text(&f::SPLITNUM)?;
+                let splitnum = splitnum(r)?;
                 if known.judging {
                     rules::splitnum(splitnum, r.sink);
                 }

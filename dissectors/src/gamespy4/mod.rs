@@ -19,6 +19,7 @@ mod decode;
 mod fields;
 mod join;
 mod messages;
+mod parts;
 mod rules;
 mod talk;
 #[cfg(test)]
@@ -30,12 +31,12 @@ pub use talk::Talk;
 use answer::Known;
 use decode::{Answer, Form, Header, Kind, MAGIC, Request};
 use messages as m;
-use talk::{Asked, Early, Found, LOST, OWED};
-use unfinished::{Divided, Part, Unfinished};
+use parts::{fragment_fields, give_up_overdue, part};
+use talk::{Asked, Early, Found, LOST, OWED, REFUSED};
 
 use crate::kit::{
-    Blind, Claim, Context, Evidence, Hint, Info, Limit, Message, PartSpan, Payload, Piece,
-    Protocol, Read, Seen, Sink, Time,
+    Blind, Claim, Context, Evidence, Fact, Hint, Info, Limit, Message, Payload, Protocol, Read,
+    Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -58,6 +59,7 @@ impl Protocol for GameSpy4 {
             [0xFE, 0xFD, ..] => claim_request(bytes, hint),
             [decode::CHALLENGE, ..] => claim_challenge(bytes, hint),
             [decode::INFO, ..] => claim_info(bytes, hint),
+            _ if hint.known && decode::answer_behind_any_type(bytes).is_some() => Claim::Weak,
             _ if decode::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
             _ if hint.forced => Claim::Weak,
             _ => Claim::No,
@@ -65,7 +67,7 @@ impl Protocol for GameSpy4 {
     }
 
     fn expects(_: &mut (), payload: &Payload<'_>) -> bool {
-        payload.bytes == IS_UP && payload.from.port() != MASTER_PORT
+        is_up(payload.bytes) && payload.from.port() != MASTER_PORT
     }
 
     fn opens(bytes: &[u8]) -> bool {
@@ -80,16 +82,37 @@ impl Protocol for GameSpy4 {
         if cx.talk.client().is_some_and(|client| client != payload.side) {
             judge_early(cx, Some(payload), sink);
         }
-        let bytes = payload.bytes;
-        let from_server = cx.talk.client().is_none_or(|client| client != payload.side);
-        let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
-        let asks = bytes.starts_with(&MAGIC.to_be_bytes())
-            || !answers && decode::is_damaged_request(bytes);
-        match bytes.first() {
-            _ if asks => request(cx, payload, sink),
-            Some(&decode::CHALLENGE) if from_server => challenge_response(cx, payload, sink),
-            Some(&decode::INFO) if from_server => info_packet(cx, payload, sink),
-            _ => unknown(payload, sink),
+        match Sort::of(cx.talk, payload) {
+            Sort::Request => request(cx, payload, sink),
+            Sort::Challenge => {
+                rules::response_type(decode::CHALLENGE, payload, cx.flow.evidence(), sink);
+                challenge_response(cx, payload, sink);
+            }
+            Sort::Info => {
+                rules::response_type(decode::INFO, payload, cx.flow.evidence(), sink);
+                info_packet(cx, payload, sink);
+            }
+            Sort::Unknown => unknown(payload, sink),
+        }
+    }
+
+    fn refused(talk: &mut Talk, frame: u64) {
+        talk.refused(frame);
+    }
+
+    fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
+        match Sort::of(cx.talk, payload) {
+            Sort::Request => {
+                let latest = cx.talk.given().first().copied();
+                let said = decode::request(payload.bytes, latest, sink);
+                sink.end(request_message(said.kind), payload);
+            }
+            Sort::Challenge => {
+                decode::challenge_response(payload.bytes, sink);
+                sink.end(&m::CHALLENGE_RESPONSE, payload);
+            }
+            Sort::Info => info_again(cx.talk, payload, sink),
+            Sort::Unknown => unknown(payload, sink),
         }
     }
 
@@ -112,9 +135,44 @@ impl Protocol for GameSpy4 {
     }
 }
 
+/// What a datagram is taken for.
+enum Sort {
+    Request,
+    Challenge,
+    Info,
+    Unknown,
+}
+
+impl Sort {
+    fn of(talk: &Talk, payload: &Payload<'_>) -> Sort {
+        let bytes = payload.bytes;
+        let from_server = talk.client().is_none_or(|client| client != payload.side);
+        let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
+        match bytes.first() {
+            _ if bytes.starts_with(&MAGIC.to_be_bytes()) => Sort::Request,
+            _ if !answers && decode::is_damaged_request(bytes) => Sort::Request,
+            Some(&decode::CHALLENGE) if from_server => Sort::Challenge,
+            Some(&decode::INFO) if from_server => Sort::Info,
+            Some(_) if from_server => match decode::answer_behind_any_type(bytes) {
+                Some((Kind::Challenge, said)) if talk.waits(Kind::Challenge, said) => {
+                    Sort::Challenge
+                }
+                Some((Kind::Info, said)) if talk.waits(Kind::Info, said) => Sort::Info,
+                _ => Sort::Unknown,
+            },
+            _ => Sort::Unknown,
+        }
+    }
+}
+
 /// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether it
 /// is up.
 const IS_UP: [u8; 7] = [0xFE, 0xFD, decode::CHALLENGE, 0, 0, 0, 0];
+
+/// Whether this is one of these; a client or a master may put four zeros behind it.
+fn is_up(bytes: &[u8]) -> bool {
+    bytes.strip_prefix(&IS_UP).is_some_and(|rest| matches!(rest, [] | [0, 0, 0, 0]))
+}
 
 /// Where the SDK's games ask that; it is not settable.
 const MASTER_PORT: u16 = 27900;
@@ -122,7 +180,7 @@ const MASTER_PORT: u16 = 27900;
 /// FE FD: a request, or a master server's message to a game server.
 fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
     match *bytes {
-        _ if bytes == IS_UP && !hint.any() => Claim::Weak,
+        _ if is_up(bytes) && !hint.any() => Claim::Weak,
         [_, _, decode::CHALLENGE, _, _, _, _]
         | [_, _, decode::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
         [_, _, decode::INFO, _, _, _, _, ref rest @ ..] => {
@@ -142,17 +200,11 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
 /// 09: an answer with a challenge, whose text must be a number where nothing but the port speaks
 /// for it.
 fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
-    let text = bytes.get(5..).unwrap_or_default();
-    let length = text.iter().position(|&byte| byte == 0);
-    let digits = length.and_then(|length| text.get(..length));
-    let number = digits.is_some_and(|digits| decode::decimal(digits).is_some());
-    let zeros = text.iter().skip(length.unwrap_or_default()).all(|&byte| byte == 0);
-    let width = text.len() == 12 || length.is_some_and(|length| text.len() == length + 1);
-    match number && zeros && width {
-        true if length.is_some_and(|length| length >= 5) => Claim::Sure,
-        true => Claim::Weak,
-        false if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
-        false => Claim::No,
+    match decode::challenge_digits(bytes.get(5..).unwrap_or_default()) {
+        Some(5..) => Claim::Sure,
+        Some(_) => Claim::Weak,
+        None if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
+        None => Claim::No,
     }
 }
 
@@ -181,6 +233,11 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     // Without a challenge given before, the request is owed nothing either.
     let proven = said.kind != Kind::Info || verified.is_some();
     let asked = Request { sound: said.sound && proven, ..said };
+    if let Some(challenge) = said.challenge.filter(|_| verified != Some(true))
+        && let Some(timestamp) = said.timestamp
+    {
+        cx.talk.claimed(timestamp, challenge.value);
+    }
     if let Some(old) = cx.talk.ask(&asked, verified, payload, &cx.settings.limits) {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not judged.
@@ -206,9 +263,11 @@ fn verified<S: Sink>(
     let is_older =
         cx.talk.was_given_more() && said.is_some_and(|said| !given.contains(&said.value));
     sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
-    let verified = rules::challenge(given, said, sink);
+    let verified = rules::challenge(given, said, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    verified.filter(|_| !is_older)
+    // One that nobody was seen to give is wrong, if the conversation's beginning was seen.
+    let never_given = given.is_empty() && said.is_some() && cx.flow.began && !payload.lost;
+    verified.filter(|_| !is_older).or(never_given.then_some(false))
 }
 
 /// A client that asks for information before it was given a challenge. That nothing was given is
@@ -266,11 +325,15 @@ fn challenge_response<S: Sink>(
 ) {
     cx.talk.set_client(payload.side.other());
     let said = decode::challenge_response(payload.bytes, sink);
-    if answers(cx, Kind::Challenge, &said, payload, sink) {
+    if answers(cx, (Kind::Challenge, None), &said, payload, sink) {
         cx.talk.done_challenge(payload.bytes);
     }
     if let Some(challenge) = said.challenge {
         cx.talk.give(challenge);
+        // The GameSpy SDK gives everybody 0.
+        if challenge != 0 {
+            sink.fact(Fact::Challenged(challenge as u32), payload.seen());
+        }
     }
     sink.end(&m::CHALLENGE_RESPONSE, payload);
 }
@@ -285,10 +348,12 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
             part(cx, header, payload, sink);
         }
         // Without a header, only a request tells an answer from other traffic.
-        None if !cx.talk.waits_for_info() => unknown(payload, sink),
+        None if !cx.talk.waits_for_info() && !cx.talk.is_copy(payload.bytes) => {
+            unknown(payload, sink);
+        }
         _ => {
             cx.talk.set_client(payload.side.other());
-            let asked = whole(cx, payload, sink);
+            let asked = whole(cx, payload, None, sink);
             if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk)
                 && (asked || !cx.talk.is_copy(payload.bytes))
             {
@@ -299,16 +364,40 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
     }
 }
 
+/// A packet of an answer that was doubled on the way.
+fn info_again<S: Sink>(talk: &mut Talk, payload: &Payload<'_>, sink: &mut S) {
+    let header = Header::of(payload.bytes);
+    let form = header.and_then(|header| talk.form(header.timestamp));
+    match header {
+        None if !talk.waits_for_info() && !talk.is_copy(payload.bytes) => unknown(payload, sink),
+        Some(header) if form != Some(Form::JustCause) && !(header.index == 0 && header.last) => {
+            fragment_fields(payload, sink);
+            sink.end(&m::INFO_FRAGMENT, payload);
+        }
+        _ => {
+            decode::info_response(payload.bytes, Known { form, judging: true }, sink);
+            sink.end(&m::INFO_RESPONSE, payload);
+        }
+    }
+}
+
 /// Whether a packet is a whole answer: the first is the last, and no other is there.
 fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
     header.index == 0 && header.last && !cx.talk.is_open(header.timestamp)
 }
 
-/// A whole answer, in one packet or joined. Says whether it was asked for.
-fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) -> bool {
+/// A whole answer, in one packet or joined: of these, the timestamp by which they belong together.
+/// Says whether it was asked for.
+fn whole<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    payload: &Payload<'_>,
+    joined_by: Option<u32>,
+    sink: &mut S,
+) -> bool {
     let header = Header::of(payload.bytes);
-    let timestamp = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
-    let form = timestamp.and_then(|bytes| cx.talk.form(u32::from_be_bytes(*bytes)));
+    let said = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
+    let timestamp = joined_by.or(said.map(|bytes| u32::from_be_bytes(*bytes)));
+    let form = timestamp.and_then(|timestamp| cx.talk.form(timestamp));
     let said = decode::info_response(payload.bytes, Known { form, judging: true }, sink);
     if header.is_some() && form != Some(Form::JustCause) {
         rules::packets_whole(sink);
@@ -316,7 +405,7 @@ fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &
     if !said.other_game && cx.talk.judges_port() {
         rules::query_port(payload.from.port(), sink);
     }
-    let asked = answers(cx, Kind::Info, &said, payload, sink);
+    let asked = answers(cx, (Kind::Info, joined_by), &said, payload, sink);
     sink.end(&m::INFO_RESPONSE, payload);
     asked
 }
@@ -324,19 +413,20 @@ fn whole<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &
 /// Which request an answer answers. Says whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
-    kind: Kind,
+    (kind, joined_by): (Kind, Option<u32>),
     said: &Answer,
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
     let Some(timestamp) = said.timestamp else { return false };
     let what = if kind == Kind::Info { "info" } else { "challenge" };
-    let asked = match cx.talk.answer(kind, timestamp.value, payload.bytes) {
+    let repeated = joined_by.unwrap_or(timestamp.value);
+    let asked = match cx.talk.answer(kind, repeated, payload.bytes) {
         Found::Asked(asked) => asked,
         Found::Copy => {
             match kind {
                 Kind::Info => {
-                    rules::packet_copy(Header::of(payload.bytes).map_or(0, |h| h.index), sink);
+                    rules::packet_copy(Header::of(payload.bytes).map(|header| header.index), sink);
                 }
                 _ => rules::challenge_copy(sink),
             }
@@ -363,17 +453,41 @@ fn answers<S: Sink>(
     };
     sink.answers(cx.talk.reply_to(&asked));
     rules::asked_for(true, "", sink);
-    rules::timestamp_echo(asked.timestamp, timestamp, sink);
+    // Of a packet with another timestamp than the rest that is told already.
+    if repeated == timestamp.value {
+        rules::timestamp_echo(asked.timestamp, timestamp, sink);
+    }
     rules::answered(&asked.mark.get(), sink);
     if kind == Kind::Info && asked.verified() != Some(true) {
         sink.reflects(what, asked.mark.get().length, payload);
     }
     match asked.verified() {
         Some(true) => rules::right_challenge_answered(sink),
-        Some(false) => rules::wrong_challenge_answered(sink),
-        None => {}
+        _ if kind == Kind::Info => accepted(cx, &asked, payload, sink),
+        _ => {}
     }
     true
+}
+
+/// An info request is answered though its challenge is not known to be right.
+fn accepted<S: Sink>(
+    cx: &Context<'_, GameSpy4>,
+    asked: &Asked,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let claimed = cx.talk.claim_of(asked.timestamp);
+    // The server has given it since: the recording may have the two in the wrong order.
+    if claimed.is_some_and(|challenge| cx.talk.given().contains(&challenge)) {
+        return;
+    }
+    if asked.verified() == Some(false) {
+        rules::wrong_challenge_answered(sink);
+    }
+    if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
+        let fact = Fact::Accepted { challenge: challenge as u32, foreign: None };
+        sink.fact(fact, payload.seen());
+    }
 }
 
 /// A request that waits no longer.
@@ -383,7 +497,8 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     }
     let mark = asked.mark.get();
     let evidence = evidence(cx, mark.side.other().index(), mark.time, now, asked.has(LOST));
-    let evidence = Evidence { lossy: cx.flow.lossy, ..evidence };
+    let (lossy, refused) = (cx.flow.lossy, asked.has(REFUSED));
+    let evidence = Evidence { lossy, refused, ..evidence };
     let [from, to] = cx.flow.ends_from(mark.side);
     // When a repeated one was first sent is not kept.
     let earlier = if asked.times() > 1 { cx.settings.answer_timeout } else { 0 };
@@ -392,7 +507,8 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     let request = (request_message(kind).name, kind as u8, asked.timestamp);
     let sendings = (asked.times(), began, owed);
     rules::answered_by_another(request, sendings, evidence, Seen { mark, from, to }, sink);
-    if !owed && asked.verified() == Some(false) && evidence.waited {
+    let refused = evidence.waited && evidence.asked_party_seen;
+    if !owed && asked.verified() == Some(false) && refused {
         rules::wrong_challenge_refused(&mark, sink);
     }
 }
@@ -412,179 +528,6 @@ fn evidence(
         waited: now.since(since) >= cx.settings.answer_timeout,
         ..Evidence::default()
     }
-}
-
-/// A packet of an answer in several.
-fn part<S: Sink>(
-    cx: &mut Context<'_, GameSpy4>,
-    header: Header,
-    payload: &Payload<'_>,
-    sink: &mut S,
-) {
-    give_up_overdue(cx, payload.time, false, sink);
-    sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
-    let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
-    let mark = payload.mark();
-    match cx.talk.part(header, payload, limits, timeout, cx.budget) {
-        Part::Kept => {}
-        Part::Whole(open) => take_apart(cx, open, payload.time, sink),
-        Part::Copy => {
-            fragment_fields(payload, sink);
-            rules::packet_copy(header.index, sink);
-            sink.end(&m::INFO_FRAGMENT, payload);
-        }
-        Part::Repeated => {
-            let open = cx.talk.take_open(header.timestamp);
-            let evidence = contradiction(cx, open.as_ref(), payload.lost);
-            rules::packet_repeated(header.index, evidence, &mark, sink);
-            spoilt(cx, open, header.timestamp, payload, sink);
-        }
-        Part::LastMisplaced { highest, last } => {
-            let open = cx.talk.take_open(header.timestamp);
-            let evidence = contradiction(cx, open.as_ref(), payload.lost);
-            rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
-            spoilt(cx, open, header.timestamp, payload, sink);
-        }
-        Part::Full => {
-            let open = cx.talk.take_open(header.timestamp);
-            spoilt(cx, open, header.timestamp, payload, sink);
-        }
-    }
-}
-
-/// Packets that contradict each other need no waiting. But who has not seen the beginning, or them
-/// asked for, does not know how often they were.
-fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
-    let asked = open.map_or_else(|| cx.talk.done_was_asked(), |open| open.asked);
-    let counted = asked && cx.flow.began;
-    Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
-}
-
-/// Tells each whole answer among packets as one message, and what is left as what it is.
-fn take_apart<S: Sink>(
-    cx: &mut Context<'_, GameSpy4>,
-    mut open: Unfinished,
-    now: Time,
-    sink: &mut S,
-) {
-    let parts = open.divide();
-    leftovers(cx, &open, &parts, now, sink);
-    let mixed = parts.answers.len() + parts.left.len() > 1 && open.is_mixed();
-    for answer in &parts.answers {
-        let packets = answer.iter().map(|&at| (open.bytes(at), open.pieces(at)));
-        let joined = join::join(packets);
-        let latest = answer.iter().max().copied().unwrap_or_default();
-        let lost = answer.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
-        let payload =
-            Payload { lost, ..payload_of(cx, &open, latest, &joined.bytes, &joined.pieces) };
-        // What is wrong with packets of several answers may be that they do not belong together.
-        sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
-        let asked = whole(cx, &payload, sink);
-        cx.talk.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
-    }
-    open.packets.release(cx.budget);
-}
-
-/// Packets of answers of which the rest has not come, and copies.
-fn leftovers<S: Sink>(
-    cx: &mut Context<'_, GameSpy4>,
-    open: &Unfinished,
-    parts: &Divided,
-    now: Time,
-    sink: &mut S,
-) {
-    let answered = cx.talk.is_answered(open.timestamp);
-    let copied = |at: usize| {
-        // To a new request, an answer may begin as the one before it.
-        let of_another = answered != Some(false) && cx.talk.is_copy(open.bytes(at));
-        of_another || open.is_copy(at, &parts.left)
-    };
-    let copies: Vec<bool> = parts.left.iter().map(|&at| copied(at)).collect();
-    let left = || parts.left.iter().zip(&copies);
-    let missed: Vec<usize> = left().filter(|(_, copy)| !**copy).map(|(&at, _)| at).collect();
-    if let Some(mark) = missed.first().and_then(|&first| open.mark(first)) {
-        let evidence = evidence(cx, open.side.index(), mark.time, now, false);
-        // Like a request that was repeated, and answered once.
-        let answered = !parts.answers.is_empty() || answered == Some(true);
-        let evidence = Evidence {
-            lost: missed.iter().any(|&at| open.part(at).is_some_and(|part| part.lost)),
-            asked_party_seen: open.asked,
-            waited: evidence.waited && !answered,
-            ..evidence
-        };
-        let have = missed.iter().fold(0, |have, &at| have | 1 << open.index(at));
-        let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
-        rules::unfinished(have, last, evidence, &mark, sink);
-        if parts.answers.is_empty() {
-            cx.talk.settle(open.timestamp);
-        }
-    }
-    for (&at, &copy) in left() {
-        fragment(cx, open, at, copy, sink);
-    }
-}
-
-/// An answer whose packets contradict each other: what is wrong has been told.
-fn spoilt<S: Sink>(
-    cx: &mut Context<'_, GameSpy4>,
-    open: Option<Unfinished>,
-    timestamp: u32,
-    payload: &Payload<'_>,
-    sink: &mut S,
-) {
-    if let Some(mut open) = open {
-        (0..open.count()).for_each(|at| fragment(cx, &open, at, false, sink));
-        open.packets.release(cx.budget);
-    }
-    fragment_fields(payload, sink);
-    sink.end(&m::INFO_FRAGMENT, payload);
-    cx.talk.settle(timestamp);
-}
-
-fn give_up_overdue<S: Sink>(cx: &mut Context<'_, GameSpy4>, now: Time, all: bool, sink: &mut S) {
-    let most = cx.settings.limits.unfinished;
-    while let Some(open) = cx.talk.take_overdue(now, all, most) {
-        if !all && open.deadline > now {
-            cx.budget.meet(Limit::Unfinished);
-        }
-        take_apart(cx, open, now, sink);
-    }
-}
-
-/// A packet that belongs to no whole answer is a message of its own.
-fn fragment<S: Sink>(
-    cx: &Context<'_, GameSpy4>,
-    open: &Unfinished,
-    at: usize,
-    copy: bool,
-    sink: &mut S,
-) {
-    let pieces = open.pieces(at);
-    let payload = payload_of(cx, open, at, open.bytes(at), &pieces);
-    fragment_fields(&payload, sink);
-    if copy {
-        rules::packet_copy(open.index(at), sink);
-    }
-    sink.end(&m::INFO_FRAGMENT, &payload);
-}
-
-/// Bytes that were whole with the packet at a place.
-fn payload_of<'a>(
-    cx: &Context<'_, GameSpy4>,
-    open: &Unfinished,
-    at: usize,
-    bytes: &'a [u8],
-    pieces: &'a [Piece],
-) -> Payload<'a> {
-    let payload = cx.flow.payload(open.side, bytes, pieces);
-    match open.part(at) {
-        Some(&PartSpan { frame, time, lost, .. }) => Payload { frame, time, lost, ..payload },
-        None => payload,
-    }
-}
-
-fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
-    decode::info_response(payload.bytes, Known { form: None, judging: false }, sink);
 }
 
 /// A datagram that is none of the document's messages.

@@ -33,6 +33,7 @@ struct Watch {
     judge: Judge,
     told: Vec<Told>,
     replies: Vec<crate::kit::Reply>,
+    facts: Vec<Fact>,
     /// Findings whose places were looked at.
     placed: usize,
 }
@@ -68,6 +69,9 @@ impl Sink for Watch {
     }
     fn answers(&mut self, reply: crate::kit::Reply) {
         self.replies.push(reply);
+    }
+    fn fact(&mut self, fact: Fact, _: Seen) {
+        self.facts.push(fact);
     }
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
@@ -131,6 +135,8 @@ struct Outcome {
     told: Vec<Told>,
     /// What responses say of their requests.
     replies: Vec<crate::kit::Reply>,
+    /// What other flows may make a fault of.
+    facts: Vec<Fact>,
     judge: Judge,
 }
 
@@ -237,6 +243,30 @@ impl Stage {
         self
     }
 
+    /// An ICMP error quotes the datagram sent in this packet.
+    fn refuses(&mut self, frame: u64) -> &mut Stage {
+        GameSpy4::refused(&mut self.talk, frame);
+        self
+    }
+
+    /// A datagram comes that was doubled on the way.
+    fn again(&mut self, side: Side, bytes: &[u8]) -> &mut Stage {
+        self.frame += 1;
+        let flow = self.flow();
+        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame: self.frame, offset: 42 }];
+        let payload =
+            Payload { frame: self.frame, time: self.now, ..flow.payload(side, bytes, &pieces) };
+        let mut cx = Context {
+            talk: &mut self.talk,
+            book: &mut (),
+            flow: &flow,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        GameSpy4::again(&mut cx, &payload, &mut Unjudged(&mut self.watch));
+        self
+    }
+
     fn client(&mut self, milliseconds: i64, bytes: &[u8]) -> &mut Stage {
         self.says(milliseconds, Side::First, bytes)
     }
@@ -260,7 +290,8 @@ impl Stage {
         assert_eq!(self.budget.held(), 0, "all memory is given back");
         let watch = std::mem::take(&mut self.watch);
         assert!(watch.tree.nodes().is_empty(), "every field belongs to a message");
-        Outcome { told: watch.told, replies: watch.replies, judge: watch.judge }
+        let Watch { told, replies, facts, judge, .. } = watch;
+        Outcome { told, replies, facts, judge }
     }
 
     fn elapse(&mut self, now: Time, end: bool) {

@@ -142,6 +142,11 @@ impl Unfinished {
         (0..self.count()).any(|at| self.bytes(at) == bytes)
     }
 
+    /// Whether a packet with this index is there.
+    pub(super) fn has_index(&self, index: u8) -> bool {
+        self.indices().any(|other| other == index)
+    }
+
     /// Nothing is missing.
     pub(super) fn is_whole(&self) -> bool {
         Tally::of(self.numbers.iter().copied()).is_whole()

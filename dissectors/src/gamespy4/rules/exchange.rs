@@ -6,7 +6,7 @@ use crate::rule;
 rule! {
     /// The timestamp is the only thing that tells a client which of its requests is answered.
     pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Interval,
-        asks: "an answer repeats the request's 4 timestamp bytes",
+        asks: "an answer repeats the request's 4 timestamp bytes, every packet of it",
         cite: [(Ut3Query, "Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
                (Ut3Query, "Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
@@ -31,7 +31,7 @@ rule! {
 rule! {
     /// A server that answers whatever the challenge is amplifies forged requests.
     pub GS4010 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
-        asks: "an info request with a wrong challenge is not answered",
+        asks: "an info request with a wrong challenge is not answered (one that was given to another client, or to nobody, is wrong)",
         cite: [(Ut3Query, "UT3 query protocol", "Server replies with a unique number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
@@ -126,6 +126,18 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
     });
 }
 
+/// A packet of an answer in several repeats another timestamp than its request's.
+pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
+    (asked, got): (u32, u32),
+    evidence: Evidence,
+    mark: &Mark,
+    sink: &mut S,
+) {
+    sink.recalled(&GS4004, false, evidence, mark, || {
+        format!("a packet of the answer says {got:08X}, the request {asked:08X}")
+    });
+}
+
 const NONE_GIVEN: &str = "the server has given no challenge to this client yet";
 
 /// Where a request's challenge stands, or should.
@@ -153,15 +165,21 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
 }
 
-/// An info request, and the challenges that its client was given on this flow, the latest first.
-/// Says whether the challenge is right.
+/// An info request, and the challenges that its client was given on this flow, the latest first; if it did
+/// not begin within the capture, there may be more. Says whether the challenge is right.
 pub(in crate::gamespy4) fn challenge<S: Sink>(
     given: &[i32],
     said: Option<Read<i32>>,
+    began: bool,
     sink: &mut S,
 ) -> Option<bool> {
     let at = challenge_at(said);
-    let latest = *given.first()?;
+    let Some(&latest) = given.first() else {
+        if said.is_some() && !began {
+            sink.judged(&GS4007, false, at, || NONE_GIVEN.to_owned());
+        }
+        return None;
+    };
     let Some(said) = said else {
         if latest == 0 {
             sink.noted(&GS4007, at, || {

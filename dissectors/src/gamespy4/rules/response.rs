@@ -1,7 +1,7 @@
 //! What every answer must look like: packet 2, and the port it comes from.
 
 use super::request::Hex;
-use crate::kit::{Sink, Span};
+use crate::kit::{Evidence, Payload, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -29,6 +29,30 @@ rule! {
                (Ut3Query, "UT3 query protocol", "in steps of 100, i.e. 6600 would be the next runner up")],
         right: "0.00 c > s:6600  FEFD09 10203040\n0.02 s:6600 > c  09 10203040 '7\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0'\n0.03 c > s:6600  FEFD00 10203041 00000007 FFFFFF01\n0.05 s:6600 > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s:7780  FEFD09 10203040\n0.02 s:7780 > c  09 10203040 '7\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0'\n0.03 c > s:7780  FEFD00 10203041 00000007 FFFFFF01\n0.05 s:7780 > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
+}
+
+rule! {
+    /// Clients tell what a packet is by this byte, and drop what they do not know.
+    pub GS4034 "response-type" { severity: Error, who: Server, needs: Message,
+        asks: "an answer starts with the type of its request: 09 or 00",
+        cite: [(Ut3Query, "Packet 2: First response", "The first byte (09) indicates this is a reply to the initial request."),
+               (Ut3Query, "Packet 4: Server information response", "Byte 1 (00) indicates that this is a reply for a server information request.")],
+        right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
+        wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  08 10203040 '7\\0'" }
+}
+
+/// The first byte of an answer.
+pub(in crate::gamespy4) fn response_type<S: Sink>(
+    asked: u8,
+    payload: &Payload<'_>,
+    evidence: Evidence,
+    sink: &mut S,
+) {
+    let got = payload.bytes.first().copied().unwrap_or_default();
+    let evidence = Evidence { lost: payload.lost, ..evidence };
+    sink.recalled(&GS4034, got == asked, evidence, &payload.mark(), || {
+        format!("the answer starts with {got:02X}, its request has the type {asked:02X}")
+    });
 }
 
 /// `field`: all that stands behind the timestamp.

@@ -87,9 +87,11 @@ pub(in crate::gamespy4) fn packets_whole<S: Sink>(sink: &mut S) {
     sink.judged(&GS4022, true, at, String::new);
 }
 
-/// A packet that was there already, byte for byte.
-pub(in crate::gamespy4) fn packet_copy<S: Sink>(index: u8, sink: &mut S) {
-    sink.noted(&GS4021, Span::new(14, 15), || format!("an identical copy of packet {index}"));
+/// A packet that was there already, byte for byte. One without a header has no index.
+pub(in crate::gamespy4) fn packet_copy<S: Sink>(index: Option<u8>, sink: &mut S) {
+    let at = index.map_or(Span::default(), |_| Span::new(14, 15));
+    let index = index.unwrap_or_default();
+    sink.noted(&GS4021, at, || format!("an identical copy of packet {index}"));
 }
 
 /// A packet whose index another packet of the same answer had.

@@ -1,6 +1,6 @@
 //! The document's four packets and its table.
 
-use crate::gamespy4::rules;
+use crate::gamespy4::{GameSpy4, rules};
 use crate::kit::*;
 
 use super::{Stage, packet};
@@ -128,7 +128,7 @@ fn a_request_behind_a_late_start_proves_nothing_about_challenges() {
     stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     let outcome = stage.server(10, &packet(0x80, 0, TABLE)).ends(60);
     assert!(outcome.failed().is_empty());
-    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008"]);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4008", "GS4007"]);
 }
 
 /// That no challenge was given is proven when the server's direction is seen to be recorded, be it
@@ -144,9 +144,13 @@ fn a_request_before_any_challenge() {
         let mut stage = Stage::default();
         early(&mut stage);
         stage.server(300, &answer);
-        assert_eq!(stage.watch.judge.findings.len(), 1);
+        assert_eq!(stage.watch.judge.findings[0].rule.code.to_string(), "GS4008");
         let outcome = stage.ends(400);
-        assert_eq!(outcome.failed(), ["GS4008"]);
+        let answered = answer == packet(0x80, 0, TABLE);
+        assert_eq!(
+            outcome.failed(),
+            if answered { &["GS4008", "GS4010"][..] } else { &["GS4008"] }
+        );
         let finding = &outcome.judge.findings[0];
         assert_eq!(finding.mark.map(|mark| (mark.frame, mark.length)), Some((2, 15)));
     }
@@ -391,4 +395,127 @@ fn a_response_says_which_request_it_answers() {
         .map(|reply| (reply.sent.0, reply.began.0, reply.tries, reply.complete))
         .collect();
     assert_eq!(told, [(1_000_000_000, 0, 2, false), (1_030_000_000, 0, 1, true)]);
+}
+
+#[test]
+fn a_request_that_did_not_arrive_has_no_answer() {
+    let request = b"\xFE\xFD\x09\x10\x20\x30\x40";
+    let outcome = Stage::default().client(0, request).refuses(1).ends(10);
+    assert_eq!(outcome.failed(), ["GS4031"], "though there was no time to answer");
+    let outcome = Stage::default().client(0, request).client(5, request).refuses(2).ends(10);
+    assert_eq!(outcome.failed(), ["GS4031"]);
+    let outcome = Stage::default().client(0, request).refuses(1).client(5, request).ends(10);
+    assert_eq!(outcome.found(Verdict::Inconclusive), ["GS4031"], "the second may have arrived");
+    let mut stage = Stage::default();
+    stage.client(0, request).refuses(1).client(5, request);
+    assert!(stage.server(8, b"\x09\x10\x20\x30\x407\0").ends(9000).failed().is_empty());
+}
+
+#[test]
+fn a_doubled_datagram_is_shown_and_changes_nothing() {
+    let requests: [&[u8]; 2] = [
+        b"\xFE\xFD\x09\x10\x20\x30\x40",
+        b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01",
+    ];
+    let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
+    let first = packet(0x00, 0, b"hostport\x007777\0\0");
+    let last = packet(0x81, 1, b"player_\0\0Ann\0\0\0");
+    let (client, server) = (Side::First, Side::Second);
+    let mut stage = Stage::default();
+    stage.client(0, requests[0]).again(client, requests[0]);
+    stage.server(20, challenge).again(server, challenge);
+    stage.client(30, requests[1]).again(client, requests[1]);
+    stage.server(50, &first).again(server, &first);
+    stage.server(51, &last).again(server, &last);
+    let outcome = stage.ends(9000);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.replies.len(), 2);
+    assert_eq!(
+        outcome.names(),
+        [
+            "challenge_request",
+            "challenge_request",
+            "challenge_response",
+            "challenge_response",
+            "info_request",
+            "info_request",
+            "info_fragment",
+            "info_response",
+            "info_fragment"
+        ]
+    );
+    let whole = packet(0x80, 0, TABLE);
+    let mut stage = Stage::default();
+    let outcome = stage.asks().server(50, &whole).again(server, &whole).ends(60);
+    assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.told[4].fields, outcome.told[3].fields);
+}
+
+#[test]
+fn zeros_before_the_variables_are_a_header() {
+    for name in ["hostport", "numplayers", "s32779"] {
+        let text = format!("{name}\x003\0\0");
+        let answer = [b"\0\x10\x20\x30\x41\0\0\0\0\0\0\0\0\0\x80\0", text.as_bytes()].concat();
+        let outcome = Stage::default().asks().server(50, &answer).ends(60);
+        assert_eq!(outcome.found(Verdict::Fail), ["GS4020"]);
+        assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
+        assert!(outcome.told[3].fields.ends_with(&format!("properties{{{name}=3}}")));
+    }
+}
+
+/// What it was given on another flow, the ledger knows.
+#[test]
+fn an_answer_to_a_challenge_that_was_never_given() {
+    let accepted = |fact: &&Fact| matches!(fact, Fact::Accepted { .. });
+    let answer = packet(0x80, 0, TABLE);
+    for (given, challenge, failed) in
+        [(None, 7, &["GS4010"][..]), (Some(8), 7, &["GS4010"]), (Some(7), 7, &[])]
+    {
+        let mut stage = Stage::default();
+        stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+        if let Some(given) = given {
+            stage.server(10, format!("\x09\x10\x20\x30\x40{given}\0").as_bytes());
+        }
+        let request = [b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0", &[challenge][..]].concat();
+        stage.client(20, &[&request, &b"\xFF\xFF\xFF\x01"[..]].concat());
+        let outcome = stage.server(30, &answer).ends(60);
+        let broken: Vec<_> = outcome.failed().into_iter().filter(|code| code == "GS4010").collect();
+        assert_eq!(broken, failed, "{given:?}");
+        assert_eq!(outcome.facts.iter().filter(accepted).count(), failed.len());
+        let told = given.map(Fact::Challenged);
+        assert!(told.is_none_or(|told| outcome.facts.contains(&told)), "{given:?}");
+    }
+
+    // Other games' form has no challenge.
+    let mut stage = Stage::default();
+    stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
+    stage.client(20, b"\xFE\xFD\x00\x10\x20\x30\x41\xFF\xFF\xFF\x01");
+    let outcome = stage.server(30, &answer).ends(60);
+    assert!(!outcome.failed().contains(&"GS4010".to_owned()));
+    assert_eq!(outcome.facts.iter().filter(accepted).count(), 0);
+}
+
+#[test]
+fn an_answer_with_another_type_is_an_error_and_no_silence() {
+    let challenge = b"\x0A\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
+    let known = Hint { known: true, ..Hint::default() };
+    assert_eq!(GameSpy4::claim(challenge, known), Claim::Weak);
+    assert_eq!(GameSpy4::claim(challenge, Hint::default()), Claim::No);
+    let mut stage = Stage::default();
+    let outcome = stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40").server(20, challenge).ends(9000);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.names()[1], "challenge_response");
+    assert_eq!(outcome.replies.len(), 1);
+
+    let mut answer = packet(0x80, 0, TABLE);
+    answer[0] = 0x01;
+    assert_eq!(GameSpy4::claim(&answer, known), Claim::Weak);
+    let outcome = Stage::default().asks().server(50, &answer).ends(9000);
+    assert_eq!(outcome.failed(), ["GS4034"], "{:?}", outcome.judge.findings);
+    assert_eq!(outcome.names()[3], "info_response");
+
+    // Nothing waits for it.
+    answer[4] = 0x55;
+    let outcome = Stage::default().asks().server(50, &answer).ends(60);
+    assert_eq!(outcome.names()[3], "unknown");
 }

@@ -206,6 +206,8 @@ fn what_is_claimed_by_content_alone() {
     }
     for bytes in [
         &b"\xFE\xFD\x09\0\0\0\0"[..], // a master server is up
+        b"\xFE\xFD\x09\0\0\0\0\0\0\0\0",
+        b"\xFE\xFD\x09\0\0\0\0\0\0\0\x01",
         b"\x09\x10\x20\x30\x407\0",
         b"\xFE\xFD\x09\x10\x20\x30\x40\x01",
     ] {
@@ -222,6 +224,7 @@ fn what_is_claimed_by_content_alone() {
         b"\x16\xFE\xFD\0\0\0\0\0\0\0\0\0\0", // DTLS
         b"\0\x10\x20\x30\x40hostname\0a\0\0",
         b"\x09\x10\x20\x30\x40abc\0",
+        b"\x09\0\0\0\0gamename\0", // a master server is asked whether it is up
         b"\x09\x10\x20\x30\x409513307",
     ] {
         assert_eq!(claim(bytes), Claim::No, "{bytes:02X?}");
@@ -248,7 +251,11 @@ fn a_challenge_request_with_the_timestamp_0_is_told_from_a_masters_answer() {
         GameSpy4::expects(&mut (), &payload)
     };
     assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0"));
-    assert!(!expects("10.0.0.1:27900", b"\xFE\xFD\x09\0\0\0\0"), "the master is up");
+    assert!(expects(super::CLIENT, b"\xFE\xFD\x09\0\0\0\0\0\0\0\0"));
+    for flags in [&b""[..], b"\0\0\0\0", b"\0\0\0\x01"] {
+        let answer = [b"\xFE\xFD\x09\0\0\0\0", flags].concat();
+        assert!(!expects("10.0.0.1:27900", &answer), "the master is up");
+    }
     for bytes in
         [&b"\xFE\xFD\x09\0\0\0"[..], b"\xFE\xFD\x09\0\0\0\x01", b"\xFE\xFD\x09\0\0\0\0\x01", b""]
     {
@@ -269,5 +276,5 @@ fn game_traffic_on_the_same_flow_is_not_judged() {
 
 #[test]
 fn a_flow_that_says_little_needs_little() {
-    assert!(size_of::<super::Talk>() <= 40, "{}", size_of::<super::Talk>());
+    assert!(size_of::<super::Talk>() <= 32, "{}", size_of::<super::Talk>());
 }

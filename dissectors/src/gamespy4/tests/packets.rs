@@ -219,6 +219,27 @@ fn a_copy_of_a_packet_is_a_note_and_another_packet_in_its_place_an_error() {
 }
 
 #[test]
+fn a_packet_with_another_timestamp_is_of_the_same_answer() {
+    for other in 0..3 {
+        let mut packets = three();
+        packets[other][4] = 0x42;
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+            let mut stage = Stage::default();
+            stage.asks();
+            for at in order {
+                stage.server(50, &packets[at]);
+            }
+            let outcome = stage.ends(9000);
+            assert_eq!(outcome.failed(), ["GS4004"], "{:?}", outcome.judge.findings);
+            assert_eq!(outcome.names()[3..], ["info_response"]);
+            let at = order.iter().position(|&at| at == other).unwrap() as u64;
+            let mark = outcome.judge.findings[0].mark;
+            assert_eq!(mark.map(|mark| mark.frame), Some(4 + at));
+        }
+    }
+}
+
+#[test]
 fn last_bits_that_contradict_each_other() {
     let [first, _, third] = three();
     let early = packet(0x81, 1, b"player_\0\0Ann\0\0\0");

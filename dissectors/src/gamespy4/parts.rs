@@ -1,0 +1,195 @@
+//! Answers in several packets: what becomes of a packet, of a whole answer, and of what is left.
+
+use super::answer::Known;
+use super::decode::{self, Header};
+use super::unfinished::{Divided, Part, Unfinished};
+use super::{GameSpy4, evidence, join, messages as m, rules, whole};
+
+use crate::kit::{Context, Evidence, Limit, PartSpan, Payload, Piece, Sink, Time};
+
+/// A packet of an answer in several.
+pub(super) fn part<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    header: Header,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    give_up_overdue(cx, payload.time, false, sink);
+    let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
+    sink.evidence(evidence);
+    let header = match cx.talk.stray(header, payload).filter(|_| cx.flow.began) {
+        Some(timestamp) => {
+            let said = (timestamp, header.timestamp);
+            rules::packet_timestamp(said, evidence, &payload.mark(), sink);
+            Header { timestamp, ..header }
+        }
+        None => header,
+    };
+    let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
+    let mark = payload.mark();
+    match cx.talk.part(header, payload, limits, timeout, cx.budget) {
+        Part::Kept => {}
+        Part::Whole(open) => take_apart(cx, open, payload.time, sink),
+        Part::Copy => {
+            fragment_fields(payload, sink);
+            rules::packet_copy(Some(header.index), sink);
+            sink.end(&m::INFO_FRAGMENT, payload);
+        }
+        Part::Repeated => {
+            let open = cx.talk.take_open(header.timestamp);
+            let evidence = contradiction(cx, open.as_ref(), payload.lost);
+            rules::packet_repeated(header.index, evidence, &mark, sink);
+            spoilt(cx, open, header.timestamp, payload, sink);
+        }
+        Part::LastMisplaced { highest, last } => {
+            let open = cx.talk.take_open(header.timestamp);
+            let evidence = contradiction(cx, open.as_ref(), payload.lost);
+            rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
+            spoilt(cx, open, header.timestamp, payload, sink);
+        }
+        Part::Full => {
+            let open = cx.talk.take_open(header.timestamp);
+            spoilt(cx, open, header.timestamp, payload, sink);
+        }
+    }
+}
+
+/// Packets that contradict each other need no waiting. But who has not seen the beginning, or them
+/// asked for, does not know how often they were.
+fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
+    let asked = open.map_or_else(|| cx.talk.done_was_asked(), |open| open.asked);
+    let counted = asked && cx.flow.began;
+    Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
+}
+
+/// Tells each whole answer among packets as one message, and what is left as what it is.
+fn take_apart<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    mut open: Unfinished,
+    now: Time,
+    sink: &mut S,
+) {
+    let parts = open.divide();
+    leftovers(cx, &open, &parts, now, sink);
+    let mixed = parts.answers.len() + parts.left.len() > 1 && open.is_mixed();
+    for answer in &parts.answers {
+        let packets = answer.iter().map(|&at| (open.bytes(at), open.pieces(at)));
+        let joined = join::join(packets);
+        let latest = answer.iter().max().copied().unwrap_or_default();
+        let lost = answer.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
+        let payload =
+            Payload { lost, ..payload_of(cx, &open, latest, &joined.bytes, &joined.pieces) };
+        // What is wrong with packets of several answers may be that they do not belong together.
+        sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
+        let asked = whole(cx, &payload, Some(open.timestamp), sink);
+        cx.talk.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
+    }
+    open.packets.release(cx.budget);
+}
+
+/// Packets of answers of which the rest has not come, and copies.
+fn leftovers<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    open: &Unfinished,
+    parts: &Divided,
+    now: Time,
+    sink: &mut S,
+) {
+    let answered = cx.talk.is_answered(open.timestamp);
+    let copied = |at: usize| {
+        // To a new request, an answer may begin as the one before it.
+        let of_another = answered != Some(false) && cx.talk.is_copy(open.bytes(at));
+        of_another || open.is_copy(at, &parts.left)
+    };
+    let copies: Vec<bool> = parts.left.iter().map(|&at| copied(at)).collect();
+    let left = || parts.left.iter().zip(&copies);
+    let missed: Vec<usize> = left().filter(|(_, copy)| !**copy).map(|(&at, _)| at).collect();
+    if let Some(mark) = missed.first().and_then(|&first| open.mark(first)) {
+        let evidence = evidence(cx, open.side.index(), mark.time, now, false);
+        // Like a request that was repeated, and answered once.
+        let answered = !parts.answers.is_empty() || answered == Some(true);
+        let evidence = Evidence {
+            lost: missed.iter().any(|&at| open.part(at).is_some_and(|part| part.lost)),
+            asked_party_seen: open.asked,
+            waited: evidence.waited && !answered,
+            ..evidence
+        };
+        let have = missed.iter().fold(0, |have, &at| have | 1 << open.index(at));
+        let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
+        rules::unfinished(have, last, evidence, &mark, sink);
+        if parts.answers.is_empty() {
+            cx.talk.settle(open.timestamp);
+        }
+    }
+    for (&at, &copy) in left() {
+        fragment(cx, open, at, copy, sink);
+    }
+}
+
+/// An answer whose packets contradict each other: what is wrong has been told.
+fn spoilt<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    open: Option<Unfinished>,
+    timestamp: u32,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    if let Some(mut open) = open {
+        (0..open.count()).for_each(|at| fragment(cx, &open, at, false, sink));
+        open.packets.release(cx.budget);
+    }
+    fragment_fields(payload, sink);
+    sink.end(&m::INFO_FRAGMENT, payload);
+    cx.talk.settle(timestamp);
+}
+
+pub(super) fn give_up_overdue<S: Sink>(
+    cx: &mut Context<'_, GameSpy4>,
+    now: Time,
+    all: bool,
+    sink: &mut S,
+) {
+    let most = cx.settings.limits.unfinished;
+    while let Some(open) = cx.talk.take_overdue(now, all, most) {
+        if !all && open.deadline > now {
+            cx.budget.meet(Limit::Unfinished);
+        }
+        take_apart(cx, open, now, sink);
+    }
+}
+
+/// A packet that belongs to no whole answer is a message of its own.
+fn fragment<S: Sink>(
+    cx: &Context<'_, GameSpy4>,
+    open: &Unfinished,
+    at: usize,
+    copy: bool,
+    sink: &mut S,
+) {
+    let pieces = open.pieces(at);
+    let payload = payload_of(cx, open, at, open.bytes(at), &pieces);
+    fragment_fields(&payload, sink);
+    if copy {
+        rules::packet_copy(Some(open.index(at)), sink);
+    }
+    sink.end(&m::INFO_FRAGMENT, &payload);
+}
+
+/// Bytes that were whole with the packet at a place.
+fn payload_of<'a>(
+    cx: &Context<'_, GameSpy4>,
+    open: &Unfinished,
+    at: usize,
+    bytes: &'a [u8],
+    pieces: &'a [Piece],
+) -> Payload<'a> {
+    let payload = cx.flow.payload(open.side, bytes, pieces);
+    match open.part(at) {
+        Some(&PartSpan { frame, time, lost, .. }) => Payload { frame, time, lost, ..payload },
+        None => payload,
+    }
+}
+
+pub(super) fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
+    decode::info_response(payload.bytes, Known { form: None, judging: false }, sink);
+}
