@@ -118,6 +118,43 @@ fn junit_is_valid() {
     }
 }
 
+/// The first sample whose name begins so, as an argument.
+fn sample(begins: &str) -> String {
+    let is = |path: &&std::path::PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins))
+    };
+    samples().iter().find(is).expect("the sample").to_string_lossy().into_owned()
+}
+
+#[test]
+fn sarif_says_where_a_rule_is_explained_and_how_many_requests_were_answered() {
+    let out = check(&["--format", "sarif"], &[sample("silence-unanswered")]);
+    let log: Value = serde_json::from_str(&out).expect("JSON");
+    let run = &log["runs"][0];
+    assert_eq!(run["automationDetails"]["id"], "gamewire/check/");
+    assert_eq!(run["properties"]["requestsAnswered"], 0);
+    assert!(run["properties"]["requestsAsked"].as_u64() > Some(0));
+    for rule in run["tool"]["driver"]["rules"].as_array().expect("rules") {
+        let (id, name) = (rule["id"].as_str().unwrap(), rule["name"].as_str().unwrap());
+        let anchor = format!("docs/rules.md#{}-{name}", id.to_lowercase());
+        assert!(rule["helpUri"].as_str().unwrap().ends_with(&anchor), "{rule}");
+        let is_security = rule["properties"]["security-severity"].is_string();
+        assert_eq!(is_security, id.starts_with("SEC"), "{rule}");
+    }
+}
+
+#[test]
+fn junit_shows_bytes_and_words_and_how_many_requests_were_answered() {
+    let out = check(&["--format", "junit"], &[sample("silence-unanswered")]);
+    assert!(out.contains("<property name=\"answered\" value=\"0\"/>"), "{out}");
+    let project = Project::new("junit-failure");
+    let rule = catalogue::rule("A2S030").expect("a rule");
+    project.write("a.pcap", examples::play(rule, rule.wrong, false).expect("an example"));
+    let out = check(&["--format", "junit"], &[project.path("a.pcap")]);
+    assert!(out.contains("ff ff ff ff 44["), "{out}");
+    assert!(out.contains("\nby: Valve Developer Community, Server queries, &quot;"), "{out}");
+}
+
 /// What the schema cannot say: the counts are those of the cases.
 fn counts_are_right(document: &uppsala::Document<'_>) {
     let number = |element, name| {

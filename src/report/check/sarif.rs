@@ -24,8 +24,24 @@ struct Run<'a> {
     tool: Tool,
     #[serde(skip_serializing_if = "Option::is_none")]
     invocations: Option<[Invocation; 1]>,
+    automation_details: Automation,
     column_kind: &'static str,
+    properties: RunProperties,
     results: Vec<Result_<'a>>,
+}
+
+/// Tells runs of gamewire from those of other tools.
+#[derive(Serialize)]
+struct Automation {
+    id: &'static str,
+}
+
+/// How many requests were judged, and how many of them were answered.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunProperties {
+    requests_asked: u64,
+    requests_answered: u64,
 }
 
 #[derive(Serialize)]
@@ -49,7 +65,19 @@ struct Descriptor {
     short_description: Text,
     full_description: Text,
     help: Text,
+    help_uri: String,
     default_configuration: Configuration,
+    /// Of rules that ask for security.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<Security>,
+}
+
+/// What GitHub sorts alerts by: without it, it shows none of a rule as one of security.
+#[derive(Serialize)]
+struct Security {
+    tags: [&'static str; 1],
+    #[serde(rename = "security-severity")]
+    severity: &'static str,
 }
 
 #[derive(Serialize)]
@@ -167,6 +195,9 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
             .chain(findings)
             .chain(known.map(move |found| result(found, outcome, Some(vec![IN_BASELINE]))))
     });
+    let requests = outcomes.iter().map(|outcome| outcome.requests);
+    let (asked, answered) =
+        requests.fold((0, 0), |(asked, answered), it| (asked + it.asked, answered + it.answered));
     let log = Log {
         schema: SCHEMA,
         version: "2.1.0",
@@ -179,7 +210,9 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
                 },
             },
             invocations: invocation(rules).map(|invocation| [invocation]),
+            automation_details: Automation { id: "gamewire/check/" },
             column_kind: "utf16CodeUnits",
+            properties: RunProperties { requests_asked: asked, requests_answered: answered },
             results: results.collect(),
         }],
     };
@@ -200,8 +233,27 @@ fn descriptor(rule: &Rule) -> Descriptor {
         short_description: Text { text: rule.asks.to_owned() },
         full_description: Text { text: why.clone() },
         help: Text { text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()) },
+        help_uri: help_uri(rule),
         default_configuration: Configuration { level: level(rule.severity) },
+        properties: security(rule),
     }
+}
+
+/// Where the page of rules explains this one.
+fn help_uri(rule: &Rule) -> String {
+    let code = rule.code.to_string().to_lowercase();
+    format!("{}/blob/main/docs/rules.md#{code}-{}", env!("CARGO_PKG_REPOSITORY"), rule.slug)
+}
+
+/// How grave a breach is on the scale from 0 to 10 that GitHub reads; `None` for other rules.
+fn security(rule: &Rule) -> Option<Security> {
+    let severity = match rule.severity {
+        Severity::Error => "8.0",
+        Severity::Warning => "5.0",
+        Severity::Note => "2.0",
+    };
+    let is_security = rule.code.to_string().starts_with("SEC");
+    is_security.then_some(Security { tags: ["security"], severity })
 }
 
 /// `None` where every rule weighs what the catalogue says.
