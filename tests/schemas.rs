@@ -155,6 +155,30 @@ fn junit_shows_bytes_and_words_and_how_many_requests_were_answered() {
     assert!(out.contains("\nby: Valve Developer Community, Server queries, &quot;"), "{out}");
 }
 
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_in_the_report() {
+    let good = sample("a2s-goldsrc");
+    for files in [&["/no/such/file", &good][..], &["/no/such/file"]] {
+        let run = |format| gamewire([&["check", "--format", format], files].concat());
+        let junit = run("junit");
+        assert_eq!(junit.code, 2);
+        assert_eq!(junit_errors(&junit.out), Vec::<String>::new());
+        let document = uppsala::parse(&junit.out).expect("XML");
+        counts_are_right(&document);
+        assert_eq!(document.get_elements_by_tag_name("testsuite").len(), files.len());
+        assert!(junit.out.contains("<testsuite name=\"/no/such/file\" tests=\"1\""));
+        let sarif = run("sarif");
+        assert_eq!(sarif.code, 2);
+        let log: Value = serde_json::from_str(&sarif.out).expect("JSON");
+        assert_eq!(sarif_errors(&log), Vec::<String>::new());
+        let invocation = &log["runs"][0]["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], false);
+        let told = &invocation["toolExecutionNotifications"][0];
+        let location = &told["locations"][0]["physicalLocation"]["artifactLocation"];
+        assert_eq!(location["uri"], "/no/such/file");
+    }
+}
+
 /// What the schema cannot say: the counts are those of the cases.
 fn counts_are_right(document: &uppsala::Document<'_>) {
     let number = |element, name| {
@@ -167,7 +191,12 @@ fn counts_are_right(document: &uppsala::Document<'_>) {
         let sum: usize = suites.iter().map(|&suite| number(suite, name)).sum();
         assert_eq!(number(root, name), sum, "{name}");
     }
-    for (count, tag) in [("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")] {
+    for (count, tag) in [
+        ("tests", "testcase"),
+        ("failures", "failure"),
+        ("errors", "error"),
+        ("skipped", "skipped"),
+    ] {
         let sum: usize = suites.iter().map(|&suite| number(suite, count)).sum();
         assert_eq!(document.get_elements_by_tag_name(tag).len(), sum, "{count}");
     }

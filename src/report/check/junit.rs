@@ -8,27 +8,40 @@ use std::borrow::Cow;
 
 use dissectors::kit::Severity;
 
-use super::put;
+use super::{Unreadable, put};
 use crate::check::{Answered, Excerpt, Fared, Outcome, RuleOutcome, gravest_first};
 
 /// Findings of one rule that are written out.
 const SHOWN: usize = 20;
 
 /// Writes the outcomes as one document.
-pub fn write(outcomes: &[Outcome], least: Severity, out: &mut String) {
+pub fn write(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity, out: &mut String) {
     let suites: Vec<_> = outcomes.iter().map(|outcome| Suite::of(outcome, least)).collect();
-    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let errors = unreadable.len();
+    let tests = errors + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
     let failures: usize = suites.iter().map(|suite| suite.count(|case| case.fails())).sum();
     put(out, format_args!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
     put(
         out,
         format_args!(
             "<testsuites name=\"gamewire check\" tests=\"{tests}\" failures=\"{failures}\" \
-             errors=\"0\">\n"
+             errors=\"{errors}\">\n"
         ),
     );
     for suite in &suites {
         suite.write(out);
+    }
+    for Unreadable { file, why } in unreadable {
+        let (file, why) = (escaped(file), escaped(why));
+        put(
+            out,
+            format_args!(
+                "  <testsuite name=\"{file}\" tests=\"1\" failures=\"0\" errors=\"1\" \
+                 skipped=\"0\">\n    <testcase name=\"readable\" classname=\"gamewire.capture\">\n      \
+                 <error type=\"unreadable\" message=\"{why}\"/>\n    </testcase>\n  \
+                 </testsuite>\n"
+            ),
+        );
     }
     put(out, format_args!("</testsuites>\n"));
 }

@@ -4,6 +4,7 @@
 use dissectors::kit::{Rule, Severity, Verdict};
 use serde::Serialize;
 
+use super::Unreadable;
 use crate::check::{Fingerprint, Found, Outcome, RuleOutcome};
 
 const SCHEMA: &str =
@@ -91,6 +92,33 @@ struct Configuration {
 struct Invocation {
     execution_successful: bool,
     rule_configuration_overrides: Vec<Override>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_execution_notifications: Vec<Notification>,
+}
+
+/// Says that a file cannot be read.
+#[derive(Serialize)]
+struct Notification {
+    level: &'static str,
+    message: Text,
+    locations: [FileLocation; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FileLocation {
+    physical_location: WholeFile,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WholeFile {
+    artifact_location: FileUri,
+}
+
+#[derive(Serialize)]
+struct FileUri {
+    uri: String,
 }
 
 #[derive(Serialize)]
@@ -179,7 +207,11 @@ struct Fingerprints {
 ///
 /// # Errors
 /// None that a `Vec` can have.
-pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
+pub fn write(
+    outcomes: &[Outcome],
+    unreadable: &[Unreadable],
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
     let results = outcomes.iter().flat_map(|outcome| {
         let file = outcome.captures.first().map_or("", String::as_str);
@@ -209,7 +241,7 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
                     rules: rules.iter().map(|fared| descriptor(fared.rule)).collect(),
                 },
             },
-            invocations: invocation(rules).map(|invocation| [invocation]),
+            invocations: invocation(rules, unreadable).map(|invocation| [invocation]),
             automation_details: Automation { id: "gamewire/check/" },
             column_kind: "utf16CodeUnits",
             properties: RunProperties { requests_asked: asked, requests_answered: answered },
@@ -256,8 +288,8 @@ fn security(rule: &Rule) -> Option<Security> {
     is_security.then_some(Security { tags: ["security"], severity })
 }
 
-/// `None` where every rule weighs what the catalogue says.
-fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
+/// `None` where every rule weighs what the catalogue says, and every file was read.
+fn invocation(rules: &[RuleOutcome], unreadable: &[Unreadable]) -> Option<Invocation> {
     let changed =
         rules.iter().enumerate().filter(|(_, fared)| fared.severity != fared.rule.severity);
     let overrides = changed.map(|(index, fared)| Override {
@@ -265,10 +297,21 @@ fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
         configuration: Configuration { level: level(fared.severity) },
     });
     let overrides: Vec<_> = overrides.collect();
-    (!overrides.is_empty()).then_some(Invocation {
-        execution_successful: true,
+    let is_needed = !overrides.is_empty() || !unreadable.is_empty();
+    is_needed.then(|| Invocation {
+        execution_successful: unreadable.is_empty(),
         rule_configuration_overrides: overrides,
+        tool_execution_notifications: unreadable.iter().map(notification).collect(),
     })
+}
+
+fn notification(unreadable: &Unreadable) -> Notification {
+    let artifact_location = FileUri { uri: uri(&unreadable.file).into_owned() };
+    Notification {
+        level: "error",
+        message: Text { text: unreadable.why.clone() },
+        locations: [FileLocation { physical_location: WholeFile { artifact_location } }],
+    }
 }
 
 fn result<'a>(
