@@ -118,6 +118,67 @@ fn junit_is_valid() {
     }
 }
 
+/// The first sample whose name begins so, as an argument.
+fn sample(begins: &str) -> String {
+    let is = |path: &&std::path::PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(begins))
+    };
+    samples().iter().find(is).expect("the sample").to_string_lossy().into_owned()
+}
+
+#[test]
+fn sarif_says_where_a_rule_is_explained_and_how_many_requests_were_answered() {
+    let out = check(&["--format", "sarif"], &[sample("silence-unanswered")]);
+    let log: Value = serde_json::from_str(&out).expect("JSON");
+    let run = &log["runs"][0];
+    assert_eq!(run["automationDetails"]["id"], "gamewire/check/");
+    assert_eq!(run["properties"]["requestsAnswered"], 0);
+    assert!(run["properties"]["requestsAsked"].as_u64() > Some(0));
+    for rule in run["tool"]["driver"]["rules"].as_array().expect("rules") {
+        let (id, name) = (rule["id"].as_str().unwrap(), rule["name"].as_str().unwrap());
+        let anchor = format!("docs/rules.md#{}-{name}", id.to_lowercase());
+        assert!(rule["helpUri"].as_str().unwrap().ends_with(&anchor), "{rule}");
+        let is_security = rule["properties"]["security-severity"].is_string();
+        assert_eq!(is_security, id.starts_with("SEC"), "{rule}");
+    }
+}
+
+#[test]
+fn junit_shows_bytes_and_words_and_how_many_requests_were_answered() {
+    let out = check(&["--format", "junit"], &[sample("silence-unanswered")]);
+    assert!(out.contains("<property name=\"answered\" value=\"0\"/>"), "{out}");
+    let project = Project::new("junit-failure");
+    let rule = catalogue::rule("A2S030").expect("a rule");
+    project.write("a.pcap", examples::play(rule, rule.wrong, false).expect("an example"));
+    let out = check(&["--format", "junit"], &[project.path("a.pcap")]);
+    assert!(out.contains("ff ff ff ff 44["), "{out}");
+    assert!(out.contains("\nby: Valve Developer Community, Server queries, &quot;"), "{out}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_an_error_in_the_report() {
+    let good = sample("a2s-goldsrc");
+    for files in [&["/no/such/file", &good][..], &["/no/such/file"]] {
+        let run = |format| gamewire([&["check", "--format", format], files].concat());
+        let junit = run("junit");
+        assert_eq!(junit.code, 2);
+        assert_eq!(junit_errors(&junit.out), Vec::<String>::new());
+        let document = uppsala::parse(&junit.out).expect("XML");
+        counts_are_right(&document);
+        assert_eq!(document.get_elements_by_tag_name("testsuite").len(), files.len());
+        assert!(junit.out.contains("<testsuite name=\"/no/such/file\" tests=\"1\""));
+        let sarif = run("sarif");
+        assert_eq!(sarif.code, 2);
+        let log: Value = serde_json::from_str(&sarif.out).expect("JSON");
+        assert_eq!(sarif_errors(&log), Vec::<String>::new());
+        let invocation = &log["runs"][0]["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], false);
+        let told = &invocation["toolExecutionNotifications"][0];
+        let location = &told["locations"][0]["physicalLocation"]["artifactLocation"];
+        assert_eq!(location["uri"], "/no/such/file");
+    }
+}
+
 /// What the schema cannot say: the counts are those of the cases.
 fn counts_are_right(document: &uppsala::Document<'_>) {
     let number = |element, name| {
@@ -130,7 +191,12 @@ fn counts_are_right(document: &uppsala::Document<'_>) {
         let sum: usize = suites.iter().map(|&suite| number(suite, name)).sum();
         assert_eq!(number(root, name), sum, "{name}");
     }
-    for (count, tag) in [("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")] {
+    for (count, tag) in [
+        ("tests", "testcase"),
+        ("failures", "failure"),
+        ("errors", "error"),
+        ("skipped", "skipped"),
+    ] {
         let sum: usize = suites.iter().map(|&suite| number(suite, count)).sum();
         assert_eq!(document.get_elements_by_tag_name(tag).len(), sum, "{count}");
     }

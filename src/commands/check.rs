@@ -17,7 +17,7 @@ use crate::cli::{Check, CheckFormat};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
-use crate::report::check::{github, json, junit, sarif, text};
+use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Moment, Totals};
 use crate::text::escaped;
 
@@ -54,6 +54,7 @@ pub fn run(
         lacking: None,
         lacks: false,
         outcomes: Vec::new(),
+        unreadable: Vec::new(),
         totals: text::Totals::default(),
         several: false,
         missing: Vec::new(),
@@ -179,6 +180,8 @@ struct Checking<'a> {
     lacks: bool,
     /// What came of the captures so far, for formats that tell all in one.
     outcomes: Vec<Outcome>,
+    /// Files that cannot be read, and why.
+    unreadable: Vec<Unreadable>,
     /// For people, the sum of them.
     totals: text::Totals,
     /// There is more than one capture.
@@ -271,6 +274,10 @@ impl Command for Checking<'_> {
         self.lacking.clone()
     }
 
+    fn unreadable(&mut self, file: &str, why: &Failure) {
+        self.unreadable.push(Unreadable { file: file.to_owned(), why: why.to_string() });
+    }
+
     fn end(&mut self, read: &Totals) -> io::Result<()> {
         let empty = Checker::new(Selection::default(), self.terms);
         let checker = std::mem::replace(&mut self.checker, empty);
@@ -315,7 +322,9 @@ impl Checking<'_> {
     fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
         let least = self.demands.least;
         let mut bytes = Vec::new();
-        if outcomes.is_empty() && self.args.format != CheckFormat::Text {
+        let tells_unreadable = matches!(self.args.format, CheckFormat::Junit | CheckFormat::Sarif);
+        let is_told = !outcomes.is_empty() || tells_unreadable && !self.unreadable.is_empty();
+        if !is_told && self.args.format != CheckFormat::Text {
             return Ok(());
         }
         match self.args.format {
@@ -332,10 +341,10 @@ impl Checking<'_> {
             }
             CheckFormat::Junit => {
                 let mut document = String::new();
-                junit::write(&outcomes, least, &mut document);
+                junit::write(&outcomes, &self.unreadable, least, &mut document);
                 bytes = document.into_bytes();
             }
-            CheckFormat::Sarif => sarif::write(&outcomes, &mut bytes)?,
+            CheckFormat::Sarif => sarif::write(&outcomes, &self.unreadable, &mut bytes)?,
             CheckFormat::Github => {
                 let mut lines = String::new();
                 github::write(&outcomes, &mut lines);

@@ -73,6 +73,8 @@ pub(super) trait Command {
     fn no_traffic(&self, read: &Totals) -> Option<String> {
         read.no_traffic()
     }
+    /// A file, or the rest of it, cannot be read, and why; the next one follows.
+    fn unreadable(&mut self, _file: &str, _why: &Failure) {}
     /// The capture was read.
     fn end(&mut self, read: &Totals) -> io::Result<()>;
 }
@@ -131,6 +133,7 @@ pub(super) fn read<C: Command>(
             }
             Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
                 writeln!(err, "gamewire: {failure}").ok();
+                command.unreadable(&name, &failure);
                 ended = Err(Failure::Told);
             }
             Err(failure) => return Err(failure),

@@ -8,27 +8,40 @@ use std::borrow::Cow;
 
 use dissectors::kit::Severity;
 
-use super::put;
-use crate::check::{Fared, Outcome, RuleOutcome, gravest_first};
+use super::{Unreadable, put};
+use crate::check::{Answered, Excerpt, Fared, Outcome, RuleOutcome, gravest_first};
 
 /// Findings of one rule that are written out.
 const SHOWN: usize = 20;
 
 /// Writes the outcomes as one document.
-pub fn write(outcomes: &[Outcome], least: Severity, out: &mut String) {
+pub fn write(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity, out: &mut String) {
     let suites: Vec<_> = outcomes.iter().map(|outcome| Suite::of(outcome, least)).collect();
-    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let errors = unreadable.len();
+    let tests = errors + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
     let failures: usize = suites.iter().map(|suite| suite.count(|case| case.fails())).sum();
     put(out, format_args!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
     put(
         out,
         format_args!(
             "<testsuites name=\"gamewire check\" tests=\"{tests}\" failures=\"{failures}\" \
-             errors=\"0\">\n"
+             errors=\"{errors}\">\n"
         ),
     );
     for suite in &suites {
         suite.write(out);
+    }
+    for Unreadable { file, why } in unreadable {
+        let (file, why) = (escaped(file), escaped(why));
+        put(
+            out,
+            format_args!(
+                "  <testsuite name=\"{file}\" tests=\"1\" failures=\"0\" errors=\"1\" \
+                 skipped=\"0\">\n    <testcase name=\"readable\" classname=\"gamewire.capture\">\n      \
+                 <error type=\"unreadable\" message=\"{why}\"/>\n    </testcase>\n  \
+                 </testsuite>\n"
+            ),
+        );
     }
     put(out, format_args!("</testsuites>\n"));
 }
@@ -38,6 +51,7 @@ struct Suite<'a> {
     cases: Vec<Case<'a>>,
     /// That it holds nothing of what was asked for, and what it holds.
     lacking: &'a [(String, String)],
+    requests: Answered,
 }
 
 struct Case<'a> {
@@ -60,7 +74,7 @@ impl Suite<'_> {
         let cases = outcome.rules.iter();
         let cases = cases.map(|fared| Case { fared, came: came(outcome, fared, least) });
         let (name, lacking) = (outcome.captures.join(", "), &*outcome.lacking);
-        Suite { name, cases: cases.collect(), lacking }
+        Suite { name, cases: cases.collect(), lacking, requests: outcome.requests }
     }
 
     fn count(&self, which: impl Fn(&Case<'_>) -> bool) -> usize {
@@ -76,6 +90,14 @@ impl Suite<'_> {
             format_args!(
                 "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" \
                  errors=\"0\" skipped=\"{skipped}\">\n"
+            ),
+        );
+        let Answered { asked, answered } = self.requests;
+        put(
+            out,
+            format_args!(
+                "    <properties>\n      <property name=\"requests\" value=\"{asked}\"/>\n      \
+                 <property name=\"answered\" value=\"{answered}\"/>\n    </properties>\n"
             ),
         );
         self.cases.iter().for_each(|case| case.write(out));
@@ -115,7 +137,7 @@ fn came(outcome: &Outcome, fared: &RuleOutcome, least: Severity) -> Came {
         Fared::Fail if fared.severity >= least => {
             let times = if fared.failed == 1 { "time" } else { "times" };
             let why = format!("broken {} {times}: {}", fared.failed, fared.rule.asks);
-            Came::Failure(why, findings(outcome, fared))
+            Came::Failure(why, format!("{}{}", findings(outcome, fared), cited(fared)))
         }
         Fared::Fail | Fared::Pass => Came::Success(findings(outcome, fared)),
         Fared::Inconclusive => Came::Skipped(format!(
@@ -134,9 +156,41 @@ fn findings(outcome: &Outcome, fared: &RuleOutcome) -> String {
     let of_rule = outcome.findings.iter().filter(|found| found.rule.code == fared.rule.code);
     for found in gravest_first(of_rule).into_iter().take(SHOWN) {
         put(&mut text, format_args!("{}\n", outcome.line(found)));
+        if let Some(excerpt) = found.excerpt.as_ref().filter(|it| !it.bytes.is_empty()) {
+            put(&mut text, format_args!("{}\n", hex(excerpt)));
+        }
     }
     if fared.in_baseline > 0 {
         put(&mut text, format_args!("{} more in the baseline\n", fared.in_baseline));
+    }
+    text
+}
+
+/// The bytes in question in brackets, some others round them.
+fn hex(excerpt: &Excerpt) -> String {
+    let Excerpt { start, bytes, marked } = excerpt;
+    let mut text = format!("  {start:>5} ");
+    for (at, byte) in bytes.iter().enumerate() {
+        let before = match at {
+            at if at == marked.start && !marked.is_empty() => '[',
+            at if at == marked.end && !marked.is_empty() => ']',
+            _ => ' ',
+        };
+        put(&mut text, format_args!("{before}{byte:02x}"));
+    }
+    if marked.end == bytes.len() && !marked.is_empty() {
+        text.push(']');
+    }
+    text
+}
+
+/// The words that a rule stands on.
+fn cited(fared: &RuleOutcome) -> String {
+    let mut text = String::new();
+    for cite in fared.rule.cite {
+        put(&mut text, format_args!("by: {}, \"{}\"", cite.document.title(), cite.section));
+        let before = if cite.quote.is_empty() { "" } else { ": " };
+        put(&mut text, format_args!("{before}{}\n", cite.quote));
     }
     text
 }

@@ -13,6 +13,15 @@ pub mod rules;
 pub mod sarif;
 pub mod text;
 
+/// A file that cannot be read, or not to its end.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    /// Its name.
+    pub file: String,
+    /// Why.
+    pub why: String,
+}
+
 /// Formats into a text, which cannot fail.
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     use std::fmt::Write;

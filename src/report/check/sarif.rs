@@ -4,6 +4,7 @@
 use dissectors::kit::{Rule, Severity, Verdict};
 use serde::Serialize;
 
+use super::Unreadable;
 use crate::check::{Fingerprint, Found, Outcome, RuleOutcome};
 
 const SCHEMA: &str =
@@ -24,8 +25,24 @@ struct Run<'a> {
     tool: Tool,
     #[serde(skip_serializing_if = "Option::is_none")]
     invocations: Option<[Invocation; 1]>,
+    automation_details: Automation,
     column_kind: &'static str,
+    properties: RunProperties,
     results: Vec<Result_<'a>>,
+}
+
+/// Tells runs of gamewire from those of other tools.
+#[derive(Serialize)]
+struct Automation {
+    id: &'static str,
+}
+
+/// How many requests were judged, and how many of them were answered.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunProperties {
+    requests_asked: u64,
+    requests_answered: u64,
 }
 
 #[derive(Serialize)]
@@ -49,7 +66,19 @@ struct Descriptor {
     short_description: Text,
     full_description: Text,
     help: Text,
+    help_uri: String,
     default_configuration: Configuration,
+    /// Of rules that ask for security.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<Security>,
+}
+
+/// What GitHub sorts alerts by: without it, it shows none of a rule as one of security.
+#[derive(Serialize)]
+struct Security {
+    tags: [&'static str; 1],
+    #[serde(rename = "security-severity")]
+    severity: &'static str,
 }
 
 #[derive(Serialize)]
@@ -63,6 +92,33 @@ struct Configuration {
 struct Invocation {
     execution_successful: bool,
     rule_configuration_overrides: Vec<Override>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_execution_notifications: Vec<Notification>,
+}
+
+/// Says that a file cannot be read.
+#[derive(Serialize)]
+struct Notification {
+    level: &'static str,
+    message: Text,
+    locations: [FileLocation; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FileLocation {
+    physical_location: WholeFile,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WholeFile {
+    artifact_location: FileUri,
+}
+
+#[derive(Serialize)]
+struct FileUri {
+    uri: String,
 }
 
 #[derive(Serialize)]
@@ -151,7 +207,11 @@ struct Fingerprints {
 ///
 /// # Errors
 /// None that a `Vec` can have.
-pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> {
+pub fn write(
+    outcomes: &[Outcome],
+    unreadable: &[Unreadable],
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {
     let rules = outcomes.first().map_or(&[][..], |outcome| &outcome.rules);
     let results = outcomes.iter().flat_map(|outcome| {
         let file = outcome.captures.first().map_or("", String::as_str);
@@ -167,6 +227,9 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
             .chain(findings)
             .chain(known.map(move |found| result(found, outcome, Some(vec![IN_BASELINE]))))
     });
+    let requests = outcomes.iter().map(|outcome| outcome.requests);
+    let (asked, answered) =
+        requests.fold((0, 0), |(asked, answered), it| (asked + it.asked, answered + it.answered));
     let log = Log {
         schema: SCHEMA,
         version: "2.1.0",
@@ -178,8 +241,10 @@ pub fn write(outcomes: &[Outcome], out: &mut Vec<u8>) -> serde_json::Result<()> 
                     rules: rules.iter().map(|fared| descriptor(fared.rule)).collect(),
                 },
             },
-            invocations: invocation(rules).map(|invocation| [invocation]),
+            invocations: invocation(rules, unreadable).map(|invocation| [invocation]),
+            automation_details: Automation { id: "gamewire/check/" },
             column_kind: "utf16CodeUnits",
+            properties: RunProperties { requests_asked: asked, requests_answered: answered },
             results: results.collect(),
         }],
     };
@@ -200,12 +265,31 @@ fn descriptor(rule: &Rule) -> Descriptor {
         short_description: Text { text: rule.asks.to_owned() },
         full_description: Text { text: why.clone() },
         help: Text { text: format!("Asks: {}.\n{why}{}", rule.asks, cites.collect::<String>()) },
+        help_uri: help_uri(rule),
         default_configuration: Configuration { level: level(rule.severity) },
+        properties: security(rule),
     }
 }
 
-/// `None` where every rule weighs what the catalogue says.
-fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
+/// Where the page of rules explains this one.
+fn help_uri(rule: &Rule) -> String {
+    let code = rule.code.to_string().to_lowercase();
+    format!("{}/blob/main/docs/rules.md#{code}-{}", env!("CARGO_PKG_REPOSITORY"), rule.slug)
+}
+
+/// How grave a breach is on the scale from 0 to 10 that GitHub reads; `None` for other rules.
+fn security(rule: &Rule) -> Option<Security> {
+    let severity = match rule.severity {
+        Severity::Error => "8.0",
+        Severity::Warning => "5.0",
+        Severity::Note => "2.0",
+    };
+    let is_security = rule.code.to_string().starts_with("SEC");
+    is_security.then_some(Security { tags: ["security"], severity })
+}
+
+/// `None` where every rule weighs what the catalogue says, and every file was read.
+fn invocation(rules: &[RuleOutcome], unreadable: &[Unreadable]) -> Option<Invocation> {
     let changed =
         rules.iter().enumerate().filter(|(_, fared)| fared.severity != fared.rule.severity);
     let overrides = changed.map(|(index, fared)| Override {
@@ -213,10 +297,21 @@ fn invocation(rules: &[RuleOutcome]) -> Option<Invocation> {
         configuration: Configuration { level: level(fared.severity) },
     });
     let overrides: Vec<_> = overrides.collect();
-    (!overrides.is_empty()).then_some(Invocation {
-        execution_successful: true,
+    let is_needed = !overrides.is_empty() || !unreadable.is_empty();
+    is_needed.then(|| Invocation {
+        execution_successful: unreadable.is_empty(),
         rule_configuration_overrides: overrides,
+        tool_execution_notifications: unreadable.iter().map(notification).collect(),
     })
+}
+
+fn notification(unreadable: &Unreadable) -> Notification {
+    let artifact_location = FileUri { uri: uri(&unreadable.file).into_owned() };
+    Notification {
+        level: "error",
+        message: Text { text: unreadable.why.clone() },
+        locations: [FileLocation { physical_location: WholeFile { artifact_location } }],
+    }
 }
 
 fn result<'a>(
