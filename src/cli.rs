@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key, nanosecond
 use crate::flows::DecodeAs;
 use crate::limits;
 use crate::live;
+use crate::report::flows;
 use crate::report::paint::Choice;
 
 /// Reads packet captures of game-server query and master-server protocols.
@@ -160,12 +161,27 @@ pub struct Flows {
     /// How flows are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FlowsFormat,
+    /// Sort the flows of each capture by a column of JSON and CSV, the largest counts and times taken
+    /// first; if not, by their numbers
+    #[arg(long, value_name = "COLUMN", value_parser = flow_column(), hide_possible_values = true)]
+    pub sort: Option<flows::Column>,
+    /// Sort the other way round
+    #[arg(long)]
+    pub reverse: bool,
+    /// Only so many flows of each capture: the first as they are sorted, by bytes if not said otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
     /// Where packets come from.
     #[command(flatten)]
     pub input: Input,
+}
+
+fn flow_column() -> impl TypedValueParser<Value = flows::Column> {
+    PossibleValuesParser::new(flows::columns())
+        .try_map(|name| flows::Column::named(&name).ok_or("no column of this name"))
 }
 
 /// How `flows` writes.

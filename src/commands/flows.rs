@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-use dissectors::kit::{Evidence, Judge, Mark, Message, Payload, Rule, Sink, Span, Verdict};
+use dissectors::kit::{
+    Evidence, Judge, Mark, Message, Payload, Reply, Rule, Side, Sink, Span, Verdict, Who,
+};
 
 use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
-use crate::flows::{FlowRow, Told};
+use crate::flows::{Detail, FlowRow, Told};
 use crate::report::flows;
 use crate::report::paint::Paint;
 use crate::session::{Moment, Scene, Totals, View};
@@ -34,17 +36,63 @@ pub fn run(
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
+    let kept = (args.input.limits().flow_bytes / BYTES).clamp(1, KEPT);
+    let by = args.sort.or_else(|| flows::Column::named("flow").filter(|_| args.reverse));
+    let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
+    let top = args.top.map_or(usize::MAX, |top| top as usize);
     let mut listing = Listing {
         view: Counting::default(),
         format: args.format,
         paint: painted(args.color, terminal.out),
         heading: None,
-        kept: (args.input.limits().flow_bytes / BYTES).clamp(1, KEPT),
+        kept,
+        sorting: by.map(|by| Sorting {
+            by,
+            reverse: args.reverse,
+            most: top.min(kept),
+            left_out: 0,
+        }),
         table: None,
         headed: false,
         out,
     };
-    read(&args.input, &config, &mut listing, err, terminal.err && !terminal.out)
+    let read = read(&args.input, &config, &mut listing, err, terminal.err && !terminal.out);
+    if let Some(Sorting { by, most, left_out, .. }) = listing.sorting
+        && left_out > 0
+        && top > most
+    {
+        let by = by.name();
+        writeln!(
+            err,
+            "gamewire: warning: {left_out} flows are not listed: only {most} of a capture are \
+             kept, the first by {by}"
+        )?;
+    }
+    read
+}
+
+/// In which order flows are listed, if not by their numbers.
+struct Sorting {
+    by: flows::Column,
+    reverse: bool,
+    /// Flows of a capture that are listed at most.
+    most: usize,
+    /// How many are not.
+    left_out: u64,
+}
+
+impl Sorting {
+    /// Only the first are kept, in any order. Done when there are twice as many, this takes a constant
+    /// time for each.
+    fn keep_first(&mut self, rows: &mut Vec<(Moment, FlowRow)>) {
+        if rows.len() <= self.most {
+            return;
+        }
+        let (by, reverse) = (self.by, self.reverse);
+        rows.select_nth_unstable_by(self.most, |(_, a), (_, b)| by.compare(reverse, a, b));
+        self.left_out += (rows.len() - self.most) as u64;
+        rows.truncate(self.most);
+    }
 }
 
 struct Listing<'w> {
@@ -54,6 +102,7 @@ struct Listing<'w> {
     heading: Option<String>,
     /// How many flows that have ended wait to be written.
     kept: usize,
+    sorting: Option<Sorting>,
     /// The table of this capture, where rows of it were written.
     table: Option<flows::Table>,
     /// Rows of any capture were.
@@ -74,7 +123,17 @@ impl Command for Listing<'_> {
         &mut self.view
     }
 
+    fn lists(&self) -> bool {
+        true
+    }
+
     fn check(&mut self) -> io::Result<()> {
+        if let Some(sorting) = &mut self.sorting {
+            if self.view.rows.len() >= sorting.most.saturating_mul(2) {
+                sorting.keep_first(&mut self.view.rows);
+            }
+            return Ok(());
+        }
         while self.view.rows.len() >= self.kept {
             self.write(self.kept)?;
         }
@@ -99,6 +158,9 @@ impl Command for Listing<'_> {
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
         self.check()?;
+        if let Some(sorting) = &mut self.sorting {
+            sorting.keep_first(&mut self.view.rows);
+        }
         self.write(self.view.rows.len())?;
         self.table = None;
         self.out.flush()
@@ -106,10 +168,13 @@ impl Command for Listing<'_> {
 }
 
 impl Listing<'_> {
-    /// Writes the next so many of the flows that are kept, in the order of their numbers.
+    /// Writes the next so many of the flows that are kept, in their order.
     fn write(&mut self, count: usize) -> io::Result<()> {
         let mut rows: Vec<_> = self.view.rows.drain(..count).map(|(_, row)| row).collect();
-        rows.sort_by_key(|row| row.flow);
+        match &self.sorting {
+            Some(Sorting { by, reverse, .. }) => rows.sort_by(|a, b| by.compare(*reverse, a, b)),
+            None => rows.sort_by_key(|row| row.flow),
+        }
         let mut text = Vec::new();
         if self.format == FlowsFormat::Csv && !self.headed {
             flows::csv_header(self.heading.is_some(), &mut text);
@@ -146,6 +211,13 @@ impl Listing<'_> {
 struct Counting {
     judge: Judge,
     told: Told,
+    /// What was told since the last scene of requests, and of the second end.
+    messages: u32,
+    requests: u32,
+    answered: u32,
+    /// The request that the message at hand answers, and how long responses took, in nanoseconds.
+    reply: Option<Reply>,
+    response_times: Vec<u64>,
     moment: Moment,
     rows: Vec<(Moment, FlowRow)>,
 }
@@ -156,13 +228,26 @@ impl Counting {
             self.told.findings += 1;
         }
     }
+
+    /// A rule was exercised so many times: perhaps that a request is answered.
+    #[inline]
+    fn exercised(&mut self, rule: &'static Rule, ok: bool, times: u32) {
+        if rule.asks_for_answer {
+            self.requests = self.requests.saturating_add(times);
+            self.answered = self.answered.saturating_add(if ok { times } else { 0 });
+        }
+    }
 }
 
 impl Sink for Counting {
     fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+        self.exercised(rule, ok, 1);
         if !ok {
             self.broken(rule, None);
         }
+    }
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.exercised(rule, true, times);
     }
     fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {
         self.told.findings += 1;
@@ -175,6 +260,7 @@ impl Sink for Counting {
         _: &Mark,
         _: impl FnOnce() -> String,
     ) {
+        self.exercised(rule, ok, 1);
         if !ok {
             self.broken(rule, Some(evidence));
         }
@@ -182,18 +268,39 @@ impl Sink for Counting {
     fn evidence(&mut self, evidence: Evidence) {
         self.judge.evidence(evidence);
     }
-    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.told.messages += 1;
+        self.messages += u32::from(payload.side == Side::Second);
+        if let Some(reply) = self.reply.take().filter(|reply| reply.complete) {
+            let time = payload.time.since(reply.sent).max(0);
+            self.response_times.push(time.unsigned_abs());
+        }
+        if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
+            self.told.spoke = Some((payload.side, message.speaker));
+        }
     }
 }
 
 impl View for Counting {
     fn scene(&mut self, scene: Scene) {
         self.moment = scene.moment;
+        (self.messages, self.requests, self.answered) = (0, 0, 0);
+        self.reply = None;
+        self.response_times.clear();
     }
 
     fn settle(&mut self) -> Told {
         std::mem::take(&mut self.told)
+    }
+
+    fn count_exchanges(&mut self, detail: &mut Detail) {
+        detail.messages = detail.messages.saturating_add(self.messages);
+        detail.requests = detail.requests.saturating_add(self.requests);
+        detail.answered = detail.answered.saturating_add(self.answered);
+        self.response_times.drain(..).for_each(|time| detail.response(time));
     }
 
     fn flow_ended(&mut self, row: impl FnOnce() -> FlowRow) {

@@ -38,6 +38,10 @@ pub(super) trait Command {
     fn hears(&self) -> bool {
         false
     }
+    /// Whether it lists flows.
+    fn lists(&self) -> bool {
+        false
+    }
     /// A file that it makes when all has been read.
     fn makes(&self) -> Option<&Path> {
         None
@@ -101,8 +105,12 @@ pub(super) fn read<C: Command>(
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
-    let options =
-        Options { complete: command.complete(), hears: command.hears(), ..options(input, config)? };
+    let options = Options {
+        complete: command.complete(),
+        hears: command.hears(),
+        lists: command.lists(),
+        ..options(input, config)?
+    };
     if let Some(request) = input.live.request() {
         let request = Request { made_later: command.makes().map(Path::to_owned), ..request };
         return sniff::sniff(&request, input.count, options, command, err, progress);

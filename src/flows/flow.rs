@@ -13,7 +13,7 @@ use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 use super::counts::{Counts, Totals};
 use super::key::{hash_words, word};
 use super::places::Places;
-use super::{Key, Stream};
+use super::{Detail, Key, Stream};
 
 /// What a flow is up to.
 pub enum State {
@@ -50,6 +50,8 @@ pub struct Flow {
 /// A flow in its table, with what it has beside its place there.
 pub struct Followed<'t> {
     pub(super) flow: &'t mut Flow,
+    /// Its place.
+    pub(super) at: u32,
     pub(super) apart: &'t mut Apart,
 }
 
@@ -77,6 +79,16 @@ type Wide = Option<[IpAddr; 2]>;
 pub(super) struct Apart {
     many: Places<Totals>,
     wide: Places<Wide>,
+    /// What a listing asks for of each flow, by its place, where there is to be one.
+    details: Option<Details>,
+}
+
+/// What a listing asks for of each flow, by its place.
+#[derive(Default)]
+struct Details {
+    each: Vec<Detail>,
+    /// Bytes that they hold beside themselves.
+    held: usize,
 }
 
 impl Apart {
@@ -86,6 +98,42 @@ impl Apart {
         if flow.is(WIDE) {
             self.wide.free(flow.wide_at());
         }
+    }
+
+    /// What a listing asks for is kept from now on.
+    pub(super) fn keep_details(&mut self) {
+        self.details = Some(Details::default());
+    }
+
+    /// Nothing is known yet of the flow in this place.
+    pub(super) fn forget_detail(&mut self, at: u32) {
+        let Some(details) = &mut self.details else { return };
+        if details.each.len() <= at as usize {
+            details.each.resize(at as usize + 1, Detail::default());
+        }
+        self.with_detail(at, |detail| *detail = Detail::default());
+    }
+
+    fn detail(&self, at: u32) -> Option<&Detail> {
+        self.details.as_ref()?.each.get(at as usize)
+    }
+
+    #[inline]
+    fn with_detail(&mut self, at: u32, change: impl FnOnce(&mut Detail)) {
+        if let Some(details) = &mut self.details
+            && let Some(detail) = details.each.get_mut(at as usize)
+        {
+            let before = detail.held();
+            change(detail);
+            details.held = (details.held + detail.held()).saturating_sub(before);
+        }
+    }
+
+    /// Bytes of memory that what a listing asks for takes.
+    #[inline]
+    pub(super) fn details(&self) -> usize {
+        let bytes = |it: &Details| it.held + it.each.len() * size_of::<Detail>();
+        self.details.as_ref().map_or(0, bytes)
     }
 }
 
@@ -301,6 +349,9 @@ impl Followed<'_> {
             State::New | State::Ignored => None,
         };
         let Totals { packets, bytes, messages, findings, .. } = self.totals();
+        let none = Detail::default();
+        let detail = self.apart.detail(self.at).unwrap_or(&none);
+        let split = |all: u64, second: u64| [all.saturating_sub(second), second];
         FlowRow {
             flow: self.number,
             transport: self.transport,
@@ -308,9 +359,13 @@ impl Followed<'_> {
             protocol: protocol.map_or("", |id| id.info().id),
             first: self.first,
             last: self.last(),
-            packets,
-            bytes,
-            messages: messages.into(),
+            roles: self.roles,
+            packets: split(packets, detail.packets),
+            bytes: split(bytes, detail.bytes),
+            messages: split(messages.into(), detail.messages.into()),
+            requests: detail.requests.into(),
+            answered: detail.answered.into(),
+            response_times: detail.response_times(),
             findings: findings.into(),
             digits,
         }
@@ -330,6 +385,7 @@ impl Followed<'_> {
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
         self.set(SEEN << side.index(), true);
         let age = self.age(time);
+        self.apart.with_detail(self.at, |detail| detail.count(side, packets, bytes));
         self.flow.counts.recorded(age, packets, bytes, &mut self.apart.many)
     }
 
@@ -362,6 +418,12 @@ impl Followed<'_> {
         self.flow.counts.told(told.messages, told.findings, &mut self.apart.many);
     }
 
+    /// Tells what a listing asks for of it, where there is to be one.
+    #[inline]
+    pub fn count_exchanges(&mut self, count: impl FnOnce(&mut Detail)) {
+        self.apart.with_detail(self.at, count);
+    }
+
     /// The ports are used again: what follows is another conversation, from its beginning on. It has
     /// no number yet; what was seen stays seen.
     pub fn begin_again(&mut self, now: Time) {
@@ -370,6 +432,7 @@ impl Followed<'_> {
         self.marks = self.marks & (SEEN | SEEN << 1 | WIDE) | BEGAN;
         self.roles = [None; 2];
         self.set_totals(Totals::default());
+        self.apart.forget_detail(self.at);
     }
 }
 
@@ -399,12 +462,21 @@ pub struct FlowRow {
     pub first: Time,
     /// When it was last recorded.
     pub last: Time,
-    /// Packets recorded.
-    pub packets: u64,
-    /// Bytes of payload recorded.
-    pub bytes: u64,
-    /// Messages told.
-    pub messages: u64,
+    /// The part each end plays, as far as it has spoken.
+    pub roles: [Option<Who>; 2],
+    /// Packets recorded of each end.
+    pub packets: [u64; 2],
+    /// Bytes of payload recorded of each end.
+    pub bytes: [u64; 2],
+    /// Messages told of each end.
+    pub messages: [u64; 2],
+    /// Requests that were judged: answered, or given up.
+    pub requests: u64,
+    /// Requests that were answered.
+    pub answered: u64,
+    /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and all
+    /// are not above.
+    pub response_times: Option<[u64; 3]>,
     /// Findings told.
     pub findings: u64,
     /// Digits behind the second that the capture has: 6 or 9.
@@ -434,13 +506,16 @@ mod tests {
         assert_eq!(size_of::<Option<Flow>>(), 88);
         let apart = &mut Apart::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
-        let mut flow = Followed { flow, apart };
+        let mut flow = Followed { flow, apart, at: 0 };
         flow.count(Side::First, Time(5), 1, 65_507);
         flow.count_told(told(1, 3));
         flow.set_planned(true);
         assert_eq!(flow.counts.apart(), 0);
         let row = flow.row(6);
-        assert_eq!((row.packets, row.bytes, row.messages, row.findings), (1, 65_507, 1, 3));
+        assert_eq!(
+            (row.packets, row.bytes, row.messages, row.findings),
+            ([1, 0], [65_507, 0], [1, 0], 3)
+        );
         assert_eq!((row.first, row.last), (Time(5), Time(5)));
     }
 
@@ -448,13 +523,13 @@ mod tests {
     fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
         let apart = &mut Apart::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
-        let mut flow = Followed { flow, apart };
+        let mut flow = Followed { flow, apart, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
         for at in (0..1000).map(|nth| 7 + nth % 100) {
             flow.touch(Side::Second, Time(at));
         }
         let row = flow.row(6);
-        assert_eq!((row.packets, row.bytes, row.last), (1, 100, Time(106)));
+        assert_eq!((row.packets, row.bytes, row.last), ([1, 0], [100, 0], Time(106)));
         assert_eq!((flow.facts().seen, flow.counts.apart()), ([true; 2], 0));
     }
 
@@ -464,21 +539,33 @@ mod tests {
             [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::2]:2"), ("10.0.0.1:1", "[::2]:2")]
         {
             let apart = &mut Apart::default();
+            apart.keep_details();
+            apart.forget_detail(0);
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5), apart);
-            let mut flow = Followed { flow, apart };
+            let mut flow = Followed { flow, apart, at: 0 };
             assert_eq!(flow.count(Side::First, Time(5), 1, 100), 0);
             flow.count_told(told(1, 0));
             assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
             flow.count_told(told(1, 300));
+            flow.count_exchanges(|detail| {
+                (detail.messages, detail.requests, detail.answered) = (1, 2, 1);
+                detail.response(20);
+            });
             let row = flow.row(6);
-            assert_eq!((row.packets, row.bytes, row.messages, row.findings), (4, 70_100, 2, 300));
+            assert_eq!((row.packets, row.bytes), ([1, 3], [100, 70_000]));
+            assert_eq!((row.messages, row.findings), ([1, 1], 300));
+            assert_eq!((row.requests, row.answered, row.response_times), (2, 1, Some([20; 3])));
+            assert_eq!(row.roles, [Some(Who::Client), None]);
+            assert!(flow.apart.details() > size_of::<Detail>());
             assert_eq!((row.first, row.last), (Time(5), Time(5)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
             assert_eq!(flow.facts().seen, [true; 2]);
             flow.set_lossy();
             flow.begin_again(Time(9));
             let row = flow.row(6);
-            assert_eq!((row.packets, row.bytes, row.messages, row.findings), (0, 0, 0, 0));
+            assert_eq!((row.packets, row.bytes), ([0; 2], [0; 2]));
+            assert_eq!((row.messages, row.findings, row.requests), ([0; 2], 0, 0));
+            assert_eq!((row.response_times, flow.apart.details()), (None, size_of::<Detail>()));
             assert_eq!((row.first, row.last), (Time(9), Time(9)));
             assert_eq!(row.ends.map(|end| end.to_string()), [ends.0, ends.1]);
             let facts = flow.facts();
@@ -492,8 +579,8 @@ mod tests {
     fn many_packets_of_one_message_are_many() {
         let apart = &mut Apart::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
-        let mut flow = Followed { flow, apart };
+        let mut flow = Followed { flow, apart, at: 0 };
         flow.count(Side::First, Time(5), 3, 4000);
-        assert_eq!((flow.row(6).packets, flow.row(6).bytes), (3, 4000));
+        assert_eq!((flow.row(6).packets, flow.row(6).bytes), ([3, 0], [4000, 0]));
     }
 }

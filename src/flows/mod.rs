@@ -6,6 +6,7 @@
 //! and outputs.
 
 mod counts;
+mod detail;
 pub mod flow;
 pub mod identify;
 mod index;
@@ -15,6 +16,7 @@ mod ports;
 pub mod stream;
 pub mod table;
 
+pub use detail::Detail;
 pub use flow::{Flow, FlowRow, Followed, State, Told};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;

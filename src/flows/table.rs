@@ -59,6 +59,15 @@ impl Table {
         }
     }
 
+    /// With what a listing of flows asks for, or without.
+    #[must_use]
+    pub fn listed(mut self, listed: bool) -> Table {
+        if listed {
+            self.apart.keep_details();
+        }
+        self
+    }
+
     /// How many flows there are.
     pub fn len(&self) -> usize {
         self.count
@@ -77,12 +86,13 @@ impl Table {
     /// Whether the flows take more memory than they may.
     #[inline]
     pub fn is_too_large(&self) -> bool {
-        self.memory > self.most_memory
+        self.memory() > self.most_memory
     }
 
     /// Bytes of memory that the flows take.
+    #[inline]
     pub fn memory(&self) -> usize {
-        self.memory
+        self.memory + self.apart.details()
     }
 
     /// Counts the memory that a flow takes now, which took `before`.
@@ -118,6 +128,7 @@ impl Table {
             self.index_again();
         }
         let slot = self.slots.put(Some(flow));
+        self.apart.forget_detail(slot);
         self.index.insert(key.hash(&self.hasher), slot);
         Slot(slot)
     }
@@ -134,7 +145,7 @@ impl Table {
     #[inline]
     pub fn flow(&mut self, slot: Slot) -> Option<Followed<'_>> {
         let flow = self.slots.get_mut(slot.0)?.as_mut()?;
-        Some(Followed { flow, apart: &mut self.apart })
+        Some(Followed { flow, at: slot.0, apart: &mut self.apart })
     }
 
     /// A flow, to look at.
@@ -167,6 +178,7 @@ impl Table {
             self.index.remove(flow.hash(&self.apart, &self.hasher), slot.0);
         }
         self.apart.forget(flow);
+        self.apart.forget_detail(slot.0);
         if is_over {
             self.slots.empty(slot.0);
         } else {

@@ -1,70 +1,177 @@
 //! The rows of `gamewire flows`: as a table, as JSON, as CSV.
 //!
-//! The names of the columns are the same in JSON and CSV: `flow`, `transport`, `a` (who sent the
-//! first packet that was recorded), `b` (the other end), `protocol`, `first`, `last` (times of the
-//! first and the last packet), `packets`, `bytes` (of payload), `messages`, `findings`; of several
-//! captures also `capture`.
+//! The names of the columns are the same in JSON, in CSV and for `--sort`: `flow`, `transport`, `a`
+//! (who sent the first packet that was recorded), `b` (the other end), `protocol`, `first`, `last`
+//! (times of the first and the last packet), `packets`, `bytes` (of payload), `messages`, `findings`;
+//! `role_a`, `role_b` (client, server or master, as far as the end has spoken); `packets_a`,
+//! `packets_b`, `bytes_a`, `bytes_b`, `messages_a`, `messages_b` (what each end sent); `duration` (in
+//! seconds, as all that follow); `requests` (those that were answered or given up), `answered`,
+//! `response_time_p50`, `response_time_p95`, `response_time_max` (percentiles by nearest rank; of more
+//! than a thousand, within 2 %); of several captures also `capture`.
+//!
+//! The table has the client to the left and whom it asks to the right, and counts of both as `1/2`.
+
+use std::cmp::Ordering;
+use std::net::SocketAddr;
+
+use dissectors::kit::{Time, Who};
 
 use crate::flows::FlowRow;
 use crate::report::clock::Clock;
-use crate::report::json::{address, of_capture, transport};
+use crate::report::json::{address, of_capture, seconds, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
 
-const COLUMNS: [&str; 11] = [
-    "flow",
-    "transport",
-    "a",
-    "b",
-    "protocol",
-    "first",
-    "last",
-    "packets",
-    "bytes",
-    "messages",
-    "findings",
+/// What a row has in a column. What is counted or measured is sorted with the largest first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Value {
+    Absent,
+    Number(u32),
+    Text(&'static str),
+    Address(SocketAddr),
+    Time(Time),
+    Count(u64),
+    /// Seconds, in nanoseconds.
+    Seconds(u64),
+}
+
+/// The columns, by name.
+type Columns = [(&'static str, fn(&FlowRow) -> Value); 25];
+
+const COLUMNS: Columns = [
+    ("flow", |row| Value::Number(row.flow)),
+    ("transport", |row| Value::Text(transport(row.transport))),
+    ("a", |row| Value::Address(row.ends[0])),
+    ("b", |row| Value::Address(row.ends[1])),
+    ("protocol", |row| text(Some(row.protocol))),
+    ("first", |row| Value::Time(row.first)),
+    ("last", |row| Value::Time(row.last)),
+    ("packets", |row| both(row.packets)),
+    ("bytes", |row| both(row.bytes)),
+    ("messages", |row| both(row.messages)),
+    ("findings", |row| Value::Count(row.findings)),
+    ("role_a", |row| text(row.roles[0].map(Who::name))),
+    ("role_b", |row| text(row.roles[1].map(Who::name))),
+    ("packets_a", |row| Value::Count(row.packets[0])),
+    ("packets_b", |row| Value::Count(row.packets[1])),
+    ("bytes_a", |row| Value::Count(row.bytes[0])),
+    ("bytes_b", |row| Value::Count(row.bytes[1])),
+    ("messages_a", |row| Value::Count(row.messages[0])),
+    ("messages_b", |row| Value::Count(row.messages[1])),
+    ("duration", |row| Value::Seconds(duration(row))),
+    ("requests", |row| Value::Count(row.requests)),
+    ("answered", |row| Value::Count(row.answered)),
+    ("response_time_p50", |row| response_time(row, 0)),
+    ("response_time_p95", |row| response_time(row, 1)),
+    ("response_time_max", |row| response_time(row, 2)),
 ];
 
-/// How many cells from the end are numbers, and so stand to the right of their column.
-const NUMBERS_FROM: usize = 7;
+fn text(text: Option<&'static str>) -> Value {
+    text.filter(|text| !text.is_empty()).map_or(Value::Absent, Value::Text)
+}
+
+fn both([a, b]: [u64; 2]) -> Value {
+    Value::Count(a.saturating_add(b))
+}
+
+fn duration(row: &FlowRow) -> u64 {
+    row.last.0.saturating_sub(row.first.0).max(0).unsigned_abs()
+}
+
+fn response_time(row: &FlowRow, nth: usize) -> Value {
+    let time = row.response_times.and_then(|times| times.get(nth).copied());
+    time.map_or(Value::Absent, Value::Seconds)
+}
+
+/// A column, by its place among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column(usize);
+
+impl Column {
+    /// That of this name.
+    pub fn named(name: &str) -> Option<Column> {
+        COLUMNS.iter().position(|(column, _)| *column == name).map(Column)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        COLUMNS.get(self.0).map_or("", |(name, _)| name)
+    }
+
+    /// Which of two rows comes first: that with the larger count or time span, the earlier time, the
+    /// earlier text, or the other way round; one that has nothing here comes last. Of rows that are
+    /// alike, the flow that began first.
+    pub fn compare(self, reverse: bool, a: &FlowRow, b: &FlowRow) -> Ordering {
+        let Some((_, value)) = COLUMNS.get(self.0) else { return a.flow.cmp(&b.flow) };
+        let (x, y) = (value(a), value(b));
+        let order = match (&x, &y) {
+            (Value::Absent, _) | (_, Value::Absent) => y.cmp(&x),
+            (Value::Count(_) | Value::Seconds(_), _) if !reverse => y.cmp(&x),
+            (Value::Count(_) | Value::Seconds(_), _) => x.cmp(&y),
+            _ if reverse => y.cmp(&x),
+            _ => x.cmp(&y),
+        };
+        order.then(a.flow.cmp(&b.flow))
+    }
+}
+
+/// The names of all columns.
+pub fn columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().map(|(name, _)| *name)
+}
+
+/// The headings of the table, and whether its cells stand to the right.
+const HEADINGS: [(&str, bool); 12] = [
+    ("FLOW", true),
+    ("PROTOCOL", false),
+    ("CLIENT", false),
+    ("SERVER", false),
+    ("DURATION", true),
+    ("PACKETS", true),
+    ("BYTES", true),
+    ("MESSAGES", true),
+    ("ANSWERED", true),
+    ("P50", true),
+    ("P95", true),
+    ("MAX", true),
+];
+
+/// The last heading, which stands to the right.
+const FINDINGS: &str = "FINDINGS";
+
+type Cells = [String; HEADINGS.len() + 1];
 
 /// A table with a line of headings; its columns are as wide as the cells of its first rows.
 pub struct Table {
-    widths: [usize; COLUMNS.len()],
+    widths: [usize; HEADINGS.len() + 1],
 }
 
 impl Table {
     /// A table that begins with these rows: writes its headings.
     pub fn new(rows: &[FlowRow], paint: Paint, out: &mut Vec<u8>) -> Table {
-        let mut clock = Clock::default();
-        let mut widths = COLUMNS.map(str::len);
-        for row in rows {
-            for (width, cell) in widths.iter_mut().zip(cells(row, &mut clock)) {
+        let headings = std::array::from_fn(|at| {
+            HEADINGS.get(at).map_or(FINDINGS, |(heading, _)| heading).to_owned()
+        });
+        let mut widths = [0; HEADINGS.len() + 1];
+        for cells in std::iter::once(&headings).cloned().chain(rows.iter().map(cells)) {
+            for (width, cell) in widths.iter_mut().zip(cells) {
                 *width = cell.len().max(*width);
             }
         }
-        let headings = COLUMNS.map(str::to_uppercase);
         paint.paint(Tone::Faint, out, |out| line(&headings, &widths, out));
         Table { widths }
     }
 
     /// Writes the next rows.
     pub fn rows(&self, rows: &[FlowRow], out: &mut Vec<u8>) {
-        let mut clock = Clock::default();
-        for row in rows {
-            let mut cells = cells(row, &mut clock);
-            if row.protocol.is_empty() {
-                cells[4].push('-');
-            }
-            line(&cells, &self.widths, out);
-        }
+        rows.iter().for_each(|row| line(&cells(row), &self.widths, out));
     }
 }
 
-fn line(cells: &[String; COLUMNS.len()], widths: &[usize], out: &mut Vec<u8>) {
+fn line(cells: &Cells, widths: &[usize], out: &mut Vec<u8>) {
     for (index, (cell, &width)) in cells.iter().zip(widths).enumerate() {
         let gap = if index > 0 { "  " } else { "" };
-        if index == 0 || index >= NUMBERS_FROM {
+        if HEADINGS.get(index).is_none_or(|(_, right)| *right) {
             put(out, format_args!("{gap}{cell:>width$}"));
         } else {
             put(out, format_args!("{gap}{cell:<width$}"));
@@ -73,16 +180,90 @@ fn line(cells: &[String; COLUMNS.len()], widths: &[usize], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// What the table shows of a flow.
+fn cells(row: &FlowRow) -> Cells {
+    let ends = if client_is_second(row) { [1, 0] } else { [0, 1] };
+    let end = |nth: usize, heading: Who| {
+        let name = string(|out| address(out, row.ends[ends[nth]]));
+        match row.roles[ends[nth]] {
+            Some(who) if who != heading => format!("{name} ({})", who.name()),
+            _ => name,
+        }
+    };
+    let each = |counts: [u64; 2]| {
+        let [left, right] = ends.map(|end| short(counts[end]));
+        format!("{left}/{right}")
+    };
+    let times = row.response_times.map(|times| times.map(span));
+    let [p50, p95, max] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
+    let answered = match row.requests {
+        0 => "-".to_owned(),
+        requests => format!("{}/{}", short(row.answered), short(requests)),
+    };
+    [
+        row.flow.to_string(),
+        if row.protocol.is_empty() { "-" } else { row.protocol }.to_owned(),
+        end(0, Who::Client),
+        end(1, Who::Server),
+        span(duration(row)),
+        each(row.packets),
+        each(row.bytes),
+        each(row.messages),
+        answered,
+        p50,
+        p95,
+        max,
+        short(row.findings),
+    ]
+}
+
+/// Whether the second end asks the first.
+fn client_is_second(row: &FlowRow) -> bool {
+    match row.roles {
+        [Some(Who::Client), _] => false,
+        [_, Some(Who::Client)] | [Some(Who::Master), _] => true,
+        [Some(Who::Server), None] => true,
+        _ => false,
+    }
+}
+
+/// A count in few digits.
+fn short(count: u64) -> String {
+    match count {
+        0..100_000 => count.to_string(),
+        100_000..10_000_000 => format!("{}K", count / 1000),
+        10_000_000..10_000_000_000 => format!("{}M", count / 1_000_000),
+        _ => format!("{}G", count / 1_000_000_000),
+    }
+}
+
+/// A span of time in few digits.
+fn span(nanoseconds: u64) -> String {
+    let of = |unit: u64| nanoseconds as f64 / unit as f64;
+    match nanoseconds {
+        0 => "0s".to_owned(),
+        1..1_000_000 => format!("{:.0}us", of(1000)),
+        1_000_000..10_000_000 => format!("{:.1}ms", of(1_000_000)),
+        10_000_000..1_000_000_000 => format!("{:.0}ms", of(1_000_000)),
+        1_000_000_000..100_000_000_000 => format!("{:.1}s", of(1_000_000_000)),
+        _ => format!("{:.0}s", of(1_000_000_000)),
+    }
+}
+
 /// One object, and the end of its line; with the capture where there are several.
 pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
-    let cells = cells(row, &mut Clock::default());
-    for (index, (name, cell)) in COLUMNS.iter().zip(&cells).enumerate() {
+    let clock = &mut Clock::default();
+    for (index, (name, value)) in COLUMNS.iter().enumerate() {
         put(out, format_args!("{}\"{name}\":", if index > 0 { "," } else { "{" }));
-        match index {
-            // No cell holds a character that JSON would have to escape.
-            1..NUMBERS_FROM if !cell.is_empty() => put(out, format_args!("\"{cell}\"")),
-            1..NUMBERS_FROM => out.extend_from_slice(b"null"),
-            _ => out.extend_from_slice(cell.as_bytes()),
+        match value(row) {
+            Value::Absent => out.extend_from_slice(b"null"),
+            // No text holds a character that JSON would have to escape.
+            value @ (Value::Text(_) | Value::Address(_) | Value::Time(_)) => {
+                out.push(b'"');
+                write(&value, row.digits, clock, out);
+                out.push(b'"');
+            }
+            value => write(&value, row.digits, clock, out),
         }
     }
     if let Some(capture) = capture {
@@ -93,13 +274,26 @@ pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
 
 /// The line of headings; with a column for the capture where there are several.
 pub fn csv_header(has_captures: bool, out: &mut Vec<u8>) {
-    csv_line(COLUMNS.into_iter().chain(has_captures.then_some("capture")), out);
+    csv_line(columns().chain(has_captures.then_some("capture")), out);
 }
 
 /// One line as RFC 4180 has it.
 pub fn csv(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
-    let cells = cells(row, &mut Clock::default());
+    let clock = &mut Clock::default();
+    let cells = COLUMNS.map(|(_, value)| string(|out| write(&value(row), row.digits, clock, out)));
     csv_line(cells.iter().map(String::as_str).chain(capture), out);
+}
+
+fn write(value: &Value, digits: u8, clock: &mut Clock, out: &mut Vec<u8>) {
+    match *value {
+        Value::Absent => {}
+        Value::Number(number) => put(out, format_args!("{number}")),
+        Value::Count(count) => put(out, format_args!("{count}")),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Address(end) => address(out, end),
+        Value::Time(time) => clock.rfc3339(time, digits, out),
+        Value::Seconds(span) => seconds(out, i64::try_from(span).unwrap_or(i64::MAX), digits),
+    }
 }
 
 fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
@@ -120,25 +314,6 @@ fn csv_cell(cell: &str, out: &mut Vec<u8>) {
     } else {
         put(out, format_args!("{quote}{cell}"));
     }
-}
-
-fn cells(row: &FlowRow, clock: &mut Clock) -> [String; COLUMNS.len()] {
-    let end = |end| string(|out| address(out, end));
-    let [a, b] = row.ends.map(end);
-    let mut time = |time| string(|out| clock.rfc3339(time, row.digits, out));
-    [
-        row.flow.to_string(),
-        transport(row.transport).to_owned(),
-        a,
-        b,
-        row.protocol.to_owned(),
-        time(row.first),
-        time(row.last),
-        row.packets.to_string(),
-        row.bytes.to_string(),
-        row.messages.to_string(),
-        row.findings.to_string(),
-    ]
 }
 
 fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -162,9 +337,13 @@ mod tests {
             protocol: "a2s",
             first: Time(1_795_168_800_123_456_789),
             last: Time(1_795_168_801_000_000_000),
-            packets: 2,
-            bytes: 120,
-            messages: 2,
+            roles: [Some(Who::Client), Some(Who::Server)],
+            packets: [1, 2],
+            bytes: [25, 120],
+            messages: [1, 1],
+            requests: 1,
+            answered: 1,
+            response_times: Some([22_000_000; 3]),
             findings: 0,
             digits: 6,
         };
@@ -174,7 +353,11 @@ mod tests {
             ends: [end("[2001:db8::1]:50000"), end("[::1]:80")],
             protocol: "",
             digits: 9,
-            bytes: 123_456,
+            roles: [Some(Who::Master), None],
+            bytes: [0, 123_456],
+            requests: 0,
+            answered: 0,
+            response_times: None,
             ..first
         };
         [first, second]

@@ -176,7 +176,7 @@ fn request(m: &Envelope<'_>, out: &mut Vec<u8>) {
 }
 
 /// Nanoseconds as seconds, with as many digits as the capture has.
-fn seconds(out: &mut Vec<u8>, nanoseconds: i64, digits: u8) {
+pub(super) fn seconds(out: &mut Vec<u8>, nanoseconds: i64, digits: u8) {
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
     match digits {
         6 => put(out, format_args!("{whole}.{:06}", rest / 1000)),

@@ -95,7 +95,8 @@ impl Lane {
                 options.flows.div_ceil(lanes),
                 options.flow_bytes / lanes,
                 options.idle,
-            ),
+            )
+            .listed(options.lists),
             streams: Streams::new(streams),
             books: Books::default(),
             budget: Budget::new(options.unfinished_bytes / lanes),
@@ -340,6 +341,7 @@ impl Lane {
         let (deadline, held) = (talk.deadline(), talk.held());
         let told = view.settle();
         flow.count_told(told);
+        flow.count_exchanges(|detail| view.count_exchanges(detail));
         flow.set_held(held);
         let now = flow.memory();
         self.deadlines.plan(&mut flow, slot, deadline);
@@ -491,6 +493,7 @@ impl Lane {
         let deadline = talk.deadline();
         let told = view.settle();
         flow.count_told(told);
+        flow.count_exchanges(|detail| view.count_exchanges(detail));
         // A deadline that has passed and still stands would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));

@@ -64,6 +64,8 @@ pub struct Options {
     pub verify_checksums: bool,
     /// Note whom the recording has heard; see [`Totals::heard`].
     pub hears: bool,
+    /// Somebody lists flows: of each is counted what a listing asks for.
+    pub lists: bool,
     /// Flows that are followed at a time.
     pub flows: usize,
     /// Bytes of memory that these flows take, unfinished answers and streams left out.
@@ -86,6 +88,7 @@ impl Default for Options {
             complete: false,
             verify_checksums: false,
             hears: false,
+            lists: false,
             flows: 1 << 22,
             flow_bytes: 1 << 29,
             unfinished_bytes: 16 << 20,

@@ -530,6 +530,7 @@ impl<V: View> Reading<'_, V> {
 
     fn settle(&mut self) {
         self.flow.count_told(self.view.settle());
+        self.flow.count_exchanges(|detail| self.view.count_exchanges(detail));
     }
 }
 

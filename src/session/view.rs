@@ -4,7 +4,7 @@ use dissectors::Id;
 use dissectors::kit::{FlowFacts, Sink, Time, Who};
 
 use super::Moment;
-use crate::flows::{FlowRow, Told};
+use crate::flows::{Detail, FlowRow, Told};
 use crate::net::{IcmpError, Tunnels};
 
 /// Round which flow the next messages and judgements happen.
@@ -48,6 +48,9 @@ pub trait View: Sink {
     fn scene(&mut self, scene: Scene);
     /// Nothing more follows for now; says how much was told since `scene`.
     fn settle(&mut self) -> Told;
+    /// Behind `settle`: what was told since `scene` that a listing of flows asks for.
+    #[inline]
+    fn count_exchanges(&mut self, _: &mut Detail) {}
     /// An ICMP error quotes a message that was told before.
     #[inline]
     fn icmp(&mut self, _: &Quoted<'_>) {}

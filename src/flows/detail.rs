@@ -1,0 +1,166 @@
+//! What only a listing of flows asks for: what each direction carried, and how requests fared. It is
+//! kept beside the table, by place; where nobody asks for it, there is none.
+
+use dissectors::kit::Side;
+
+/// Response times that are kept as they are; of more, how many fall into each of [`BUCKETS`].
+const EXACT: usize = 1024;
+
+/// Values below are their own buckets; above, each power of two has so many buckets of equal width.
+const FINE: u64 = 64;
+const BUCKETS_OF_POWER: usize = 32;
+const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
+
+/// How requests of a flow fared, and what its second end sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Packets of the second end.
+    pub(super) packets: u64,
+    /// Bytes of payload of the second end.
+    pub(super) bytes: u64,
+    /// Messages of the second end.
+    pub messages: u32,
+    /// Requests that were judged: answered, or given up.
+    pub requests: u32,
+    /// Requests that were answered.
+    pub answered: u32,
+    times: Option<Box<Times>>,
+}
+
+impl Detail {
+    /// Counts so many packets of one side, with so many bytes of payload in all.
+    pub(super) fn count(&mut self, side: Side, packets: u64, bytes: usize) {
+        if side == Side::Second {
+            self.packets += packets;
+            self.bytes = self.bytes.saturating_add(bytes as u64);
+        }
+    }
+
+    /// A response came so many nanoseconds after its request.
+    pub fn response(&mut self, nanoseconds: u64) {
+        self.times.get_or_insert_default().add(nanoseconds);
+    }
+
+    /// The response times half of all, nineteen of twenty, and all are not above, in nanoseconds.
+    pub(super) fn response_times(&self) -> Option<[u64; 3]> {
+        self.times.as_ref().map(|times| times.percentiles([50, 95, 100]))
+    }
+
+    /// Bytes that it holds beside itself.
+    pub(super) fn held(&self) -> usize {
+        self.times.as_ref().map_or(0, |times| {
+            let counts = times.buckets.len() * size_of::<u32>();
+            size_of::<Times>() + times.exact.capacity() * size_of::<u64>() + counts
+        })
+    }
+}
+
+/// Response times: exact as long as they are few.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Times {
+    exact: Vec<u64>,
+    /// How many there are in each bucket; empty while all are exact.
+    buckets: Vec<u32>,
+    count: u64,
+    longest: u64,
+}
+
+impl Times {
+    fn add(&mut self, time: u64) {
+        self.count += 1;
+        self.longest = self.longest.max(time);
+        if self.buckets.is_empty() {
+            self.exact.push(time);
+            if self.exact.len() <= EXACT {
+                return;
+            }
+            self.buckets = vec![0; BUCKETS];
+            for time in std::mem::take(&mut self.exact) {
+                self.put(time);
+            }
+        } else {
+            self.put(time);
+        }
+    }
+
+    fn put(&mut self, time: u64) {
+        if let Some(count) = self.buckets.get_mut(bucket(time)) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// By nearest rank. From buckets, the middle of one: at most a 64th away.
+    fn percentiles<const N: usize>(&self, percents: [u64; N]) -> [u64; N] {
+        let mut sorted = self.exact.clone();
+        sorted.sort_unstable();
+        percents.map(|percent| {
+            let rank = (self.count.saturating_mul(percent)).div_ceil(100).max(1);
+            if rank >= self.count {
+                return self.longest;
+            }
+            if self.buckets.is_empty() {
+                return sorted.get(rank as usize - 1).copied().unwrap_or(self.longest);
+            }
+            let mut seen = 0;
+            let at = self.buckets.iter().position(|&count| {
+                seen += u64::from(count);
+                seen >= rank
+            });
+            at.map_or(self.longest, middle).min(self.longest)
+        })
+    }
+}
+
+/// Where a value is counted.
+fn bucket(value: u64) -> usize {
+    if value < FINE {
+        return value as usize;
+    }
+    let power = value.ilog2();
+    let nth = (value >> (power - 5)) as usize % BUCKETS_OF_POWER;
+    FINE as usize + (power as usize - 6) * BUCKETS_OF_POWER + nth
+}
+
+/// The middle of what a bucket counts.
+fn middle(bucket: usize) -> u64 {
+    let Some(above) = bucket.checked_sub(FINE as usize) else { return bucket as u64 };
+    let (power, nth) = (above / BUCKETS_OF_POWER + 6, above % BUCKETS_OF_POWER);
+    let width = 1u64 << (power - 5);
+    (1 << power) + nth as u64 * width + width / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn few_times_are_exact() {
+        let mut detail = Detail::default();
+        assert_eq!((detail.response_times(), detail.held()), (None, 0));
+        (1..=20).rev().for_each(|time| detail.response(time * 1_000_003));
+        let times = [10, 19, 20].map(|time| time * 1_000_003);
+        assert_eq!(detail.response_times(), Some(times));
+    }
+
+    #[test]
+    fn many_times_take_bounded_room_and_are_near() {
+        let mut detail = Detail::default();
+        (0..100_000_u64).for_each(|nth| detail.response(nth * 7919 % 100_000 * 1000));
+        assert!(detail.held() < 10_000, "{}", detail.held());
+        let [half, most, all] = detail.response_times().unwrap();
+        assert!(half.abs_diff(50_000_000) < 50_000_000 / 50, "{half}");
+        assert!(most.abs_diff(95_000_000) < 95_000_000 / 50, "{most}");
+        assert_eq!(all, 99_999_000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_bucket_is_near_its_values(value: u64) {
+            let at = bucket(value);
+            prop_assert!(at < BUCKETS);
+            prop_assert!(middle(at).abs_diff(value) <= value / 64);
+        }
+    }
+}
