@@ -227,6 +227,9 @@ pub struct Check {
     /// Findings that are known and do not fail
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// With --format github: append a summary in Markdown to this file
+    #[arg(long, value_name = "FILE", env = "GITHUB_STEP_SUMMARY", hide_env_values = true)]
+    pub summary: Option<PathBuf>,
     /// Write what is found as a baseline, and fail for none of it
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,

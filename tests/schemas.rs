@@ -229,3 +229,29 @@ fn the_schemas_find_what_is_wrong() {
         assert!(!junit_errors(&junit.replacen(right, wrong, 1)).is_empty(), "{wrong}");
     }
 }
+
+#[test]
+fn a_suite_says_when_its_capture_was_recorded() {
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/silence-unanswered.pcap");
+    let run = gamewire(["check", "--format", "junit", sample]);
+    assert!(run.out.contains(r#" timestamp="2026-01-01T00:00:00" time="40.000""#), "{}", run.out);
+}
+
+#[test]
+fn the_summary_of_a_step_is_appended() {
+    let file = std::env::temp_dir().join(format!("gamewire-summary-{}.md", std::process::id()));
+    std::fs::write(&file, "before\n").expect("a writable folder");
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/silence-unanswered.pcap");
+    let path = file.to_string_lossy().into_owned();
+    let run =
+        gamewire(["check", "--format", "github", "--summary", &path, sample, "/nowhere.pcap"]);
+    let summary = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::remove_file(&file).ok();
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert!(summary.starts_with("before\n### gamewire check\n"), "{summary}");
+    for text in
+        ["| fail | 1 | 1 | 0 | 0 of 9 |", "| NET012 nothing-answered | error | 1 |", "nowhere.pcap"]
+    {
+        assert!(summary.contains(text), "{text}: {summary}");
+    }
+}

@@ -157,6 +157,7 @@ impl Checker {
         Outcome {
             captures,
             packets: read.packets,
+            span: read.span,
             messages: self.messages,
             flows: u64::from(read.flows),
             requests: self.requests.count,

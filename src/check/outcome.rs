@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use dissectors::kit::{Rule, Severity, Verdict};
+use dissectors::kit::{Rule, Severity, Time, Verdict};
 
 use super::{Answered, Baselined, Found, Parties};
 
@@ -92,6 +92,8 @@ pub struct Outcome {
     pub captures: Vec<String>,
     /// Packets read.
     pub packets: u64,
+    /// The earliest and the latest time of one.
+    pub span: Option<[Time; 2]>,
     /// Messages told.
     pub messages: u64,
     /// Flows of protocols of ours.
@@ -126,6 +128,10 @@ impl Outcome {
             let first = u32::try_from(sum.captures.len()).unwrap_or(u32::MAX);
             sum.captures.extend(other.captures);
             sum.packets += other.packets;
+            sum.span = match (sum.span, other.span) {
+                (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+                (one, other) => one.or(other),
+            };
             sum.messages += other.messages;
             sum.flows += other.flows;
             sum.requests.add(other.requests);

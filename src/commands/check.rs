@@ -322,7 +322,10 @@ impl Checking<'_> {
     fn write(&mut self, outcomes: Vec<Outcome>) -> io::Result<()> {
         let least = self.demands.least;
         let mut bytes = Vec::new();
-        let tells_unreadable = matches!(self.args.format, CheckFormat::Junit | CheckFormat::Sarif);
+        let tells_unreadable = matches!(
+            self.args.format,
+            CheckFormat::Junit | CheckFormat::Sarif | CheckFormat::Github
+        );
         let is_told = !outcomes.is_empty() || tells_unreadable && !self.unreadable.is_empty();
         if !is_told && self.args.format != CheckFormat::Text {
             return Ok(());
@@ -349,6 +352,9 @@ impl Checking<'_> {
                 let mut lines = String::new();
                 github::write(&outcomes, &mut lines);
                 bytes = lines.into_bytes();
+                if let Some(file) = &self.args.summary {
+                    append(file, &github::summary(&outcomes, &self.unreadable, least))?;
+                }
             }
         }
         self.out.write_all(&bytes)
@@ -364,4 +370,13 @@ impl Checking<'_> {
             }
         }
     }
+}
+
+/// Appends to a file, which need not be there.
+fn append(file: &Path, text: &str) -> io::Result<()> {
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+    opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
+        let name = file.to_string_lossy();
+        io::Error::new(error.kind(), format!("{}: {error}", escaped(&name)))
+    })
 }

@@ -146,6 +146,8 @@ struct Around {
     now: Time,
     numbers: Numbers,
     digits: u8,
+    /// The earliest and the latest time of a packet.
+    span: [i64; 2],
 }
 
 /// The flows that are open when a capture is over: of each lane, in the order of their numbers,
@@ -214,6 +216,7 @@ impl Session {
                 now: Time(i64::MIN),
                 numbers: Numbers::new(of > 1),
                 digits: 6,
+                span: [i64::MAX, i64::MIN],
                 options,
             },
         }
@@ -233,6 +236,7 @@ impl Session {
     pub fn totals(&self) -> Totals {
         Totals {
             packets: self.around.frame,
+            span: (self.around.span[0] <= self.around.span[1]).then(|| self.around.span.map(Time)),
             flows: self.around.numbers.given(),
             lossy: self.around.lossy,
             dropped: self.around.dropped,
@@ -293,6 +297,7 @@ impl Session {
         let around = &mut self.around;
         around.frame += 1;
         let has_no_file = self.files.go_on(around.frame, packet.file);
+        around.span = [around.span[0].min(packet.time), around.span[1].max(packet.time)];
         around.digits = packet.digits;
         around.offset = packet.offset;
         around.now = Time(packet.time);

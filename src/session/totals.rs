@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use dissectors::kit::Transport;
+use dissectors::kit::{Time, Transport};
 
 use super::{Cut, Files, Heard, Numbers};
 use crate::capture::LinkType;
@@ -20,6 +20,8 @@ const PORTS: usize = 1 << 16;
 pub struct Totals {
     /// Packets.
     pub packets: u64,
+    /// The earliest and the latest time of a packet.
+    pub span: Option<[Time; 2]>,
     /// Flows whose protocol was told.
     pub flows: u32,
     /// The recording lost something of which nobody knows what.

@@ -2,14 +2,19 @@
 
 use dissectors::kit::{Severity, Verdict};
 
-use super::put;
-use crate::check::{Found, Outcome};
+use super::{Unreadable, put};
+use crate::check::{Answered, Found, Outcome};
 
 /// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
 const SHOWN: usize = 10;
 
 /// Writes the findings of the outcomes, the gravest first.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
+    for outcome in outcomes {
+        let (captures, Answered { asked, answered }) = (&outcome.captures, outcome.requests);
+        let name = data(&captures.join(", "));
+        put(out, format_args!("gamewire: {name}: {answered} of {asked} requests answered\n"));
+    }
     for severity in Severity::ALL {
         let is_told =
             |found: &&Found| found.verdict != Verdict::Inconclusive && found.severity == severity;
@@ -32,6 +37,62 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
             );
         }
     }
+}
+
+/// A page in Markdown for the summary of the step: what came of each capture, and the rules that were
+/// broken.
+pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity) -> String {
+    let mut out = String::from(
+        "### gamewire check\n\n| capture | verdict | errors | warnings | notes | requests answered |\n\
+         |---|---|--:|--:|--:|--:|\n",
+    );
+    for outcome in outcomes {
+        let name = cell(&outcome.captures.join(", "));
+        let verdict = outcome.fared(least).name();
+        let [errors, warnings, notes] =
+            [Severity::Error, Severity::Warning, Severity::Note].map(|it| outcome.count(it));
+        let Answered { asked, answered } = outcome.requests;
+        let counts = format!("{errors} | {warnings} | {notes} | {answered} of {asked}");
+        put(&mut out, format_args!("| {name} | {verdict} | {counts} |\n"));
+    }
+    for Unreadable { file, why } in unreadable {
+        put(&mut out, format_args!("| {} | {} | | | | |\n", cell(file), cell(why)));
+    }
+    let broken = |outcome: &&Outcome| outcome.rules.iter().any(|it| it.failed > 0);
+    if outcomes.iter().any(|outcome| broken(&outcome)) {
+        out.push_str("\n| rule | severity | times | capture | first |\n|---|---|--:|---|---|\n");
+    }
+    for outcome in outcomes {
+        for fared in outcome.rules.iter().filter(|it| it.failed > 0) {
+            let first = outcome.findings.iter().find(|found| found.rule.code == fared.rule.code);
+            let first = first.map_or(String::new(), |found| cell(&outcome.line(found)));
+            let (code, slug) = (fared.rule.code, fared.rule.slug);
+            let (severity, name) = (fared.severity.name(), cell(&outcome.captures.join(", ")));
+            let times = fared.failed;
+            put(
+                &mut out,
+                format_args!("| {code} {slug} | {severity} | {times} | {name} | {first} |\n"),
+            );
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// Text in a cell of a table: nothing in it is Markdown or HTML.
+fn cell(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' | '!' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// How many annotations of a severity there would be.
@@ -73,6 +134,11 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_is_markdown() {
+        assert_eq!(cell("a|b\n<img src=x> `c` \\"), "a\\|b &lt;img src=x&gt; \\`c\\` \\\\");
+    }
 
     #[test]
     fn no_text_can_issue_a_command() {

@@ -6,10 +6,11 @@
 
 use std::borrow::Cow;
 
-use dissectors::kit::Severity;
+use dissectors::kit::{Severity, Time};
 
 use super::{Unreadable, put};
 use crate::check::{Answered, Excerpt, Fared, Outcome, RuleOutcome, gravest_first};
+use crate::report::clock::Clock;
 
 /// Findings of one rule that are written out.
 const SHOWN: usize = 20;
@@ -52,6 +53,8 @@ struct Suite<'a> {
     /// That it holds nothing of what was asked for, and what it holds.
     lacking: &'a [(String, String)],
     requests: Answered,
+    /// The earliest and the latest time of a packet.
+    span: Option<[Time; 2]>,
 }
 
 struct Case<'a> {
@@ -74,7 +77,24 @@ impl Suite<'_> {
         let cases = outcome.rules.iter();
         let cases = cases.map(|fared| Case { fared, came: came(outcome, fared, least) });
         let (name, lacking) = (outcome.captures.join(", "), &*outcome.lacking);
-        Suite { name, cases: cases.collect(), lacking, requests: outcome.requests }
+        Suite {
+            name,
+            cases: cases.collect(),
+            lacking,
+            requests: outcome.requests,
+            span: outcome.span,
+        }
+    }
+
+    /// When the capture began, in UTC, and how many seconds it lasts, as attributes.
+    fn times(&self) -> String {
+        let Some([began, ended]) = self.span else { return String::new() };
+        let mut text = Vec::new();
+        Clock::default().rfc3339(began, 6, &mut text);
+        let began_at = String::from_utf8_lossy(&text);
+        let second = began_at.split('.').next().unwrap_or_default().to_owned();
+        let lasted = ended.since(began) / 1_000_000;
+        format!(" timestamp=\"{second}\" time=\"{}.{:03}\"", lasted / 1000, lasted % 1000)
     }
 
     fn count(&self, which: impl Fn(&Case<'_>) -> bool) -> usize {
@@ -89,7 +109,8 @@ impl Suite<'_> {
             out,
             format_args!(
                 "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" \
-                 errors=\"0\" skipped=\"{skipped}\">\n"
+                 errors=\"0\" skipped=\"{skipped}\"{}>\n",
+                self.times()
             ),
         );
         let Answered { asked, answered } = self.requests;
