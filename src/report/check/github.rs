@@ -8,13 +8,8 @@ use crate::check::{Answered, Found, Outcome};
 /// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
 const SHOWN: usize = 10;
 
-/// Writes the findings of the outcomes, the gravest first.
+/// Writes the findings of the outcomes, the gravest first; and how many requests were answered.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
-    for outcome in outcomes {
-        let (captures, Answered { asked, answered }) = (&outcome.captures, outcome.requests);
-        let name = data(&captures.join(", "));
-        put(out, format_args!("gamewire: {name}: {answered} of {asked} requests answered\n"));
-    }
     for severity in Severity::ALL {
         let is_told =
             |found: &&Found| found.verdict != Verdict::Inconclusive && found.severity == severity;
@@ -36,6 +31,11 @@ pub fn write(outcomes: &[Outcome], out: &mut String) {
                 ),
             );
         }
+    }
+    for outcome in outcomes {
+        let (captures, Answered { asked, answered }) = (&outcome.captures, outcome.requests);
+        let name = data(&captures.join(", "));
+        put(out, format_args!("gamewire: {name}: {answered} of {asked} requests answered\n"));
     }
 }
 
