@@ -373,9 +373,9 @@ mod tests {
     fn a_table() {
         let table = written(|out| Table::new(&rows(), Paint::new(false), out).rows(&rows(), out));
         insta::assert_snapshot!(table, @r#"
-    FLOW  TRANSPORT  A                    B               PROTOCOL  FIRST                           LAST                            PACKETS   BYTES  MESSAGES  FINDINGS
-       1  udp        10.0.0.1:50000       10.0.0.2:27015  a2s       2026-11-20T10:00:00.123456Z     2026-11-20T10:00:01.000000Z           2     120         2         0
-      12  tcp        [2001:db8::1]:50000  [::1]:80        -         2026-11-20T10:00:00.123456789Z  2026-11-20T10:00:01.000000000Z        2  123456         2         0
+    FLOW  PROTOCOL  CLIENT          SERVER                        DURATION  PACKETS   BYTES  MESSAGES  ANSWERED   P50   P95   MAX  FINDINGS
+       1  a2s       10.0.0.1:50000  10.0.0.2:27015                   877ms      1/2  25/120       1/1       1/1  22ms  22ms  22ms         0
+      12  -         [::1]:80        [2001:db8::1]:50000 (master)     877ms      2/1  123K/0       1/1         -     -     -     -         0
     "#);
     }
 
@@ -387,7 +387,11 @@ mod tests {
         let first = serde_json::json!({
             "flow": 1, "transport": "udp", "a": "10.0.0.1:50000", "b": "10.0.0.2:27015",
             "protocol": "a2s", "first": "2026-11-20T10:00:00.123456Z",
-            "last": "2026-11-20T10:00:01.000000Z", "packets": 2, "bytes": 120, "messages": 2,
+            "last": "2026-11-20T10:00:01.000000Z", "packets": 3, "bytes": 145, "messages": 2,
+            "role_a": "client", "role_b": "server", "packets_a": 1, "packets_b": 2, "bytes_a": 25,
+            "bytes_b": 120, "messages_a": 1, "messages_b": 1, "duration": 0.876_543,
+            "requests": 1, "answered": 1, "response_time_p50": 0.022, "response_time_p95": 0.022,
+            "response_time_max": 0.022,
             "findings": 0,
         });
         assert_eq!(lines[0], first);
@@ -405,11 +409,15 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "flow,transport,a,b,protocol,first,last,packets,bytes,messages,findings",
+                "flow,transport,a,b,protocol,first,last,packets,bytes,messages,findings,role_a,role_b,\
+                 packets_a,packets_b,bytes_a,bytes_b,messages_a,messages_b,duration,requests,\
+                 answered,response_time_p50,response_time_p95,response_time_max",
                 "1,udp,10.0.0.1:50000,10.0.0.2:27015,a2s,2026-11-20T10:00:00.123456Z,\
-                 2026-11-20T10:00:01.000000Z,2,120,2,0",
+                 2026-11-20T10:00:01.000000Z,3,145,2,0,client,server,1,2,25,120,1,1,0.876543,1,1,\
+                 0.022000,0.022000,0.022000",
                 "12,tcp,[2001:db8::1]:50000,[::1]:80,,2026-11-20T10:00:00.123456789Z,\
-                 2026-11-20T10:00:01.000000000Z,2,123456,2,0",
+                 2026-11-20T10:00:01.000000000Z,3,123456,2,0,master,,1,2,0,123456,1,1,0.876543211,\
+                 0,0,,,",
                 "",
             ]
         );
