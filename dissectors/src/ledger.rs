@@ -421,7 +421,8 @@ impl Ledger {
             of_flow: false,
             detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
         }));
-        rulings.sort_by_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
+        // Sorted by their keys alone: under a flood there are very many, and none is small.
+        rulings.sort_by_cached_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
         Review { rulings, kept, beyond: self.beyond.0 }
     }
 

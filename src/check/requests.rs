@@ -2,11 +2,11 @@
 //!
 //! Which requests count, their own rules say: those that ask for an answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Evidence, Map, Mark, Rule};
+use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
 
 use crate::session::{Heard, Scene};
@@ -85,7 +85,7 @@ pub(super) struct Unanswered {
 #[derive(Default)]
 pub(super) struct Review {
     pub(super) unanswered: Vec<Unanswered>,
-    /// Servers that answered: each keeps NET014, all together NET012.
+    /// Servers that answered, in no order: each keeps NET014, all together NET012.
     pub(super) answering: Vec<SocketAddr>,
 }
 
@@ -161,19 +161,27 @@ impl Requests {
     /// What the requests come to, if these hosts are in the recording; nothing, where there were more
     /// servers than are kept. With `lossy`, packets are missing, and nobody knows whose.
     pub(super) fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> Review {
-        let servers = BTreeMap::from_iter(self.servers.drain());
-        let (count, mut review) = (servers.len(), Review::default());
+        let (count, mut review) = (self.servers.len(), Review::default());
         if self.is_full {
             return review;
         }
+        // Most servers answer, and need no order.
+        let mut silent = BTreeMap::new();
+        review.answering = std::mem::take(&mut self.servers)
+            .into_iter()
+            .filter_map(|(server, it)| match it {
+                Server::Answers => Some(server),
+                Server::Silent(silence) => {
+                    silent.insert(server, silence);
+                    None
+                }
+            })
+            .collect();
+        let hosts = if silent.is_empty() { &[][..] } else { &review.answering };
+        let hosts: Set<_> = hosts.iter().map(SocketAddr::ip).collect();
         let mut all: Option<Silence> = None;
         let mut any_is_proven = false;
-        let answering =
-            |(server, it): (&SocketAddr, &Server)| matches!(it, Server::Answers).then_some(*server);
-        review.answering = servers.iter().filter_map(answering).collect();
-        let hosts: BTreeSet<_> = review.answering.iter().map(SocketAddr::ip).collect();
-        for (server, it) in servers {
-            let Server::Silent(silence) = it else { continue };
+        for (server, silence) in silent {
             let host = server.ip();
             let is_heard = silence.heard || hosts.contains(&host) || heard.contains(host);
             let is_proven = silence.is_proven(is_heard, vouched, lossy);

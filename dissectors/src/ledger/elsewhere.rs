@@ -205,8 +205,11 @@ impl Elsewhere {
             let place = |it: &Open| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
         };
-        self.requests.sort_by(order);
-        self.answers.sort_by(order);
+        // Mostly no answer came from elsewhere: then there is nothing to look for.
+        if !self.answers.is_empty() {
+            self.requests.sort_by(order);
+            self.answers.sort_by(order);
+        }
         let mut used: Map<(SocketAddr, u32), End> = Map::default();
         for (challenge, _, witness) in &self.foreign {
             used.insert((witness.seen.from, *challenge), witness.seen.to.into());
