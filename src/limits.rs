@@ -457,8 +457,8 @@ mod tests {
         ),
         (
             include_str!("session/recent.rs"),
-            "const BUCKETS: usize = 1 << 10;\nconst WAYS: usize = 4;",
-            "is compared with, by group of hosts | 4,096 |",
+            "const BUCKETS: usize = 1 << 9;\nconst WAYS: usize = 4;",
+            "is compared with, by group of hosts | 2,048 |",
         ),
         (
             include_str!("commands/held.rs"),
@@ -469,6 +469,11 @@ mod tests {
             include_str!("session/heard.rs"),
             "const MOST: usize = 1 << 13;",
             "known to be in the recording, by group of hosts | 8,192 |",
+        ),
+        (
+            include_str!("../dissectors/src/ledger/loads.rs"),
+            "const SERVERS: usize = 1 << 12;",
+            "servers that are asked, by group of hosts | 4,096,",
         ),
         (
             include_str!("check/requests.rs"),

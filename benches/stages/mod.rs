@@ -190,6 +190,7 @@ fn payload<'a>(
         flow: flow.number,
         transport: conversation.transport,
         lost: false,
+        hash: None,
     }
 }
 

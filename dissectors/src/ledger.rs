@@ -7,7 +7,9 @@
 
 mod challenges;
 mod elsewhere;
+mod load;
 mod loads;
+mod rulings;
 mod sources;
 mod victims;
 
@@ -26,8 +28,9 @@ use crate::kit::{
 use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
 use challenges::Challenges;
-use elsewhere::{Elsewhere, Moved};
+use elsewhere::Elsewhere;
 pub use loads::{GROUPS, Loads};
+pub use rulings::Rulings;
 use victims::Victims;
 
 /// Servers of one list that are remembered.
@@ -179,7 +182,7 @@ pub struct Ledger {
 /// What all flows together come to.
 pub struct Review {
     /// What was broken, and what is not sure to be kept, in the order of the packets.
-    pub rulings: Vec<Ruling>,
+    pub rulings: Rulings,
     /// What was kept beside these.
     pub kept: Vec<Kept>,
     /// What was judged and not kept for want of room: a rule, what is known of the recording, and how
@@ -395,8 +398,9 @@ impl Ledger {
 
     /// What it all comes to, together with what servers were asked.
     pub fn review(mut self, loads: Loads) -> Review {
-        let told = std::mem::take(&mut self.elsewhere).review(self.terms.answer_timeout);
-        self.shared(&told.moved);
+        let mut elsewhere = std::mem::take(&mut self.elsewhere);
+        let told = elsewhere.review(self.terms.answer_timeout);
+        self.shared(&elsewhere);
         self.masters();
         self.lists();
         let kept = std::mem::take(&mut self.kept).into_values();
@@ -421,13 +425,12 @@ impl Ledger {
             of_flow: false,
             detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
         }));
-        // Sorted by their keys alone: under a flood there are very many, and none is small.
-        rulings.sort_by_cached_key(|ruling| (ruling.witness.seen.mark.frame, ruling.rule.code));
+        let rulings = Rulings::new(rulings, elsewhere, told.places);
         Review { rulings, kept, beyond: self.beyond.0 }
     }
 
     /// Challenges of one address in the hands of another.
-    fn shared(&mut self, moved: &Moved) {
+    fn shared(&mut self, elsewhere: &Elsewhere) {
         let accepted = std::mem::take(&mut self.accepted);
         let key = |(challenge, witness): &(u32, Witness)| self.key(witness.seen.from, *challenge);
         let keys: Vec<_> = accepted.iter().map(key).collect();
@@ -435,7 +438,7 @@ impl Ledger {
         self.full |= self.challenges.full;
         for ((challenge, witness), key) in accepted.into_iter().zip(keys) {
             let Seen { from, to, .. } = witness.seen;
-            if moved.contains(&(to.ip(), from, challenge)) {
+            if elsewhere.has_moved(to.ip(), from, challenge) {
                 continue;
             }
             let given = first.get(&key);

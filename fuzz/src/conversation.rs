@@ -284,6 +284,7 @@ fn payload<'a>(
         flow: flow.facts.number,
         transport: flow.facts.transport,
         lost: false,
+        hash: None,
     }
 }
 

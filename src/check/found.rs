@@ -241,6 +241,7 @@ mod tests {
                 flow: 1,
                 transport: Transport::Tcp,
                 lost: false,
+                hash: None,
             };
             AtHand::new(A2s::INFO.messages[0], &payload).frames()
         };

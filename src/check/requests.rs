@@ -43,7 +43,8 @@ pub(super) struct Requests {
 /// What came of the requests to one server.
 enum Server {
     Answers,
-    Silent(Silence),
+    /// Few are: so those that answer take little room.
+    Silent(Box<Silence>),
 }
 
 /// Requests that were not answered.
@@ -136,7 +137,11 @@ impl Requests {
             protocol: scene.protocol,
             digits: scene.digits,
         };
-        self.put(server, Server::Silent(silence));
+        match self.servers.get_mut(&server) {
+            Some(Server::Silent(before)) => **before = before.and(&silence),
+            Some(Server::Answers) => {}
+            None => self.put(server, Server::Silent(Box::new(silence))),
+        }
     }
 
     fn put(&mut self, server: SocketAddr, more: Server) {
@@ -187,7 +192,7 @@ impl Requests {
             let is_proven = silence.is_proven(is_heard, vouched, lossy);
             any_is_proven |= is_proven;
             review.unanswered.push(silence.broken(&NET014, is_proven, 1));
-            all = Some(all.map_or(silence, |all| all.and(&silence)));
+            all = Some(all.map_or(*silence, |all| all.and(&silence)));
         }
         if let Some(all) = all.filter(|_| self.count.answered == 0) {
             // That one silence is proven shows that answers would be in the recording.
@@ -201,10 +206,10 @@ impl Requests {
 
 impl Server {
     fn add(&mut self, more: Server) {
-        *self = match (&*self, more) {
-            (Server::Silent(silence), Server::Silent(more)) => Server::Silent(silence.and(&more)),
-            _ => Server::Answers,
-        };
+        match (&mut *self, more) {
+            (Server::Silent(silence), Server::Silent(more)) => **silence = silence.and(&more),
+            _ => *self = Server::Answers,
+        }
     }
 }
 

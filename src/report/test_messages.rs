@@ -191,6 +191,7 @@ impl Sample {
             flow: 3,
             transport: Transport::Udp,
             lost: self.lost,
+            hash: None,
         };
         let via = self.via.as_ref().map(|via| via as &dyn std::fmt::Display);
         let envelope = Envelope {

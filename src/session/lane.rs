@@ -7,6 +7,7 @@
 //! when the capture has been read.
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 
 use dissectors::kit::{Budget, Evidence, Limit, Payload, Side, Time, Transport, Unjudged};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
@@ -157,6 +158,7 @@ impl Lane {
             flow: 0,
             transport: Transport::Udp,
             lost,
+            hash: None,
         };
         let Some(slot) = self.flow_of(around, key, &mut payload, view) else {
             self.hear(around, key.source);
@@ -182,9 +184,12 @@ impl Lane {
                 &joined
             }
         };
+        let hash = if lost { 0 } else { self.recent.hash(bytes) };
+        payload.hash = NonZeroU64::new(hash);
         let sent = Sent {
             key,
             bytes,
+            hash,
             identification: identification(datagram.headers.ipv4),
             frame: payload.frame,
             time,

@@ -11,7 +11,7 @@ use crate::flows::Key;
 use crate::net::Quote;
 
 /// Buckets, each of so many datagrams that lie side by side.
-const BUCKETS: usize = 1 << 10;
+const BUCKETS: usize = 1 << 9;
 const WAYS: usize = 4;
 
 /// Bytes of a datagram by which its bucket is told: an ICMP error need not quote more.
@@ -51,6 +51,8 @@ struct Header {
 pub(super) struct Sent<'a> {
     pub(super) key: &'a Key,
     pub(super) bytes: &'a [u8],
+    /// Of all its bytes, by [`Recent::hash`].
+    pub(super) hash: u64,
     /// Where it tells one datagram from another.
     pub(super) identification: Option<u16>,
     pub(super) frame: u64,
@@ -74,7 +76,8 @@ impl Recent {
             self.headers = vec![Header::default(); BUCKETS].into();
         }
         let ends = self.ends(sent.key);
-        let (head, hash) = self.hashes(ends, sent.bytes.len(), sent.bytes);
+        let head = self.head(ends, sent.bytes.len(), sent.bytes);
+        let hash = sent.hash ^ ends;
         let identification = sent.identification.map_or(Entry::NONE, u32::from);
         let window = if sent.identification.is_some() { DOUBLED } else { Time::MOMENT };
         let bucket = self.buckets.get_mut(head as usize % BUCKETS)?;
@@ -111,7 +114,8 @@ impl Recent {
             let header = self.headers.get(hash as usize % BUCKETS)?;
             return Some(header.frame).filter(|&frame| frame > 0 && header.hash == hash);
         }
-        let (head, hash) = self.hashes(ends, quote.length, quote.bytes);
+        let head = self.head(ends, quote.length, quote.bytes);
+        let hash = self.hash(quote.bytes) ^ ends;
         let identification = quote.identification.map_or(Entry::NONE, u32::from);
         let is_whole = quote.bytes.len() >= quote.length;
         let same = |entry: &&Entry| {
@@ -130,19 +134,19 @@ impl Recent {
         key.words().map_or_else(|| self.seed.hash_one(key), |words| self.seed.hash_one(words))
     }
 
-    /// What stands for a datagram of this length that begins with these bytes; and for all of them.
+    /// What stands for the bytes of a datagram.
     #[inline]
-    fn hashes(&self, ends: u64, length: usize, bytes: &[u8]) -> (u64, u64) {
+    pub(super) fn hash(&self, bytes: &[u8]) -> u64 {
+        self.seed.hash_one(bytes)
+    }
+
+    /// What stands for a datagram of this length that begins with these bytes.
+    #[inline]
+    fn head(&self, ends: u64, length: usize, bytes: &[u8]) -> u64 {
         let mut hasher = self.seed.build_hasher();
         hasher.write_u64(ends ^ length as u64);
-        let (head, rest) = bytes.split_at_checked(HEAD).unwrap_or((bytes, &[]));
-        hasher.write(head);
-        let of_head = hasher.finish();
-        if rest.is_empty() {
-            return (of_head, of_head);
-        }
-        hasher.write(rest);
-        (of_head, hasher.finish())
+        hasher.write(bytes.get(..HEAD).unwrap_or(bytes));
+        hasher.finish()
     }
 }
 
@@ -174,7 +178,8 @@ mod tests {
         ms: i64,
     ) -> Option<u64> {
         let (key, time) = (&key(), Time(ms * 1_000_000));
-        recent.note(&Sent { key, bytes, identification: id, frame, time })
+        let hash = recent.hash(bytes);
+        recent.note(&Sent { key, bytes, hash, identification: id, frame, time })
     }
 
     fn quote(bytes: &[u8], length: usize, identification: Option<u16>) -> Quote<'_> {

@@ -442,9 +442,9 @@ impl Talk {
     /// Whether an answer is the last one of this side once more, by a keyed hash of its bytes: nobody
     /// can make another that is taken for it. It is the last one from now on.
     pub(super) fn repeats(&mut self, payload: &Payload<'_>, seed: &Seed) -> bool {
-        let hash = seed.hash_one((payload.side.index(), payload.bytes));
+        let hash = payload.hash.or_else(|| NonZeroU64::new(seed.hash_one(payload.bytes)));
         // Where nothing is left of a hash, a copy goes unnoticed.
-        let hash = NonZeroU64::new(hash);
+        let hash = hash.and_then(|hash| NonZeroU64::new(hash.get() ^ payload.side.index() as u64));
         hash.is_some() && std::mem::replace(&mut self.last, hash) == hash
     }
 

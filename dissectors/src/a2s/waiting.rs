@@ -260,6 +260,7 @@ mod tests {
             flow: 0,
             transport: Transport::Udp,
             lost: false,
+            hash: None,
         }
     }
 

@@ -401,6 +401,7 @@ mod tests {
             flow: 1,
             transport: Transport::Tcp,
             lost: false,
+            hash: None,
         }
     }
 

@@ -230,6 +230,7 @@ impl Stage {
             flow: 0,
             transport: Transport::Udp,
             lost: false,
+            hash: None,
         };
         self.watch.evidence(flow.evidence());
         let mut cx = Context {

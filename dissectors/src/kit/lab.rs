@@ -317,6 +317,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             flow: 1,
             transport: Transport::Udp,
             lost,
+            hash: None,
         };
         let facts = flow.facts;
         self.sink.evidence(Evidence { vouched, lost, ..facts.evidence() });
@@ -431,6 +432,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             flow: 1,
             transport: Transport::Tcp,
             lost: self.loses,
+            hash: None,
         }
     }
 

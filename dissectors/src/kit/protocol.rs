@@ -1,6 +1,7 @@
 //! The shape of a protocol: what a folder beside this one provides.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
 use crate::kit::{Evidence, Rule, Sink, Who};
@@ -91,6 +92,8 @@ pub struct Payload<'a> {
     pub transport: Transport,
     /// The recording lost something of it: cut by the snap length, missing fragments, a gap.
     pub lost: bool,
+    /// A hash of all `bytes`, if one was made: by a seed that all datagrams between two hosts share.
+    pub hash: Option<NonZeroU64>,
 }
 
 /// One kind of message.
@@ -239,6 +242,7 @@ impl FlowFacts {
             flow: self.number,
             transport: self.transport,
             lost: false,
+            hash: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::{Beyond, Detail, Kept, Ruling, Witness};
 use crate::a2s::rules::{A2S022, A2S024};
-use crate::kit::{Evidence, Exchange, Map, Rule, Seen, Set, ShortMark, Time, Who};
+use crate::kit::{Code, Evidence, Exchange, Map, Rule, Seen, Set, ShortMark, Time, Who};
 
 /// Kinds of requests that a protocol tells apart at most.
 const KINDS: usize = 8;
@@ -21,9 +21,41 @@ pub(super) struct Elsewhere {
     answers: Vec<Open>,
     requests: Vec<Open>,
     /// Challenges that clients used with servers that are not known to have given them.
-    foreign: Vec<(u32, Evidence, Witness)>,
+    foreign: Vec<Used>,
     /// Requests with these that were answered with data.
-    accepted: Vec<(u32, Evidence, Witness)>,
+    accepted: Vec<Used>,
+    /// Challenges that a server gave to a client in another's stead.
+    moved: Moved,
+}
+
+/// A challenge that is not known to have been given: it was used, or accepted.
+struct Used {
+    challenge: u32,
+    evidence: Evidence,
+    from: End,
+    to: End,
+    mark: ShortMark,
+    flow: u32,
+    began: bool,
+    lossy: bool,
+}
+
+impl Used {
+    fn witness(&self) -> Witness {
+        let seen = Seen { mark: self.mark.get(), from: self.from.get(), to: self.to.get() };
+        Witness { seen, flow: self.flow, began: self.began, lossy: self.lossy }
+    }
+}
+
+/// Where something stands that broke a rule.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// Among what is known in full.
+    Ruling(u32),
+    Answer(u32),
+    Request(u32),
+    Foreign(u32),
+    Accepted(u32),
 }
 
 /// An end of a flow, in little room.
@@ -139,16 +171,16 @@ impl Queue {
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) rulings: Vec<Ruling>,
+    /// What else broke a rule: there may be very much of it, so it is put into words one by one.
+    pub(super) places: Vec<(u64, Code, Place)>,
     pub(super) kept: Vec<Kept>,
     /// Answers that nobody asked for, in the order of their time.
     pub(super) unasked: Vec<Seen>,
-    /// Challenges that a server gave to a client in another's stead.
-    pub(super) moved: Moved,
 }
 
 /// Challenges that were given in another server's stead: to which address, with which of them they
 /// are good.
-pub(super) type Moved = Set<(IpAddr, SocketAddr, u32)>;
+type Moved = Set<(IpAddr, SocketAddr, u32)>;
 
 impl Elsewhere {
     /// Takes an answer or a request, unless there are as many as are kept: then it is judged alone.
@@ -195,12 +227,15 @@ impl Elsewhere {
             beyond.add(rule, evidence);
             return false;
         }
-        crate::kit::append(list, (challenge, evidence, *witness));
+        let Witness { seen: Seen { mark, from, to }, flow, began, lossy } = *witness;
+        let (from, to, mark) = (from.into(), to.into(), mark.into());
+        let used = Used { challenge, evidence, from, to, mark, flow, began, lossy };
+        crate::kit::append(list, used);
         true
     }
 
     /// Matches what belongs together, and judges it.
-    pub(super) fn review(mut self, timeout: i64) -> Told {
+    pub(super) fn review(&mut self, timeout: i64) -> Told {
         let order = |a: &Open, b: &Open| {
             let place = |it: &Open| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
@@ -211,8 +246,8 @@ impl Elsewhere {
             self.answers.sort_by(order);
         }
         let mut used: Map<(SocketAddr, u32), End> = Map::default();
-        for (challenge, _, witness) in &self.foreign {
-            used.insert((witness.seen.from, *challenge), witness.seen.to.into());
+        for it in &self.foreign {
+            used.insert((it.from.get(), it.challenge), it.to);
         }
         let mut told = Told::default();
         let (mut answers, mut requests) = (&mut *self.answers, &mut *self.requests);
@@ -226,7 +261,7 @@ impl Elsewhere {
             let (some, rest) = answers.split_at_mut(few);
             let (waiting, behind) = requests.split_at_mut(many);
             if ahead.is_eq() {
-                matched(some, waiting, timeout, &used, &mut told);
+                matched(some, waiting, timeout, &used, &mut told, &mut self.moved);
             }
             (answers, requests) = (rest, behind);
         }
@@ -236,23 +271,20 @@ impl Elsewhere {
 
     /// Judges what is left alone, and what may be.
     fn judge(&self, told: &mut Told) {
-        for answer in self.answers.iter().filter(|answer| answer.fate != Fate::Matched) {
-            let Exchange { rules, name, evidence, .. } = answer.exchange;
-            let lost = evidence.lost || answer.fate == Fate::Perhaps;
-            let witness = answer.witness(answer.server, answer.client);
-            let evidence = Evidence { lost, ..evidence };
-            if let Some(rule) = rules.asked_for {
-                told.add(rule, evidence, witness, Who::Server, Detail::Unasked(name));
+        for (at, answer) in (0..).zip(&self.answers).filter(|(_, it)| it.fate != Fate::Matched) {
+            let seen = answer.witness(answer.server, answer.client).seen;
+            if let Some(rule) = answer.exchange.rules.asked_for {
+                told.places.push((seen.mark.frame, rule.code, Place::Answer(at)));
             }
             if answer.fate == Fate::Alone {
-                told.unasked.push(witness.seen);
+                told.unasked.push(seen);
             }
         }
         told.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
-        for request in &self.requests {
-            let Exchange { rules, name, evidence, owed, challenge, .. } = request.exchange;
+        for (at, request) in (0..).zip(&self.requests) {
+            let Exchange { rules, owed, challenge, .. } = request.exchange;
             let (client, server) = (request.client.get(), request.server.get());
-            let is_good = |challenge| told.moved.contains(&(client.ip(), server, challenge));
+            let is_good = |challenge| self.moved.contains(&(client.ip(), server, challenge));
             if !owed && !challenge.is_some_and(is_good) {
                 continue;
             }
@@ -260,48 +292,68 @@ impl Elsewhere {
                 told.keep(rules.answered, Some(server), 1);
                 continue;
             }
-            let lost = evidence.lost || request.fate == Fate::Perhaps;
-            let witness = request.witness(request.client, request.server);
-            let evidence = Evidence { lost, ..evidence };
-            told.add(rules.answered, evidence, witness, Who::Client, Detail::Unanswered(name));
+            let frame = request.mark.get().frame;
+            told.places.push((frame, rules.answered.code, Place::Request(at)));
         }
-        self.judge_challenges(told);
-    }
-
-    fn judge_challenges(&self, told: &mut Told) {
-        for &(challenge, evidence, witness) in &self.foreign {
-            let Seen { from, to, .. } = witness.seen;
-            if told.moved.contains(&(from.ip(), to, challenge)) {
+        for (at, used) in (0..).zip(&self.foreign) {
+            let to = used.to.get();
+            if self.moved.contains(&(used.from.get().ip(), to, used.challenge)) {
                 told.keep(&A2S022, Some(to), 1);
             } else {
-                let detail = Detail::Foreign(challenge as i32);
-                told.add(&A2S022, evidence, witness, Who::Client, detail);
+                told.places.push((used.mark.get().frame, A2S022.code, Place::Foreign(at)));
             }
         }
-        for &(challenge, evidence, witness) in &self.accepted {
-            let Seen { from, to, .. } = witness.seen;
-            if !told.moved.contains(&(to.ip(), from, challenge)) {
-                let detail = Detail::Accepted(challenge as i32);
-                told.add(&A2S024, evidence, witness, Who::Server, detail);
+        for (at, used) in (0..).zip(&self.accepted) {
+            if !self.moved.contains(&(used.to.get().ip(), used.from.get(), used.challenge)) {
+                told.places.push((used.mark.get().frame, A2S024.code, Place::Accepted(at)));
             }
         }
+    }
+
+    /// Whether this challenge was given to an address in another server's stead.
+    pub(super) fn has_moved(&self, to: IpAddr, server: SocketAddr, challenge: u32) -> bool {
+        self.moved.contains(&(to, server, challenge))
+    }
+
+    /// What broke a rule, in full.
+    pub(super) fn ruling(&self, place: Place) -> Option<Ruling> {
+        let at = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
+        let open = |open: &Open| {
+            let Evidence { lost, .. } = open.exchange.evidence;
+            Evidence { lost: lost || open.fate == Fate::Perhaps, ..open.exchange.evidence }
+        };
+        let (rule, evidence, witness, speaker, detail) = match place {
+            Place::Ruling(_) => return None,
+            Place::Answer(place) => {
+                let it = self.answers.get(at(place))?;
+                let (rule, name) = (it.exchange.rules.asked_for?, it.exchange.name);
+                let witness = it.witness(it.server, it.client);
+                (rule, open(it), witness, Who::Server, Detail::Unasked(name))
+            }
+            Place::Request(place) => {
+                let it = self.requests.get(at(place))?;
+                let (rule, name) = (it.exchange.rules.answered, it.exchange.name);
+                let witness = it.witness(it.client, it.server);
+                (rule, open(it), witness, Who::Client, Detail::Unanswered(name))
+            }
+            Place::Foreign(place) => {
+                let it = self.foreign.get(at(place))?;
+                let detail = Detail::Foreign(it.challenge as i32);
+                (&A2S022, it.evidence, it.witness(), Who::Client, detail)
+            }
+            Place::Accepted(place) => {
+                let it = self.accepted.get(at(place))?;
+                let detail = Detail::Accepted(it.challenge as i32);
+                (&A2S024, it.evidence, it.witness(), Who::Server, detail)
+            }
+        };
+        Some(Ruling { rule, evidence, witness, speaker, of_flow: true, detail })
     }
 }
 
 impl Told {
     fn keep(&mut self, rule: &'static Rule, server: Option<SocketAddr>, times: u64) {
         self.kept.push(Kept { rule, server, times });
-    }
-
-    fn add(
-        &mut self,
-        rule: &'static Rule,
-        evidence: Evidence,
-        witness: Witness,
-        speaker: Who,
-        detail: Detail,
-    ) {
-        self.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow: true, detail });
     }
 }
 
@@ -312,6 +364,7 @@ fn matched(
     timeout: i64,
     used: &Map<(SocketAddr, u32), End>,
     told: &mut Told,
+    moved: &mut Moved,
 ) {
     let mut queues: [Queue; KINDS] = Default::default();
     let mut next = 0;
@@ -339,7 +392,7 @@ fn matched(
             _ => by_challenge(answer, &fitting, requests, used),
         };
         match found.and_then(|(nth, place)| Some((fitting.get_mut(nth)?, place))) {
-            Some((queue, place)) => take(answer, queue, place, requests, told),
+            Some((queue, place)) => take(answer, queue, place, requests, told, moved),
             None => {
                 answer.fate = Fate::Perhaps;
                 fitting.into_iter().for_each(|queue| may_be_answered(queue, requests));
@@ -378,6 +431,7 @@ fn take(
     place: usize,
     requests: &mut [Open],
     told: &mut Told,
+    moved: &mut Moved,
 ) {
     let Some(&at) = queue.waiting.get(place) else { return };
     let Some(request) = requests.get_mut(at) else { return };
@@ -387,7 +441,7 @@ fn take(
     request.answers = request.answers.saturating_add(1);
     let (is_over, asked) = (request.answers >= request.exchange.tries, request.server.get());
     if let Some(challenge) = answer.exchange.challenge {
-        told.moved.insert((answer.client.get().ip(), asked, challenge));
+        moved.insert((answer.client.get().ip(), asked, challenge));
     }
     if is_first {
         let lossy = request.exchange.evidence.lossy;
@@ -396,7 +450,8 @@ fn take(
         let witness = answer.witness(answer.server, answer.client);
         let from = witness.seen.from;
         let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
-        told.add(rules.from_asked, evidence, witness, Who::Server, detail);
+        let (rule, speaker) = (rules.from_asked, Who::Server);
+        told.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow: true, detail });
     }
     if is_over {
         queue.remove(place, requests);

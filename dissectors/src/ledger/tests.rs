@@ -25,7 +25,7 @@ fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
         ledger.fact(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
     }
     let review = ledger.review(Loads::default());
-    let broken = review.rulings.iter();
+    let broken = review.rulings;
     let broken = broken.map(|it| (it.rule.code.to_string(), false, it.witness.seen.mark.frame));
     let kept = review.kept.iter().map(|it| (it.rule.code.to_string(), true, it.times));
     broken.chain(kept).collect()
@@ -48,7 +48,7 @@ fn a_list_is_taken_as_far_as_there_is_room() {
         }
         ledger.fact(Fact::Queried, &[], &seen(2, C, queried));
         let review = ledger.review(Loads::default());
-        let mut rulings = review.rulings.iter();
+        let mut rulings = review.rulings;
         let ruling = rulings.find(|ruling| ruling.rule.code == GS1032.code);
         (review.kept.len(), ruling.map(|ruling| ruling.evidence.lossy))
     };
@@ -68,7 +68,7 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
         ledger.fact(Fact::Listed, &Vec::from_iter(servers), &seen(1, S, C));
         ledger.fact(Fact::Queried, &[], &seen(2, C, "0.0.64.0:1"));
-        ledger.review(Loads::default()).rulings.first().map(|ruling| ruling.evidence.lossy)
+        ledger.review(Loads::default()).rulings.next().map(|ruling| ruling.evidence.lossy)
     };
     assert_eq!(lossy(LISTED), Some(false));
     assert_eq!(lossy(LISTED + 1), Some(true));
@@ -107,7 +107,7 @@ fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
         let mut ledger = ledger(8);
         ledger.fact(Fact::Challenged(7), &[], &seen(1, S, C));
         ledger.fact(ACCEPTED, &[], &Witness { began, lossy, ..seen(2, S, D) });
-        let rulings = ledger.review(Loads::default()).rulings;
+        let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
         assert_eq!(rulings.len(), 1);
         rulings[0].evidence.suffices(SEC004.needs)
     };
@@ -175,7 +175,7 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
         ledger
     };
     let codes = |ledger: Ledger| {
-        let rulings = ledger.review(Loads::default()).rulings;
+        let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
         Vec::from_iter(
             rulings.iter().map(|ruling| (ruling.rule.code, ruling.witness.seen.mark.frame)),
         )

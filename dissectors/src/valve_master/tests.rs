@@ -210,6 +210,7 @@ fn payload(bytes: &[u8], milliseconds: i64) -> Payload<'_> {
         flow: 0,
         transport: Transport::Udp,
         lost: false,
+        hash: None,
     }
 }
 

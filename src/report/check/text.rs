@@ -38,7 +38,7 @@ pub struct Style {
 /// Writes the outcome of one capture.
 pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     let missing = || outcome.rules.iter().filter(|it| it.missing > 0);
-    let groups = Group::all(outcome);
+    let groups = Group::all(outcome, style.most);
     let is_told = !groups.is_empty() || missing().next().is_some();
     if style.quiet && style.several && !is_told {
         return;

@@ -260,6 +260,7 @@ impl<S: Sink> Lab<S> {
             flow: 1,
             transport: Transport::Udp,
             lost,
+            hash: None,
         };
         let ours = match claim::claim(bytes, hint) {
             Claim::Sure => true,

@@ -247,6 +247,7 @@ fn a_challenge_request_with_the_timestamp_0_is_told_from_a_masters_answer() {
             flow: 1,
             transport: Transport::Udp,
             lost: false,
+            hash: None,
         };
         GameSpy4::expects(&mut (), &payload)
     };

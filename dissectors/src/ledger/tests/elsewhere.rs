@@ -44,7 +44,7 @@ fn told(facts: &[(u64, Fact, &str, &str)], most: usize) -> Vec<String> {
     let broken = |rule: &Rule, evidence: Evidence| {
         format!("{}{}", rule.code, if evidence.suffices(rule.needs) { "" } else { "?" })
     };
-    let mut told = Vec::from_iter(review.rulings.iter().map(|it| broken(it.rule, it.evidence)));
+    let mut told = Vec::from_iter(review.rulings.map(|it| broken(it.rule, it.evidence)));
     told.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
     told.extend(review.beyond.iter().map(|it| format!("{} {}x", broken(it.0, it.1), it.2)));
     told.sort();
@@ -162,7 +162,7 @@ fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
         let Fact::Unasked(exchange) = answer(n, 4).1 else { return };
         ledger.fact(Fact::Unasked(exchange), &[], &seen(n, &server, C));
     }
-    let rulings = ledger.review(Loads::default()).rulings;
+    let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
     let mut found = rulings.iter().filter(|ruling| ruling.rule.code == SEC005.code);
     let detail = found.next().unwrap().detail.to_string();
     assert_eq!(
@@ -190,6 +190,7 @@ fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
             flow: 1,
             transport: Transport::Udp,
             lost: false,
+            hash: None,
         };
         let client = format!("{}:50000", std::net::Ipv4Addr::from(source));
         let group = source as usize % GROUPS;
@@ -197,7 +198,7 @@ fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
         loads.reflects(group, "A2S_INFO", 25, &payload(&[7; 100], S, &client));
     }
     let review = ledger(1000).review(loads);
-    let mut told = Vec::from_iter(review.rulings.iter().map(|it| it.detail.to_string()));
+    let mut told = Vec::from_iter(review.rulings.map(|it| it.detail.to_string()));
     told.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
     told.sort();
     told

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use dissectors::kit::{Severity, Verdict, Who};
+use dissectors::kit::{Code, Map, Severity, Verdict, Who};
 
 use super::{Style, faint, grouped, hex, tone};
 use crate::check::{Found, Outcome, Party, RuleOutcome};
@@ -17,8 +17,10 @@ pub(super) struct Group<'o> {
     severity: Severity,
     /// How many there are, kept or only counted.
     count: u64,
-    /// Those that break it most often first.
+    /// Those that break it most often first, as far as they are named; the others in no order.
     parties: Vec<ByParty<'o>>,
+    /// The finding that is told first.
+    first: Option<&'o Found>,
 }
 
 /// What one party did: `None` is nobody, for the recording's own faults.
@@ -29,64 +31,43 @@ struct ByParty<'o> {
     found: Vec<&'o Found>,
 }
 
+impl ByParty<'_> {
+    /// Its place in the order of those that break a rule.
+    fn rank(&self) -> impl Ord + use<> {
+        let first = self.found.first().map_or(u64::MAX, |found| found.frame());
+        (Reverse(self.count), first, self.party)
+    }
+}
+
 impl<'o> Group<'o> {
-    /// All of them: the gravest first, then by the codes of the rules.
-    pub(super) fn all(outcome: &'o Outcome) -> Vec<Group<'o>> {
+    /// All of them: the gravest first, then by the codes of the rules. Of each, so many parties are
+    /// named.
+    pub(super) fn all(outcome: &'o Outcome, named: usize) -> Vec<Group<'o>> {
         let mut kept: BTreeMap<_, Vec<&Found>> = BTreeMap::new();
         for found in outcome.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive) {
             kept.entry((Reverse(found.severity), found.rule.code)).or_default().push(found);
         }
+        let counts = outcome.parties.by_rule();
         let group = |((severity, code), found): ((Reverse<Severity>, _), Vec<&'o Found>)| {
             let fared = outcome.rules.iter().find(|it| it.rule.code == code)?;
-            Some(Group::of(outcome, fared, severity.0, found))
+            let mut parties = by_party(fared, severity.0, &found, &counts);
+            let first = parties.iter().filter(|by| !by.found.is_empty()).min_by_key(|by| by.rank());
+            let first = first.and_then(|by| by.found.first().copied());
+            // Under a flood there are very many: only those that are named are put in order.
+            if named < parties.len() {
+                parties.select_nth_unstable_by_key(named, ByParty::rank);
+            }
+            let end = named.min(parties.len());
+            parties[..end].sort_unstable_by_key(ByParty::rank);
+            Some(Group {
+                fared,
+                severity: severity.0,
+                count: fared.count(severity.0),
+                parties,
+                first,
+            })
         };
         kept.into_iter().filter_map(group).collect()
-    }
-
-    fn of(
-        outcome: &'o Outcome,
-        fared: &'o RuleOutcome,
-        severity: Severity,
-        found: Vec<&'o Found>,
-    ) -> Group<'o> {
-        let mut counts: BTreeMap<Option<Party>, u64> = BTreeMap::new();
-        // A rule that is a note itself has its breaches among its notes.
-        for (verdict, weighs) in [(Verdict::Note, Severity::Note), (Verdict::Fail, fared.severity)]
-        {
-            if weighs == severity {
-                for (party, count) in outcome.parties.of(fared.rule.code, verdict) {
-                    *counts.entry(Some(party)).or_default() += count;
-                }
-            }
-        }
-        let mut parties: Vec<ByParty<'_>> = Vec::new();
-        let mut places = BTreeMap::new();
-        for found in found {
-            let party = Party::of(found);
-            let at = *places.entry(party).or_insert(parties.len());
-            if at == parties.len() {
-                let count = counts.remove(&party).unwrap_or(0);
-                parties.push(ByParty { party, count, found: Vec::new() });
-            }
-            if let Some(by) = parties.get_mut(at) {
-                by.found.push(found);
-                by.count = by.count.max(by.found.len() as u64);
-            }
-        }
-        let count = fared.count(severity);
-        if fared.rule.who == Who::Capture
-            && let [nobody] = &mut *parties
-        {
-            nobody.count = count;
-        }
-        let unseen =
-            counts.into_iter().map(|(party, count)| ByParty { party, count, found: vec![] });
-        parties.extend(unseen);
-        parties.sort_by_key(|by| {
-            let first = by.found.first().map_or(u64::MAX, |found| found.frame());
-            (Reverse(by.count), first, by.party)
-        });
-        Group { fared, severity, count, parties }
     }
 
     pub(super) fn write(
@@ -98,7 +79,7 @@ impl<'o> Group<'o> {
     ) {
         let rule = self.fared.rule;
         let head = style.paint.text(tone(self.severity), self.severity.name());
-        let detail = self.first().map_or("", |found| &found.detail);
+        let detail = self.first.map_or("", |found| &found.detail);
         put(out, format_args!("{head} {} {}: {}\n", rule.code, rule.slug, escaped(detail)));
         if self.severity > Severity::Note {
             self.expected(style, out);
@@ -125,11 +106,6 @@ impl<'o> Group<'o> {
             let (by, title) = (faint("by:", style.paint), cite.document.title());
             put(out, format_args!("  {by} {title}, \"{}\"\n", cite.section));
         }
-    }
-
-    /// The finding that is told first.
-    fn first(&self) -> Option<&'o Found> {
-        self.parties.iter().find_map(|by| by.found.first().copied())
     }
 
     /// The findings that are written out of each party, as far as parties are named: the first one of
@@ -207,7 +183,7 @@ impl<'o> Group<'o> {
             place += ", ";
             place += part;
         }
-        let is_said = self.first().is_some_and(|first| first.detail == found.detail);
+        let is_said = self.first.is_some_and(|first| first.detail == found.detail);
         let detail = if is_said { "".into() } else { escaped(&found.detail) };
         let colon = if is_said { "" } else { ": " };
         put(out, format_args!("{before}{place}{colon}{detail}\n"));
@@ -215,4 +191,42 @@ impl<'o> Group<'o> {
             hex(excerpt, before, style.paint, out);
         }
     }
+}
+
+/// What each party did, in no order.
+fn by_party<'o>(
+    fared: &RuleOutcome,
+    severity: Severity,
+    found: &[&'o Found],
+    counts: &BTreeMap<(Code, bool), Map<Party, u64>>,
+) -> Vec<ByParty<'o>> {
+    let mut parties: Vec<ByParty<'_>> = Vec::new();
+    let mut places: Map<Option<Party>, usize> = Map::default();
+    let mut place = |parties: &mut Vec<ByParty<'o>>, party| {
+        let at = *places.entry(party).or_insert(parties.len());
+        if at == parties.len() {
+            parties.push(ByParty { party, count: 0, found: Vec::new() });
+        }
+        at
+    };
+    // A rule that is a note itself has its breaches among its notes.
+    for (is_note, weighs) in [(true, Severity::Note), (false, fared.severity)] {
+        let of_rule = counts.get(&(fared.rule.code, is_note)).filter(|_| weighs == severity);
+        for (&party, count) in of_rule.into_iter().flatten() {
+            let at = place(&mut parties, Some(party));
+            parties[at].count += count;
+        }
+    }
+    for &found in found {
+        let at = place(&mut parties, Party::of(found));
+        let by = &mut parties[at];
+        by.found.push(found);
+        by.count = by.count.max(by.found.len() as u64);
+    }
+    if fared.rule.who == Who::Capture
+        && let [nobody] = &mut *parties
+    {
+        nobody.count = fared.count(severity);
+    }
+    parties
 }

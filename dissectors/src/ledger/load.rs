@@ -1,0 +1,423 @@
+//! What one server is asked: in brief while it is little, as for most servers, and in detail from then on.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::Witness;
+use super::sources::{KINDS, Sources};
+use crate::kit::{Mark, Payload, Seen, Time};
+
+/// Buckets that the window of a flood is divided into.
+pub(super) const BUCKETS: usize = 20;
+
+/// What one server is asked by the hosts of one group.
+pub(super) enum Load {
+    Brief(Box<Brief>),
+    Detailed(Box<Detailed>),
+}
+
+/// The first requests, all of one source, and the responses to them without a challenge.
+pub(super) struct Brief {
+    first: Mark,
+    from: SocketAddr,
+    to: SocketAddr,
+    kinds: [&'static str; Brief::KINDS],
+    events: [Event; Brief::EVENTS],
+    count: u8,
+}
+
+/// A request, or a response to one.
+#[derive(Clone, Copy, Default)]
+struct Event {
+    /// Microseconds after the first request.
+    after: u32,
+    /// The message's length.
+    bytes: u32,
+    /// The length of the request, of a response.
+    asked: Option<u16>,
+    /// What was asked, by its place among the kinds.
+    kind: u8,
+}
+
+/// A request, or a response, of whatever form.
+struct Exchange {
+    what: &'static str,
+    source: IpAddr,
+    time: Time,
+    bytes: u32,
+    /// The length of the request, of a response.
+    asked: Option<u32>,
+}
+
+/// How requests are counted.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    /// The length of a bucket, in nanoseconds.
+    pub(super) bucket: i64,
+    /// Requests in all buckets of a window from which on these are kept.
+    pub(super) least: u64,
+    /// The window in which responses to one source are counted, in tenths of a second.
+    pub(super) window: u32,
+}
+
+/// What a group has room for yet.
+pub(super) struct Room {
+    pub(super) sources: usize,
+    pub(super) buckets: usize,
+}
+
+/// What one server is asked, in detail.
+#[derive(Debug, Default)]
+pub(super) struct Detailed {
+    /// The first request and the time of the last.
+    pub(super) first: Option<Witness>,
+    pub(super) last: Time,
+    pub(super) requests: u64,
+    /// By what was asked.
+    pub(super) asked: Vec<(&'static str, u64)>,
+    /// Responses without a challenge, the bytes that they respond to, and their own.
+    pub(super) responses: u64,
+    pub(super) bytes_to: u64,
+    pub(super) bytes_of: u64,
+    /// The source that got most responses within a window.
+    pub(super) repeated: Option<(u32, IpAddr, &'static str)>,
+    pub(super) sources: Sources,
+    pub(super) rate: Rate,
+}
+
+impl Load {
+    /// The first request to a server.
+    pub(super) fn of(what: &'static str, payload: &Payload<'_>) -> Load {
+        let Seen { mark, from, to } = payload.seen();
+        let mut kinds = [""; Brief::KINDS];
+        kinds[0] = what;
+        let event = Event { bytes: mark.length, ..Event::default() };
+        let mut events = [Event::default(); Brief::EVENTS];
+        events[0] = event;
+        Load::Brief(Box::new(Brief { first: mark, from, to, kinds, events, count: 1 }))
+    }
+
+    /// One more request to the server. Returns whether there was room for its time.
+    pub(super) fn asks(
+        &mut self,
+        what: &'static str,
+        payload: &Payload<'_>,
+        terms: &Terms,
+        room: &mut Room,
+    ) -> bool {
+        let (source, bytes) = (payload.from.ip(), payload.bytes.len() as u32);
+        self.takes(&Exchange { what, source, time: payload.time, bytes, asked: None }, terms, room)
+    }
+
+    /// The server responds without a challenge to a request of this kind and length.
+    pub(super) fn reflects(
+        &mut self,
+        what: &'static str,
+        asked: u32,
+        payload: &Payload<'_>,
+        terms: &Terms,
+        room: &mut Room,
+    ) {
+        let (source, bytes) = (payload.to.ip(), payload.bytes.len() as u32);
+        let asked = Some(asked);
+        self.takes(&Exchange { what, source, time: payload.time, bytes, asked }, terms, room);
+    }
+
+    fn takes(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
+        match self {
+            Load::Detailed(detailed) => detailed.takes(exchange, terms, room),
+            Load::Brief(brief) => {
+                brief.takes(exchange) || {
+                    let mut detailed = brief.in_detail(terms, room);
+                    let is_whole = detailed.takes(exchange, terms, room);
+                    *self = Load::Detailed(Box::new(detailed));
+                    is_whole
+                }
+            }
+        }
+    }
+
+    /// How many requests there were.
+    pub(super) fn requests(&self) -> u64 {
+        match self {
+            Load::Brief(brief) => brief.events().filter(|it| it.asked.is_none()).count() as u64,
+            Load::Detailed(detailed) => detailed.requests,
+        }
+    }
+
+    /// All of it in detail, when nothing more comes.
+    pub(super) fn finish(self, terms: &Terms) -> Detailed {
+        let mut room = Room { sources: 1, buckets: Brief::EVENTS };
+        let mut detailed = match self {
+            Load::Brief(brief) => brief.in_detail(terms, &mut room),
+            Load::Detailed(detailed) => *detailed,
+        };
+        detailed.rate.keep(terms.least);
+        detailed
+    }
+}
+
+impl Brief {
+    const EVENTS: usize = 6;
+    const KINDS: usize = 3;
+
+    fn events(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().take(self.count.into())
+    }
+
+    /// Takes this, if there is room for it.
+    fn takes(&mut self, exchange: &Exchange) -> bool {
+        let &Exchange { what, source, time, bytes, asked } = exchange;
+        let asked = match asked.map(u16::try_from) {
+            None => None,
+            Some(Ok(asked)) => Some(asked),
+            Some(Err(_)) => return false,
+        };
+        let after = u32::try_from(time.since(self.first.time) / 1000);
+        let kind = self.kinds.iter().position(|kind| *kind == what || kind.is_empty());
+        let place = self.events.get_mut(usize::from(self.count));
+        let (Ok(after), Some(kind), Some(place)) = (after, kind, place) else { return false };
+        if source != self.from.ip() {
+            return false;
+        }
+        self.kinds[kind] = what;
+        *place = Event { after, bytes, asked, kind: kind as u8 };
+        self.count += 1;
+        true
+    }
+
+    fn in_detail(&self, terms: &Terms, room: &mut Room) -> Detailed {
+        let seen = Seen { mark: self.first, from: self.from, to: self.to };
+        let first = Witness { seen, flow: 0, began: true, lossy: false };
+        let mut detailed = Detailed { first: Some(first), ..Detailed::default() };
+        for event in self.events() {
+            let what = self.kinds.get(usize::from(event.kind)).copied().unwrap_or_default();
+            let time = Time(self.first.time.0.saturating_add(i64::from(event.after) * 1000));
+            let (source, bytes) = (self.from.ip(), event.bytes);
+            let asked = event.asked.map(u32::from);
+            detailed.takes(&Exchange { what, source, time, bytes, asked }, terms, room);
+        }
+        detailed
+    }
+}
+
+impl Detailed {
+    /// Counts this. Returns whether there was room for its time.
+    fn takes(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
+        match exchange.asked {
+            None => self.asks(exchange, terms, room),
+            Some(asked) => {
+                self.responds(exchange, asked, terms);
+                true
+            }
+        }
+    }
+
+    fn asks(&mut self, exchange: &Exchange, terms: &Terms, room: &mut Room) -> bool {
+        let &Exchange { what, source, time, .. } = exchange;
+        self.last = self.last.max(time);
+        self.requests += 1;
+        count(&mut self.asked, what, 1);
+        let before = self.sources.len();
+        if let Some(source) = self.sources.entry(source, time, room.sources == 0) {
+            source.asks();
+        }
+        room.sources = (room.sources + before).saturating_sub(self.sources.len());
+        if room.buckets == 0 {
+            return false;
+        }
+        let kept = self.rate.add(time.0.div_euclid(terms.bucket), terms.least);
+        room.buckets = room.buckets.saturating_sub(kept);
+        true
+    }
+
+    fn responds(&mut self, exchange: &Exchange, asked: u32, terms: &Terms) {
+        let &Exchange { what, source, time, bytes, .. } = exchange;
+        self.responses += 1;
+        self.bytes_to += u64::from(asked);
+        self.bytes_of += u64::from(bytes);
+        let kind = self.asked.iter().position(|(name, _)| *name == what).unwrap_or(0) % KINDS;
+        // Who gets a response has asked: there is an entry, or there was no room for one.
+        let Some(entry) = self.sources.entry(source, time, true) else { return };
+        let times = entry.is_answered(kind, time, terms.window);
+        if self.repeated.is_none_or(|(most, ..)| times > most) {
+            self.repeated = Some((times, source, what));
+        }
+    }
+
+    /// Adds what another group of hosts asked.
+    pub(super) fn add(&mut self, other: Detailed) {
+        self.first = earlier(self.first, other.first);
+        self.last = self.last.max(other.last);
+        self.requests += other.requests;
+        for (name, times) in other.asked {
+            count(&mut self.asked, name, times);
+        }
+        self.asked.sort_unstable();
+        self.responses += other.responses;
+        self.bytes_to += other.bytes_to;
+        self.bytes_of += other.bytes_of;
+        // Of those that came as often, the first address.
+        let rank = |(times, source, _): &(u32, IpAddr, &str)| (*times, std::cmp::Reverse(*source));
+        self.repeated = self.repeated.into_iter().chain(other.repeated).max_by_key(rank);
+        self.sources.add(other.sources);
+        self.rate.kept.extend(other.rate.kept);
+    }
+}
+
+/// Requests in the latest buckets of time, and in earlier ones that matter.
+#[derive(Debug, Default)]
+pub(super) struct Rate {
+    /// The number of the latest bucket, and those up to it.
+    now: i64,
+    latest: [u32; BUCKETS],
+    /// Buckets with their numbers, as far as there were many requests round them.
+    kept: Vec<(i64, u32)>,
+}
+
+impl Rate {
+    fn place(bucket: i64) -> usize {
+        bucket.rem_euclid(BUCKETS as i64) as usize
+    }
+
+    /// One more at this time. How many buckets are kept for it.
+    fn add(&mut self, bucket: i64, least: u64) -> usize {
+        let before = self.kept.len();
+        if bucket > self.now {
+            self.keep(least);
+            let over = bucket.saturating_sub(self.now).min(BUCKETS as i64);
+            (0..over).for_each(|back| self.latest[Rate::place(bucket - back)] = 0);
+            self.now = bucket;
+        }
+        // Where the clock went back, it counts as one of now.
+        let count = &mut self.latest[Rate::place(self.now)];
+        *count = count.saturating_add(1);
+        self.kept.len() - before
+    }
+
+    /// Keeps the latest buckets, if there were many.
+    pub(super) fn keep(&mut self, least: u64) {
+        let sum: u64 = self.latest.iter().map(|&count| u64::from(count)).sum();
+        if sum < least.max(1) {
+            return;
+        }
+        let kept = self.kept.last().map_or(i64::MIN, |&(bucket, _)| bucket);
+        for bucket in (self.now - BUCKETS as i64 + 1)..=self.now {
+            let count = self.latest[Rate::place(bucket)];
+            if bucket > kept && count > 0 {
+                self.kept.push((bucket, count));
+            }
+        }
+    }
+
+    /// The most requests within the window.
+    pub(super) fn most(&mut self) -> u64 {
+        self.kept.sort_unstable();
+        let (mut start, mut sum, mut most) = (0, 0_u64, 0);
+        for &(bucket, count) in &self.kept {
+            sum += u64::from(count);
+            while let Some(&(first, gone)) = self.kept.get(start)
+                && bucket - first >= BUCKETS as i64
+            {
+                sum -= u64::from(gone);
+                start += 1;
+            }
+            most = most.max(sum);
+        }
+        most
+    }
+}
+
+/// The one of two that was recorded first.
+pub(super) fn earlier(a: Option<Witness>, b: Option<Witness>) -> Option<Witness> {
+    a.into_iter().chain(b).min_by_key(|witness| witness.seen.mark.frame)
+}
+
+/// So many more of what has this name.
+fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str, times: u64) {
+    match counts.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, count)) => *count += times,
+        None => counts.push((name, times)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::{Side, Transport};
+
+    fn most(times: impl Iterator<Item = i64>) -> u64 {
+        let mut rate = Rate::default();
+        times.for_each(|bucket| _ = rate.add(bucket, 2));
+        rate.keep(2);
+        rate.most()
+    }
+
+    #[test]
+    fn the_most_within_a_window_is_found() {
+        assert_eq!(most(std::iter::repeat_n(5, 7)), 7);
+        assert_eq!(most(100..130), 20);
+        assert_eq!(most((100..130).chain(std::iter::repeat_n(140, 15))), 24);
+        assert_eq!(most((0..10).map(|n| n * 1000)), 0);
+    }
+
+    /// What is kept in brief comes to what is counted in detail from the first request on.
+    #[test]
+    fn brief_and_detailed_counts_agree() {
+        let terms = Terms { bucket: 500_000_000, least: 1, window: 600 };
+        let (client, server) =
+            ("10.0.0.1:50000".parse().unwrap(), "10.0.0.2:27015".parse().unwrap());
+        let send = |from, to, ms: i64, bytes| Payload {
+            bytes,
+            pieces: &[],
+            inflated: false,
+            frame: 1 + ms as u64,
+            time: Time(ms * 1_000_000),
+            side: Side::First,
+            from,
+            to,
+            flow: 1,
+            transport: Transport::Udp,
+            lost: false,
+            hash: None,
+        };
+        for count in 1..12 {
+            let mut room = Room { sources: 9, buckets: 99 };
+            let first = send(client, server, 0, &[7; 25]);
+            let mut load = Load::of("info", &first);
+            let mut detailed = Detailed { first: Some(Witness::of(&first)), ..Detailed::default() };
+            let mut take = |what, source: SocketAddr, time, bytes, asked| {
+                let exchange = Exchange { what, source: source.ip(), time, bytes, asked };
+                detailed.takes(&exchange, &terms, &mut Room { sources: 9, buckets: 99 });
+            };
+            take("info", client, Time(0), 25, None);
+            for n in 1..count {
+                let what = ["info", "player", "rules", "ping"][n as usize / 2 % 4];
+                if n % 3 == 2 {
+                    let response = send(server, client, n * 300, &[7; 900]);
+                    load.reflects(what, 25, &response, &terms, &mut room);
+                    take(what, client, response.time, 900, Some(25));
+                } else {
+                    let request = send(client, server, n * 300, &[7; 29]);
+                    assert!(load.asks(what, &request, &terms, &mut room));
+                    take(what, client, request.time, 29, None);
+                }
+            }
+            assert_eq!(matches!(load, Load::Brief(_)), count <= 6);
+            assert_eq!(load.requests(), detailed.requests);
+            detailed.rate.keep(terms.least);
+            assert_eq!(format!("{:?}", load.finish(&terms)), format!("{detailed:?}"));
+        }
+    }
+
+    /// Half of what was counted here, half there, comes to the same.
+    #[test]
+    fn what_is_counted_apart_comes_together() {
+        let (mut one, mut other) = (Rate::default(), Rate::default());
+        (0..100).for_each(|n| _ = one.add(1000 + n / 4, 1));
+        (0..100).for_each(|n| _ = other.add(1000 + n / 2, 1));
+        one.keep(1);
+        other.keep(1);
+        one.kept.extend(other.kept);
+        assert_eq!(one.most(), 20 * 4 + 20 * 2);
+    }
+}

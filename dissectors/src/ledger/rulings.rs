@@ -1,0 +1,38 @@
+//! What several flows together break, in the order of the packets.
+
+use super::Ruling;
+use super::elsewhere::{Elsewhere, Place};
+use crate::kit::Code;
+
+/// What was broken. Under a flood there is very much of it: each is put together when its turn comes.
+pub struct Rulings {
+    rulings: Vec<Option<Ruling>>,
+    elsewhere: Elsewhere,
+    order: std::vec::IntoIter<(u64, Code, Place)>,
+}
+
+impl Rulings {
+    pub(super) fn new(
+        rulings: Vec<Ruling>,
+        elsewhere: Elsewhere,
+        mut places: Vec<(u64, Code, Place)>,
+    ) -> Rulings {
+        places.extend((0..).zip(&rulings).map(|(at, ruling)| {
+            (ruling.witness.seen.mark.frame, ruling.rule.code, Place::Ruling(at))
+        }));
+        places.sort_unstable();
+        let rulings = rulings.into_iter().map(Some).collect();
+        Rulings { rulings, elsewhere, order: places.into_iter() }
+    }
+}
+
+impl Iterator for Rulings {
+    type Item = Ruling;
+
+    fn next(&mut self) -> Option<Ruling> {
+        match self.order.next()?.2 {
+            Place::Ruling(at) => self.rulings.get_mut(at as usize)?.take(),
+            place => self.elsewhere.ruling(place),
+        }
+    }
+}
