@@ -51,6 +51,8 @@ pub struct Terminal {
     pub out: bool,
     /// Standard error.
     pub err: bool,
+    /// The width of standard output, in columns, where it is a terminal that tells.
+    pub columns: Option<usize>,
 }
 
 /// The run did what it was asked to do.

@@ -372,3 +372,32 @@ fn github_annotations_name_file_rule_and_packet() {
         line.starts_with("::error file=") && line.contains("title=A2S030 player-count::frame 4")
     );
 }
+
+/// A master gives its list without a challenge: one that does so again and again, to one address, may
+/// be used against it.
+#[test]
+fn a_master_that_lists_the_same_again_and_again_is_a_reflector() {
+    let asked = |apart: f64| {
+        let exchange = |n: u32| {
+            let at = f64::from(n) * apart;
+            format!(
+                "{at:.3} c > s 31 FF '0.0.0.0:0' 00 00\n{:.3} s > c FFFFFFFF 660A 0A000003 6987 00000000 0000\n",
+                at + 0.01
+            )
+        };
+        let script = (0..25).map(exchange).collect::<String>();
+        let bytes = capture(&script, &Setting::udp(27011)).expect("a good script").pcap();
+        let file = File::of("reflecting-master", UNANSWERED);
+        std::fs::write(&file.0, bytes).expect("a writable folder");
+        let out = file.check(&["--format", "json"]).out;
+        let outcome: Value = serde_json::from_str(&out).expect("one object");
+        let rules = outcome["rules"].as_array().expect("rules").clone();
+        let of = |code: &str| {
+            let rule = rules.iter().find(|rule| rule["code"] == code);
+            rule.map_or(Value::Null, |rule| rule["verdict"].clone())
+        };
+        [of("SEC005"), of("SEC006")]
+    };
+    assert_eq!(asked(0.1), ["fail", "pass"]);
+    assert_eq!(asked(1.0), ["pass", "pass"]);
+}

@@ -44,6 +44,7 @@ pub fn run(
         view: Counting::default(),
         format: args.format,
         paint: painted(args.color, terminal.out),
+        columns: terminal.columns,
         heading: None,
         kept,
         sorting: by.map(|by| Sorting {
@@ -99,6 +100,8 @@ struct Listing<'w> {
     view: Counting,
     format: FlowsFormat,
     paint: Paint,
+    /// The terminal's, if the output is one.
+    columns: Option<usize>,
     heading: Option<String>,
     /// How many flows that have ended wait to be written.
     kept: usize,
@@ -184,7 +187,7 @@ impl Listing<'_> {
             if let Some(heading) = &self.heading {
                 writeln!(text, "==> {heading} <==")?;
             }
-            self.table = Some(flows::Table::new(&rows, self.paint, &mut text));
+            self.table = Some(flows::Table::new(&rows, self.columns, self.paint, &mut text));
         }
         let capture = self.heading.as_deref();
         for rows in rows.chunks(WRITTEN) {

@@ -141,21 +141,38 @@ const FINDINGS: &str = "FINDINGS";
 
 type Cells = [String; HEADINGS.len() + 1];
 
+/// Columns that a narrow terminal does without, the first one first.
+const DISPENSABLE: [&str; 7] = ["P95", "BYTES", "P50", "DURATION", "MESSAGES", "PACKETS", "MAX"];
+
 /// A table with a line of headings; its columns are as wide as the cells of its first rows.
 pub struct Table {
-    widths: [usize; HEADINGS.len() + 1],
+    /// Of each column; `None`: it is left out.
+    widths: [Option<usize>; HEADINGS.len() + 1],
 }
 
 impl Table {
-    /// A table that begins with these rows: writes its headings.
-    pub fn new(rows: &[FlowRow], paint: Paint, out: &mut Vec<u8>) -> Table {
+    /// A table that begins with these rows: writes its headings. On a terminal of so many columns, what
+    /// does not fit is left out.
+    pub fn new(
+        rows: &[FlowRow],
+        terminal: Option<usize>,
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) -> Table {
         let headings = std::array::from_fn(|at| {
             HEADINGS.get(at).map_or(FINDINGS, |(heading, _)| heading).to_owned()
         });
-        let mut widths = [0; HEADINGS.len() + 1];
+        let mut widths = [Some(0); HEADINGS.len() + 1];
         for cells in std::iter::once(&headings).cloned().chain(rows.iter().map(cells)) {
             for (width, cell) in widths.iter_mut().zip(cells) {
-                *width = cell.len().max(*width);
+                *width = Some(cell.len()).max(*width);
+            }
+        }
+        for dispensable in DISPENSABLE {
+            let taken: usize = widths.iter().flatten().map(|width| width + GAP.len()).sum();
+            let at = HEADINGS.iter().position(|(heading, _)| *heading == dispensable);
+            if let Some(at) = at.filter(|_| terminal.is_some_and(|most| taken > most + GAP.len())) {
+                widths[at] = None;
             }
         }
         paint.paint(Tone::Faint, out, |out| line(&headings, &widths, out));
@@ -168,9 +185,13 @@ impl Table {
     }
 }
 
-fn line(cells: &Cells, widths: &[usize], out: &mut Vec<u8>) {
-    for (index, (cell, &width)) in cells.iter().zip(widths).enumerate() {
-        let gap = if index > 0 { "  " } else { "" };
+/// What stands between two columns.
+const GAP: &str = "  ";
+
+fn line(cells: &Cells, widths: &[Option<usize>], out: &mut Vec<u8>) {
+    for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let Some(width) = *width else { continue };
+        let gap = if index > 0 { GAP } else { "" };
         if HEADINGS.get(index).is_none_or(|(_, right)| *right) {
             put(out, format_args!("{gap}{cell:>width$}"));
         } else {
@@ -371,12 +392,27 @@ mod tests {
 
     #[test]
     fn a_table() {
-        let table = written(|out| Table::new(&rows(), Paint::new(false), out).rows(&rows(), out));
+        let table =
+            written(|out| Table::new(&rows(), None, Paint::new(false), out).rows(&rows(), out));
         insta::assert_snapshot!(table, @r#"
     FLOW  PROTOCOL  CLIENT          SERVER                        DURATION  PACKETS   BYTES  MESSAGES  ANSWERED   P50   P95   MAX  FINDINGS
        1  a2s       10.0.0.1:50000  10.0.0.2:27015                   877ms      1/2  25/120       1/1       1/1  22ms  22ms  22ms         0
       12  -         [::1]:80        [2001:db8::1]:50000 (master)     877ms      2/1  123K/0       1/1         -     -     -     -         0
     "#);
+    }
+
+    #[test]
+    fn a_table_fits_its_terminal() {
+        let wide = written(|out| _ = Table::new(&rows(), None, Paint::new(false), out));
+        for terminal in [60, 80, 100, 120, 200] {
+            let table = written(|out| {
+                Table::new(&rows(), Some(terminal), Paint::new(false), out).rows(&rows(), out);
+            });
+            let longest = table.lines().map(str::len).max().unwrap_or(0);
+            assert!(longest <= terminal || terminal == 60, "{terminal}:\n{table}");
+            assert!(table.contains("SERVER") && table.contains("ANSWERED"), "{table}");
+            assert_eq!(table.contains("P95"), terminal > wide.trim_end().len(), "{table}");
+        }
     }
 
     #[test]

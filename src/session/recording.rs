@@ -1,7 +1,7 @@
 //! What the recording itself shows: notices, headers, fragments, and limits that were met. It is told
 //! round no message.
 
-use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time};
+use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time, counted};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
 use super::files::MOST as FILES;
@@ -152,7 +152,7 @@ pub(super) fn words(event: &Event) -> String {
                 }
                 Cause::Timeout | Cause::End => "never became whole",
             };
-            format!("{datagram} {why}: {count} fragments with {held}{of} bytes came")
+            format!("{datagram} {why}: {} with {held}{of} bytes came", counted(count, "fragment"))
         }
         EventKind::Malformed(malformed) => malformed.to_string(),
     }

@@ -2,7 +2,7 @@
 
 use dissectors::kit::{
     Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Span, StreamView, Time,
-    Unread,
+    Unread, counted,
 };
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Books, Id, Talk};
@@ -247,16 +247,17 @@ impl<V: View> Reader for Reading<'_, V> {
             self.tell(id, &event, &NET001, "cut by the snap length".to_owned());
         }
         let (rule, detail) = match event.kind {
-            Kind::Gap { sequence, missing, .. } => {
-                (&NET006, format!("{missing} bytes are missing at sequence number {sequence}"))
-            }
+            Kind::Gap { sequence, missing, .. } => (
+                &NET006,
+                format!("{} missing at sequence number {sequence}", bytes(missing, "is/are")),
+            ),
             Kind::Limit { limit, dropped } => {
                 let name = match limit {
                     Limit::Stream => "the limit stream-bytes was met",
                     Limit::Total => "the limit streams-bytes was met",
                     Limit::Ranges => "a stream is in too many pieces",
                 };
-                (&NET011, format!("{name}: {dropped} bytes were dropped"))
+                (&NET011, format!("{name}: {} dropped", bytes(dropped, "was/were")))
             }
             Kind::OverlapDiffers { sequence, original } => {
                 let at = format!("from sequence number {sequence} on");
@@ -556,4 +557,11 @@ fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed,
         End::Reset => Some((Closed::Reset, now)),
         End::Gap | End::Limit | End::Abandoned => None,
     }
+}
+
+/// So many bytes, with the verb that agrees with them.
+fn bytes(count: u64, verb: &str) -> String {
+    let (one, many) = verb.split_once('/').unwrap_or((verb, verb));
+    let noun = format!("byte {one}/bytes {many}");
+    counted(usize::try_from(count).unwrap_or(usize::MAX), &noun)
 }

@@ -21,8 +21,9 @@ struct Whole<'d> {
     layout: Layout,
     /// Its message byte.
     kind: u8,
-    /// Of each its number, and so much of the hash of its bytes as there is room for beside that.
-    packets: &'d [u32],
+    /// Of each, in two words, its number and 56 bits of the keyed hash of its bytes; none of these of
+    /// a packet that was cut.
+    packets: &'d [[u32; 2]],
 }
 
 impl<'d> Whole<'d> {
@@ -34,7 +35,8 @@ impl<'d> Whole<'d> {
     /// The answer that words begin with, and those behind it.
     fn read(words: &'d [u32]) -> Option<(Whole<'d>, &'d [u32])> {
         let (&[id, word], rest) = words.split_first_chunk()?;
-        let (packets, behind) = rest.split_at_checked((word >> 11) as usize)?;
+        let (packets, behind) = rest.split_at_checked(2 * (word >> 11) as usize)?;
+        let (packets, _) = packets.as_chunks();
         let side = if word >> 8 & 1 == 0 { Side::First } else { Side::Second };
         let layout = *Layout::ALL.get((word >> 9 & 3) as usize)?;
         Some((Whole { id, side, layout, kind: word as u8, packets }, behind))
@@ -50,9 +52,15 @@ impl<'d> Whole<'d> {
 }
 
 /// What is kept of a packet.
-fn packet(number: u8, bytes: &[u8]) -> u32 {
+fn packet(number: u8, bytes: &[u8]) -> [u32; 2] {
     static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
-    SEED.hash_one(bytes) as u32 & !0xFF | u32::from(number)
+    let hash = SEED.hash_one(bytes);
+    [hash as u32 & !0xFF | u32::from(number), (hash >> 32) as u32]
+}
+
+/// What is kept of a packet that was cut: nobody can tell what another copy of it holds.
+fn cut(number: u8) -> [u32; 2] {
+    [u32::from(number), 0]
 }
 
 impl Done {
@@ -89,8 +97,7 @@ impl Done {
         let known = |part: &PartSpan| {
             let bytes = set.bytes_of(part);
             let number = Header::read(bytes, layout)?.number;
-            // Of one that was cut, nobody can tell what another copy of it holds.
-            Some(if part.lost { u32::from(number) } else { packet(number, bytes) })
+            Some(if part.lost { cut(number) } else { packet(number, bytes) })
         };
         let packets = set.parts().iter().filter_map(known);
         let packets = Vec::from_iter(packets);
@@ -98,7 +105,7 @@ impl Done {
         let behind_oldest = Whole::read(&self.0).filter(|_| is_full).map(|(_, behind)| behind);
         let kept = behind_oldest.unwrap_or(&self.0);
         let whole = [id, Whole::word(kind, set.side, layout, packets.len())];
-        self.0 = [kept, &whole, &packets].concat().into_boxed_slice();
+        self.0 = [kept, &whole, packets.as_flattened()].concat().into_boxed_slice();
     }
 
     /// Whether all packets of a set are copies of one answer's.
@@ -108,7 +115,7 @@ impl Done {
         let Some(done) = id.and_then(|id| self.find(set.side, id)) else { return false };
         packets.all(|bytes| {
             let hash = packet(0, bytes);
-            done.packets.iter().any(|known| known & !0xFF == hash)
+            done.packets.iter().any(|&[low, high]| [low & !0xFF, high] == hash)
         })
     }
 
@@ -123,8 +130,8 @@ impl Done {
     ) -> Option<(Layout, Repeat, u8)> {
         let done = self.find(side, id)?;
         let number = Header::read(bytes, done.layout)?.number;
-        let known = done.packets.iter().find(|&&known| known as u8 == number)?;
-        let is_cut = lost || *known == u32::from(number);
+        let known = done.packets.iter().find(|known| known[0] as u8 == number)?;
+        let is_cut = lost || *known == cut(number);
         let is_copy = is_cut || *known == packet(number, bytes);
         let repeat = if is_copy { Repeat::Same } else { Repeat::Differs(number) };
         Some((done.layout, repeat, done.kind))

@@ -71,7 +71,7 @@ fn trade(cx: &mut Context<'_, A2s>, asked: &Asked) -> Option<usize> {
         cx.talk.put(place, other);
     }
     cx.talk.put(at, mine);
-    Some(at)
+    Some(cx.talk.join_alike(at, now, timeout))
 }
 
 /// The oldest request is given up: what is not overdue by now is not judged. What was answered goes first.

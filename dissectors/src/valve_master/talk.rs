@@ -13,6 +13,7 @@ use super::decode::{self, Known, Reply, Said};
 use super::endpoint::{Endpoint, ZERO};
 use super::info::{Engine, Info};
 use super::listing::{Answers, Asked, Listing, Query, Standing};
+use super::messages::QUERY;
 use super::registration::{Claimed, Join, Joined, Registration};
 use super::rules::{self, Owed};
 
@@ -200,6 +201,7 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
         seed: said.seed,
         standing: Standing::of(said.sound && !payload.lost, said.xash3d),
     };
+    sink.asks(QUERY.label, payload);
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
     let (mut asked, given_up) = if cx.talk.is_silent() {
         cx.talk.0 = State::Query(query);
@@ -249,12 +251,18 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
         return;
     }
     let budget = &mut *cx.budget;
-    let (answers, repeated) = cx.talk.long(timeout, |long| {
+    let (answers, repeated, asked) = cx.talk.long(timeout, |long| {
         let listing = long.listing();
         let answers = listing.reply(said, known, payload, timeout);
         let belongs = matches!(answers, Answers::Query { .. } | Answers::More { dialect: true });
-        (answers, belongs.then(|| listing.repeated(said, budget)))
+        let asked = listing.query().filter(|query| query.seed == Some(ZERO) && belongs);
+        let asked = asked.map(|query| query.mark.get().length);
+        (answers, belongs.then(|| listing.repeated(said, budget)), asked)
     });
+    // Who asks for a further page has seen the one before.
+    if let Some(asked) = asked {
+        sink.reflects(QUERY.label, asked, payload);
+    }
     rules::replied(answers, header, sink);
     if let Some(Ok(repeated)) = repeated {
         let block = repeated.map(|at| said.block_at(at));

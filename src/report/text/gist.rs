@@ -7,7 +7,7 @@ use crate::report::put;
 use crate::report::view::View;
 
 /// Fills a template: `{field}` is a field's value, `{field=}` what that means. `{field#}` is how many
-/// there are below it, `{field# server}` with the noun they are counted by, whose plural is its own
+/// there are below it, of a number itself, `{field# server}` with the noun they are counted by, whose plural is its own
 /// where it stands behind a `/`. `{field?text}` is a text, where the field is not 0. What stands in
 /// `[ ]` is left out where a field in it is absent. Elsewhere an absent field is `?`.
 pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
@@ -65,6 +65,10 @@ fn field(name: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
             Some(text) => value::meaning(&text, out),
             None => value::brief(view, at, node, out),
         },
+        // Of a list how many there are, of a number itself.
+        Shows::Count(noun) if node.field.kind == Kind::Unsigned => {
+            count(usize::try_from(node.value).unwrap_or(usize::MAX), noun, out);
+        }
         Shows::Count(noun) => {
             let shown = view.children(Some(at)).filter(|(_, n)| n.field.place != Place::Framing);
             count(shown.count(), noun, out);

@@ -84,3 +84,27 @@ proptest! {
         }
     }
 }
+
+/// Who asks for info a second time, before the first is given up, and then goes on with a challenge that
+/// seemed to be meant for rules, waits for one answer only.
+#[test]
+fn a_challenge_is_good_for_all_that_asked_for_it() {
+    let mut lab = Lab::new();
+    for (time, asks, text) in [
+        (3.755, true, KINDS[0][0]),
+        (5.155, true, KINDS[0][0]),
+        (6.055, true, KINDS[0][0]),
+        (6.955, true, KINDS[0][0]),
+        (6.956, true, KINDS[2][0]),
+        (6.956, false, "FFFFFFFF 41 4BA1D522"),
+        (6.976, true, "FFFFFFFF 54 'Source Engine Query' 00 4BA1D522"),
+        (7.077, false, KINDS[0][2]),
+    ] {
+        let (from, to) = if asks { (C, S) } else { (S, C) };
+        lab.packet(time, from, to, &bytes(text), false);
+    }
+    lab.end(200.0);
+    let mut codes = lab.codes();
+    codes.retain(|code| !code.starts_with('('));
+    assert_eq!(codes, Vec::<String>::new());
+}
