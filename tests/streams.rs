@@ -352,3 +352,27 @@ fn what_goes_on_behind_a_reset_is_read() {
         assert_eq!(said(&Project::new("forged"), &forged).messages, expected, "before {at}");
     }
 }
+
+/// A response that the snap length cuts, recorded before its request, waits for it all the same.
+#[test]
+fn a_response_before_a_gap_waits_for_its_request() {
+    let project = Project::new("streams-gap");
+    let exchange = |from: u32, path: &str, cut: &str| {
+        let answer = "HTTP/1.1 200 OK\\r\\nContent-Length: 19\\r\\n\\r\\nserver registered\\r\\n";
+        format!(
+            "0.{from} c > m tcp 'GET {path} HTTP/1.1\\r\\n\\r\\n'\n0.{} m > c tcp {cut}'{answer}'\n",
+            from + 1
+        )
+    };
+    for next in ["", &exchange(4, "/r?v=140", "")] {
+        let first = exchange(0, "/r?v=140", "");
+        let script = format!("{first}{}{next}end 9", exchange(2, "/r?v=141", "snap=100 "));
+        let whole = capture(&script, &Setting::tcp(80)).expect("a good script");
+        let expected = said(&project, &whole);
+        let rest = expected.messages.iter().filter(|(_, message, _)| message.contains("response"));
+        assert_eq!(rest.count(), if next.is_empty() { 2 } else { 3 }, "{:?}", expected.messages);
+        for (nth, other) in swapped(&whole, 1).iter().enumerate() {
+            assert_eq!(said(&project, other), expected, "recording {nth}\n{script}");
+        }
+    }
+}

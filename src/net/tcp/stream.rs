@@ -89,7 +89,10 @@ impl Stream {
     pub(super) fn has_hole(&self) -> bool {
         self.phase == Phase::Open
             && self.held.as_ref().is_some_and(|held| {
-                self.next < held.acked.0 || !held.ahead.is_empty() || held.fin.is_some()
+                // What is not waited for any more is no hole.
+                let is_known = held.jump.is_some();
+                !is_known
+                    && (self.next < held.acked.0 || !held.ahead.is_empty() || held.fin.is_some())
             })
     }
 
@@ -289,6 +292,7 @@ impl Stream {
 
     /// Gives up all holes there are.
     pub(super) fn give_up_all<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        self.jump_at_last(cx);
         while !self.ignored && self.has_hole() {
             self.give_up(Cause::End, cx);
         }
@@ -438,6 +442,7 @@ impl Stream {
     /// Gives up a hole because there is no room for a chunk behind it.
     fn make_way<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
         let at = chunk.at(chunk.start);
+        self.jump_at_last(cx);
         let (ranges, charged) =
             self.held.as_ref().map_or((0, 0), |held| (held.ahead.len(), held.charged));
         let limit = if ranges >= cx.budget.limits().ranges {
@@ -473,6 +478,13 @@ impl Stream {
 
     /// Gives up the hole at the expected position.
     fn give_up<R: Reader>(&mut self, cause: Cause, cx: &mut Context<'_, R>) {
+        if self.held.as_ref().is_some_and(|held| held.jump.is_some()) {
+            self.jump_at_last(cx);
+            if !self.ignored {
+                self.show_or_end(cx);
+            }
+            return;
+        }
         let acked = self.held.as_ref().map_or_else(Default::default, |held| held.acked);
         let (to, witness) = self
             .hole_end()

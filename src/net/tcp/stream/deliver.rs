@@ -1,6 +1,6 @@
 //! Hands bytes to the reader: shows what is unread, keeps what is left, tells of gaps and limits.
 
-use super::held::{Growth, HISTORY};
+use super::held::{Growth, HISTORY, Jump};
 use super::{Phase, Stream};
 use crate::net::tcp::budget::Budget;
 use crate::net::tcp::kept::{At, Chunk, Kept};
@@ -73,6 +73,9 @@ impl Stream {
         self.consumed(consumed);
         if self.keeps(end, later) {
             self.remember(chunk, consumed, seen, cx);
+            if let Some(held) = &mut self.held {
+                held.later = later;
+            }
         } else {
             self.remember(chunk, chunk.bytes.len(), 0, cx);
         }
@@ -172,7 +175,8 @@ impl Stream {
     }
 
     /// Goes on behind missing bytes. The reader sees what it left before them once more, and then
-    /// that is dropped.
+    /// that is dropped. Where it lets that wait for the other direction, it goes on when that has come,
+    /// or when there is more to go on behind.
     pub(super) fn jump<R: Reader>(
         &mut self,
         to: u64,
@@ -180,12 +184,33 @@ impl Stream {
         witness: At,
         cx: &mut Context<'_, R>,
     ) {
-        let missing = to.saturating_sub(self.next);
-        if missing == 0 {
+        if to <= self.next {
             return;
         }
         self.show(None, cx);
-        if self.ignored {
+        if let Some(held) = &mut self.held
+            && held.later
+            && held.unread() > 0
+            && held.jump.is_none()
+            && !matches!(cause, Cause::End | Cause::Limit)
+        {
+            held.jump = Some(Jump { to, cause, witness });
+            return;
+        }
+        self.jump_now(Jump { to, cause, witness }, cx);
+    }
+
+    /// Goes on behind missing bytes that are not waited for any more, whoever waits.
+    pub(super) fn jump_at_last<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
+        if let Some(jump) = self.held.as_mut().and_then(|held| held.jump.take()) {
+            self.jump_now(jump, cx);
+            self.absorb(cx);
+        }
+    }
+
+    fn jump_now<R: Reader>(&mut self, Jump { to, cause, witness }: Jump, cx: &mut Context<'_, R>) {
+        let missing = to.saturating_sub(self.next);
+        if missing == 0 || self.ignored {
             return;
         }
         let sequence = self.next as u32;
@@ -207,6 +232,7 @@ impl Stream {
         self.touched = true;
         let held = self.held.get_or_insert_default();
         held.clear_buffer();
+        (held.later, held.jump) = (false, None);
         held.missing = missing_in_all;
         held.settle(cx.budget);
     }
@@ -246,6 +272,7 @@ impl Stream {
         held.buffer = buffer;
         held.read = read.saturating_add(gone);
         held.shown = if is_kept { seen } else { 0 };
+        held.later = is_kept && later;
         held.compact(self.next, cx.budget);
         held.settle(cx.budget);
     }
@@ -254,6 +281,12 @@ impl Stream {
     pub(in crate::net::tcp) fn show_again<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         let is_closing = self.phase == Phase::Closing;
         self.show(is_closing.then_some(End::Fin), cx);
+        if self.held.as_ref().is_some_and(|held| held.jump.is_some() && !held.later) {
+            self.jump_at_last(cx);
+            if !self.ignored {
+                self.show_or_end(cx);
+            }
+        }
     }
 
     /// Shows the reader what is unread for the last time.

@@ -25,6 +25,10 @@ pub(super) struct Held {
     pub(super) missing: u64,
     /// A gap that only grew since it was reported; said when there is more to say.
     pub(super) growth: Option<Growth>,
+    /// The reader lets what is unread wait.
+    pub(super) later: bool,
+    /// Missing bytes that are not waited for any more; but what is unread before them waits.
+    pub(super) jump: Option<Jump>,
     pub(super) ahead: Ahead,
     /// Position and packet of a FIN that is not reached yet.
     pub(super) fin: Option<(u64, At)>,
@@ -35,6 +39,14 @@ pub(super) struct Held {
     pub(super) rewinds: u8,
     /// What the budget believes that this takes.
     pub(super) charged: usize,
+}
+
+/// Where to go on behind missing bytes, and what shows that they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jump {
+    pub(super) to: u64,
+    pub(super) cause: Cause,
+    pub(super) witness: At,
 }
 
 #[derive(Clone, Copy, Debug)]
