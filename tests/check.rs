@@ -401,3 +401,31 @@ fn a_master_that_lists_the_same_again_and_again_is_a_reflector() {
     assert_eq!(asked(0.1), ["fail", "pass"]);
     assert_eq!(asked(1.0), ["pass", "pass"]);
 }
+
+/// Parts of one split answer that come from two addresses are one fault: nothing is missing then.
+#[test]
+fn parts_of_one_answer_may_come_from_two_addresses() {
+    let rules = |parts: &str, case: &str| {
+        let script = format!(
+            "0.00 c > s FFFFFFFF 56 FFFFFFFF\n0.02 s > c FFFFFFFF 41 4BA1D522\n\
+             0.03 c > s FFFFFFFF 56 4BA1D522\n{parts}\nend 30"
+        );
+        let out = File::of(case, &script).check(&["--format", "json"]).out;
+        let outcome: Value = serde_json::from_str(&out).expect("one object");
+        let findings = outcome["findings"].as_array().expect("findings");
+        let of = |found: &Value| {
+            let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {}: {}", text("rule"), text("party"), text("message"))
+        };
+        findings.iter().filter(|it| it["severity"] != "note").map(of).collect::<Vec<_>>()
+    };
+    let first = "s > c FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0200 'motd' 00 'hello' 00";
+    let second = "t > c FEFFFFFF 01000000 02 01 E004 'mp_x' 00 '1' 00";
+    let moved = ["A2S065 10.0.1.2:27015: a part of a split answer comes from 10.0.1.2:27015, \
+                  asked was 10.0.0.2:27015"];
+    assert_eq!(rules(&format!("0.05 {first}\n0.06 {second}"), "split-apart"), moved);
+    assert_eq!(rules(&format!("0.05 {second}\n0.06 {first}"), "split-apart-swapped"), moved);
+    let alone =
+        ["A2S043 10.0.0.2:27015: 1 of 2 packets arrived; the first that is missing is number 1"];
+    assert_eq!(rules(&format!("0.05 {first}"), "split-alone"), alone);
+}

@@ -22,8 +22,8 @@ use crate::a2s::rules::{A2S053, SEC004};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    Abuse, Code, Evidence, Exchange, Fact, HashedMap, Host, Limit, Map, Rule, Seed, Seen, Set,
-    Settings, Short, Socket, Time, Who,
+    Abuse, Code, Evidence, Exchange, Fact, HashedMap, Host, Limit, Map, Parts, Rule, Seed, Seen,
+    Set, Settings, Short, Socket, Time, Who,
 };
 use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
@@ -92,6 +92,8 @@ pub enum Detail {
     Unasked(&'static str),
     /// This was not answered.
     Unanswered(&'static str),
+    /// Only these packets of an answer came.
+    Incomplete(Parts),
     /// A challenge that was never given was used.
     Foreign(i32),
     /// It was accepted.
@@ -104,6 +106,7 @@ impl fmt::Display for Detail {
             Detail::Text(text) => f.write_str(text),
             Detail::Unasked(name) => write!(f, "nobody asked for {name}"),
             Detail::Unanswered(name) => write!(f, "{name} is not answered"),
+            Detail::Incomplete(parts) => parts.fmt(f),
             Detail::Foreign(challenge) => {
                 write!(f, "the challenge {challenge} was never issued to this client")
             }

@@ -8,8 +8,8 @@ use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
 use super::state::GUARDED;
 use super::{A2s, decode, messages as m, rules, talk};
 use crate::kit::{
-    Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Side, Sink, Span, Time, Who,
-    room,
+    self, Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Side, Sink, Span,
+    Time, Who, room,
 };
 
 /// The split answers of a flow that are not whole yet.
@@ -293,7 +293,7 @@ fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
 }
 
 fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
-    rules::split_complete(shape.count, shape.total, shape.missing, sink);
+    rules::split_complete(sink);
     if shape.total > 1 {
         rules::split_order(joined.in_order, sink);
     }
@@ -315,15 +315,19 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
     // Packets that there was no room for may have been this answer's.
     let spilled = cx.talk.parts_so_far().and_then(|parts| parts.spilled);
     let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
-    sink.evidence(Evidence {
+    let evidence = Evidence {
         lost: set.lost() || spilled,
         asked_party_seen: set.asked,
         waited: now.since(set.last) >= timeout,
         ..cx.flow.evidence()
-    });
+    };
+    sink.evidence(evidence);
     let message = direction(cx, &set, sink);
-    let shape =
-        if message.speaker == Who::Client { None } else { judge_rest(cx, &set, layout, sink) };
+    let shape = if message.speaker == Who::Client {
+        None
+    } else {
+        judge_rest(cx, &set, (layout, evidence), sink)
+    };
     for (at, part) in set.parts().iter().enumerate() {
         if let Some(shape) = &shape {
             judge_packets(shape, Some(at), sink);
@@ -339,7 +343,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
 fn judge_rest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: &Set,
-    layout: Layout,
+    (layout, evidence): (Layout, Evidence),
     sink: &mut S,
 ) -> Option<Shape> {
     if cx.talk.done().is_some_and(|done| done.repeats(set)) {
@@ -349,8 +353,16 @@ fn judge_rest<S: Sink>(
     let first = set.parts().first()?;
     cx.talk.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
     let shape = set.shape(layout);
-    if shape.is_right() {
-        rules::split_complete(shape.count, shape.total, shape.missing, sink);
+    match shape.missing {
+        _ if !shape.is_right() => {}
+        None => rules::split_complete(sink),
+        Some(missing) => {
+            let (seen, timeout) =
+                (recorded(cx, set, first, &[]).seen(), cx.settings.answer_timeout);
+            let parts = kit::Parts { found: shape.count, total: shape.total, missing };
+            let parts = (set.id, parts);
+            rules::split_incomplete(parts, set.asked, seen, evidence, timeout, sink);
+        }
     }
     Some(shape)
 }

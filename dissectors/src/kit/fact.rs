@@ -75,8 +75,31 @@ pub struct Exchange {
     pub tries: u8,
     /// The request is owed an answer.
     pub owed: bool,
+    /// An answer of which only these parts came on this flow.
+    pub parts: Option<Parts>,
     /// What is known of the recording.
     pub evidence: Evidence,
+}
+
+/// Parts of an answer that is split into several packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// How many came.
+    pub found: u16,
+    /// How many there are.
+    pub total: u8,
+    /// The first number that did not come.
+    pub missing: u8,
+}
+
+impl std::fmt::Display for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Parts { found, total, missing } = self;
+        write!(
+            f,
+            "{found} of {total} packets arrived; the first that is missing is number {missing}"
+        )
+    }
 }
 
 /// The rules about who answers.
@@ -99,8 +122,8 @@ impl Exchange {
         began: Time,
         evidence: Evidence,
     ) -> Exchange {
-        let (id, challenge, tries, owed) = (None, None, 1, true);
-        Exchange { rules, name, kinds, id, challenge, began, tries, owed, evidence }
+        let (id, challenge, tries, owed, parts) = (None, None, 1, true, None);
+        Exchange { rules, name, kinds, id, challenge, began, tries, owed, parts, evidence }
     }
 }
 

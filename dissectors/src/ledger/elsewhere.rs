@@ -118,6 +118,11 @@ impl Open {
         key(self).cmp(&key(other))
     }
 
+    /// Whether nothing of it is known to be missing.
+    fn is_whole(&self) -> bool {
+        self.exchange.parts.is_none_or(|parts| parts.found >= parts.total.into())
+    }
+
     fn witness(&self, from: End, to: End) -> Witness {
         let Evidence { began, lossy, .. } = self.exchange.evidence;
         let seen = Seen { mark: self.mark.get(), from: from.get(), to: to.get() };
@@ -288,7 +293,7 @@ impl Elsewhere {
             if !owed && !challenge.is_some_and(is_good) {
                 continue;
             }
-            if request.fate == Fate::Matched {
+            if request.fate == Fate::Matched && request.is_whole() {
                 told.keep(rules.answered, Some(server), 1);
                 continue;
             }
@@ -328,13 +333,21 @@ impl Elsewhere {
                 let it = self.answers.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.asked_for?, it.exchange.name);
                 let witness = it.witness(it.server, it.client);
-                (rule, open(it), witness, Who::Server, Detail::Unasked(name))
+                {
+                    let detail =
+                        it.exchange.parts.map_or(Detail::Unasked(name), Detail::Incomplete);
+                    (rule, open(it), witness, Who::Server, detail)
+                }
             }
             Place::Request(place) => {
                 let it = self.requests.get(at(place))?;
                 let (rule, name) = (it.exchange.rules.answered, it.exchange.name);
                 let witness = it.witness(it.client, it.server);
-                (rule, open(it), witness, Who::Client, Detail::Unanswered(name))
+                {
+                    let detail =
+                        it.exchange.parts.map_or(Detail::Unanswered(name), Detail::Incomplete);
+                    (rule, open(it), witness, Who::Client, detail)
+                }
             }
             Place::Foreign(place) => {
                 let it = self.foreign.get(at(place))?;
@@ -439,7 +452,14 @@ fn take(
     let is_first = request.fate != Fate::Matched && request.server != answer.server;
     (request.fate, answer.fate) = (Fate::Matched, Fate::Matched);
     request.answers = request.answers.saturating_add(1);
-    let (is_over, asked) = (request.answers >= request.exchange.tries, request.server.get());
+    let is_over = match (&mut request.exchange.parts, answer.exchange.parts) {
+        (Some(parts), Some(more)) => {
+            parts.found = parts.found.saturating_add(more.found);
+            parts.found >= parts.total.into()
+        }
+        _ => request.answers >= request.exchange.tries,
+    };
+    let asked = request.server.get();
     if let Some(challenge) = answer.exchange.challenge {
         moved.insert((answer.client.get().ip(), asked, challenge));
     }

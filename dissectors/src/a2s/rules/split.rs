@@ -1,9 +1,9 @@
 //! Split answers: their headers, the whole they make, and its compression.
 
-use crate::kit::{Sink, Span};
+use crate::kit::{Elsewhere, Evidence, Exchange, Fact, Parts, Seen, Sink, Span, Time};
 use crate::rule;
 
-use super::doubled_header;
+use super::{A2S065, doubled_header};
 use crate::a2s::layout::Layout;
 use crate::a2s::split::Repeat;
 
@@ -83,17 +83,35 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 03 02 E004 'x'*100 00\nend 9") }
 }
 
-/// `found` of `total` packets came; `missing` is the first number that did not.
-pub(in crate::a2s) fn split_complete<S: Sink>(
-    found: u16,
-    total: u8,
-    missing: Option<u8>,
+/// All packets of an answer came.
+pub(in crate::a2s) fn split_complete<S: Sink>(sink: &mut S) {
+    sink.judged(&A2S043, true, Span::default(), String::new);
+}
+
+/// Some packets of an answer did not come from where these did, which the `first` of them shows. The
+/// others may come from another address. `asked`: its sender was asked.
+pub(in crate::a2s) fn split_incomplete<S: Sink>(
+    (id, parts): (u32, Parts),
+    asked: bool,
+    first: Seen,
+    evidence: Evidence,
+    timeout: i64,
     sink: &mut S,
 ) {
-    sink.judged(&A2S043, missing.is_none(), Span::default(), || {
-        let missing = missing.unwrap_or_default();
-        format!("{found} of {total} packets arrived; the first that is missing is number {missing}")
-    });
+    static ELSEWHERE: Elsewhere =
+        Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S043), answered: &A2S043 };
+    /// A kind of its own, beside those of requests.
+    const KIND: u8 = 1 << 7;
+    // They may come in any order.
+    let began = Time(first.mark.time.0.saturating_sub(timeout));
+    let exchange = Exchange::new(&ELSEWHERE, "a part of a split answer", KIND, began, evidence);
+    let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
+    let (fact, seen) = if asked {
+        (Fact::Unanswered(exchange), Seen { from: first.to, to: first.from, ..first })
+    } else {
+        (Fact::Unasked(exchange), first)
+    };
+    sink.unless_explained(&A2S043, Some(Span::default()), fact, seen, || parts.to_string());
 }
 
 rule! {

@@ -30,6 +30,7 @@ fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
         began: Time(frame as i64 * 1_000_000),
         tries: 1,
         owed,
+        parts: None,
         evidence: EVIDENCE,
     }
 }
