@@ -105,7 +105,7 @@ fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> 
         Err(failure) => (RAN, Some(failure)),
     };
     let Some(failure) = failure.filter(|failure| !failure.reader_is_gone()) else { return code };
-    if !matches!(failure, Failure::Told) {
+    if !matches!(failure, Failure::Reported) {
         writeln!(err, "gamewire: {failure}").ok();
     }
     match failure {

@@ -406,17 +406,17 @@ mod tests {
             "packets of one GameSpy 4 answer | 256 KiB,",
         ),
         (
-            include_str!("../dissectors/src/gamespy4/talk.rs"),
+            include_str!("../dissectors/src/gamespy4/conversation.rs"),
             "const GIVEN: usize = 8;",
             "flow | 8, ",
         ),
         (
-            include_str!("../dissectors/src/gamespy4/talk.rs"),
+            include_str!("../dissectors/src/gamespy4/conversation.rs"),
             "const COPIED: usize = 32;",
             "8, 32, ",
         ),
         (
-            include_str!("../dissectors/src/gamespy4/talk.rs"),
+            include_str!("../dissectors/src/gamespy4/conversation.rs"),
             "const EARLY: usize = 16;",
             "32, 16 |",
         ),
@@ -431,7 +431,7 @@ mod tests {
             "may be answered at the same time | 4 |",
         ),
         (
-            include_str!("../dissectors/src/gamespy1/book.rs"),
+            include_str!("../dissectors/src/gamespy1/shared.rs"),
             "const MOST: usize = 1 << 16;",
             "known to masters, by group of hosts | 65,536,",
         ),
@@ -441,7 +441,7 @@ mod tests {
             "a Valve master to one server | 16 |",
         ),
         (
-            include_str!("../dissectors/src/acr_master/book.rs"),
+            include_str!("../dissectors/src/acr_master/shared.rs"),
             "const CHECKS: usize = 4096;",
             "servers, by group of hosts | 4,096 |",
         ),

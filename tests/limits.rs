@@ -316,9 +316,9 @@ fn remembered() {
         let (ask, given) =
             (b"\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF", b"\xFF\xFF\xFF\xFFA\x01\x02\x03\x04");
         let (again, players) = (b"\xFF\xFF\xFF\xFFU\x01\x02\x03\x04", b"\xFF\xFF\xFF\xFFD\x00");
-        let talk: [(bool, &[u8]); 4] =
+        let conversation: [(bool, &[u8]); 4] =
             [(true, ask), (false, given), (true, again), (false, players)];
-        for &(asks, payload) in &talk[if port == 5000 { 0 } else { 2 }..] {
+        for &(asks, payload) in &conversation[if port == 5000 { 0 } else { 2 }..] {
             let (from, to) = if asks { (&*client, server) } else { (server, &*client) };
             time += 1;
             capture.push(START.after_ms(time), &Datagram::new(from, to, payload).packet());

@@ -185,7 +185,7 @@ fn fragmented_tunnels_are_read_by_whose_the_inner_hosts_are() {
     let mut id = 0;
     for n in 0..120 {
         let (client, server) = (host(10, n * 7), host(20, n % 5));
-        let talk = [
+        let conversation = [
             (client, server, &b"\xFF\xFF\xFF\xFFV\xFF\xFF\xFF\xFF"[..]),
             (
                 server,
@@ -193,7 +193,7 @@ fn fragmented_tunnels_are_read_by_whose_the_inner_hosts_are() {
                 b"\xFF\xFF\xFF\xFFE\x01\x00a name\x00and its value, which takes some room\x00",
             ),
         ];
-        for (turn, (from, to, payload)) in talk.into_iter().enumerate() {
+        for (turn, (from, to, payload)) in conversation.into_iter().enumerate() {
             let from_port = if turn == 0 { 5000 } else { 27015 };
             let (source, destination) =
                 (format!("{from}:{from_port}"), format!("{to}:{}", 32_015 - from_port));

@@ -10,7 +10,7 @@ use dissectors::kit::{
     Side, Transport, Tree, Unread,
 };
 use dissectors::ledger::Terms;
-use dissectors::{Books, Id};
+use dissectors::{Id, SharedStates};
 use gamewire::capture::{self, Event};
 use gamewire::check::{Checker, Selection};
 use gamewire::flows::{Key, Table};
@@ -122,10 +122,10 @@ fn dissector(id: Id, as_json: bool) -> Prepared {
     let mut show = Show::new(writer);
     let settings = Settings::default();
     let mut round = move || {
-        let (mut books, mut budget) = (Books::default(), Budget::new(UNFINISHED));
+        let (mut shared, mut budget) = (SharedStates::default(), Budget::new(UNFINISHED));
         show.audience.messages = 0;
         for conversation in &conversations {
-            speak(conversation, id, &mut books, &settings, &mut budget, &mut show);
+            speak(conversation, id, &mut shared, &settings, &mut budget, &mut show);
         }
         show.audience.messages
     };
@@ -136,12 +136,12 @@ fn dissector(id: Id, as_json: bool) -> Prepared {
 fn speak(
     conversation: &Conversation,
     id: Id,
-    books: &mut Books,
+    shared: &mut SharedStates,
     settings: &Settings,
     budget: &mut Budget,
     show: &mut Show<Writer>,
 ) {
-    let mut talk = id.talk();
+    let mut state = id.conversation();
     let mut flow = conversation.facts();
     for said in &conversation.said {
         flow.seen[said.side.index()] = true;
@@ -151,7 +151,7 @@ fn speak(
             let length = match conversation.transport {
                 Transport::Udp => rest.len(),
                 Transport::Tcp => {
-                    match talk.frame(books, &flow, settings, budget, said.side, &unread) {
+                    match state.frame(shared, &flow, settings, budget, said.side, &unread) {
                         Framed::Message(length) => length,
                         Framed::More | Framed::Junk(_) => break,
                     }
@@ -160,7 +160,7 @@ fn speak(
             let (bytes, behind) = rest.split_at(length);
             let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
             let payload = payload(conversation, &flow, said, bytes, std::slice::from_ref(&piece));
-            talk.message(books, &flow, settings, budget, &payload, show);
+            state.message(shared, &flow, settings, budget, &payload, show);
             show.clear();
             rest = behind;
         }

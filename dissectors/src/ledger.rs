@@ -1,7 +1,7 @@
 //! Rules that span more than a pair of hosts: one server seen by many clients, one server's
 //! masters, one client's list and its queries, one master's challenges.
 //!
-//! Talks tell [`Fact`]s; what they come to is told when the capture has been read. The ledger keeps
+//! Conversations tell [`CrossFlowEvent`]s; what they come to is told when the capture has been read. The ledger keeps
 //! a bounded number of entries of each kind: once one does not fit, what is missing proves nothing
 //! any more.
 
@@ -22,8 +22,8 @@ use crate::a2s::rules::{A2S053, SEC004};
 use crate::acr_master::rules::ACR031;
 use crate::gamespy1::rules::GS1032;
 use crate::kit::{
-    Abuse, Code, Evidence, Exchange, Fact, HashedMap, Host, Limit, Map, Parts, Rule, Seed, Seen,
-    Set, Settings, Short, Socket, Time, Who,
+    Abuse, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Parts, Rule,
+    Seed, Seen, Set, Settings, Short, Socket, Time, Who,
 };
 use crate::net_rules::NET011;
 use crate::valve_master::rules::VM046;
@@ -236,15 +236,15 @@ impl Ledger {
         }
     }
 
-    /// Takes a fact that a message of this flow shows; the servers of [`Fact::Listed`] with it.
-    pub fn fact(&mut self, fact: Fact, servers: &[Listed], witness: &Witness) {
+    /// Takes a fact that a message of this flow shows; the servers of [`CrossFlowEvent::Listed`] with it.
+    pub fn fact(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
         let seen = &witness.seen;
         if !self.full {
             self.latest = Some(*witness);
         }
         match fact {
-            Fact::Challenged(challenge) => self.challenge(challenge, *witness),
-            Fact::Accepted { challenge, foreign } => {
+            CrossFlowEvent::Challenged(challenge) => self.challenge(challenge, *witness),
+            CrossFlowEvent::Accepted { challenge, foreign } => {
                 if self.has_room(self.accepted.len(), |_| false) {
                     self.accepted.push((challenge, *witness));
                 }
@@ -252,13 +252,13 @@ impl Ledger {
                     self.foreign((challenge, evidence), true, witness);
                 }
             }
-            Fact::Foreign { challenge, evidence } => {
+            CrossFlowEvent::Foreign { challenge, evidence } => {
                 self.foreign((challenge, evidence), false, witness);
             }
-            Fact::Unasked(exchange) => self.open(exchange, true, witness),
-            Fact::Unanswered(exchange) => self.open(exchange, false, witness),
-            Fact::Split(layout) => self.split(layout, *witness),
-            Fact::Joined => {
+            CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, witness),
+            CrossFlowEvent::Unanswered(exchange) => self.open(exchange, false, witness),
+            CrossFlowEvent::Split(layout) => self.split(layout, *witness),
+            CrossFlowEvent::Joined => {
                 let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
                 if self.has_room(self.masters.len(), is_known) {
                     let first = || (BTreeSet::new(), *witness);
@@ -268,8 +268,8 @@ impl Ledger {
                     }
                 }
             }
-            Fact::Listed => self.list(servers, *witness),
-            Fact::Queried => {
+            CrossFlowEvent::Listed => self.list(servers, *witness),
+            CrossFlowEvent::Queried => {
                 if let Some(list) = self.lists.get_mut(&Host(seen.from.ip()))
                     && list.servers.contains(&u64::from_ne_bytes(listed(seen.to)))
                 {
@@ -278,7 +278,7 @@ impl Ledger {
                     *list = List { servers: Set::default(), queried: true, ..*list };
                 }
             }
-            Fact::HandedOut(challenge) => self.handed_out(challenge, *witness),
+            CrossFlowEvent::HandedOut(challenge) => self.handed_out(challenge, *witness),
         }
     }
 

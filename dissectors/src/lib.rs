@@ -18,7 +18,7 @@ pub mod net_rules;
 mod registry;
 pub mod valve_master;
 
-pub use listed::{Books, Id, Talk};
+pub use listed::{Conversation, Id, SharedStates};
 
 registry::protocols! {
     A2s => a2s::A2s,

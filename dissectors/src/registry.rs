@@ -1,6 +1,6 @@
 //! From the one list of protocols to everything that must know them all.
 
-/// Generates `Id`, `Talk`, `Books` and every dispatch over them.
+/// Generates `Id`, `Conversation`, `SharedStates` and every dispatch over them.
 macro_rules! protocols {
     ($($name:ident => $module:ident :: $protocol:ident),+ $(,)?) => {
         mod listed {
@@ -17,18 +17,18 @@ macro_rules! protocols {
             }
 
             /// The state of one flow, in the protocol it speaks.
-            pub enum Talk {
+            pub enum Conversation {
                 $(
                     #[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")]
-                    $name(<$protocol as Protocol>::Talk)
+                    $name(<$protocol as Protocol>::Conversation)
                 ),+
             }
 
             /// What spans flows, for all protocols.
             #[derive(Default)]
             #[allow(non_snake_case, reason = "one field per protocol, by its name in the list")]
-            pub struct Books {
-                $($name: <$protocol as Protocol>::Book),+
+            pub struct SharedStates {
+                $($name: <$protocol as Protocol>::SharedState),+
             }
 
             impl Id {
@@ -62,22 +62,22 @@ macro_rules! protocols {
                 }
 
                 /// The state of a flow that has said nothing yet.
-                pub fn talk(self) -> Talk {
-                    match self { $(Id::$name => Talk::$name(Default::default())),+ }
+                pub fn conversation(self) -> Conversation {
+                    match self { $(Id::$name => Conversation::$name(Default::default())),+ }
                 }
             }
 
-            impl Talk {
+            impl Conversation {
                 /// Which protocol.
                 pub fn id(&self) -> Id {
-                    match self { $(Talk::$name(_) => Id::$name),+ }
+                    match self { $(Conversation::$name(_) => Id::$name),+ }
                 }
 
                 /// See [`Protocol::frame`].
                 #[allow(clippy::too_many_arguments, reason = "the context's parts, and the bytes")]
                 pub fn frame(
                     &mut self,
-                    books: &mut Books,
+                    shared: &mut SharedStates,
                     flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
@@ -85,9 +85,9 @@ macro_rules! protocols {
                     unread: &Unread<'_>,
                 ) -> Framed {
                     match self {
-                        $(Talk::$name(talk) => {
-                            let book = &mut books.$name;
-                            let mut cx = Context { talk, book, flow, settings, budget };
+                        $(Conversation::$name(conversation) => {
+                            let shared = &mut shared.$name;
+                            let mut cx = Context { conversation, shared, flow, settings, budget };
                             $protocol::frame(&mut cx, side, unread)
                         }),+
                     }
@@ -97,7 +97,7 @@ macro_rules! protocols {
                 #[allow(clippy::too_many_arguments, reason = "the context's parts, and the end")]
                 pub fn closed<S: Sink>(
                     &mut self,
-                    books: &mut Books,
+                    shared: &mut SharedStates,
                     flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
@@ -106,9 +106,9 @@ macro_rules! protocols {
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Talk::$name(talk) => {
-                            let book = &mut books.$name;
-                            let mut cx = Context { talk, book, flow, settings, budget };
+                        $(Conversation::$name(conversation) => {
+                            let shared = &mut shared.$name;
+                            let mut cx = Context { conversation, shared, flow, settings, budget };
                             $protocol::closed(&mut cx, how, payload, sink);
                         }),+
                     }
@@ -117,7 +117,7 @@ macro_rules! protocols {
                 /// See [`Protocol::message`].
                 pub fn message<S: Sink>(
                     &mut self,
-                    books: &mut Books,
+                    shared: &mut SharedStates,
                     flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
@@ -125,9 +125,9 @@ macro_rules! protocols {
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Talk::$name(talk) => {
-                            let book = &mut books.$name;
-                            let mut cx = Context { talk, book, flow, settings, budget };
+                        $(Conversation::$name(conversation) => {
+                            let shared = &mut shared.$name;
+                            let mut cx = Context { conversation, shared, flow, settings, budget };
                             $protocol::message(&mut cx, payload, sink);
                         }),+
                     }
@@ -135,13 +135,13 @@ macro_rules! protocols {
 
                 /// See [`Protocol::refused`].
                 pub fn refused(&mut self, frame: u64) {
-                    match self { $(Talk::$name(talk) => $protocol::refused(talk, frame)),+ }
+                    match self { $(Conversation::$name(conversation) => $protocol::refused(conversation, frame)),+ }
                 }
 
                 /// See [`Protocol::again`].
                 pub fn again<S: Sink>(
                     &mut self,
-                    books: &mut Books,
+                    shared: &mut SharedStates,
                     flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
@@ -149,9 +149,9 @@ macro_rules! protocols {
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Talk::$name(talk) => {
-                            let book = &mut books.$name;
-                            let mut cx = Context { talk, book, flow, settings, budget };
+                        $(Conversation::$name(conversation) => {
+                            let shared = &mut shared.$name;
+                            let mut cx = Context { conversation, shared, flow, settings, budget };
                             $protocol::again(&mut cx, payload, sink);
                         }),+
                     }
@@ -159,19 +159,19 @@ macro_rules! protocols {
 
                 /// See [`Protocol::held`].
                 pub fn held(&self) -> usize {
-                    match self { $(Talk::$name(talk) => $protocol::held(talk)),+ }
+                    match self { $(Conversation::$name(conversation) => $protocol::held(conversation)),+ }
                 }
 
                 /// See [`Protocol::deadline`].
                 pub fn deadline(&self) -> Option<Time> {
-                    match self { $(Talk::$name(talk) => $protocol::deadline(talk)),+ }
+                    match self { $(Conversation::$name(conversation) => $protocol::deadline(conversation)),+ }
                 }
 
                 /// See [`Protocol::elapse`].
                 #[allow(clippy::too_many_arguments, reason = "the context's parts, and the time")]
                 pub fn elapse<S: Sink>(
                     &mut self,
-                    books: &mut Books,
+                    shared: &mut SharedStates,
                     flow: &FlowFacts,
                     settings: &Settings,
                     budget: &mut Budget,
@@ -180,16 +180,16 @@ macro_rules! protocols {
                     sink: &mut S,
                 ) {
                     match self {
-                        $(Talk::$name(talk) => {
-                            let book = &mut books.$name;
-                            let mut cx = Context { talk, book, flow, settings, budget };
+                        $(Conversation::$name(conversation) => {
+                            let shared = &mut shared.$name;
+                            let mut cx = Context { conversation, shared, flow, settings, budget };
                             $protocol::elapse(&mut cx, now, end, sink);
                         }),+
                     }
                 }
             }
 
-            impl Books {
+            impl SharedStates {
                 /// The protocol that waits for this datagram. See [`Protocol::expects`].
                 pub fn expects(&mut self, payload: &Payload<'_>) -> Option<Id> {
                     $(if $protocol::expects(&mut self.$name, payload) { return Some(Id::$name) })+

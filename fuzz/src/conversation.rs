@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{
-    Blind, Budget, Closed, Evidence, Fact, Field, FlowFacts, Framed, Hint, Judge, Limits, Mark,
-    Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView, Time,
-    Transport, Tree, Unread,
+    Blind, Budget, Closed, CrossFlowEvent, Evidence, Field, FlowFacts, Framed, Hint, Judge, Limits,
+    Mark, Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView,
+    Time, Transport, Tree, Unread,
 };
-use dissectors::{Books, Id, Talk};
+use dissectors::{Conversation, Id, SharedStates};
 
 use crate::input::Input;
 
@@ -74,7 +74,7 @@ fn play<S: Watch>(id: Id, bytes: &[u8], sink: &mut S) {
 struct Lab {
     id: Id,
     flows: Vec<Flow>,
-    books: Books,
+    shared: SharedStates,
     settings: Settings,
     budget: Budget,
     vouched: bool,
@@ -83,7 +83,7 @@ struct Lab {
 }
 
 struct Flow {
-    talk: Talk,
+    conversation: Conversation,
     facts: FlowFacts,
     sides: [Direction; 2],
 }
@@ -117,7 +117,7 @@ impl Lab {
         Lab {
             id,
             flows: flows.collect(),
-            books: Books::default(),
+            shared: SharedStates::default(),
             settings: Settings {
                 gamespy_keys: vec![("ut".to_owned(), Secret::new(*b"Z5Nfb0"))],
                 limits,
@@ -171,8 +171,9 @@ impl Lab {
             }
             let (bytes, seen, ended) = (&direction.unread, direction.seen, direction.ended);
             let unread = Unread { bytes, seen, ended, after_gap: lost };
-            let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-            let framed = flow.talk.frame(books, &flow.facts, settings, budget, side, &unread);
+            let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
+            let framed =
+                flow.conversation.frame(shared, &flow.facts, settings, budget, side, &unread);
             let (length, is_message) = match framed {
                 Framed::Message(length) => (length, true),
                 Framed::Junk(length) => (length, false),
@@ -204,30 +205,39 @@ impl Lab {
         let pieces = [Piece { at: 0, length, frame: self.frame, offset: 42 }];
         let Some(flow) = self.flows.get_mut(flow) else { return };
         let payload = Payload { lost, ..payload(flow, side, bytes, &pieces, self.frame, self.now) };
-        self.books.expects(&payload);
+        self.shared.expects(&payload);
         sink.evidence(Evidence {
             vouched: self.vouched,
             began: flow.facts.began,
             lost,
             ..Evidence::default()
         });
-        let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-        flow.talk.message(books, &flow.facts, settings, budget, &payload, sink);
+        let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
+        flow.conversation.message(shared, &flow.facts, settings, budget, &payload, sink);
     }
 
     fn closed<S: Sink>(&mut self, flow: usize, side: Side, how: Closed, sink: &mut S) {
         let Some(flow) = self.flows.get_mut(flow) else { return };
         let payload = payload(flow, side, &[], &[], self.frame, self.now);
-        let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-        flow.talk.closed(books, &flow.facts, settings, budget, how, &payload, sink);
+        let (shared, settings, budget) = (&mut self.shared, &self.settings, &mut self.budget);
+        flow.conversation.closed(shared, &flow.facts, settings, budget, how, &payload, sink);
     }
 
-    /// Lets the talks judge what time has decided: those that want to, or at the end all.
+    /// Lets the conversations judge what time has decided: those that want to, or at the end all.
     fn elapse<S: Sink>(&mut self, end: bool, sink: &mut S) {
         for flow in &mut self.flows {
-            if end || flow.talk.deadline().is_some_and(|deadline| deadline <= self.now) {
-                let (books, settings, budget) = (&mut self.books, &self.settings, &mut self.budget);
-                flow.talk.elapse(books, &flow.facts, settings, budget, self.now, end, sink);
+            if end || flow.conversation.deadline().is_some_and(|deadline| deadline <= self.now) {
+                let (shared, settings, budget) =
+                    (&mut self.shared, &self.settings, &mut self.budget);
+                flow.conversation.elapse(
+                    shared,
+                    &flow.facts,
+                    settings,
+                    budget,
+                    self.now,
+                    end,
+                    sink,
+                );
             }
         }
     }
@@ -240,7 +250,7 @@ impl Flow {
         let ends = [(client, 50_000 + number).into(), SocketAddr::new(server, port)];
         let number = u32::from(number) + 1;
         Flow {
-            talk: id.talk(),
+            conversation: id.conversation(),
             facts: FlowFacts {
                 ends,
                 began: true,
@@ -354,7 +364,7 @@ impl Sink for Witness {
     fn listed(&mut self, server: SocketAddr) {
         self.said.push(server.to_string());
     }
-    fn fact(&mut self, fact: Fact, seen: Seen) {
+    fn fact(&mut self, fact: CrossFlowEvent, seen: Seen) {
         assert!(seen.mark.frame <= self.frame);
         self.said.push(format!("{fact:?} {seen:?}"));
     }
@@ -373,7 +383,7 @@ fn covers(tree: &Tree, length: usize) {
     let mut leaves: Vec<(u32, u32)> = Vec::new();
     for node in tree.nodes() {
         assert!(node.span.end as usize <= length, "{} runs past the end", node.field.name);
-        if node.kids == 0 && !node.span.is_empty() {
+        if node.descendants == 0 && !node.span.is_empty() {
             leaves.push((node.span.start, node.span.end));
         }
     }

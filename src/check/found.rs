@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{Finding, Message, Payload, Rule, Severity, Side, Time, Verdict, Who};
 
-use crate::session::Scene;
+use crate::session::FlowContext;
 
 /// How many bytes before and behind the bytes in question are shown.
 const AROUND: usize = 8;
@@ -99,8 +99,12 @@ impl<'m> AtHand<'m> {
 }
 
 impl Found {
-    /// A finding in its scene; about the message at hand, or about a past one that its mark names.
-    pub(super) fn of(finding: Finding, scene: &Scene, at_hand: Option<&AtHand<'_>>) -> Found {
+    /// A finding in the context of its flow; about the message at hand, or about a past one that its mark names.
+    pub(super) fn of(
+        finding: Finding,
+        flow_context: &FlowContext,
+        at_hand: Option<&AtHand<'_>>,
+    ) -> Found {
         let at_hand = at_hand.filter(|_| finding.mark.is_none());
         let (payload, message) = (at_hand.map(|it| it.payload), at_hand.map(|it| it.message));
         let ((frames, frames_left_out), time, side) = match (at_hand, finding.mark) {
@@ -108,25 +112,25 @@ impl Found {
             (None, Some(mark)) => ((named(mark.frame), 0), mark.time, mark.side),
             (None, None) => ((Vec::new(), 0), Time(0), Side::First),
         };
-        let (who, party) = at_fault(finding.rule, side, scene, message);
+        let (who, party) = at_fault(finding.rule, side, flow_context, message);
         Found {
             rule: finding.rule,
             verdict: finding.verdict,
             severity: finding.severity,
             who,
             party,
-            flow: scene.flow.number,
+            flow: flow_context.flow.number,
             frames,
             frames_left_out,
             time,
-            digits: scene.digits,
+            digits: flow_context.digits,
             detail: finding.detail,
-            protocol: scene.protocol.map_or("", |id| id.info().id),
+            protocol: flow_context.protocol.map_or("", |id| id.info().id),
             message: message.map_or("", |message| message.name),
             offset: finding.span.start,
             length: finding.span.len(),
             file_offset: payload
-                .and_then(|payload| file_offset(payload, finding.span.start, scene.packet)),
+                .and_then(|payload| file_offset(payload, finding.span.start, flow_context.packet)),
             capture: Some(0),
             excerpt: payload.map(|payload| {
                 excerpt(payload.bytes, finding.span.start as usize, finding.span.end as usize)
@@ -159,16 +163,16 @@ impl Found {
 pub(super) fn at_fault(
     rule: &Rule,
     sender: Side,
-    scene: &Scene,
+    flow_context: &FlowContext,
     message: Option<&Message>,
 ) -> (Who, Option<SocketAddr>) {
-    let mut roles = scene.roles;
+    let mut roles = flow_context.roles;
     if let Some(message) = message.filter(|message| message.speaker != Who::Any) {
         roles[sender.index()] = Some(message.speaker);
     }
     let side = party(rule.who, sender, roles);
     let plays = side.and_then(|side| roles[side.index()]).filter(|_| rule.who == Who::Any);
-    (plays.unwrap_or(rule.who), side.map(|side| scene.flow.ends[side.index()]))
+    (plays.unwrap_or(rule.who), side.map(|side| flow_context.flow.ends[side.index()]))
 }
 
 /// Which end is the party at fault: the one in that role; of a message that anybody may speak, its

@@ -20,14 +20,14 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Fact, Finding, FlowFacts, Judge, Mark, Message, Needs, Payload, Rule, Seen,
-    Severity, Side, Sink, Span, Verdict, Who,
+    CODES, CrossFlowEvent, Evidence, Finding, FlowFacts, Judge, Mark, Message, Needs, Payload,
+    Rule, Seen, Severity, Side, Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Kept as KeptRule, Ledger, Loads, Ruling, Terms, Witness};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
-use crate::flows::Told;
-use crate::session::{Scene, Totals, View, group};
+use crate::flows::MessageCounts;
+use crate::session::{FlowContext, Observer, Totals, group};
 
 pub use baseline::{Baseline, BaselineError, Baselined};
 pub use fingerprint::Fingerprint;
@@ -66,8 +66,8 @@ pub struct Checker {
     loads: Loads,
     terms: Terms,
     selection: Selection,
-    scene: Option<Scene>,
-    told: Told,
+    flow_context: Option<FlowContext>,
+    told: MessageCounts,
     found: Vec<Found>,
     kept: Box<[Kept; CODES]>,
     left_out: u64,
@@ -101,8 +101,8 @@ impl Checker {
             baselined: selection.baseline.clone().map(Baselined::new),
             asks_who: selection.asks_who(),
             selection,
-            scene: None,
-            told: Told::default(),
+            flow_context: None,
+            told: MessageCounts::default(),
             found: Vec::new(),
             kept: Box::new([Kept::default(); CODES]),
             left_out: 0,
@@ -234,23 +234,27 @@ impl Checker {
         }
         for ruling in review.rulings {
             let Ruling { rule, witness, of_flow, .. } = ruling;
-            let Some(scene) = &mut self.scene else { return };
+            let Some(flow_context) = &mut self.flow_context else { return };
             let Seen { mark, from, to } = witness.seen;
             let knows = |id: &&Id| id.info().rules.iter().any(|other| other.code == rule.code);
-            scene.protocol = Id::ALL.iter().find(knows).copied();
-            scene.flow = FlowFacts {
+            flow_context.protocol = Id::ALL.iter().find(knows).copied();
+            flow_context.flow = FlowFacts {
                 ends: [from, to],
                 began: witness.began,
                 number: witness.flow,
                 lossy: false,
-                ..scene.flow
+                ..flow_context.flow
             };
-            scene.roles = [Some(ruling.speaker), None];
+            flow_context.roles = [Some(ruling.speaker), None];
             let mark = Mark { side: Side::First, ..mark };
             let lossy = lossy && !of_flow;
             if rule.asks_for_answer {
                 let lossy = lossy || ruling.evidence.lossy;
-                self.requests.unanswered(scene, Evidence { lossy, ..ruling.evidence }, &mark);
+                self.requests.unanswered(
+                    flow_context,
+                    Evidence { lossy, ..ruling.evidence },
+                    &mark,
+                );
             }
             self.judge.evidence(Evidence { lossy, ..Evidence::default() });
             if !self.leaves_out(rule, Some((ruling.evidence, mark.side))) {
@@ -281,9 +285,10 @@ impl Checker {
             let asks_for = |server: &SocketAddr| self.selection.asks_for(NET012.who, Some(*server));
             self.judge.kept(&NET012, u32::from(review.answering.iter().any(asks_for)));
         }
-        let Some(scene) = self.scene else { return };
+        let Some(flow_context) = self.flow_context else { return };
         if self.requests.is_full {
-            self.scene = Some(Scene { protocol: None, roles: [None; 2], ..scene });
+            self.flow_context =
+                Some(FlowContext { protocol: None, roles: [None; 2], ..flow_context });
             self.judge.evidence(Evidence::default());
             self.judge.judged(&NET011, false, Span::default(), || {
                 "the limit remembered was met: not all servers that were asked are known".to_owned()
@@ -292,9 +297,9 @@ impl Checker {
         }
         for unanswered in review.unanswered {
             let Unanswered { rule, server, client, mark, protocol, digits, .. } = unanswered;
-            let flow = FlowFacts { ends: [client, server], number: 0, ..scene.flow };
+            let flow = FlowFacts { ends: [client, server], number: 0, ..flow_context.flow };
             let roles = [None, Some(rule.who)];
-            self.scene = Some(Scene { protocol, flow, roles, digits, ..scene });
+            self.flow_context = Some(FlowContext { protocol, flow, roles, digits, ..flow_context });
             let mark = Mark { side: Side::First, ..mark };
             self.judge.evidence(Evidence::default());
             self.judge.recalled(rule, false, unanswered.evidence, &mark, || unanswered.detail);
@@ -304,8 +309,8 @@ impl Checker {
 
     /// Tells how many packets were cut too short to tell anything of them.
     fn review_cut(&mut self, read: &Totals) {
-        let Some((scene, mark)) = read.cut.first() else { return };
-        self.scene = Some(scene);
+        let Some((flow_context, mark)) = read.cut.first() else { return };
+        self.flow_context = Some(flow_context);
         self.judge.recalled(&NET001, false, Evidence::default(), &mark, || {
             match read.cut.packets {
                 1 => "cut by the snap length before its protocol could be told".to_owned(),
@@ -354,8 +359,8 @@ impl Checker {
             self.uncounted(finding.rule, finding.verdict, finding.mark.map(|mark| mark.side));
             return self.leave_out(finding.rule, finding.verdict, 1);
         }
-        let Some(scene) = &self.scene else { return };
-        let found = Found::of(finding, scene, at_hand);
+        let Some(flow_context) = &self.flow_context else { return };
+        let found = Found::of(finding, flow_context, at_hand);
         let at = found.rule.code.index();
         if !self.selection.wants(found.rule, found.who, found.party) {
             // What is ignored of a host was kept all the same.
@@ -373,7 +378,7 @@ impl Checker {
         if found.verdict != Verdict::Inconclusive {
             self.told.findings += 1;
         }
-        let moment = scene.moment;
+        let moment = flow_context.moment;
         self.count_party(&found, 1);
         if self.has_room(&found)
             && let Some(found) = self.across.found(moment, found)
@@ -398,7 +403,7 @@ impl Checker {
 
     /// Whether what is told is of a datagram that was doubled on the way.
     fn is_copy(&self) -> bool {
-        self.scene.as_ref().is_some_and(|scene| scene.copy_of.is_some())
+        self.flow_context.as_ref().is_some_and(|flow_context| flow_context.copy_of.is_some())
     }
 
     /// Counts findings that are not kept.
@@ -438,9 +443,9 @@ impl Checker {
 
     /// So many requests were answered: by the message at hand, or that which this side sent was.
     fn answered(&mut self, side: Option<Side>, times: u32) {
-        match (side, &self.scene) {
-            (Some(side), Some(scene)) => {
-                self.requests.answered(scene.flow.ends_from(side)[1], times.into());
+        match (side, &self.flow_context) {
+            (Some(side), Some(flow_context)) => {
+                self.requests.answered(flow_context.flow.ends_from(side)[1], times.into());
             }
             _ => self.answers += u64::from(times),
         }
@@ -450,7 +455,7 @@ impl Checker {
     #[cold]
     fn answered_without_message(&mut self) {
         let times = std::mem::take(&mut self.answers);
-        let Some(Scene { roles, flow, .. }) = &self.scene else { return };
+        let Some(FlowContext { roles, flow, .. }) = &self.flow_context else { return };
         let asked = |role: &Option<Who>| matches!(role, Some(Who::Server | Who::Master));
         let side = roles.iter().position(asked).unwrap_or(1);
         self.requests.answered(flow.ends[side], times);
@@ -471,9 +476,9 @@ impl Checker {
         for Held { rule, side, times } in held.drain(..) {
             let at_hand = at_hand.filter(|_| side.is_none());
             let side = side.or(at_hand.map(|it| it.payload.side));
-            let (who, party) = match (&self.scene, side) {
-                (Some(scene), Some(side)) => {
-                    found::at_fault(rule, side, scene, at_hand.map(|it| it.message))
+            let (who, party) = match (&self.flow_context, side) {
+                (Some(flow_context), Some(side)) => {
+                    found::at_fault(rule, side, flow_context, at_hand.map(|it| it.message))
                 }
                 _ => (rule.who, None),
             };
@@ -520,9 +525,9 @@ impl Sink for Checker {
             return;
         }
         if rule.asks_for_answer
-            && let Some(scene) = &self.scene
+            && let Some(flow_context) = &self.flow_context
         {
-            self.requests.unanswered(scene, evidence, mark);
+            self.requests.unanswered(flow_context, evidence, mark);
         }
         if !self.leaves_out(rule, Some((evidence, mark.side))) {
             self.judge.recalled(rule, false, evidence, mark, detail);
@@ -535,17 +540,17 @@ impl Sink for Checker {
     fn listed(&mut self, server: SocketAddr) {
         self.across.listed(server);
     }
-    fn fact(&mut self, fact: Fact, seen: Seen) {
-        if let Some(scene) = &self.scene {
-            let FlowFacts { number: flow, began, lossy, .. } = scene.flow;
-            self.across.fact(scene.moment, fact, Witness { seen, flow, began, lossy });
+    fn fact(&mut self, fact: CrossFlowEvent, seen: Seen) {
+        if let Some(flow_context) = &self.flow_context {
+            let FlowFacts { number: flow, began, lossy, .. } = flow_context.flow;
+            self.across.fact(flow_context.moment, fact, Witness { seen, flow, began, lossy });
         }
     }
     fn unless_explained(
         &mut self,
         _: &'static Rule,
         _: Option<Span>,
-        fact: Fact,
+        fact: CrossFlowEvent,
         seen: Seen,
         _: impl FnOnce() -> String,
     ) {
@@ -566,7 +571,7 @@ impl Sink for Checker {
         self.messages += 1;
         self.told.messages += 1;
         let ends = [payload.from, payload.to];
-        self.traffic.message(self.scene.as_ref(), self.selection.host, ends);
+        self.traffic.message(self.flow_context.as_ref(), self.selection.host, ends);
         if self.answers > 0 {
             self.requests.answered(payload.from, std::mem::take(&mut self.answers));
         }
@@ -579,13 +584,13 @@ impl Sink for Checker {
     }
 }
 
-impl View for Checker {
+impl Observer for Checker {
     #[inline]
-    fn scene(&mut self, scene: Scene) {
-        self.scene = Some(scene);
+    fn flow_context(&mut self, flow_context: FlowContext) {
+        self.flow_context = Some(flow_context);
     }
 
-    fn settle(&mut self) -> Told {
+    fn settle(&mut self) -> MessageCounts {
         if self.answers > 0 {
             self.answered_without_message();
         }
@@ -615,26 +620,26 @@ mod tests {
 
     use super::*;
     use crate::net::Tunnels;
-    use crate::session::Moment;
+    use crate::session::EventOrder;
 
     #[test]
     fn findings_that_are_not_kept_are_counted_by_severity() {
         let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
         let (began, seen, silence, lossy) = (true, [true; 2], 0, false);
         let (number, transport) = (1, Transport::Udp);
-        let scene = Scene {
+        let flow_context = FlowContext {
             protocol: None,
             flow: FlowFacts { ends, began, seen, silence, lossy, number, transport },
             roles: [None; 2],
             packet: (1, 24),
-            moment: Moment::at(1),
+            moment: EventOrder::at(1),
             digits: 6,
             copy_of: None,
             tunnels: Tunnels::default(),
         };
         let mut checker = Checker::new(Selection::default(), Terms::of(&Settings::default(), 8));
         for _ in 0..3 {
-            checker.scene(scene);
+            checker.flow_context(flow_context);
             for _ in 0..900 {
                 checker.judged(&NET004, false, Span::default(), String::new);
                 checker.noted(&NET011, Span::default(), String::new);

@@ -8,10 +8,10 @@ use dissectors::kit::{Code, Map, Rule, Side, Verdict, Who};
 
 use super::found::{AtHand, at_fault};
 use super::{Checker, Found};
-use crate::session::{LANES, lane_of};
+use crate::session::{SHARDS, shard_of};
 
-/// Parties and rules that are counted, in each lane: which ones does not depend on how many threads
-/// have the lanes.
+/// Parties and rules that are counted, in each shard: which ones does not depend on how many threads
+/// have the shards.
 const MOST: usize = 1 << 13;
 
 /// A party as it is counted: a server by its address and port, a client by its address, since each of
@@ -61,15 +61,15 @@ impl std::fmt::Display for Party {
 /// What is counted of a party: notes on a rule, or breaches.
 type Key = (Code, bool, Party);
 
-/// Findings by rule, verdict and party; the first parties of each lane, if there are very many.
+/// Findings by rule, verdict and party; the first parties of each shard, if there are very many.
 #[derive(Clone, Debug, Default)]
 pub struct Parties {
-    lanes: [Map<Key, u64>; LANES],
+    shards: [Map<Key, u64>; SHARDS],
 }
 
 impl Parties {
     fn count(&mut self, ends: [SocketAddr; 2], key: Key, times: u64) {
-        let Some(counts) = self.lanes.get_mut(lane_of(ends[0].ip(), ends[1].ip(), LANES)) else {
+        let Some(counts) = self.shards.get_mut(shard_of(ends[0].ip(), ends[1].ip(), SHARDS)) else {
             return;
         };
         if let Some(count) = counts.get_mut(&key) {
@@ -79,9 +79,9 @@ impl Parties {
         }
     }
 
-    /// Adds what other lanes have.
+    /// Adds what other shards have.
     pub(super) fn join(&mut self, others: Parties) {
-        for (counts, more) in self.lanes.iter_mut().zip(others.lanes) {
+        for (counts, more) in self.shards.iter_mut().zip(others.shards) {
             // In whatever order: sums do not depend on it.
             more.into_iter().for_each(|(key, count)| *counts.entry(key).or_default() += count);
         }
@@ -90,7 +90,7 @@ impl Parties {
     /// How often parties broke each rule, by its code; notes on it apart, under `true`.
     pub fn by_rule(&self) -> BTreeMap<(Code, bool), Map<Party, u64>> {
         let mut rules: BTreeMap<_, Map<Party, u64>> = BTreeMap::new();
-        for (&(code, is_note, party), &count) in self.lanes.iter().flatten() {
+        for (&(code, is_note, party), &count) in self.shards.iter().flatten() {
             *rules.entry((code, is_note)).or_default().entry(party).or_default() += count;
         }
         rules
@@ -120,22 +120,26 @@ impl Checker {
 
     /// Counts findings of the party that a finding blames.
     pub(super) fn count_party(&mut self, found: &Found, times: u64) {
-        if let (Some(scene), Some(party)) = (&self.scene, Party::of(found))
+        if let (Some(flow_context), Some(party)) = (&self.flow_context, Party::of(found))
             && found.verdict != Verdict::Inconclusive
         {
-            self.parties.count(scene.flow.ends, key(found.rule, found.verdict, party), times);
+            self.parties.count(
+                flow_context.flow.ends,
+                key(found.rule, found.verdict, party),
+                times,
+            );
         }
     }
 
     /// Counts what a message at hand had, or what was left out of a past one.
     pub(super) fn count_uncounted(&mut self, at_hand: Option<&AtHand<'_>>) {
-        let Some(scene) = &self.scene else { return self.uncounted.clear() };
+        let Some(flow_context) = &self.flow_context else { return self.uncounted.clear() };
         for Uncounted { rule, verdict, side, times } in self.uncounted.drain(..) {
             let message = at_hand.filter(|_| side.is_none());
             let Some(side) = side.or(message.map(|it| it.payload.side)) else { continue };
-            let (who, party) = at_fault(rule, side, scene, message.map(|it| it.message));
+            let (who, party) = at_fault(rule, side, flow_context, message.map(|it| it.message));
             if let Some(party) = Party::new(who, party) {
-                self.parties.count(scene.flow.ends, key(rule, verdict, party), times);
+                self.parties.count(flow_context.flow.ends, key(rule, verdict, party), times);
             }
         }
     }

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use dissectors::kit::{Fact, Span};
+use dissectors::kit::{CrossFlowEvent, Span};
 use dissectors::ledger::{Ledger, Listed, Loads, Review, Terms, Witness, listed};
 
 use super::{Checker, Found, KEPT, Kept};
-use crate::session::Moment;
+use crate::session::EventOrder;
 
 /// What a part has to tell.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub struct Tidings(What);
 #[derive(Debug)]
 enum What {
     /// What a flow shows that other flows have to do with.
-    Fact {
-        fact: Fact,
+    CrossFlowEvent {
+        fact: CrossFlowEvent,
         /// The message that shows it, and what is known of its flow.
         witness: Witness,
         /// Where the servers of a list stand among those that wait with it, in bytes.
@@ -31,7 +31,7 @@ enum What {
 pub(super) struct Across {
     /// None in a part: all that is told there waits.
     ledger: Option<Box<Ledger>>,
-    waiting: Vec<(Moment, Tidings)>,
+    waiting: Vec<(EventOrder, Tidings)>,
     /// How many findings are among them.
     findings: usize,
     /// The listed servers of what waits, and those that the next fact tells of.
@@ -53,9 +53,9 @@ impl Across {
     }
 
     #[inline]
-    pub(super) fn fact(&mut self, moment: Moment, fact: Fact, witness: Witness) {
+    pub(super) fn fact(&mut self, moment: EventOrder, fact: CrossFlowEvent, witness: Witness) {
         let servers = match fact {
-            Fact::Listed => Span::new(self.next, self.servers.len()),
+            CrossFlowEvent::Listed => Span::new(self.next, self.servers.len()),
             _ => Span::default(),
         };
         match &mut self.ledger {
@@ -64,7 +64,7 @@ impl Across {
                 self.servers.clear();
             }
             None => {
-                let told = What::Fact { fact, witness, servers };
+                let told = What::CrossFlowEvent { fact, witness, servers };
                 self.waiting.push((moment, Tidings(told)));
             }
         }
@@ -72,7 +72,7 @@ impl Across {
     }
 
     /// Gives a finding back that is to be kept here.
-    pub(super) fn found(&mut self, moment: Moment, found: Found) -> Option<Found> {
+    pub(super) fn found(&mut self, moment: EventOrder, found: Found) -> Option<Found> {
         if self.ledger.is_some() {
             return Some(found);
         }
@@ -110,7 +110,7 @@ impl Checker {
 
     /// Takes what a part has to tell, with the moments at which it was told, and the listed servers
     /// that it tells of. Gives it empty lists for those that follow.
-    pub fn exchange(&mut self, told: &mut Vec<(Moment, Tidings)>, servers: &mut Vec<u8>) {
+    pub fn exchange(&mut self, told: &mut Vec<(EventOrder, Tidings)>, servers: &mut Vec<u8>) {
         std::mem::swap(&mut self.across.waiting, told);
         std::mem::swap(&mut self.across.servers, servers);
         (self.across.findings, self.across.next) = (0, 0);
@@ -120,7 +120,7 @@ impl Checker {
     /// which number a flow of the part has in the whole capture.
     pub fn hear(&mut self, told: &mut Tidings, servers: &[u8], number: impl Fn(u32) -> u32) {
         match &mut told.0 {
-            What::Fact { fact, witness, servers: at } => {
+            What::CrossFlowEvent { fact, witness, servers: at } => {
                 let witness = Witness { flow: number(witness.flow), ..*witness };
                 if let Some(ledger) = &mut self.across.ledger {
                     ledger.fact(*fact, lists(servers, *at), &witness);
@@ -138,8 +138,11 @@ impl Checker {
     /// Takes over what all parts counted, when they have told everything. What comes out is what one
     /// checker would have found.
     pub fn join(&mut self, parts: Vec<Checker>) {
-        let last = parts.iter().filter_map(|part| part.scene).max_by_key(|scene| scene.moment);
-        self.scene = last.or(self.scene);
+        let last = parts
+            .iter()
+            .filter_map(|part| part.flow_context)
+            .max_by_key(|flow_context| flow_context.moment);
+        self.flow_context = last.or(self.flow_context);
         // What was heard of is among what they counted.
         self.kept.fill(Kept::default());
         for part in parts {

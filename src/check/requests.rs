@@ -9,7 +9,7 @@ use dissectors::Id;
 use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
 
-use crate::session::{Heard, Scene};
+use crate::session::{FlowContext, Heard};
 
 /// How many requests were judged, and how many of them were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,21 +121,26 @@ impl Requests {
     }
 
     /// A request, which the mark names, was not answered as far as the capture goes.
-    pub(super) fn unanswered(&mut self, scene: &Scene, evidence: Evidence, mark: &Mark) {
+    pub(super) fn unanswered(
+        &mut self,
+        flow_context: &FlowContext,
+        evidence: Evidence,
+        mark: &Mark,
+    ) {
         self.count.asked += 1;
-        let [client, server] = scene.flow.ends_from(mark.side);
+        let [client, server] = flow_context.flow.ends_from(mark.side);
         let silence = Silence {
             requests: 1,
             refused: u64::from(evidence.refused),
             waited: u64::from(evidence.waited),
             settled: u64::from(evidence.refused || evidence.waited),
             heard: evidence.asked_party_seen,
-            lossy: evidence.lossy || evidence.lost || scene.flow.lossy,
+            lossy: evidence.lossy || evidence.lost || flow_context.flow.lossy,
             mark: *mark,
             client,
             server,
-            protocol: scene.protocol,
-            digits: scene.digits,
+            protocol: flow_context.protocol,
+            digits: flow_context.digits,
         };
         match self.servers.get_mut(&server) {
             Some(Server::Silent(before)) => **before = before.and(&silence),
@@ -270,7 +275,7 @@ mod tests {
 
     use super::*;
     use crate::net::Tunnels;
-    use crate::session::Moment;
+    use crate::session::EventOrder;
 
     const SERVER: &str = "10.0.0.2:27015";
     const OTHER: &str = "10.0.0.3:27015";
@@ -279,18 +284,18 @@ mod tests {
         let ends = ["10.0.0.1:50000", server].map(|end| end.parse().unwrap());
         let (began, seen, silence, lossy) = (true, [true, false], 0, false);
         let (number, transport) = (1, Transport::Udp);
-        let scene = Scene {
+        let flow_context = FlowContext {
             protocol: None,
             flow: FlowFacts { ends, began, seen, silence, lossy, number, transport },
             roles: [None; 2],
             packet: (frame, 24),
-            moment: Moment::at(frame),
+            moment: EventOrder::at(frame),
             digits: 6,
             copy_of: None,
             tunnels: Tunnels::default(),
         };
         let (time, length, side) = (Time(frame as i64), 25, Side::First);
-        requests.unanswered(&scene, evidence, &Mark { frame, time, length, side });
+        requests.unanswered(&flow_context, evidence, &Mark { frame, time, length, side });
     }
 
     /// The rules that are broken, each with whether that is proven, and in which packet.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 
 use super::{Fared, Host, RuleOutcome, Selection};
-use crate::session::{Scene, Totals};
+use crate::session::{FlowContext, Totals};
 
 /// Hosts that are named.
 const NAMED: usize = 6;
@@ -26,11 +26,11 @@ impl Traffic {
     #[inline]
     pub(super) fn message(
         &mut self,
-        scene: Option<&Scene>,
+        flow_context: Option<&FlowContext>,
         host: Option<Host>,
         ends: [SocketAddr; 2],
     ) {
-        if let Some(id) = scene.and_then(|scene| scene.protocol) {
+        if let Some(id) = flow_context.and_then(|flow_context| flow_context.protocol) {
             self.protocols |= 1 << id as u32;
         }
         if let Some(host) = host {

@@ -18,7 +18,7 @@ use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
-use crate::session::{Moment, Totals};
+use crate::session::{EventOrder, Totals};
 use crate::text::escaped;
 
 /// Runs the command. `true`: something was found that fails.
@@ -198,7 +198,7 @@ struct Checking<'a> {
 }
 
 impl Command for Checking<'_> {
-    type View = Checker;
+    type Observer = Checker;
     type Entry = Tidings;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -210,7 +210,7 @@ impl Command for Checking<'_> {
         Ok(())
     }
 
-    fn view(&mut self) -> &mut Checker {
+    fn observer(&mut self) -> &mut Checker {
         &mut self.checker
     }
 
@@ -262,7 +262,13 @@ impl Command for Checking<'_> {
         part.exchange(&mut slice.entries, &mut slice.text);
     }
 
-    fn take(&mut self, _: Moment, told: &mut Tidings, text: &[u8], number: &dyn Fn(u32) -> u32) {
+    fn take(
+        &mut self,
+        _: EventOrder,
+        told: &mut Tidings,
+        text: &[u8],
+        number: &dyn Fn(u32) -> u32,
+    ) {
         self.checker.hear(told, text, number);
     }
 

@@ -14,14 +14,14 @@ use crate::cli::{Dissect, DissectFormat};
 use crate::commands::held::{self, BUFFER, Held};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
-use crate::flows::Told;
+use crate::flows::MessageCounts;
 use crate::limits::Limits;
 use crate::net::Tunnels;
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
 use crate::report::{Envelope, IcmpNote, Report, Written, unsigned};
-use crate::session::{Moment, Quoted, Scene, Totals, View};
+use crate::session::{EventOrder, FlowContext, Observer, Quoted, Totals};
 
 /// Runs the command.
 ///
@@ -89,10 +89,10 @@ impl How {
         }
     }
 
-    fn show(&self, places: Option<Vec<(Moment, Entry)>>) -> Show<Collector> {
+    fn show(&self, places: Option<Vec<(EventOrder, Entry)>>) -> Show<Collector> {
         let (text, held) = (held::Text::default(), Held::default());
-        let (report, told) = (self.report(), Told::default());
-        let collector = Collector { report, scene: None, told, text, held, places };
+        let (report, told) = (self.report(), MessageCounts::default());
+        let collector = Collector { report, flow_context: None, told, text, held, places };
         let tree = Tree::bounded(self.limits.fields, self.limits.depth);
         let judge = Judge::new(self.severities.clone());
         Show { judge, tree, ..Show::new(collector) }
@@ -124,7 +124,7 @@ impl Dissecting<'_> {
 }
 
 impl Command for Dissecting<'_> {
-    type View = Show<Collector>;
+    type Observer = Show<Collector>;
     type Entry = Entry;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -139,7 +139,7 @@ impl Command for Dissecting<'_> {
         Ok(())
     }
 
-    fn view(&mut self) -> &mut Self::View {
+    fn observer(&mut self) -> &mut Self::Observer {
         &mut self.show
     }
 
@@ -150,15 +150,15 @@ impl Command for Dissecting<'_> {
         if length >= BUFFER || at_once { self.write(at_once) } else { Ok(()) }
     }
 
-    fn part(&self) -> Option<Self::View> {
+    fn part(&self) -> Option<Self::Observer> {
         Some(self.how.show(Some(Vec::new())))
     }
 
-    fn waiting(part: &Self::View) -> usize {
+    fn waiting(part: &Self::Observer) -> usize {
         part.audience.text.bytes.len()
     }
 
-    fn cut(part: &mut Self::View, slice: &mut Slice<Entry>) {
+    fn cut(part: &mut Self::Observer, slice: &mut Slice<Entry>) {
         let collector = &mut part.audience;
         if let Some(places) = &mut collector.places {
             std::mem::swap(places, &mut slice.entries);
@@ -166,7 +166,7 @@ impl Command for Dissecting<'_> {
         std::mem::swap(&mut collector.text.bytes, &mut slice.text);
     }
 
-    fn take(&mut self, _: Moment, entry: &mut Entry, text: &[u8], number: &dyn Fn(u32) -> u32) {
+    fn take(&mut self, _: EventOrder, entry: &mut Entry, text: &[u8], number: &dyn Fn(u32) -> u32) {
         let Collector { text: out, held, report, .. } = &mut self.show.audience;
         let place = match entry {
             Entry::Message(place) => place,
@@ -198,13 +198,13 @@ impl Command for Dissecting<'_> {
 /// Collects what is written of the messages as they become whole.
 struct Collector {
     report: Box<dyn Report + Send>,
-    scene: Option<Scene>,
-    told: Told,
+    flow_context: Option<FlowContext>,
+    told: MessageCounts,
     text: held::Text,
     /// What was written before, and waits.
     held: Held,
     /// Where the messages stand in the text, where others than us put them in order.
-    places: Option<Vec<(Moment, Entry)>>,
+    places: Option<Vec<(EventOrder, Entry)>>,
 }
 
 /// What is told of a part of the flows.
@@ -237,7 +237,8 @@ impl Audience for Collector {
         judge: &Judge,
         reply: Option<&Reply>,
     ) {
-        let Some(Scene { protocol: Some(id), digits, tunnels, moment, copy_of, .. }) = &self.scene
+        let Some(FlowContext { protocol: Some(id), digits, tunnels, moment, copy_of, .. }) =
+            &self.flow_context
         else {
             return;
         };
@@ -295,15 +296,15 @@ fn parts(payload: &Payload<'_>) -> Box<[u64]> {
     payload.pieces.iter().map(|piece| piece.frame).collect()
 }
 
-impl View for Show<Collector> {
+impl Observer for Show<Collector> {
     #[inline]
-    fn scene(&mut self, scene: Scene) {
-        self.audience.scene = Some(scene);
+    fn flow_context(&mut self, flow_context: FlowContext) {
+        self.audience.flow_context = Some(flow_context);
     }
 
     fn icmp(&mut self, quoted: &Quoted<'_>) {
         let collector = &mut self.audience;
-        let Some(Scene { moment, digits, .. }) = collector.scene else { return };
+        let Some(FlowContext { moment, digits, .. }) = collector.flow_context else { return };
         let error = quoted.error;
         let note = IcmpNote {
             frame: quoted.frame,
@@ -322,7 +323,7 @@ impl View for Show<Collector> {
         }
     }
 
-    fn settle(&mut self) -> Told {
+    fn settle(&mut self) -> MessageCounts {
         self.clear();
         std::mem::take(&mut self.audience.told)
     }

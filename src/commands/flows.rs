@@ -10,10 +10,10 @@ use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
 use crate::commands::read::{Command, Slice, read};
 use crate::commands::{Failure, painted};
-use crate::flows::{Detail, FlowRow, Told};
+use crate::flows::{Detail, FlowRow, MessageCounts};
 use crate::report::flows;
 use crate::report::paint::Paint;
-use crate::session::{Moment, Scene, Totals, View};
+use crate::session::{EventOrder, FlowContext, Observer, Totals};
 
 /// Flows that have ended and are kept, to be written in the order of their numbers, if there is
 /// memory for it. When there are so many, they are written, and those that end later come behind them.
@@ -41,7 +41,7 @@ pub fn run(
     let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
     let mut listing = Listing {
-        view: Counting::default(),
+        observer: Counting::default(),
         format: args.format,
         paint: painted(args.color, terminal.out),
         columns: terminal.columns,
@@ -85,7 +85,7 @@ struct Sorting {
 impl Sorting {
     /// Only the first are kept, in any order. Done when there are twice as many, this takes a constant
     /// time for each.
-    fn keep_first(&mut self, rows: &mut Vec<(Moment, FlowRow)>) {
+    fn keep_first(&mut self, rows: &mut Vec<(EventOrder, FlowRow)>) {
         if rows.len() <= self.most {
             return;
         }
@@ -97,7 +97,7 @@ impl Sorting {
 }
 
 struct Listing<'w> {
-    view: Counting,
+    observer: Counting,
     format: FlowsFormat,
     paint: Paint,
     /// The terminal's, if the output is one.
@@ -114,7 +114,7 @@ struct Listing<'w> {
 }
 
 impl Command for Listing<'_> {
-    type View = Counting;
+    type Observer = Counting;
     type Entry = FlowRow;
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -122,8 +122,8 @@ impl Command for Listing<'_> {
         Ok(())
     }
 
-    fn view(&mut self) -> &mut Counting {
-        &mut self.view
+    fn observer(&mut self) -> &mut Counting {
+        &mut self.observer
     }
 
     fn lists(&self) -> bool {
@@ -132,12 +132,12 @@ impl Command for Listing<'_> {
 
     fn check(&mut self) -> io::Result<()> {
         if let Some(sorting) = &mut self.sorting {
-            if self.view.rows.len() >= sorting.most.saturating_mul(2) {
-                sorting.keep_first(&mut self.view.rows);
+            if self.observer.rows.len() >= sorting.most.saturating_mul(2) {
+                sorting.keep_first(&mut self.observer.rows);
             }
             return Ok(());
         }
-        while self.view.rows.len() >= self.kept {
+        while self.observer.rows.len() >= self.kept {
             self.write(self.kept)?;
         }
         Ok(())
@@ -155,16 +155,16 @@ impl Command for Listing<'_> {
         std::mem::swap(&mut part.rows, &mut slice.entries);
     }
 
-    fn take(&mut self, at: Moment, row: &mut FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {
-        self.view.rows.push((at, FlowRow { flow: number(row.flow), ..row.clone() }));
+    fn take(&mut self, at: EventOrder, row: &mut FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {
+        self.observer.rows.push((at, FlowRow { flow: number(row.flow), ..row.clone() }));
     }
 
     fn end(&mut self, _: &Totals) -> io::Result<()> {
         self.check()?;
         if let Some(sorting) = &mut self.sorting {
-            sorting.keep_first(&mut self.view.rows);
+            sorting.keep_first(&mut self.observer.rows);
         }
-        self.write(self.view.rows.len())?;
+        self.write(self.observer.rows.len())?;
         self.table = None;
         self.out.flush()
     }
@@ -173,7 +173,7 @@ impl Command for Listing<'_> {
 impl Listing<'_> {
     /// Writes the next so many of the flows that are kept, in their order.
     fn write(&mut self, count: usize) -> io::Result<()> {
-        let mut rows: Vec<_> = self.view.rows.drain(..count).map(|(_, row)| row).collect();
+        let mut rows: Vec<_> = self.observer.rows.drain(..count).map(|(_, row)| row).collect();
         match &self.sorting {
             Some(Sorting { by, reverse, .. }) => rows.sort_by(|a, b| by.compare(*reverse, a, b)),
             None => rows.sort_by_key(|row| row.flow),
@@ -213,16 +213,16 @@ impl Listing<'_> {
 #[derive(Default)]
 struct Counting {
     judge: Judge,
-    told: Told,
-    /// What was told since the last scene of requests, and of the second end.
+    told: MessageCounts,
+    /// What was told since the last context of requests, and of the second end.
     messages: u32,
     requests: u32,
     answered: u32,
     /// The request that the message at hand answers, and how long responses took, in nanoseconds.
     reply: Option<Reply>,
     response_times: Vec<u64>,
-    moment: Moment,
-    rows: Vec<(Moment, FlowRow)>,
+    moment: EventOrder,
+    rows: Vec<(EventOrder, FlowRow)>,
 }
 
 impl Counting {
@@ -287,15 +287,15 @@ impl Sink for Counting {
     }
 }
 
-impl View for Counting {
-    fn scene(&mut self, scene: Scene) {
-        self.moment = scene.moment;
+impl Observer for Counting {
+    fn flow_context(&mut self, flow_context: FlowContext) {
+        self.moment = flow_context.moment;
         (self.messages, self.requests, self.answered) = (0, 0, 0);
         self.reply = None;
         self.response_times.clear();
     }
 
-    fn settle(&mut self) -> Told {
+    fn settle(&mut self) -> MessageCounts {
         std::mem::take(&mut self.told)
     }
 

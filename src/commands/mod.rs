@@ -1,4 +1,4 @@
-//! The commands: each reads captures through a session and writes what its view was told.
+//! The commands: each reads captures through a session and writes what its observer was given.
 
 pub mod check;
 pub mod dissect;
@@ -31,7 +31,7 @@ pub enum Failure {
     Unread(read::Unread),
     /// Some of the input cannot be read, and why has been said.
     #[error("some of the input could not be read")]
-    Told,
+    Reported,
     /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
     Config(#[from] ConfigError),

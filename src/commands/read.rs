@@ -12,7 +12,7 @@ use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
-use crate::session::{Moment, Options, Session, Totals, View};
+use crate::session::{EventOrder, Observer, Options, Session, Totals};
 
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
@@ -23,13 +23,13 @@ const STEP: u64 = 1 << 14;
 /// What a command does with each capture, beside looking on.
 pub(super) trait Command {
     /// Looks on.
-    type View: View + Send;
-    /// One of the things that a part of the views has to tell.
+    type Observer: Observer + Send;
+    /// One of the things that a part of the observers has to tell.
     type Entry: Send;
     /// A capture begins; it has a name where there are several.
     fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
-    /// The view.
-    fn view(&mut self) -> &mut Self::View;
+    /// The observer.
+    fn observer(&mut self) -> &mut Self::Observer;
     /// Whether the user vouches that captures are complete.
     fn complete(&self) -> bool {
         false
@@ -57,22 +57,22 @@ pub(super) trait Command {
         String::new()
     }
     /// Looks on at a share of a capture's flows, beside others; `None`: one must see them all.
-    fn part(&self) -> Option<Self::View>;
+    fn part(&self) -> Option<Self::Observer>;
     /// How many bytes a part has to tell: they wait to be taken.
-    fn waiting(part: &Self::View) -> usize;
+    fn waiting(part: &Self::Observer) -> usize;
     /// Takes what a part has to tell, and gives it the room of an empty slice for what follows.
-    fn cut(part: &mut Self::View, slice: &mut Slice<Self::Entry>);
+    fn cut(part: &mut Self::Observer, slice: &mut Slice<Self::Entry>);
     /// The next of what the parts have told, in the order of the capture. `number` says which number
     /// a flow of the part has in the whole capture. None is taken twice.
     fn take(
         &mut self,
-        at: Moment,
+        at: EventOrder,
         told: &mut Self::Entry,
         text: &[u8],
         number: &dyn Fn(u32) -> u32,
     );
     /// All parts are over, and what they have told was taken.
-    fn join(&mut self, _parts: Vec<Self::View>) {}
+    fn join(&mut self, _parts: Vec<Self::Observer>) {}
     /// That a capture has nothing that was asked for, and what it has.
     fn no_traffic(&self, read: &Totals) -> Option<String> {
         read.no_traffic()
@@ -83,10 +83,10 @@ pub(super) trait Command {
     fn end(&mut self, read: &Totals) -> io::Result<()>;
 }
 
-/// What a part of the views has to tell of the packets of a while.
+/// What a part of the observers has to tell of the packets of a while.
 pub(super) struct Slice<E> {
     /// When it was told, and what, in this order.
-    pub(super) entries: Vec<(Moment, E)>,
+    pub(super) entries: Vec<(EventOrder, E)>,
     /// What the entries point into.
     pub(super) text: Vec<u8>,
 }
@@ -142,7 +142,7 @@ pub(super) fn read<C: Command>(
             Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
                 writeln!(err, "gamewire: {failure}").ok();
                 command.unreadable(&name, &failure);
-                ended = Err(Failure::Told);
+                ended = Err(Failure::Reported);
             }
             Err(failure) => return Err(failure),
         }
@@ -258,13 +258,13 @@ fn alone<C: Command>(
                 let wanted = filter.as_mut().map_or(Ok(true), |filter| filter.takes(&packet))?;
                 if wanted {
                     taken += 1;
-                    session.packet(&packet, command.view());
+                    session.packet(&packet, command.observer());
                 } else {
                     session.pass_over();
                 }
             }
             Event::Notice(notice) => {
-                session.notice(&notice, command.view());
+                session.notice(&notice, command.observer());
                 if notice.is_warning() {
                     writeln!(err, "gamewire: warning: {notice}").ok();
                 }
@@ -284,8 +284,8 @@ fn alone<C: Command>(
 
 /// What is open is judged, and told as it is.
 pub(super) fn finish<C: Command>(session: &mut Session, command: &mut C) -> io::Result<()> {
-    let mut open = session.finish(command.view());
-    while session.finish_next(&mut open, command.view()) {
+    let mut open = session.finish(command.observer());
+    while session.finish_next(&mut open, command.observer()) {
         command.check()?;
     }
     command.check()

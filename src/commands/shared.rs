@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::Failure;
 use super::read::{Command, Slice};
 use crate::capture::{Event, Notice, Packets};
-use crate::session::{Cut, Foreign, Heard, Moment, Options, Session, Totals};
+use crate::session::{Cut, EventOrder, Foreign, Heard, Options, Session, Totals};
 
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
@@ -37,31 +37,31 @@ const NUMBERED: usize = 1 << 12;
 struct Batch<E> {
     slice: Slice<E>,
     /// When flows began that were numbered in it.
-    begun: Vec<Moment>,
+    begun: Vec<EventOrder>,
     /// Behind it only these flows and later ones are told of, where that is told.
     needed: Option<Vec<u32>>,
     /// Nothing earlier than this comes any more.
-    through: Moment,
+    through: EventOrder,
     notices: Vec<Notice>,
     /// Bytes of the capture that were read.
     position: u64,
 }
 
 /// What several threads read a capture with.
-pub(super) struct Shares<V> {
+pub(super) struct Shares<O> {
     readers: Vec<Box<dyn Packets + Send>>,
-    views: Vec<V>,
+    observers: Vec<O>,
 }
 
-impl<V> Shares<V> {
-    /// So many readers and views as there are to be threads; `None` where one thread reads it all:
+impl<O> Shares<O> {
+    /// So many readers and observers as there are to be threads; `None` where one thread reads it all:
     /// of what comes only once, of little, or for a command that must see everything.
-    pub(super) fn of<C: Command<View = V>>(
+    pub(super) fn of<C: Command<Observer = O>>(
         wanted: Option<u16>,
         options: &Options,
         packets: &dyn Packets,
         command: &C,
-    ) -> Option<Shares<V>> {
+    ) -> Option<Shares<O>> {
         let (_, total) = packets.progress()?;
         let threads = match wanted {
             Some(threads) => threads.into(),
@@ -73,16 +73,16 @@ impl<V> Shares<V> {
             return None;
         }
         // A capture waits for all readers that it was forked for: none is made in vain.
-        let views = (0..threads).map(|_| command.part()).collect::<Option<_>>()?;
+        let observers = (0..threads).map(|_| command.part()).collect::<Option<_>>()?;
         let readers = (0..threads).map(|_| packets.fork()).collect::<Option<_>>()?;
-        Some(Shares { readers, views })
+        Some(Shares { readers, observers })
     }
 
     /// Reads the capture.
     ///
     /// # Errors
     /// What the command says of its output.
-    pub(super) fn read<C: Command<View = V>>(
+    pub(super) fn read<C: Command<Observer = O>>(
         self,
         options: &Options,
         count: Option<u64>,
@@ -91,12 +91,12 @@ impl<V> Shares<V> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Totals, Failure>
     where
-        V: Send,
+        O: Send,
     {
         let of = self.readers.len();
         let parts = std::thread::scope(|scope| {
             let (mut queues, mut threads) = (Vec::new(), Vec::new());
-            for (nth, (packets, part)) in self.readers.into_iter().zip(self.views).enumerate() {
+            for (nth, (packets, part)) in self.readers.into_iter().zip(self.observers).enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
                 let mut session = Session::share(options.clone(), nth, of);
                 if let Some(capture) = packets.in_memory() {
@@ -127,9 +127,9 @@ impl<V> Shares<V> {
         })?;
         let parts = parts.into_iter();
         let parts = parts.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)));
-        let (views, totals): (Vec<_>, Vec<_>) = parts.unzip();
+        let (observers, totals): (Vec<_>, Vec<_>) = parts.unzip();
         let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
-        command.join(views);
+        command.join(observers);
         let (mut foreign, mut heard) = (Foreign::default(), Heard::default());
         let mut cut = Cut::default();
         for read in &totals {
@@ -145,7 +145,7 @@ impl<V> Shares<V> {
 struct Thread<C: Command> {
     packets: Box<dyn Packets + Send>,
     session: Session,
-    part: C::View,
+    part: C::Observer,
     sender: SyncSender<Batch<C::Entry>>,
     /// Empty slices, to be used again.
     spares: Receiver<Slice<C::Entry>>,
@@ -156,7 +156,7 @@ struct Thread<C: Command> {
 }
 
 impl<C: Command> Thread<C> {
-    fn run(mut self, count: Option<u64>) -> (C::View, Totals) {
+    fn run(mut self, count: Option<u64>) -> (C::Observer, Totals) {
         // Nobody listens any more: what was read is of no use.
         self.work(count).unwrap_or_default();
         let totals = self.session.totals_in_the_end();
@@ -243,12 +243,12 @@ impl<E> Queue<E> {
 #[derive(Clone, Copy)]
 enum Head {
     /// Nothing that is here; what comes is not earlier than this.
-    Unknown(Moment),
-    Known(Moment),
+    Unknown(EventOrder),
+    Known(EventOrder),
 }
 
 impl Head {
-    fn moment(self) -> Moment {
+    fn moment(self) -> EventOrder {
         match self {
             Head::Unknown(moment) | Head::Known(moment) => moment,
         }
@@ -295,9 +295,9 @@ impl<E> Merge<E> {
     /// What a thread has next, if it is not over, in the order of the whole capture.
     fn head(&self, nth: usize) -> Option<Head> {
         let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
-        let Some(batch) = &queue.batch else { return Some(Head::Unknown(Moment::default())) };
+        let Some(batch) = &queue.batch else { return Some(Head::Unknown(EventOrder::default())) };
         let numbers = self.numbers.get(nth)?;
-        let whole = |moment: Moment| moment.renumbered(|local| numbers.whole(local));
+        let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
         let entry = batch.slice.entries.get(queue.entry).map(|&(moment, _)| moment);
         let next = entry.into_iter().chain(batch.begun.get(queue.begun).copied()).min();
         Some(match next {
@@ -333,15 +333,20 @@ impl<E> Merge<E> {
     }
 
     /// Tells what a thread has before this moment; all it has, if nobody else has anything.
-    fn tell<C: Command<Entry = E>>(&mut self, nth: usize, until: Option<Moment>, command: &mut C) {
+    fn tell<C: Command<Entry = E>>(
+        &mut self,
+        nth: usize,
+        until: Option<EventOrder>,
+        command: &mut C,
+    ) {
         let Merge { numbers, given, queues } = self;
         let (Some(queue), Some(numbers)) = (queues.get_mut(nth), numbers.get_mut(nth)) else {
             return;
         };
         let Some(batch) = &mut queue.batch else { return };
         loop {
-            let whole = |moment: Moment| moment.renumbered(|local| numbers.whole(local));
-            let is_due = |moment: Moment| until.is_none_or(|until| whole(moment) < until);
+            let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
+            let is_due = |moment: EventOrder| until.is_none_or(|until| whole(moment) < until);
             let entry = batch.slice.entries.get_mut(queue.entry);
             let moment = entry.as_ref().map(|entry| entry.0);
             // A flow has its number before anything of it is told.

@@ -31,7 +31,7 @@ pub(super) fn sniff<C: Command>(
     command.begin(None)?;
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
     let line = Line::new(running);
-    let mut told = Told { interface: &interface, lost: 0 };
+    let mut told = Reported { interface: &interface, lost: 0 };
     let ended = listen(&mut live, &mut session, most, command, err, &line, &mut told)?;
     let finished = live.finish();
     told.losses(live.counts(), &mut session, command);
@@ -61,20 +61,20 @@ fn listen<C: Command>(
     command: &mut C,
     err: &mut dyn Write,
     line: &Line,
-    told: &mut Told<'_>,
+    told: &mut Reported<'_>,
 ) -> Result<Result<(), LiveError>, Failure> {
     loop {
         match live.turn() {
             Ok(Turn::Packets(packets)) => {
                 for packet in packets.iter() {
-                    session.packet(&packet, command.view());
+                    session.packet(&packet, command.observer());
                     command.check()?;
                     if most.is_some_and(|most| session.packets() >= most) {
                         break;
                     }
                 }
             }
-            Ok(Turn::Nothing(now)) => session.reach(Time(now), command.view()),
+            Ok(Turn::Nothing(now)) => session.reach(Time(now), command.observer()),
             Ok(Turn::End) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
         }
@@ -99,12 +99,12 @@ fn listen<C: Command>(
 }
 
 /// Says what was lost.
-struct Told<'a> {
+struct Reported<'a> {
     interface: &'a str,
     lost: u64,
 }
 
-impl Told<'_> {
+impl Reported<'_> {
     /// Tells the session as soon as more is lost: what is missing from then on proves nothing.
     fn losses<C: Command>(&mut self, counts: Counts, session: &mut Session, command: &mut C) {
         let lost = counts.lost();
@@ -116,7 +116,7 @@ impl Told<'_> {
 
     fn drops<C: Command>(&self, count: u64, session: &mut Session, command: &mut C) {
         let path = self.interface.into();
-        session.notice(&Notice::Drops { path, interface: 0, count }, command.view());
+        session.notice(&Notice::Drops { path, interface: 0, count }, command.observer());
     }
 
     fn counts(&self, counts: Counts, err: &mut dyn Write) {

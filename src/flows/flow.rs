@@ -1,4 +1,4 @@
-//! One flow: who talks to whom, and what it came to so far.
+//! One flow: who conversations to whom, and what it came to so far.
 //!
 //! In a flood there are millions of flows of a few packets each: such a flow takes 88 bytes, and room
 //! in the index. What only longer ones have is kept apart.
@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::{Deref, DerefMut};
 
-use dissectors::Talk;
+use dissectors::Conversation;
 use dissectors::kit::{FlowFacts, Info, Side, Time, Transport, Who};
 
 use super::counts::{Counts, Totals};
@@ -20,7 +20,7 @@ pub enum State {
     /// Nothing that was said tells its protocol yet.
     New,
     /// Datagrams of a protocol of ours.
-    Talk(Talk),
+    Conversation(Conversation),
     /// A stream whose protocol is ours, or is not told yet.
     Stream(Box<Stream>),
     /// None of ours: only counted.
@@ -48,14 +48,14 @@ pub struct Flow {
 }
 
 /// A flow in its table, with what it has beside its place there.
-pub struct Followed<'t> {
+pub struct FlowMut<'t> {
     pub(super) flow: &'t mut Flow,
     /// Its place.
     pub(super) at: u32,
     pub(super) apart: &'t mut Apart,
 }
 
-impl Deref for Followed<'_> {
+impl Deref for FlowMut<'_> {
     type Target = Flow;
 
     #[inline]
@@ -64,7 +64,7 @@ impl Deref for Followed<'_> {
     }
 }
 
-impl DerefMut for Followed<'_> {
+impl DerefMut for FlowMut<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Flow {
         self.flow
@@ -272,12 +272,12 @@ impl Flow {
         self.is(LOSSY)
     }
 
-    /// Whether its talk is going to be asked again.
+    /// Whether its conversation is going to be asked again.
     pub fn is_planned(&self) -> bool {
         self.is(PLANNED)
     }
 
-    /// Its talk is going to be asked again, or no longer.
+    /// Its conversation is going to be asked again, or no longer.
     pub fn set_planned(&mut self, planned: bool) {
         self.set(PLANNED, planned);
     }
@@ -292,7 +292,7 @@ impl Flow {
     #[inline]
     fn idle(&self) -> i64 {
         match &self.state {
-            State::Talk(talk) => talk.id().info().idle,
+            State::Conversation(conversation) => conversation.id().info().idle,
             State::New | State::Stream(_) | State::Ignored => Info::HEARTBEATS,
         }
     }
@@ -317,7 +317,7 @@ impl Flow {
     }
 }
 
-impl Followed<'_> {
+impl FlowMut<'_> {
     /// When it was last recorded.
     pub fn last(&self) -> Time {
         self.flow.last(self.apart)
@@ -344,7 +344,7 @@ impl Followed<'_> {
     /// What a listing of flows shows of it.
     pub fn row(&self, digits: u8) -> FlowRow {
         let protocol = match &self.state {
-            State::Talk(talk) => Some(talk.id()),
+            State::Conversation(conversation) => Some(conversation.id()),
             State::Stream(stream) => stream.protocol(),
             State::New | State::Ignored => None,
         };
@@ -411,7 +411,7 @@ impl Followed<'_> {
     }
 
     /// Counts what a view was told.
-    pub fn count_told(&mut self, told: Told) {
+    pub fn count_told(&mut self, told: MessageCounts) {
         if let Some((side, who)) = told.spoke {
             self.roles[side.index()] = Some(who);
         }
@@ -438,7 +438,7 @@ impl Followed<'_> {
 
 /// How much was told since the last time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct MessageCounts {
     /// Messages.
     pub messages: u32,
     /// Findings, inconclusive ones left out.
@@ -497,8 +497,8 @@ mod tests {
         }
     }
 
-    fn told(messages: u32, findings: u32) -> Told {
-        Told { messages, findings, spoke: Some((Side::First, Who::Client)) }
+    fn told(messages: u32, findings: u32) -> MessageCounts {
+        MessageCounts { messages, findings, spoke: Some((Side::First, Who::Client)) }
     }
 
     #[test]
@@ -506,7 +506,7 @@ mod tests {
         assert_eq!(size_of::<Option<Flow>>(), 88);
         let apart = &mut Apart::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
-        let mut flow = Followed { flow, apart, at: 0 };
+        let mut flow = FlowMut { flow, apart, at: 0 };
         flow.count(Side::First, Time(5), 1, 65_507);
         flow.count_told(told(1, 3));
         flow.set_planned(true);
@@ -523,7 +523,7 @@ mod tests {
     fn what_nobody_asks_for_keeps_a_flow_going_and_takes_no_room() {
         let apart = &mut Apart::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
-        let mut flow = Followed { flow, apart, at: 0 };
+        let mut flow = FlowMut { flow, apart, at: 0 };
         flow.count(Side::First, Time(5), 1, 100);
         for at in (0..1000).map(|nth| 7 + nth % 100) {
             flow.touch(Side::Second, Time(at));
@@ -542,7 +542,7 @@ mod tests {
             apart.keep_details();
             apart.forget_detail(0);
             let flow = &mut Flow::new(&key(ends.0, ends.1), Time(5), apart);
-            let mut flow = Followed { flow, apart, at: 0 };
+            let mut flow = FlowMut { flow, apart, at: 0 };
             assert_eq!(flow.count(Side::First, Time(5), 1, 100), 0);
             flow.count_told(told(1, 0));
             assert_eq!(flow.count(Side::Second, Time(4), 3, 70_000), 0);
@@ -579,7 +579,7 @@ mod tests {
     fn many_packets_of_one_message_are_many() {
         let apart = &mut Apart::default();
         let flow = &mut Flow::new(&key("10.0.0.1:1", "10.0.0.2:2"), Time(5), apart);
-        let mut flow = Followed { flow, apart, at: 0 };
+        let mut flow = FlowMut { flow, apart, at: 0 };
         flow.count(Side::First, Time(5), 3, 4000);
         assert_eq!((flow.row(6).packets, flow.row(6).bytes), ([3, 0], [4000, 0]));
     }

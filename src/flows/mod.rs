@@ -1,7 +1,7 @@
-//! The flow tracker's memory: who talks to whom, since when, in which protocol.
+//! The flow tracker's memory: who conversations to whom, since when, in which protocol.
 //!
-//! Together with the talks of `dissectors` this is what follows a conversation: the table finds the
-//! flow of a packet, `identify` tells its protocol, and the protocol's talk checks what is said and
+//! Together with the conversations of `dissectors` this follows what two hosts say: the table finds the
+//! flow of a packet, `identify` tells its protocol, and the protocol's conversation checks what is said and
 //! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
 //! and outputs.
 
@@ -17,7 +17,7 @@ pub mod stream;
 pub mod table;
 
 pub use detail::Detail;
-pub use flow::{Flow, FlowRow, Followed, State, Told};
+pub use flow::{Flow, FlowMut, FlowRow, MessageCounts, State};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;
 pub use ports::{Ports, is_usual, is_usual_of};

@@ -1,7 +1,7 @@
 //! A flow over TCP: its connection, and what that speaks.
 
 use dissectors::kit::{self, Side, Time};
-use dissectors::{Id, Talk};
+use dissectors::{Conversation, Id};
 
 use crate::net::tcp::{Connection, Way};
 
@@ -15,7 +15,7 @@ pub struct Stream {
 /// What a connection speaks, as far as it is told.
 #[derive(Default)]
 pub(crate) struct Speech {
-    pub(crate) talk: Option<Box<Talk>>,
+    pub(crate) conversation: Option<Box<Conversation>>,
     /// The unread beginnings, while the protocol is not told.
     pub(crate) beginnings: Option<Box<[Vec<u8>; 2]>>,
     /// What waits until the protocol is told, or until what it answers to is read.
@@ -55,12 +55,15 @@ impl Speech {
 
     /// Bytes of memory held beside itself.
     fn held(&self) -> usize {
-        let talk = self.talk.as_ref().map_or(0, |talk| size_of::<Talk>() + talk.held());
+        let conversation = self
+            .conversation
+            .as_ref()
+            .map_or(0, |conversation| size_of::<Conversation>() + conversation.held());
         let read = self
             .beginnings
             .as_ref()
             .map_or(0, |both| size_of_val(&**both) + both.iter().map(kit::room).sum::<usize>());
-        talk + read + self.waits.as_ref().map_or(0, |both| size_of_val(&**both))
+        conversation + read + self.waits.as_ref().map_or(0, |both| size_of_val(&**both))
     }
 }
 
@@ -72,7 +75,7 @@ impl Stream {
 
     /// The protocol, if it is told.
     pub fn protocol(&self) -> Option<Id> {
-        self.speech.talk.as_ref().map(|talk| talk.id())
+        self.speech.conversation.as_ref().map(|conversation| conversation.id())
     }
 
     /// Whether bytes are known to be missing, though they may still come.
@@ -81,8 +84,8 @@ impl Stream {
     }
 
     /// The state of the conversation, if its protocol is told.
-    pub fn talk(&mut self) -> Option<&mut Talk> {
-        self.speech.talk.as_deref_mut()
+    pub fn conversation(&mut self) -> Option<&mut Conversation> {
+        self.speech.conversation.as_deref_mut()
     }
 }
 

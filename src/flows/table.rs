@@ -6,7 +6,7 @@ use foldhash::quality::RandomState;
 use super::flow::Apart;
 use super::index::Index;
 use super::places::Places;
-use crate::flows::{Flow, Followed, Key};
+use crate::flows::{Flow, FlowMut, Key};
 
 /// A flow's place in the table, valid until it is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,9 +143,9 @@ impl Table {
 
     /// A flow.
     #[inline]
-    pub fn flow(&mut self, slot: Slot) -> Option<Followed<'_>> {
+    pub fn flow(&mut self, slot: Slot) -> Option<FlowMut<'_>> {
         let flow = self.slots.get_mut(slot.0)?.as_mut()?;
-        Some(Followed { flow, at: slot.0, apart: &mut self.apart })
+        Some(FlowMut { flow, at: slot.0, apart: &mut self.apart })
     }
 
     /// A flow, to look at.
@@ -410,7 +410,7 @@ mod tests {
             let flows = [Id::A2s, Id::ValveMaster].map(|id| {
                 let ends = key(&format!("10.0.0.1:{}", id as u16), "10.0.0.2:9");
                 let slot = table.insert(&ends, second(0));
-                table.flow(slot).unwrap().state = State::Talk(id.talk());
+                table.flow(slot).unwrap().state = State::Conversation(id.conversation());
                 slot
             });
             for (slot, lasts) in flows.into_iter().zip(lasts) {

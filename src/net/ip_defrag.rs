@@ -21,9 +21,9 @@
 //! among them are read when the datagram is whole.
 
 mod entry;
-mod lanes;
 mod pages;
 mod result;
+mod shards;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -35,9 +35,9 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use self::entry::{ENTRY_COST, Entry, Extent, Key, Origin, PIECE_COST};
-use self::lanes::{Lane, Queue};
 use self::pages::{Pages, Touched};
 pub use self::result::{Cause, Event, EventKind, FrameRef, Joined, Piece, Whole};
+use self::shards::{Queue, Shard};
 use self::table::Table;
 use super::hosts::Hosts;
 use super::limits::{self, FragmentLimits};
@@ -294,8 +294,8 @@ impl Defragmenter {
         };
         let number = self.entries.insert_hashed(hash, key, entry);
         *self.hosts.at_mut(hosts) += 1;
-        self.sources.at_mut(source).age.push(Lane::Source, &mut self.entries, number);
-        self.age.push(Lane::All, &mut self.entries, number);
+        self.sources.at_mut(source).age.push(Shard::Source, &mut self.entries, number);
+        self.age.push(Shard::All, &mut self.entries, number);
         self.plan();
         number
     }
@@ -366,9 +366,9 @@ impl Defragmenter {
 
     fn remove(&mut self, number: u32) -> Entry {
         let &Entry { source, hosts, cost, .. } = self.entries.at(number);
-        self.age.remove(Lane::All, &mut self.entries, number);
+        self.age.remove(Shard::All, &mut self.entries, number);
         let of_source = self.sources.at_mut(source);
-        of_source.age.remove(Lane::Source, &mut self.entries, number);
+        of_source.age.remove(Shard::Source, &mut self.entries, number);
         of_source.used -= cost;
         if of_source.age.oldest().is_none() {
             self.sources.remove(source);

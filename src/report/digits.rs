@@ -65,9 +65,9 @@ const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 
 /// Eight digits of a number below 100,000,000, one a byte; the lowest byte is the first digit.
 ///
-/// The number is halved thrice, into fours, twos and single digits, in all lanes of one word at
+/// The number is halved thrice, into fours, twos and single digits, in all parts of one word at
 /// once. Multiplying and shifting divides: 10486 / 2^20 is a hundredth, 103 / 2^10 a tenth, both
-/// exact enough for what a lane holds.
+/// exact enough for what a part holds.
 #[inline]
 fn eight(value: u32) -> u64 {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;

@@ -84,8 +84,8 @@ pub(super) static PLAYER_RESPONSE: Message = message(
 );
 pub(super) static OTHER: Message = message("other", "");
 
-pub(super) const fn message(name: &'static str, gist: &'static str) -> Message {
-    Message { name, label: "", speaker: Who::Server, gist }
+pub(super) const fn message(name: &'static str, summary: &'static str) -> Message {
+    Message { name, label: "", speaker: Who::Server, summary }
 }
 
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };

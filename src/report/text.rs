@@ -5,8 +5,8 @@
 //! With [`Detail::fields`] the annotated fields follow the line, with [`Detail::bytes`] the bytes.
 
 mod dump;
-mod gist;
 mod nodes;
+mod summary;
 mod value;
 
 use std::fmt::Display;
@@ -95,7 +95,7 @@ impl Text {
         out.push(b' ');
         paint.paint(Tone::Message, out, |out| out.extend_from_slice(message.as_bytes()));
         pad(out, protocol.len() + 1 + message.len(), Text::NAMES_WIDTH);
-        gist::write(m.message.gist, view, out);
+        summary::write(m.message.summary, view, out);
         self.carriage(m, out);
         self.findings(m.findings, out);
         trim(out);

@@ -2,7 +2,7 @@
 
 use dissectors::kit::{Mark, Side, Time};
 
-use super::{Around, Moment, NOWHERE, Scene};
+use super::{EventOrder, FlowContext, NOWHERE, PacketContext};
 use crate::net::{Payload, Tunnels};
 
 /// With fewer bytes than this no protocol can be told: the shortest header has four.
@@ -29,8 +29,8 @@ struct First {
 impl Cut {
     /// The packet at hand is one.
     #[cold]
-    pub(super) fn see(&mut self, around: &Around) {
-        let &Around { frame, offset, now: time, digits, .. } = around;
+    pub(super) fn see(&mut self, context: &PacketContext) {
+        let &PacketContext { frame, offset, now: time, digits, .. } = context;
         self.packets += 1;
         self.first.get_or_insert(First { frame, offset, time, digits });
     }
@@ -42,20 +42,20 @@ impl Cut {
         self.first = firsts.min_by_key(|first| first.frame);
     }
 
-    /// The first of them, and the scene in which it is told: it is in no flow.
-    pub fn first(&self) -> Option<(Scene, Mark)> {
+    /// The first of them, and the context in which it is reported: it is in no flow.
+    pub fn first(&self) -> Option<(FlowContext, Mark)> {
         let First { frame, offset, time, digits } = self.first?;
-        let scene = Scene {
+        let flow_context = FlowContext {
             protocol: None,
             flow: NOWHERE,
             roles: [None; 2],
             packet: (frame, offset),
-            moment: Moment::END,
+            moment: EventOrder::END,
             digits,
             copy_of: None,
             tunnels: Tunnels::default(),
         };
-        Some((scene, Mark { frame, time, length: 0, side: Side::First }))
+        Some((flow_context, Mark { frame, time, length: 0, side: Side::First }))
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Of more hosts than this in a lane, further ones count as not heard.
+    /// Of more hosts than this in a shard, further ones count as not heard.
     const MOST: usize = 1 << 13;
     /// Hosts that are at hand.
     const LATEST: usize = 1 << 8;

@@ -21,7 +21,7 @@ pub(super) struct Incomplete {
 }
 
 impl Incomplete {
-    /// With more pairs than this, every pair of the lane counts as one of them.
+    /// With more pairs than this, every pair of the shard counts as one of them.
     const MOST: usize = 1 << 13;
 
     pub(super) fn insert(&mut self, hosts: Hosts) {

@@ -1,29 +1,29 @@
-//! The way of a packet: headers, fragments, flow, protocol, view.
+//! The way of a packet: headers, fragments, flow, protocol, observer.
 //!
 //! ```text
 //! Packet --net::decode--> Fragment --Defragmenter--+
 //!                    \--> Datagram, Segment <------+
-//! Datagram --Lane: Table, Identifier--> Talk::message --> View
-//! Segment  --Lane: Table--> Stream (net::tcp) --frames--> Talk::message --> View
+//! Datagram --Shard: Table, Identifier--> Conversation::message --> Observer
+//! Segment  --Shard: Table--> Stream (net::tcp) --frames--> Conversation::message --> Observer
 //! ```
 //!
 //! The session owns all state that outlives a packet and drives it by the capture's own clock. It
 //! knows no output and no file, and no threads; but several sessions can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
-mod around;
+mod context;
 mod cut;
+mod event_order;
 mod files;
 mod heard;
-mod lane;
 mod memory;
-mod moment;
+mod observer;
 mod recent;
 mod recording;
 mod segments;
+mod shard;
 mod stream;
 mod totals;
-mod view;
 
 use std::net::IpAddr;
 
@@ -42,14 +42,14 @@ use crate::net::{
 };
 
 pub use cut::Cut;
+pub use event_order::{EventOrder, Numbers};
 pub use files::Files;
 pub use heard::Heard;
-use lane::Lane;
-pub use lane::{LANES, of as lane_of, of as group};
-pub use moment::{Moment, Numbers};
+pub use observer::{FlowContext, Observer, Quoted};
 use recording::words;
+use shard::Shard;
+pub use shard::{SHARDS, of as shard_of, of as group};
 pub use totals::{Foreign, Totals};
-pub use view::{Quoted, Scene, View};
 
 /// What a session is told before it begins.
 #[derive(Clone, Debug)]
@@ -101,9 +101,9 @@ impl Default for Options {
 
 /// Reads a capture's packets, one after the other.
 pub struct Session {
-    around: Around,
-    /// The lanes of this session's share.
-    lanes: Vec<Lane>,
+    context: PacketContext,
+    /// The shards of this session's share.
+    shards: Vec<Shard>,
     share: Share,
     fragment_events: Vec<Event>,
     /// Packets of a link type that cannot be read, and the first such link type.
@@ -117,19 +117,19 @@ pub struct Session {
     cut: Cut,
 }
 
-/// Which lanes a session has.
+/// Which shards a session has.
 #[derive(Clone, Copy)]
 struct Share {
     /// The number of the first of them.
     first: usize,
     /// How many there are.
-    lanes: usize,
+    shards: usize,
     /// How many all shares have.
     all: usize,
 }
 
 /// What surrounds a message, whosever it is: the packet at hand, the time, what was lost.
-struct Around {
+struct PacketContext {
     options: Options,
     defragmenter: Defragmenter,
     pieces: Vec<Piece>,
@@ -142,7 +142,7 @@ struct Around {
     frame: u64,
     /// Where the packet at hand begins in the capture file.
     offset: u64,
-    moment: Moment,
+    moment: EventOrder,
     now: Time,
     numbers: Numbers,
     digits: u8,
@@ -150,13 +150,13 @@ struct Around {
     span: [i64; 2],
 }
 
-/// The flows that are open when a capture is over: of each lane, in the order of their numbers,
+/// The flows that are open when a capture is over: of each shard, in the order of their numbers,
 /// those without one behind.
 pub struct Open {
-    lanes: Vec<Left>,
+    shards: Vec<Left>,
 }
 
-/// The flows that a lane has left.
+/// The flows that a shard has left.
 struct Left {
     /// The rank of the next one: its number less one, so that those without a number are behind.
     rank: u64,
@@ -165,9 +165,9 @@ struct Left {
 }
 
 impl Left {
-    /// Goes on to the lane's next flow; one that made room for others meanwhile is not there any more.
-    fn go_on(&mut self, lane: &Lane) {
-        let next = self.behind.find_map(|slot| Some((slot, lane.table.get(slot)?.number)));
+    /// Goes on to the shard's next flow; one that made room for others meanwhile is not there any more.
+    fn go_on(&mut self, shard: &Shard) {
+        let next = self.behind.find_map(|slot| Some((slot, shard.table.get(slot)?.number)));
         self.next = next.map(|(slot, _)| slot);
         self.rank = next.map_or(u64::MAX, |(_, number)| number.wrapping_sub(1).into());
     }
@@ -191,12 +191,12 @@ impl Session {
     /// One of several sessions that share a capture: the `nth`, from 0, of so many; of no more than
     /// [`Session::most_shares`]. The first one tells what concerns no flow.
     pub fn share(mut options: Options, nth: usize, of: usize) -> Session {
-        let all = lane::count(&options);
+        let all = shard::count(&options);
         options.settings.limits.remembered /= all;
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
         Session {
-            lanes: (first..end).map(|_| Lane::new(&options, all)).collect(),
-            share: Share { first, lanes: end - first, all },
+            shards: (first..end).map(|_| Shard::new(&options, all)).collect(),
+            share: Share { first, shards: end - first, all },
             fragment_events: Vec::new(),
             unknown_links: 0,
             unknown_link: None,
@@ -204,7 +204,7 @@ impl Session {
             foreign: Foreign::default(),
             passed_over: 0,
             cut: Cut::default(),
-            around: Around {
+            context: PacketContext {
                 defragmenter: Defragmenter::new(options.fragments),
                 pieces: Vec::new(),
                 headers: Vec::new(),
@@ -212,7 +212,7 @@ impl Session {
                 dropped: false,
                 frame: 0,
                 offset: 0,
-                moment: Moment::default(),
+                moment: EventOrder::default(),
                 now: Time(i64::MIN),
                 numbers: Numbers::new(of > 1),
                 digits: 6,
@@ -224,22 +224,23 @@ impl Session {
 
     /// The capture is in memory as a whole: what is kept of its packets can stay there.
     pub fn lend(&mut self, capture: Memory) {
-        self.around.defragmenter.lend(capture);
+        self.context.defragmenter.lend(capture);
     }
 
     /// How many sessions can share a capture.
     pub fn most_shares(options: &Options) -> usize {
-        lane::count(options)
+        shard::count(options)
     }
 
     /// What was read so far.
     pub fn totals(&self) -> Totals {
         Totals {
-            packets: self.around.frame,
-            span: (self.around.span[0] <= self.around.span[1]).then(|| self.around.span.map(Time)),
-            flows: self.around.numbers.given(),
-            lossy: self.around.lossy,
-            dropped: self.around.dropped,
+            packets: self.context.frame,
+            span: (self.context.span[0] <= self.context.span[1])
+                .then(|| self.context.span.map(Time)),
+            flows: self.context.numbers.given(),
+            lossy: self.context.lossy,
+            dropped: self.context.dropped,
             unknown_links: self.unknown_links,
             unknown_link: self.unknown_link,
             files: self.files.clone(),
@@ -253,320 +254,321 @@ impl Session {
     /// What was read, whom it has heard, and what was cut, now that the capture is over.
     pub fn totals_in_the_end(&self) -> Totals {
         let mut totals = self.totals();
-        for lane in &self.lanes {
-            totals.heard.add(&lane.heard);
-            totals.cut.add(&lane.cut);
+        for shard in &self.shards {
+            totals.heard.add(&shard.heard);
+            totals.cut.add(&shard.cut);
         }
         totals
     }
 
     /// Packets read so far.
     pub fn packets(&self) -> u64 {
-        self.around.frame
+        self.context.frame
     }
 
     /// What was told last was told at this moment; nothing will be told at an earlier one.
-    pub fn moment(&self) -> Moment {
-        self.around.moment
+    pub fn moment(&self) -> EventOrder {
+        self.context.moment
     }
 
     /// When the flows began whose protocol was told since the last time, in the order of their
     /// numbers; kept only by sessions that share a capture.
-    pub fn take_begun(&mut self) -> Vec<Moment> {
-        self.around.numbers.take_begun()
+    pub fn take_begun(&mut self) -> Vec<EventOrder> {
+        self.context.numbers.take_begun()
     }
 
     /// How many flows have got a number so far.
     pub fn numbered(&self) -> u32 {
-        self.around.numbers.given()
+        self.context.numbers.given()
     }
 
     /// How many flows are followed.
     pub fn followed(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.table.len()).sum()
+        self.shards.iter().map(|shard| shard.table.len()).sum()
     }
 
     /// The numbers of the flows that are followed, as far as they have one.
     pub fn followed_numbers(&self) -> impl Iterator<Item = u32> {
-        let flows = self.lanes.iter().flat_map(|lane| lane.table.iter());
+        let flows = self.shards.iter().flat_map(|shard| shard.table.iter());
         flows.map(|(_, flow)| flow.number).filter(|&number| number > 0)
     }
 
     /// The next packet.
-    pub fn packet<V: View>(&mut self, packet: &Packet<'_>, view: &mut V) {
-        let around = &mut self.around;
-        around.frame += 1;
-        let has_no_file = self.files.go_on(around.frame, packet.file);
-        around.span = [around.span[0].min(packet.time), around.span[1].max(packet.time)];
-        around.digits = packet.digits;
-        around.offset = packet.offset;
-        around.now = Time(packet.time);
-        around.moment = Moment::before(around.frame);
-        self.elapse(view);
-        self.around.moment = Moment::at(self.around.frame);
+    pub fn packet<O: Observer>(&mut self, packet: &Packet<'_>, observer: &mut O) {
+        let context = &mut self.context;
+        context.frame += 1;
+        let has_no_file = self.files.go_on(context.frame, packet.file);
+        context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
+        context.digits = packet.digits;
+        context.offset = packet.offset;
+        context.now = Time(packet.time);
+        context.moment = EventOrder::before(context.frame);
+        self.elapse(observer);
+        self.context.moment = EventOrder::at(self.context.frame);
         let time = Time(packet.time);
         if has_no_file && self.is_first() {
-            self.around.files_end(time, view);
+            self.context.files_end(time, observer);
         }
         let Some(glance) = glance(packet.link, packet.data) else {
             let outcome = decode(packet.link, packet.data, packet.original_length);
-            return self.outcome(&outcome, time, Recorded::Here, 0, view);
+            return self.outcome(&outcome, time, Recorded::Here, 0, observer);
         };
         if glance.is_fragment() {
-            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, view);
+            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, observer);
         }
         let [source, destination] = glance.hosts().map(IpAddr::from);
-        if let Some(lane) = self.share.place_of(source, destination) {
+        if let Some(shard) = self.share.place_of(source, destination) {
             let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
             // Made of what was read, not of what was written for the outcome: a processor that reads in
             // other pieces than were just written waits for all that was written before.
             let key = Key { source, destination, ports: glance.ports(), transport };
-            match glance.segment_head().filter(|_| !self.around.options.verify_checksums) {
-                Some(head) => self.glanced(lane, key, &glance, &head, view),
-                None => self.carried(lane, key, &glance.outcome(), time, Recorded::Here, view),
+            match glance.segment_head().filter(|_| !self.context.options.verify_checksums) {
+                Some(head) => self.glanced(shard, key, &glance, &head, observer),
+                None => self.carried(shard, key, &glance.outcome(), time, Recorded::Here, observer),
             }
         }
     }
 
-    /// A segment told at a glance, for this lane. Most do nothing: no more of these is looked at.
+    /// A segment told at a glance, for this shard. Most do nothing: no more of these is looked at.
     #[inline]
-    fn glanced<V: View>(
+    fn glanced<O: Observer>(
         &mut self,
-        lane: usize,
+        shard: usize,
         key: Key,
         glance: &Glance<'_>,
         head: &SegmentHead,
-        view: &mut V,
+        observer: &mut O,
     ) {
-        let Some(lane) = self.lanes.get_mut(lane) else { return };
-        let around = &mut self.around;
-        let time = around.now;
-        lane.ask_due(around, view);
-        lane.hear(around, key.source);
-        if let Some(place) = lane.place(&key, head, time)
+        let Some(shard) = self.shards.get_mut(shard) else { return };
+        let context = &mut self.context;
+        let time = context.now;
+        shard.ask_due(context, observer);
+        shard.hear(context, key.source);
+        if let Some(place) = shard.place(&key, head, time)
             && let Outcome::Tcp(segment) = glance.outcome()
         {
-            lane.segment(around, &key, place, &segment, time, Recorded::Here, view);
+            shard.segment(context, &key, place, &segment, time, Recorded::Here, observer);
         }
-        lane.limits_met(around, time, view);
-        self.foreign.see(&key, &self.around.numbers);
+        shard.limits_met(context, time, observer);
+        self.foreign.see(&key, &self.context.numbers);
     }
 
     /// The next packet is not wanted: it only counts.
     pub fn pass_over(&mut self) {
-        self.around.frame += 1;
+        self.context.frame += 1;
         self.passed_over += 1;
     }
 
     /// No packet has come until now: what was due by then is judged, and what is idle ends.
-    pub fn reach<V: View>(&mut self, now: Time, view: &mut V) {
+    pub fn reach<O: Observer>(&mut self, now: Time, observer: &mut O) {
         /// Flows that are looked at in one turn.
         const MOST: u32 = 1000;
-        self.around.now = self.around.now.max(now);
-        self.expire(view);
-        for lane in &mut self.lanes {
-            lane.elapse(&mut self.around, view);
-            lane.end_idle(MOST, &mut self.around, view);
+        self.context.now = self.context.now.max(now);
+        self.expire(observer);
+        for shard in &mut self.shards {
+            shard.elapse(&mut self.context, observer);
+            shard.end_idle(MOST, &mut self.context, observer);
         }
     }
 
     /// The capture is over: what is open is judged, flow after flow, as often as the flows that
     /// are left are asked for.
     #[must_use]
-    pub fn finish<V: View>(&mut self, view: &mut V) -> Open {
-        self.around.moment = Moment::END;
-        self.around.defragmenter.finish(&mut self.fragment_events);
-        self.fragment_events(view);
-        let left = |lane: &mut Lane| {
-            let mut left = Left { rank: 0, next: None, behind: lane.table.in_order() };
-            left.go_on(lane);
+    pub fn finish<O: Observer>(&mut self, observer: &mut O) -> Open {
+        self.context.moment = EventOrder::END;
+        self.context.defragmenter.finish(&mut self.fragment_events);
+        self.fragment_events(observer);
+        let left = |shard: &mut Shard| {
+            let mut left = Left { rank: 0, next: None, behind: shard.table.in_order() };
+            left.go_on(shard);
             left
         };
-        Open { lanes: self.lanes.iter_mut().map(left).collect() }
+        Open { shards: self.shards.iter_mut().map(left).collect() }
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
-    pub fn finish_next<V: View>(&mut self, open: &mut Open, view: &mut V) -> bool {
-        // There are few lanes: to look at each takes less than to keep them in order.
-        let lanes = open.lanes.iter_mut().enumerate();
-        if let Some((at, left)) = lanes.min_by_key(|(_, left)| left.rank)
-            && let (Some(slot), Some(lane)) = (left.next, self.lanes.get_mut(at))
+    pub fn finish_next<O: Observer>(&mut self, open: &mut Open, observer: &mut O) -> bool {
+        // There are few shards: to look at each takes less than to keep them in order.
+        let shards = open.shards.iter_mut().enumerate();
+        if let Some((at, left)) = shards.min_by_key(|(_, left)| left.rank)
+            && let (Some(slot), Some(shard)) = (left.next, self.shards.get_mut(at))
         {
             let number = (left.rank as u32).wrapping_add(1);
-            left.go_on(lane);
-            self.around.moment = Moment::end_of(number, self.share.first + at);
-            lane.end_flow(&mut self.around, slot, view);
+            left.go_on(shard);
+            self.context.moment = EventOrder::end_of(number, self.share.first + at);
+            shard.end_flow(&mut self.context, slot, observer);
             return true;
         }
-        for (at, lane) in self.lanes.iter_mut().enumerate() {
-            self.around.moment = Moment::end_of(0, self.share.first + at);
-            lane.see_forgotten();
-            lane.limits_met(&self.around, self.around.now, view);
+        for (at, shard) in self.shards.iter_mut().enumerate() {
+            self.context.moment = EventOrder::end_of(0, self.share.first + at);
+            shard.see_forgotten();
+            shard.limits_met(&self.context, self.context.now, observer);
         }
         false
     }
 
     /// What time has decided, before the packet at hand.
-    fn elapse<V: View>(&mut self, view: &mut V) {
-        self.expire(view);
-        // One lane after the other has its turn; the packet's own looks after itself.
-        let turn = self.around.frame as usize & (self.share.all - 1);
-        if let Some(lane) = turn.checked_sub(self.share.first).and_then(|at| self.lanes.get_mut(at))
+    fn elapse<O: Observer>(&mut self, observer: &mut O) {
+        self.expire(observer);
+        // One shard after the other has its turn; the packet's own looks after itself.
+        let turn = self.context.frame as usize & (self.share.all - 1);
+        if let Some(shard) =
+            turn.checked_sub(self.share.first).and_then(|at| self.shards.get_mut(at))
         {
-            lane.elapse(&mut self.around, view);
+            shard.elapse(&mut self.context, observer);
         }
     }
 
-    fn expire<V: View>(&mut self, view: &mut V) {
-        self.around.defragmenter.expire(self.around.now.0, &mut self.fragment_events);
+    fn expire<O: Observer>(&mut self, observer: &mut O) {
+        self.context.defragmenter.expire(self.context.now.0, &mut self.fragment_events);
         if !self.fragment_events.is_empty() {
-            self.fragment_events(view);
+            self.fragment_events(observer);
         }
     }
 
-    fn outcome<V: View>(
+    fn outcome<O: Observer>(
         &mut self,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
-        view: &mut V,
+        observer: &mut O,
     ) {
-        let Some(key) = lane::key_of(outcome) else {
-            return self.no_message(outcome, time, recorded, depth, view);
+        let Some(key) = shard::key_of(outcome) else {
+            return self.no_message(outcome, time, recorded, depth, observer);
         };
         match self.share.place_of(key.source, key.destination) {
-            Some(lane) => self.carried(lane, key, outcome, time, recorded, view),
-            None => self.around.headers.clear(),
+            Some(shard) => self.carried(shard, key, outcome, time, recorded, observer),
+            None => self.context.headers.clear(),
         }
     }
 
-    /// A datagram or a segment, for this lane.
+    /// A datagram or a segment, for this shard.
     #[inline]
-    fn carried<V: View>(
+    fn carried<O: Observer>(
         &mut self,
-        lane: usize,
+        shard: usize,
         key: Key,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
-        view: &mut V,
+        observer: &mut O,
     ) {
-        let Some(lane) = self.lanes.get_mut(lane) else { return };
-        let around = &mut self.around;
-        lane.ask_due(around, view);
-        if around.options.verify_checksums {
-            around.checksums(outcome);
+        let Some(shard) = self.shards.get_mut(shard) else { return };
+        let context = &mut self.context;
+        shard.ask_due(context, observer);
+        if context.options.verify_checksums {
+            context.checksums(outcome);
         }
         match outcome {
             Outcome::Udp(datagram) => {
-                around.note(datagram.note.as_ref());
-                lane.datagram(around, &key, datagram, time, recorded, view);
+                context.note(datagram.note.as_ref());
+                shard.datagram(context, &key, datagram, time, recorded, observer);
             }
             Outcome::Icmp(error) => {
-                lane.hear(around, error.ip.source);
-                lane.icmp(around, &key, error, view);
+                shard.hear(context, error.ip.source);
+                shard.icmp(context, &key, error, observer);
             }
             Outcome::Tcp(segment) => {
-                lane.hear(around, key.source);
-                around.note(segment.note.as_ref());
-                if let Some(place) = lane.place(&key, &segment.head(), time) {
-                    lane.segment(around, &key, place, segment, time, recorded, view);
+                shard.hear(context, key.source);
+                context.note(segment.note.as_ref());
+                if let Some(place) = shard.place(&key, &segment.head(), time) {
+                    shard.segment(context, &key, place, segment, time, recorded, observer);
                 }
             }
             _ => {}
         }
-        lane.limits_met(around, time, view);
-        self.headers(time, view);
-        self.foreign.see(&key, &self.around.numbers);
+        shard.limits_met(context, time, observer);
+        self.headers(time, observer);
+        self.foreign.see(&key, &self.context.numbers);
     }
 
     /// What carries no message, or is not known yet to carry one.
-    fn no_message<V: View>(
+    fn no_message<O: Observer>(
         &mut self,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
-        view: &mut V,
+        observer: &mut O,
     ) {
-        if self.around.options.verify_checksums {
-            self.around.checksums(outcome);
+        if self.context.options.verify_checksums {
+            self.context.checksums(outcome);
         }
         match outcome {
-            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, view),
-            Outcome::Malformed(malformed) => self.around.note(Some(malformed)),
+            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, observer),
+            Outcome::Malformed(malformed) => self.context.note(Some(malformed)),
             Outcome::UnknownLink(link) => {
                 self.unknown_links += 1;
                 self.unknown_link.get_or_insert(*link);
             }
             // It may have been anybody's.
             Outcome::Snapped => {
-                self.around.lossy = true;
-                self.cut.see(&self.around);
+                self.context.lossy = true;
+                self.cut.see(&self.context);
             }
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
         if self.is_first() {
-            self.headers(time, view);
+            self.headers(time, observer);
         }
-        self.around.headers.clear();
+        self.context.headers.clear();
     }
 
     /// A part of a datagram, and the datagram if it is whole with it.
-    fn fragment<V: View>(
+    fn fragment<O: Observer>(
         &mut self,
         fragment: &Fragment<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
-        view: &mut V,
+        observer: &mut O,
     ) {
-        self.around.note(fragment.note.as_ref());
-        let at = FrameRef { frame: self.around.frame, time: time.0 };
+        self.context.note(fragment.note.as_ref());
+        let at = FrameRef { frame: self.context.frame, time: time.0 };
         let (share, mut is_of_others) = (self.share, false);
         let wanted = |joined: Joined<'_>| {
             // What may be a tunnel, or no good, is for every share.
             is_of_others = depth < NESTED_DATAGRAMS && joined.is_udp() && !share.has(joined.ip);
             !is_of_others
         };
-        let (defragmenter, events) = (&mut self.around.defragmenter, &mut self.fragment_events);
+        let (defragmenter, events) = (&mut self.context.defragmenter, &mut self.fragment_events);
         let whole = match recorded {
             Recorded::Here => defragmenter.add(fragment, at, events, wanted),
             Recorded::Joined(outer) => defragmenter.add_inside(fragment, outer, at, events, wanted),
         };
         if is_of_others {
-            self.around.headers.clear();
+            self.context.headers.clear();
         }
         if !self.fragment_events.is_empty() {
             if whole.as_ref().is_some_and(|whole| whole.overlapped) {
                 let overlaps = |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
                 for event in self.fragment_events.extract_if(.., overlaps) {
-                    self.around.headers.push((&NET004, false, words(&event)));
+                    self.context.headers.push((&NET004, false, words(&event)));
                 }
             }
-            self.fragment_events(view);
+            self.fragment_events(observer);
         }
         let Some(whole) = whole else { return };
-        self.around.headers.push((&NET005, true, String::new()));
+        self.context.headers.push((&NET005, true, String::new()));
         if !whole.overlapped {
-            self.around.headers.push((&NET004, true, String::new()));
+            self.context.headers.push((&NET004, true, String::new()));
         }
         if depth < NESTED_DATAGRAMS {
             let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, view);
+            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, observer);
         }
-        self.around.defragmenter.recycle(whole);
+        self.context.defragmenter.recycle(whole);
     }
 
     /// Tells what the packet's headers show, where no message of it has told it.
     #[inline]
-    fn headers<V: View>(&mut self, time: Time, view: &mut V) {
-        if self.around.headers.is_empty() {
+    fn headers<O: Observer>(&mut self, time: Time, observer: &mut O) {
+        if self.context.headers.is_empty() {
             return;
         }
-        for (rule, ok, detail) in std::mem::take(&mut self.around.headers) {
-            self.around.about_packet(rule, ok, time, view, || detail);
+        for (rule, ok, detail) in std::mem::take(&mut self.context.headers) {
+            self.context.about_packet(rule, ok, time, observer, || detail);
         }
     }
 
@@ -577,14 +579,14 @@ impl Session {
 }
 
 impl Share {
-    /// The place of two hosts' lane in this share; `None` if it is of another's.
+    /// The place of two hosts' shard in this share; `None` if it is of another's.
     #[inline]
     fn place_of(self, a: IpAddr, b: IpAddr) -> Option<usize> {
-        let at = lane::of(a, b, self.all).checked_sub(self.first)?;
-        (at < self.lanes).then_some(at)
+        let at = shard::of(a, b, self.all).checked_sub(self.first)?;
+        (at < self.shards).then_some(at)
     }
 
-    /// Whether the lane of a packet's hosts is among them.
+    /// Whether the shard of a packet's hosts is among them.
     fn has(self, ip: &Ip) -> bool {
         self.place_of(ip.source, ip.destination).is_some()
     }

@@ -5,15 +5,15 @@ use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time, counted};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
 use super::files::MOST as FILES;
-use super::{Around, Moment, NOWHERE, Scene, Session, View};
+use super::{EventOrder, FlowContext, NOWHERE, Observer, PacketContext, Session};
 use crate::capture::Notice;
-use crate::flows::Told;
+use crate::flows::MessageCounts;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
 use crate::net::{Headers, Hosts, Outcome, checksum};
 
 impl Session {
     /// Something was said about the recording itself.
-    pub fn notice<V: View>(&mut self, notice: &Notice, view: &mut V) {
+    pub fn notice<O: Observer>(&mut self, notice: &Notice, observer: &mut O) {
         let rule = match notice {
             Notice::Drops { .. } => &NET010,
             Notice::FileCut { .. }
@@ -23,19 +23,19 @@ impl Session {
             Notice::TimeOutOfRange { .. } => return,
         };
         let is_good = !notice.is_warning();
-        self.around.lossy |= !is_good;
-        self.around.dropped |= rule.code == NET010.code && !is_good;
+        self.context.lossy |= !is_good;
+        self.context.dropped |= rule.code == NET010.code && !is_good;
         if !self.is_first() {
             return;
         }
-        let around = &mut self.around;
-        around.moment = Moment::at(around.frame);
-        let (frame, time) = (around.frame, around.now.max(Time(0)));
+        let context = &mut self.context;
+        context.moment = EventOrder::at(context.frame);
+        let (frame, time) = (context.frame, context.now.max(Time(0)));
         let mark = Mark { frame, time, length: 0, side: Side::First };
-        tell(view, around.scene(&NOWHERE), rule, is_good, &mark, || notice.to_string());
+        tell(observer, context.flow_context(&NOWHERE), rule, is_good, &mark, || notice.to_string());
     }
 
-    pub(super) fn fragment_events<V: View>(&mut self, view: &mut V) {
+    pub(super) fn fragment_events<O: Observer>(&mut self, observer: &mut O) {
         let is_first = self.is_first();
         for event in std::mem::take(&mut self.fragment_events) {
             let (source, destination) = (event.ip.source, event.ip.destination);
@@ -43,8 +43,8 @@ impl Session {
                 EventKind::Overlap { .. } => &NET004,
                 EventKind::Missing { cause, .. } => {
                     let at = self.share.place_of(source, destination);
-                    if let Some(lane) = at.and_then(|at| self.lanes.get_mut(at)) {
-                        lane.incomplete.insert(Hosts::of(source, destination));
+                    if let Some(shard) = at.and_then(|at| self.shards.get_mut(at)) {
+                        shard.incomplete.insert(Hosts::of(source, destination));
                     }
                     if *cause == Cause::Limit { &NET011 } else { &NET005 }
                 }
@@ -60,32 +60,32 @@ impl Session {
                 side: Side::First,
             };
             let ends = [source, destination].map(|ip| (ip, 0).into());
-            let scene = self.around.scene(&FlowFacts { ends, ..NOWHERE });
-            let scene = Scene { tunnels: event.ip.tunnels, ..scene };
-            tell(view, scene, rule, false, &mark, || words(&event));
+            let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
+            let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
+            tell(observer, flow_context, rule, false, &mark, || words(&event));
         }
     }
 }
 
-impl Around {
+impl PacketContext {
     /// Tells what no message of the packet at hand has told.
-    pub(super) fn about_packet<V: View>(
+    pub(super) fn about_packet<O: Observer>(
         &self,
         rule: &'static Rule,
         ok: bool,
         time: Time,
-        view: &mut V,
+        observer: &mut O,
         detail: impl FnOnce() -> String,
     ) {
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        tell(view, self.scene(&NOWHERE), rule, ok, &mark, detail);
+        tell(observer, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
     }
 
     /// Which of merged files packets are from is not known from the packet at hand on.
     #[cold]
-    pub(super) fn files_end<V: View>(&self, time: Time, view: &mut V) {
+    pub(super) fn files_end<O: Observer>(&self, time: Time, observer: &mut O) {
         let detail = || format!("from here on, no file is named: they took turns {FILES} times");
-        self.about_packet(&NET011, false, time, view, detail);
+        self.about_packet(&NET011, false, time, observer, detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
@@ -121,18 +121,18 @@ fn judged(verdict: checksum::Verdict, judge: impl FnOnce(bool, &dyn Fn() -> Stri
 }
 
 /// Tells what the recording itself shows: nothing that it lost elsewhere leaves that open.
-pub(super) fn tell<V: View>(
-    view: &mut V,
-    scene: Scene,
+pub(super) fn tell<O: Observer>(
+    observer: &mut O,
+    flow_context: FlowContext,
     rule: &'static Rule,
     ok: bool,
     mark: &Mark,
     detail: impl FnOnce() -> String,
-) -> Told {
-    view.scene(scene);
-    view.evidence(Evidence::default());
-    view.recalled(rule, ok, Evidence::default(), mark, detail);
-    view.settle()
+) -> MessageCounts {
+    observer.flow_context(flow_context);
+    observer.evidence(Evidence::default());
+    observer.recalled(rule, ok, Evidence::default(), mark, detail);
+    observer.settle()
 }
 
 /// What happened to a fragmented datagram, in words.

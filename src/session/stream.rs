@@ -5,17 +5,17 @@ use dissectors::kit::{
     Unread, counted,
 };
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
-use dissectors::{Books, Id, Talk};
+use dissectors::{Conversation, Id, SharedStates};
 
 use super::cut;
-use super::lane::Lane;
 use super::recording::tell;
 use super::segments::{acknowledges, read, recorded_in, side, way};
-use super::{Around, Options, Recorded, Scene, View};
+use super::shard::Shard;
+use super::{FlowContext, Observer, Options, PacketContext, Recorded};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
-use crate::flows::{FlowRow, Followed, Key, State};
+use crate::flows::{FlowMut, FlowRow, Key, State};
 use crate::net::tcp::{
     Budget, Cause, Connection, End, Event, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
@@ -48,7 +48,7 @@ pub(super) enum Place {
     Begins(Option<Slot>),
 }
 
-impl Lane {
+impl Shard {
     /// Where a segment belongs that does something. One that does nothing is counted, and that is all.
     #[inline]
     pub(super) fn place(&mut self, key: &Key, head: &SegmentHead, time: Time) -> Option<Place> {
@@ -72,25 +72,25 @@ impl Lane {
         Some(Place::GoesOn(slot, side))
     }
 
-    /// A TCP segment, whose [`place`](Lane::place) this is.
+    /// A TCP segment, whose [`place`](Shard::place) this is.
     #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is told")]
-    pub(super) fn segment<V: View>(
+    pub(super) fn segment<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         key: &Key,
         place: Place,
         segment: &Segment<'_>,
         time: Time,
         recorded: Recorded<'_>,
-        view: &mut V,
+        observer: &mut O,
     ) {
         let (slot, side) = match place {
             Place::GoesOn(slot, side) => (slot, side),
             Place::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
                 if let Some(slot) = ended {
-                    self.end_flow(around, slot, view);
+                    self.end_flow(context, slot, observer);
                 }
-                self.make_room(around, view);
+                self.make_room(context, observer);
                 let slot = self.table.insert(key, time);
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.set_began(segment.flags.syn() && !segment.flags.ack());
@@ -100,41 +100,58 @@ impl Lane {
             }
             Place::Begins(_) => return,
         };
-        let mut pieces = std::mem::take(&mut around.pieces);
+        let mut pieces = std::mem::take(&mut context.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
-        around.locate(offset, length, recorded, &mut pieces);
+        context.locate(offset, length, recorded, &mut pieces);
         let mut is_untold = false;
-        self.with_stream(around, slot, segment.ip.tunnels, view, |connection, budget, reading| {
-            reading.flow.count(side, time, 1, length);
-            let recorded = recorded_in(&pieces, time);
-            let was_ignored = connection.is_ignored();
-            let segment = read(segment, &pieces, &recorded, time);
-            connection.segment(way(side), &segment, budget, reading);
-            let was_undecided = reading.cut_short || !connection.is_ignored();
-            is_untold = reading.speech.talk.is_none() && !was_ignored && was_undecided;
-        });
-        around.pieces = pieces;
+        self.with_stream(
+            context,
+            slot,
+            segment.ip.tunnels,
+            observer,
+            |connection, budget, reading| {
+                reading.flow.count(side, time, 1, length);
+                let recorded = recorded_in(&pieces, time);
+                let was_ignored = connection.is_ignored();
+                let segment = read(segment, &pieces, &recorded, time);
+                connection.segment(way(side), &segment, budget, reading);
+                let was_undecided = reading.cut_short || !connection.is_ignored();
+                is_untold = reading.speech.conversation.is_none() && !was_ignored && was_undecided;
+            },
+        );
+        context.pieces = pieces;
         if is_untold && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
-            self.cut.see(around);
+            self.cut.see(context);
         }
-        self.keep_within(around, view);
+        self.keep_within(context, observer);
     }
 
     /// Nothing more comes of this connection: what waits for missing bytes is read without them.
-    pub(super) fn drain_stream<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
-        self.with_stream(around, slot, Tunnels::default(), view, |connection, budget, reading| {
-            std::mem::take(connection).finish(budget, reading);
-        });
+    pub(super) fn drain_stream<O: Observer>(
+        &mut self,
+        context: &mut PacketContext,
+        slot: Slot,
+        observer: &mut O,
+    ) {
+        self.with_stream(
+            context,
+            slot,
+            Tunnels::default(),
+            observer,
+            |connection, budget, reading| {
+                std::mem::take(connection).finish(budget, reading);
+            },
+        );
     }
 
     /// Lets `work` use a flow's connection and a reader for it.
-    fn with_stream<V: View>(
+    fn with_stream<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         slot: Slot,
         tunnels: Tunnels,
-        view: &mut V,
-        work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, V>),
+        observer: &mut O,
+        work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, O>),
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let state = &mut flow.state;
@@ -143,20 +160,20 @@ impl Lane {
             return;
         }
         let State::Stream(mut stream) = std::mem::replace(state, State::New) else { return };
-        let lossy = around.facts(&flow, 0, &self.incomplete).lossy;
+        let lossy = context.facts(&flow, 0, &self.incomplete).lossy;
         let before = flow.memory();
         let mut reading = Reading {
             speech: std::mem::take(&mut stream.speech),
             flow,
-            around: &mut *around,
-            books: &mut self.books,
+            context: &mut *context,
+            shared: &mut self.shared,
             unfinished: &mut self.budget,
             pieces: std::mem::take(&mut self.streams.pieces),
             lossy,
             tunnels,
             rereads: false,
             cut_short: false,
-            view: &mut *view,
+            observer: &mut *observer,
         };
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
         work(connection, budget, &mut reading);
@@ -165,7 +182,8 @@ impl Lane {
         if reading.pieces.capacity() <= PIECES {
             self.streams.pieces = reading.pieces;
         }
-        let deadline = stream.speech.talk.as_ref().and_then(|talk| talk.deadline());
+        let deadline =
+            stream.speech.conversation.as_ref().and_then(|conversation| conversation.deadline());
         if let Some(mut flow) = self.table.flow(slot) {
             flow.set_held(stream.memory());
             flow.state = State::Stream(stream);
@@ -176,12 +194,12 @@ impl Lane {
     }
 }
 
-/// Reads a connection's bytes, finds its messages and hands them to its talk.
-struct Reading<'s, V> {
+/// Reads a connection's bytes, finds its messages and hands them to its conversation.
+struct Reading<'s, O> {
     speech: Speech,
-    flow: Followed<'s>,
-    around: &'s mut Around,
-    books: &'s mut Books,
+    flow: FlowMut<'s>,
+    context: &'s mut PacketContext,
+    shared: &'s mut SharedStates,
     unfinished: &'s mut dissectors::kit::Budget,
     pieces: Vec<Piece>,
     lossy: bool,
@@ -190,13 +208,13 @@ struct Reading<'s, V> {
     rereads: bool,
     /// More bytes might have told the protocol, but are not here.
     cut_short: bool,
-    view: &'s mut V,
+    observer: &'s mut O,
 }
 
-impl<V: View> Reader for Reading<'_, V> {
+impl<O: Observer> Reader for Reading<'_, O> {
     fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
         let side = side(way);
-        if self.speech.talk.is_none() {
+        if self.speech.conversation.is_none() {
             match self.identify(side, run) {
                 Ok(id) => self.begin(id),
                 Err(Undecided::None) => {
@@ -242,7 +260,10 @@ impl<V: View> Reader for Reading<'_, V> {
         if let Kind::Gap { .. } | Kind::Limit { .. } = event.kind {
             self.flow.set_lossy();
         }
-        let Some(id) = self.speech.talk.as_ref().map(|talk| talk.id()) else { return };
+        let Some(id) = self.speech.conversation.as_ref().map(|conversation| conversation.id())
+        else {
+            return;
+        };
         if let Kind::Gap { cause: Cause::Snapped, .. } = event.kind {
             self.tell(id, &event, &NET001, "cut by the snap length".to_owned());
         }
@@ -269,13 +290,13 @@ impl<V: View> Reader for Reading<'_, V> {
     }
 }
 
-impl<V: View> Reading<'_, V> {
+impl<O: Observer> Reading<'_, O> {
     /// Tells what is wrong with the stream.
     fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
         let &Event { frame, time, way, .. } = event;
         let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
-        let scene = self.scene(id);
-        let told = tell(self.view, scene, rule, false, &mark, || detail);
+        let flow_context = self.flow_context(id);
+        let told = tell(self.observer, flow_context, rule, false, &mark, || detail);
         self.flow.count_told(told);
     }
 
@@ -286,19 +307,19 @@ impl<V: View> Reading<'_, V> {
         let ends = self.flow.facts().ends;
         let other =
             self.speech.beginnings.as_ref().map(|both| both[side.other().index()].as_slice());
-        let mut view = StreamView {
+        let mut stream = StreamView {
             bytes: [run.bytes(), other.unwrap_or_default()],
             began: [run.began() && !run.after_gap(), true],
             ended: [run.end().is_some(), false],
         };
         let mut ports = [ends[side.index()].port(), ends[side.other().index()].port()];
         if side == Side::Second {
-            view.bytes.swap(0, 1);
-            view.began.swap(0, 1);
-            view.ended.swap(0, 1);
+            stream.bytes.swap(0, 1);
+            stream.began.swap(0, 1);
+            stream.ended.swap(0, 1);
             ports.swap(0, 1);
         }
-        let told = self.around.options.identifier.stream(&view, ports);
+        let told = self.context.options.identifier.stream(&stream, ports);
         // What was said before may tell.
         let may_tell = told == Err(Undecided::None) && run.other_has_hole();
         if told != Err(Undecided::More) && !may_tell {
@@ -347,7 +368,7 @@ impl<V: View> Reading<'_, V> {
 
     /// Reads what had to wait and need not any more, in the order in which it was said.
     fn catch_up(&mut self, connection: &mut Connection, budget: &mut Budget) {
-        if self.speech.talk.is_none() {
+        if self.speech.conversation.is_none() {
             return;
         }
         if self.rereads {
@@ -382,26 +403,26 @@ impl<V: View> Reading<'_, V> {
 
     /// When a direction ends that does: a FIN may have waited for bytes before it.
     fn ended(&self, run: &Run<'_>) -> Time {
-        run.fin_time().map_or(self.around.now, Time)
+        run.fin_time().map_or(self.context.now, Time)
     }
 
     /// The packet of the first unread byte, or of the FIN.
     fn first_frame(&self, side: Side, run: &Run<'_>) -> u64 {
         let waits = || self.speech.wait(side).map(|wait| wait.since);
         let frame = run.pieces().next().map(|piece| piece.frame).or_else(waits);
-        frame.unwrap_or(self.around.frame)
+        frame.unwrap_or(self.context.frame)
     }
 
     fn begin(&mut self, id: Id) {
-        self.flow.number = self.around.numbers.next(self.around.moment);
-        self.speech.talk = Some(Box::new(id.talk()));
+        self.flow.number = self.context.numbers.next(self.context.moment);
+        self.speech.conversation = Some(Box::new(id.conversation()));
     }
 
     /// Reads one message, or passes over what is none. Returns how many bytes it took.
     fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
         let bytes = run.bytes();
         let facts = self.flow.facts();
-        let Some(talk) = &mut self.speech.talk else { return 0 };
+        let Some(conversation) = &mut self.speech.conversation else { return 0 };
         if bytes.is_empty() {
             return 0;
         }
@@ -411,9 +432,9 @@ impl<V: View> Reading<'_, V> {
         let mid = self.speech.cut[side.index()];
         let after_gap = run.after_gap() || mid || !heard && !run.began();
         let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
-        let (books, settings, budget) =
-            (&mut *self.books, &self.around.options.settings, &mut *self.unfinished);
-        let length = match talk.frame(books, &facts, settings, budget, side, &unread) {
+        let (shared, settings, budget) =
+            (&mut *self.shared, &self.context.options.settings, &mut *self.unfinished);
+        let length = match conversation.frame(shared, &facts, settings, budget, side, &unread) {
             Framed::Message(length) => length.clamp(1, bytes.len()),
             Framed::Junk(length) => {
                 self.speech.cut[side.index()] = false;
@@ -427,7 +448,7 @@ impl<V: View> Reading<'_, V> {
         let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
         let lost = run.after_gap() || mid || cut && length == bytes.len();
         // What is due is told before the next message.
-        if talk.deadline().is_some_and(|due| due <= self.around.now) {
+        if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);
         }
         self.speech.cut[side.index()] = run.end() == Some(End::Limit) && length == bytes.len();
@@ -439,7 +460,7 @@ impl<V: View> Reading<'_, V> {
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
         // The packet that completed it: where one came late, not the last of the bytes.
-        let (mut frame, mut time) = (0, self.around.now);
+        let (mut frame, mut time) = (0, self.context.now);
         for piece in run.pieces_of(0..length) {
             if piece.frame > frame {
                 (frame, time) = (piece.frame, Time(piece.time));
@@ -453,97 +474,110 @@ impl<V: View> Reading<'_, V> {
         }
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
-        self.talk(lost, run.other_has_hole(), |talk, books, cx| {
-            cx.view.judged(&NET006, !lost, Span::new(0, length), || {
+        self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {
+            cx.observer.judged(&NET006, !lost, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
-            cx.view.judged(&NET007, true, Span::new(0, length), String::new);
-            cx.view.evidence(cx.evidence(lost));
+            cx.observer.judged(&NET007, true, Span::new(0, length), String::new);
+            cx.observer.evidence(cx.evidence(lost));
             let settings = &cx.options.settings;
-            talk.message(books, &cx.facts, settings, cx.unfinished, &payload, cx.view);
+            conversation.message(shared, &cx.facts, settings, cx.unfinished, &payload, cx.observer);
         });
         self.pieces = pieces;
     }
 
-    /// Lets the talk judge what time has decided; with `end`, all that is open.
+    /// Lets the conversation judge what time has decided; with `end`, all that is open.
     fn elapse(&mut self, other_has_hole: bool, end: bool) {
-        let now = self.around.now;
-        self.talk(false, other_has_hole, |talk, books, cx| {
+        let now = self.context.now;
+        self.conversation(false, other_has_hole, |conversation, shared, cx| {
             let settings = &cx.options.settings;
-            talk.elapse(books, &cx.facts, settings, cx.unfinished, now, end, cx.view);
+            conversation.elapse(shared, &cx.facts, settings, cx.unfinished, now, end, cx.observer);
         });
     }
 
     fn closed(&mut self, side: Side, how: Closed, time: Time, other_has_hole: bool) {
         let payload = Payload { time, ..self.payload(side, &[]) };
-        self.talk(false, other_has_hole, |talk, books, cx| {
-            cx.view.evidence(cx.evidence(false));
+        self.conversation(false, other_has_hole, |conversation, shared, cx| {
+            cx.observer.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
-            talk.closed(books, &cx.facts, settings, cx.unfinished, how, &payload, cx.view);
+            conversation.closed(
+                shared,
+                &cx.facts,
+                settings,
+                cx.unfinished,
+                how,
+                &payload,
+                cx.observer,
+            );
         });
     }
 
     /// The ports are used again: what was said so far is judged as it stands.
     fn end_talk(&mut self) {
         self.elapse(false, true);
-        if let Some(talk) = self.speech.talk.take() {
-            let protocol = talk.id().info().id;
-            let row = || FlowRow { protocol, ..self.flow.row(self.around.digits) };
-            self.view.flow_ended(row);
+        if let Some(conversation) = self.speech.conversation.take() {
+            let protocol = conversation.id().info().id;
+            let row = || FlowRow { protocol, ..self.flow.row(self.context.digits) };
+            self.observer.flow_ended(row);
         }
         self.speech = Speech::default();
-        self.flow.begin_again(self.around.now);
+        self.flow.begin_again(self.context.now);
     }
 
     fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {
-        let (frame, time) = (self.around.frame, self.around.now);
+        let (frame, time) = (self.context.frame, self.context.now);
         Payload { frame, time, ..self.flow.facts().payload(side, bytes, &[]) }
     }
 
-    /// Lets the talk work, in the scene of this flow, and counts what was told. `other_has_hole`:
+    /// Lets the conversation work, in the context of this flow, and counts what was reported. `other_has_hole`:
     /// of the other direction, bytes that were sent before are not here.
-    fn talk(
+    fn conversation(
         &mut self,
         lost: bool,
         other_has_hole: bool,
-        work: impl FnOnce(&mut Talk, &mut Books, Working<'_, V>),
+        work: impl FnOnce(&mut Conversation, &mut SharedStates, Working<'_, O>),
     ) {
-        let Some(mut talk) = self.speech.talk.take() else { return };
-        self.view.scene(self.scene(talk.id()));
+        let Some(mut conversation) = self.speech.conversation.take() else { return };
+        self.observer.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
         facts.lossy |= self.lossy || other_has_hole;
         let working = Working {
             facts,
-            options: &self.around.options,
+            options: &self.context.options,
             unfinished: self.unfinished,
-            view: self.view,
+            observer: self.observer,
         };
-        working.view.evidence(Evidence { lost: false, ..working.evidence(lost) });
-        work(&mut talk, self.books, working);
-        self.speech.talk = Some(talk);
+        working.observer.evidence(Evidence { lost: false, ..working.evidence(lost) });
+        work(&mut conversation, self.shared, working);
+        self.speech.conversation = Some(conversation);
         self.settle();
     }
 
-    fn scene(&self, id: Id) -> Scene {
+    fn flow_context(&self, id: Id) -> FlowContext {
         let (roles, tunnels) = (self.flow.roles, self.tunnels);
-        Scene { protocol: Some(id), roles, tunnels, ..self.around.scene(&self.flow.facts()) }
+        FlowContext {
+            protocol: Some(id),
+            roles,
+            tunnels,
+            ..self.context.flow_context(&self.flow.facts())
+        }
     }
 
     fn settle(&mut self) {
-        self.flow.count_told(self.view.settle());
-        self.flow.count_exchanges(|detail| self.view.count_exchanges(detail));
+        self.flow.count_told(self.observer.settle());
+        self.flow.count_exchanges(|detail| self.observer.count_exchanges(detail));
     }
 }
 
-/// What a talk works with.
-struct Working<'w, V> {
+/// What a conversation works with.
+struct Working<'w, O> {
     facts: FlowFacts,
     options: &'w Options,
     unfinished: &'w mut dissectors::kit::Budget,
-    view: &'w mut V,
+    observer: &'w mut O,
 }
 
-impl<V> Working<'_, V> {
+impl<O> Working<'_, O> {
     fn evidence(&self, lost: bool) -> Evidence {
         Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
     }

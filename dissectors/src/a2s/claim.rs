@@ -23,7 +23,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         return weak(is_split(bytes));
     }
     let Some(message) = bytes.strip_prefix(&SINGLE) else {
-        // Games talk on the same port; only a talk that waits for an answer looks at it.
+        // Games send their own traffic on the same port; only a conversation that waits for an answer looks at it.
         return weak(is_runt(bytes) && hint.to_port && !hint.from_port);
     };
     if OTHERS.iter().any(|other| message.starts_with(other)) && !hint.forced {

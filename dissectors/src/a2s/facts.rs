@@ -1,9 +1,9 @@
-//! What a conversation shows: requests, answers, and what came of them. The talk makes these facts,
+//! What a conversation shows: requests, answers, and what came of them. The conversation makes these facts,
 //! the rules look at them.
 
 use std::net::SocketAddr;
 
-use super::asked::Asked;
+use super::pending::PendingRequest;
 use crate::kit::{Evidence, Mark, Payload, Read, Seen};
 
 /// What is asked for.
@@ -110,16 +110,16 @@ impl Answer {
 
     /// How well it answers a request: the lower, the better. `None`: not at all. `guarded`: the server
     /// has answered info by a challenge: it gives none without.
-    pub(super) fn fits(self, asked: &Asked, guarded: bool) -> Option<u8> {
+    pub(super) fn fits(self, asked: &PendingRequest, guarded: bool) -> Option<u8> {
         let asks = match asked.standing {
             // A list request without a challenge is none that servers know.
-            Standing::Absent => matches!(asked.request, Request::Info | Request::Challenge),
-            standing => matches!(standing, Standing::Asking | Standing::Zero),
+            ChallengeStatus::Absent => matches!(asked.request, Request::Info | Request::Challenge),
+            standing => matches!(standing, ChallengeStatus::Asking | ChallengeStatus::Zero),
         };
         self.is_for(asked.request).then_some(match (self, asked.request) {
             (Answer::Players | Answer::Rules, _) => match asked.standing {
-                Standing::Issued | Standing::Unknown => 0,
-                Standing::NeverIssued => 1,
+                ChallengeStatus::Issued | ChallengeStatus::Unknown => 0,
+                ChallengeStatus::NeverIssued => 1,
                 _ => 2,
             },
             (Answer::Info | Answer::ObsoleteInfo, _) => u8::from(guarded && asks),
@@ -132,7 +132,7 @@ impl Answer {
 
 /// What is known of the challenge that a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum ChallengeStatus {
     /// There is none.
     Absent,
     /// -1: it asks for one.
@@ -148,27 +148,32 @@ pub(super) enum Standing {
 }
 
 /// What a conversation shows. The rules look at it, the conversation does not know them.
-pub(super) enum Fact<'a> {
+pub(super) enum Observation<'a> {
     /// A request was sent. `foreign`: its challenge may be another's answer.
-    Sent { challenge: Option<Read<i32>>, standing: Standing, mark: Mark, foreign: Option<Told> },
+    Sent {
+        challenge: Option<Read<i32>>,
+        standing: ChallengeStatus,
+        mark: Mark,
+        foreign: Option<Told>,
+    },
     /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as far
     /// as that is counted. `guarded`: the server asks for a challenge before it answers the like.
     /// `again`: so was the request's sending before.
-    Answered { asked: &'a Asked, answer: Answer, rounds: u8, guarded: bool, again: bool },
+    Answered { asked: &'a PendingRequest, answer: Answer, rounds: u8, guarded: bool, again: bool },
     /// One more answer of another form came to an info request.
     Again { answer: Answer },
     /// A request was answered by something else than it asked for.
-    Other { asked: &'a Asked, answer: Answer },
+    Other { asked: &'a PendingRequest, answer: Answer },
     /// Nobody asked for it. `elsewhere`: the sender was never asked at all, and another may have been.
     Unasked { answer: Answer, elsewhere: Option<Told> },
     /// Nor for a player list that came in the past; or it came `instead` of info.
-    Stray { mark: Mark, instead: bool, evidence: Evidence },
+    UnmatchedList { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host answered.
     Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
     /// That request was answered by it.
-    Moved { asked: &'a Asked },
+    Moved { asked: &'a PendingRequest },
     /// The answer did not come, unless it came from another.
-    Overdue { asked: &'a Asked, told: Told },
+    Overdue { asked: &'a PendingRequest, told: Told },
 }
 
 /// What other flows may explain: the message, or the two ends of that of the past.

@@ -3,31 +3,31 @@
 //!
 //! What is odd about it: a request may first be answered by a challenge that it must then carry;
 //! an answer may be split over packets in one of three layouts which do not tell themselves apart,
-//! compressed or not (see `split`); info is answered in two forms; and games talk on the same port.
+//! compressed or not (see `split`); info is answered in two forms; and games send their own traffic on the same port.
 
-mod asked;
 mod claim;
+mod conversation;
+mod counters;
 mod decode;
-mod done;
 mod facts;
 mod fields;
 mod inflate;
 mod layout;
 mod messages;
 mod parts;
+mod pending;
+mod recent_responses;
 mod repeats;
 pub(crate) mod rules;
 mod split;
 mod state;
-mod talk;
-mod tally;
 mod waiting;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub use state::{Book, Talk};
+pub use state::{Conversation, SharedState};
 
 use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};
 
@@ -52,8 +52,8 @@ impl Protocol for A2s {
         rules: rules::ALL,
         idle: Info::QUERIES,
     };
-    type Talk = Talk;
-    type Book = Book;
+    type Conversation = Conversation;
+    type SharedState = SharedState;
 
     #[inline]
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
@@ -64,42 +64,42 @@ impl Protocol for A2s {
         claim::opens(bytes)
     }
 
-    fn expects(book: &mut Book, payload: &Payload<'_>) -> bool {
+    fn expects(shared: &mut SharedState, payload: &Payload<'_>) -> bool {
         let header = payload.bytes.first_chunk();
         let is_whole =
             header.is_some_and(|header| matches!(*header, layout::SINGLE | layout::SPLIT));
-        is_whole && book.waiting.expects(payload)
-            || claim::is_for_server(payload.bytes) && talk::is_served(book, payload)
+        is_whole && shared.waiting.expects(payload)
+            || claim::is_for_server(payload.bytes) && conversation::is_served(shared, payload)
     }
 
-    fn forgot(book: &Book) -> bool {
-        book.issued.forgot() || book.blurred.forgot() || book.waiting.elsewhere.forgot()
+    fn forgot(shared: &SharedState) -> bool {
+        shared.issued.forgot() || shared.blurred.forgot() || shared.waiting.elsewhere.forgot()
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
-        talk::message(cx, payload, sink);
-        cx.talk.tidy();
+        conversation::message(cx, payload, sink);
+        cx.conversation.tidy();
     }
 
-    fn refused(talk: &mut Talk, frame: u64) {
-        talk.refused(frame);
+    fn refused(conversation: &mut Conversation, frame: u64) {
+        conversation.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
-        talk::again(cx, payload, sink);
+        conversation::again(cx, payload, sink);
     }
 
-    fn held(talk: &Talk) -> usize {
-        talk.held()
+    fn held(conversation: &Conversation) -> usize {
+        conversation.held()
     }
 
-    fn deadline(talk: &Talk) -> Option<Time> {
-        talk.parts_so_far()?.due()
+    fn deadline(conversation: &Conversation) -> Option<Time> {
+        conversation.parts_so_far()?.due()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
         parts::give_up_due(cx, now, end, sink);
-        talk::expire(cx, now, end, sink);
-        cx.talk.tidy();
+        conversation::expire(cx, now, end, sink);
+        cx.conversation.tidy();
     }
 }

@@ -1,15 +1,15 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
-use super::asked::{Asked, PASSED_OVER};
 use super::facts::Answer;
 use super::inflate::{self, Inflated};
 use super::layout::{self, Layout, Reason, SINGLE};
+use super::pending::{PASSED_OVER, PendingRequest};
 use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
 use super::state::GUARDED;
-use super::{A2s, decode, messages as m, rules, talk};
+use super::{A2s, conversation, decode, messages as m, rules};
 use crate::kit::{
-    self, Context, Evidence, Fact, Limit, Message, PartSpan, Payload, Piece, Side, Sink, Span,
-    Time, Who, room,
+    self, Context, CrossFlowEvent, Evidence, Limit, Message, PartSpan, Payload, Piece, Side, Sink,
+    Span, Time, Who, room,
 };
 
 /// The split answers of a flow that are not whole yet.
@@ -70,7 +70,7 @@ pub(super) fn message<S: Sink>(
     give_up_due(cx, now, false, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     let mine = |set: &Set| set.side == side && set.id == layout::plain(id);
-    let set = match cx.talk.parts().take(mine) {
+    let set = match cx.conversation.parts().take(mine) {
         Some(set) => set,
         None => {
             if let Some((layout, repeat)) = late(cx, payload, id) {
@@ -78,13 +78,13 @@ pub(super) fn message<S: Sink>(
                 fragment(payload, layout, &m::SPLIT_FRAGMENT, sink);
                 return;
             }
-            if cx.talk.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
-                && let Some(oldest) = cx.talk.parts().take(|_| true)
+            if cx.conversation.parts().sets.len() >= cx.settings.limits.unfinished.max(1)
+                && let Some(oldest) = cx.conversation.parts().take(|_| true)
             {
                 cx.budget.meet(Limit::Unfinished);
-                spill(cx, oldest, payload, sink);
+                evict_oldest(cx, oldest, payload, sink);
             }
-            cx.book.spare.set(side, id, cx.talk.is_followed(side, cx.flow.began))
+            cx.shared.spare.set(side, id, cx.conversation.is_followed(side, cx.flow.began))
         }
     };
     add(cx, set, payload, sink);
@@ -93,10 +93,10 @@ pub(super) fn message<S: Sink>(
 /// Whether a packet toward a server is no part of an answer to it. Where only the ports tell who is the
 /// server, it may be one: a server may answer from any port a client on a usual one.
 fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
-    !cx.talk.is_guessed()
+    !cx.conversation.is_guessed()
         || split::carries_request(payload.bytes)
         || split::carries_nothing(payload.bytes)
-        || talk::is_served(cx.book, payload)
+        || conversation::is_served(cx.shared, payload)
 }
 
 const fn one_way(is_attack: bool) -> &'static Message {
@@ -111,7 +111,7 @@ pub(super) fn again<S: Sink>(
     sink: &mut S,
 ) {
     let is_attack = toward_server && is_no_answer(cx, payload);
-    let layout = split::likeliest_alone(payload.bytes, cx.talk.layout());
+    let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout());
     fragment(payload, layout, one_way(is_attack), sink);
 }
 
@@ -120,20 +120,25 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
     let (timeout, most) = (cx.settings.answer_timeout, cx.settings.limits.parts_bytes);
     match set.add(payload, timeout, most, cx.budget) {
         Added::Full => {
-            spill(cx, set, payload, sink);
+            evict_oldest(cx, set, payload, sink);
             alone(cx, payload, &m::SPLIT_FRAGMENT, sink);
         }
-        Added::Copy => cx.talk.parts().sets.push(set),
-        Added::Kept => match set.whole(cx.talk.layout()) {
+        Added::Copy => cx.conversation.parts().sets.push(set),
+        Added::Kept => match set.whole(cx.conversation.layout()) {
             Some((layout, reason)) => whole(cx, set, layout, reason, payload, sink),
-            None => cx.talk.parts().sets.push(set),
+            None => cx.conversation.parts().sets.push(set),
         },
     }
 }
 
 /// An answer is given up for want of room, before the packet at hand is told of.
-fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.parts().spilled = Some(payload.time);
+fn evict_oldest<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    set: Box<Set>,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    cx.conversation.parts().spilled = Some(payload.time);
     give_up(cx, set, payload.time, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
@@ -144,17 +149,19 @@ fn spill<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, payload: &Payload<'_
 /// a copy, too, and is owed nothing more.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
     let (layout, repeat, kind) =
-        cx.talk.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
+        cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
     let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
-    let guarded = cx.talk.has(GUARDED);
-    let fits = |asked: &Asked| Answer::of(kind).fits(asked, guarded).filter(|&fit| fit == 0);
+    let guarded = cx.conversation.has(GUARDED);
+    let fits =
+        |asked: &PendingRequest| Answer::of(kind).fits(asked, guarded).filter(|&fit| fit == 0);
     let is_copy = repeat == Repeat::Same;
-    let begins = |asked: &Asked| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
-    if cx.talk.awaits(side, begins) {
+    let begins =
+        |asked: &PendingRequest| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
+    if cx.conversation.awaits(side, begins) {
         return None;
     }
     if is_copy {
-        cx.talk.answered_perhaps(fits, side, now, timeout);
+        cx.conversation.answered_perhaps(fits, side, now, timeout);
     }
     Some((layout, repeat))
 }
@@ -168,7 +175,7 @@ fn whole<S: Sink>(
     last: &Payload<'_>,
     sink: &mut S,
 ) {
-    let (shape, joined) = (set.shape(layout), set.join(layout, cx.book.spare.joined()));
+    let (shape, joined) = (set.shape(layout), set.join(layout, cx.shared.spare.joined()));
     if set.lost() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
     }
@@ -178,13 +185,13 @@ fn whole<S: Sink>(
     }
     judge_packets(&shape, None, sink);
     judge_whole(&shape, &joined, sink);
-    let before = cx.talk.split_in(layout);
+    let before = cx.conversation.split_in(layout);
     if let Some(before) = before {
         rules::split_layout(layout, before, sink);
     } else {
-        sink.fact(Fact::Split(layout.name()), last.seen());
+        sink.fact(CrossFlowEvent::Split(layout.name()), last.seen());
     }
-    let used = cx.talk.done().is_some_and(|done| done.has(set.side, joined.id));
+    let used = cx.conversation.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);
 
     let payload = Payload {
@@ -194,9 +201,9 @@ fn whole<S: Sink>(
         ..*last
     };
     let kind = emit(cx, &shape, &joined, reason, payload, sink);
-    cx.talk.remember(&set, joined.id, layout, kind);
-    set.release(&mut cx.book.spare, cx.budget);
-    cx.book.spare.done(joined);
+    cx.conversation.remember(&set, joined.id, layout, kind);
+    set.release(&mut cx.shared.spare, cx.budget);
+    cx.shared.spare.done(joined);
 }
 
 /// Decodes a whole answer, decompressed if it must be. Returns its message byte.
@@ -209,7 +216,7 @@ fn emit<S: Sink>(
     sink: &mut S,
 ) -> u8 {
     decode::split_group(joined, shape, reason, sink);
-    let known = decode::Known { lost: payload.lost, ..cx.talk.known(true, false) };
+    let known = decode::DecodeContext { lost: payload.lost, ..cx.conversation.known(true, false) };
     let bytes = payload.bytes;
     let stray = joined.compressed && joined.announced.is_none() && bytes.starts_with(&SINGLE);
     if !joined.compressed || stray {
@@ -217,7 +224,7 @@ fn emit<S: Sink>(
             rules::bzip2_decodes(Some("the bytes are not compressed"), Span::new(0, 4), sink);
         }
         let said = decode::message(bytes, known, sink);
-        talk::exchange(cx, &said, &payload, sink);
+        conversation::exchange(cx, &said, &payload, sink);
         sink.end(said.message, &payload);
         return said.kind;
     }
@@ -226,7 +233,11 @@ fn emit<S: Sink>(
         Err(why) => {
             rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
             let said = decode::compressed(bytes, sink);
-            cx.talk.answered_somehow(payload.side, payload.time, cx.settings.answer_timeout);
+            cx.conversation.answered_somehow(
+                payload.side,
+                payload.time,
+                cx.settings.answer_timeout,
+            );
             sink.end(said.message, &payload);
             said.kind
         }
@@ -241,7 +252,7 @@ fn emit<S: Sink>(
             let lost = payload.lost || more;
             let payload = Payload { bytes: inflated, inflated: true, lost, ..payload };
             let said = decode::message(inflated, known, sink);
-            talk::exchange(cx, &said, &payload, sink);
+            conversation::exchange(cx, &said, &payload, sink);
             sink.end(said.message, &payload);
             said.kind
         }
@@ -310,10 +321,10 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
 
 /// The rest of an answer did not come: each of its packets is a message of its own.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &mut S) {
-    let layout = set.likeliest(cx.talk.layout());
+    let layout = set.likeliest(cx.conversation.layout());
     let timeout = cx.settings.answer_timeout;
     // Packets that there was no room for may have been this answer's.
-    let spilled = cx.talk.parts_so_far().and_then(|parts| parts.spilled);
+    let spilled = cx.conversation.parts_so_far().and_then(|parts| parts.spilled);
     let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
     let evidence = Evidence {
         lost: set.lost() || spilled,
@@ -335,7 +346,7 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
         let pieces = set.buffer().pieces_of(part);
         fragment(&recorded(cx, &set, part, &pieces), layout, message, sink);
     }
-    set.release(&mut cx.book.spare, cx.budget);
+    set.release(&mut cx.shared.spare, cx.budget);
 }
 
 /// What is asked of packets that did not make a whole, taken together. What remains is to judge each
@@ -346,12 +357,12 @@ fn judge_rest<S: Sink>(
     (layout, evidence): (Layout, Evidence),
     sink: &mut S,
 ) -> Option<Shape> {
-    if cx.talk.done().is_some_and(|done| done.repeats(set)) {
+    if cx.conversation.done().is_some_and(|done| done.repeats(set)) {
         rules::split_repeat(Repeat::Same, Span::default(), sink);
         return None;
     }
     let first = set.parts().first()?;
-    cx.talk.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
+    cx.conversation.answered_somehow(set.side, first.time, cx.settings.answer_timeout);
     let shape = set.shape(layout);
     match shape.missing {
         _ if !shape.is_right() => {}
@@ -372,12 +383,12 @@ fn judge_rest<S: Sink>(
 fn direction<S: Sink>(cx: &Context<'_, A2s>, set: &Set, sink: &mut S) -> &'static Message {
     let first = set.parts().first().map(|part| recorded(cx, set, part, &[]));
     let Some(first) = first else { return &m::SPLIT_FRAGMENT };
-    if cx.talk.is_toward_server(&first) {
+    if cx.conversation.is_toward_server(&first) {
         let evidence = Evidence { lost: first.lost, ..cx.flow.evidence() };
         rules::was_toward_server(evidence, &first.mark(), sink);
         return &m::SPLIT_TOWARD_SERVER;
     }
-    if cx.talk.is_guessed() && super::is_usual(first.to.port()) {
+    if cx.conversation.is_guessed() && super::is_usual(first.to.port()) {
         let evidence = Evidence { lost: true, ..Evidence::default() };
         rules::was_toward_server(evidence, &first.mark(), sink);
         return &m::SPLIT_EITHER_WAY;
@@ -403,7 +414,7 @@ fn alone<S: Sink>(
     message: &'static Message,
     sink: &mut S,
 ) {
-    let layout = split::likeliest_alone(payload.bytes, cx.talk.layout());
+    let layout = split::likeliest_alone(payload.bytes, cx.conversation.layout());
     fragment(payload, layout, message, sink);
 }
 
@@ -421,8 +432,8 @@ fn fragment<S: Sink>(
 
 /// Gives up those that wait too long, or with `end` all.
 pub(super) fn give_up_due<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
-    while cx.talk.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
-        && let Some(set) = cx.talk.parts().take(|set| end || set.due <= now)
+    while cx.conversation.parts_so_far().is_some_and(|parts| !parts.sets.is_empty())
+        && let Some(set) = cx.conversation.parts().take(|set| end || set.due <= now)
     {
         give_up(cx, set, now, sink);
     }

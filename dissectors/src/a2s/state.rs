@@ -3,14 +3,14 @@
 
 use std::num::NonZeroU64;
 
-use super::asked::{Asked, GOES_ON, Kept, Owed, PASSED_OVER, REFUSED};
-use super::decode::{self, Known, Said};
-use super::done::Done;
+use super::counters::{CoarseTime, Count, Counters};
+use super::decode::{self, DecodeContext, Summary};
 use super::facts::{Answer, Request};
 use super::layout::Layout;
 use super::parts::Parts;
+use super::pending::{GOES_ON, Kept, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
+use super::recent_responses::RecentResponses;
 use super::split::{Set, Spare};
-use super::tally::{Count, Quarter, Tally};
 use super::waiting::Waiting;
 use std::hash::BuildHasher;
 
@@ -18,18 +18,18 @@ use crate::kit::{Payload, Recent, Seed, ShortMark, Side, Time};
 
 /// What one flow is up to.
 #[derive(Default)]
-pub struct Talk {
+pub struct Conversation {
     /// The oldest request that waits.
     asked: Option<Kept>,
     /// What most flows never have.
     more: Option<Box<More>>,
     /// A keyed hash of the last answer: networks deliver packets twice, some recordings all.
     last: Option<NonZeroU64>,
-    pub(super) tally: Tally,
-    /// Bits: see [`Talk::has`].
+    pub(super) tally: Counters,
+    /// Bits: see [`Conversation::has`].
     pub(super) flags: u16,
     /// When info was last answered.
-    informed: Quarter,
+    informed: CoarseTime,
     /// A message was seen. (By what this byte cannot be, flows of other protocols are told, so that
     /// these need no byte of their own.)
     pub(super) began: bool,
@@ -39,7 +39,7 @@ pub struct Talk {
 struct More {
     /// Requests that wait behind the oldest one.
     waiting: Box<[Kept]>,
-    done: Done,
+    done: RecentResponses,
     open: Option<Box<Open>>,
 }
 
@@ -47,7 +47,7 @@ struct More {
 #[derive(Default)]
 struct Open {
     parts: Parts,
-    stray: Option<Stray>,
+    stray: Option<UnmatchedList>,
     /// Requests that were given up before their time, for later ones' sake: each may be answered yet.
     given_up: u8,
 }
@@ -60,7 +60,7 @@ impl Open {
 
 /// A player list that came where info was due or had just come: a hybrid server's, if the obsolete
 /// info comes as well.
-pub(super) struct Stray {
+pub(super) struct UnmatchedList {
     pub(super) mark: ShortMark,
     /// The info did not come so far.
     pub(super) instead: bool,
@@ -89,7 +89,7 @@ const MISSED_AT: u32 = 12;
 
 /// What spans the flows between two hosts.
 #[derive(Default)]
-pub struct Book {
+pub struct SharedState {
     /// Challenges given: to which address, by which server.
     pub(super) issued: Recent,
     /// Between whom one was given that the recording lost.
@@ -104,7 +104,7 @@ pub struct Book {
     pub(super) seed: Seed,
 }
 
-impl Talk {
+impl Conversation {
     pub(super) const fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
@@ -119,7 +119,7 @@ impl Talk {
     /// Whether a message travels toward a server: from who asks to who does not. Before anybody
     /// has asked, the ports tell.
     pub(super) fn is_toward_server(&self, payload: &Payload<'_>) -> bool {
-        let asked = |side| self.has(Talk::asks(side));
+        let asked = |side| self.has(Conversation::asks(side));
         match (asked(payload.side), asked(payload.side.other())) {
             (false, false) => {
                 !super::is_usual(payload.from.port()) && super::is_usual(payload.to.port())
@@ -162,9 +162,9 @@ impl Talk {
         before
     }
 
-    pub(super) fn known(&self, split: bool, toward_server: bool) -> Known {
+    pub(super) fn known(&self, split: bool, toward_server: bool) -> DecodeContext {
         let ship = (self.has(SHIP) || self.has(OTHER_GAME)).then(|| self.has(SHIP));
-        Known { ship, split, toward_server, lost: false }
+        DecodeContext { ship, split, toward_server, lost: false }
     }
 
     fn open(&mut self) -> &mut Open {
@@ -199,7 +199,7 @@ impl Talk {
     }
 
     /// Its last split answers that were whole, if there were any.
-    pub(super) fn done(&self) -> Option<&Done> {
+    pub(super) fn done(&self) -> Option<&RecentResponses> {
         Some(&self.more.as_ref()?.done)
     }
 
@@ -209,12 +209,15 @@ impl Talk {
     }
 
     /// The player list of which the rest of the exchange tells what it is.
-    pub(super) fn stray(&mut self) -> &mut Option<Stray> {
+    pub(super) fn stray(&mut self) -> &mut Option<UnmatchedList> {
         &mut self.open().stray
     }
 
     /// The same, if it `is` over now.
-    pub(super) fn take_stray(&mut self, is: impl FnOnce(&Stray) -> bool) -> Option<Stray> {
+    pub(super) fn take_stray(
+        &mut self,
+        is: impl FnOnce(&UnmatchedList) -> bool,
+    ) -> Option<UnmatchedList> {
         self.open_if_any()?.stray.take_if(|stray| is(stray))
     }
 
@@ -228,32 +231,33 @@ impl Talk {
     }
 
     /// The requests that wait, the oldest first.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = Asked> {
+    pub(super) fn waiting(&self) -> impl Iterator<Item = PendingRequest> {
         let behind = self.more.iter().flat_map(|more| &*more.waiting);
         self.asked.iter().chain(behind).map(|kept| kept.get())
     }
 
     /// Where the oldest such request is.
-    pub(super) fn place(&self, is: impl Fn(&Asked) -> bool) -> Option<usize> {
+    pub(super) fn place(&self, is: impl Fn(&PendingRequest) -> bool) -> Option<usize> {
         self.waiting().position(|asked| is(&asked))
     }
 
     /// Whether this side was ever seen to be asked.
     pub(super) const fn was_asked(&self, side: Side) -> bool {
-        self.has(Talk::asks(side.other()))
+        self.has(Conversation::asks(side.other()))
     }
 
     /// Whether such a request waits for an answer from this side, or nobody was ever seen to ask.
-    pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&Asked) -> bool) -> bool {
-        let waits =
-            |asked: &Asked| matches!(asked.owed, Owed::Yes | Owed::No) && asked.mark.side != from;
+    pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&PendingRequest) -> bool) -> bool {
+        let waits = |asked: &PendingRequest| {
+            matches!(asked.owed, ResponseDue::Yes | ResponseDue::No) && asked.mark.side != from
+        };
         !self.was_asked(from) || self.waiting().any(|asked| waits(&asked) && is_such(&asked))
     }
 
     /// Whether an answer is due from this side, and none came that may be it.
     pub(super) fn is_due(&self, from: Side, now: Time, timeout: i64) -> bool {
-        let due = |asked: Asked| {
-            let is_open = matches!(asked.owed, Owed::Yes | Owed::No);
+        let due = |asked: PendingRequest| {
+            let is_open = matches!(asked.owed, ResponseDue::Yes | ResponseDue::No);
             is_open && asked.mark.side != from && now.since(asked.mark.time) < timeout
         };
         self.waiting().any(due)
@@ -266,7 +270,7 @@ impl Talk {
     }
 
     /// The oldest request makes room for another, before its time.
-    pub(super) fn spill(&mut self) {
+    pub(super) fn evict_oldest(&mut self) {
         self.take(0);
         let open = self.open();
         open.given_up = open.given_up.saturating_add(1);
@@ -281,7 +285,7 @@ impl Talk {
     }
 
     /// One more request waits.
-    pub(super) fn push(&mut self, asked: Asked) {
+    pub(super) fn push(&mut self, asked: PendingRequest) {
         if self.asked.is_none() {
             self.asked = Some(asked.into());
             return;
@@ -294,7 +298,7 @@ impl Talk {
     }
 
     /// Takes the request in this place; 0 is the oldest.
-    pub(super) fn take(&mut self, at: usize) -> Option<Asked> {
+    pub(super) fn take(&mut self, at: usize) -> Option<PendingRequest> {
         let taken = match at.checked_sub(1) {
             Some(at) => self.take_behind(at),
             None => {
@@ -315,7 +319,7 @@ impl Talk {
     }
 
     /// The request in this place; 0 is the oldest.
-    pub(super) fn at(&self, at: usize) -> Option<Asked> {
+    pub(super) fn at(&self, at: usize) -> Option<PendingRequest> {
         let kept = match at.checked_sub(1) {
             None => self.asked.as_ref(),
             Some(at) => self.more.as_ref()?.waiting.get(at),
@@ -324,7 +328,7 @@ impl Talk {
     }
 
     /// The request in this place is this from now on.
-    pub(super) fn put(&mut self, at: usize, asked: Asked) {
+    pub(super) fn put(&mut self, at: usize, asked: PendingRequest) {
         let kept = match at.checked_sub(1) {
             None => self.asked.as_mut(),
             Some(at) => self.more.as_mut().and_then(|more| more.waiting.get_mut(at)),
@@ -338,8 +342,10 @@ impl Talk {
     /// take that for the answer. Returns where the request is now.
     pub(super) fn join_alike(&mut self, mut at: usize, now: Time, timeout: i64) -> usize {
         let Some(mut asked) = self.at(at) else { return at };
-        let is_alike = |other: &Asked| {
-            other.owed == Owed::Yes && other.repeats(&asked) && now.since(other.mark.time) < timeout
+        let is_alike = |other: &PendingRequest| {
+            other.owed == ResponseDue::Yes
+                && other.repeats(&asked)
+                && now.since(other.mark.time) < timeout
         };
         let Some(place) = self.place(is_alike) else { return at };
         if let Some(alike) = self.take(place) {
@@ -353,10 +359,10 @@ impl Talk {
     /// What came may be the answer to the request in this place, or not.
     pub(super) fn may_be_answered(&mut self, at: usize) {
         let Some(mut asked) = self.at(at) else { return };
-        if asked.owed == Owed::Answered {
+        if asked.owed == ResponseDue::Answered {
             asked.answered();
         } else {
-            asked.owed = Owed::NoMore;
+            asked.owed = ResponseDue::NoMore;
         }
         self.put(at, asked);
     }
@@ -375,13 +381,13 @@ impl Talk {
     /// then the further sendings of one that was; for a challenge, behind all others that ask for one.
     pub(super) fn best(
         &self,
-        fits: impl Fn(&Asked) -> Option<u8>,
+        fits: impl Fn(&PendingRequest) -> Option<u8>,
         challenge: bool,
         from: Side,
         now: Time,
         timeout: i64,
     ) -> Option<(u8, usize)> {
-        let fits = |(at, asked): (usize, Asked)| {
+        let fits = |(at, asked): (usize, PendingRequest)| {
             let mark = asked.mark;
             let late = now.since(mark.time) >= timeout;
             let place = match (late, challenge) {
@@ -391,9 +397,9 @@ impl Talk {
             };
             let may_be = mark.side != from && asked.may_be_answered(now, timeout);
             let fit = fits(&asked).filter(|_| may_be)?;
-            let behind = matches!(asked.owed, Owed::NoMore | Owed::Answered);
+            let behind = matches!(asked.owed, ResponseDue::NoMore | ResponseDue::Answered);
             let class = if challenge { fit / 2 } else { fit };
-            Some(((late, class, behind, asked.owed == Owed::Answered, fit, place), at))
+            Some(((late, class, behind, asked.owed == ResponseDue::Answered, fit, place), at))
         };
         let (best, at) = self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
         Some((best.4, at))
@@ -408,7 +414,7 @@ impl Talk {
     /// The same of what answers only requests that it fits.
     pub(super) fn answered_perhaps(
         &mut self,
-        fits: impl Fn(&Asked) -> Option<u8>,
+        fits: impl Fn(&PendingRequest) -> Option<u8>,
         from: Side,
         now: Time,
         timeout: i64,
@@ -421,7 +427,7 @@ impl Talk {
     /// Where the oldest request is that is not overdue, whatever it asked for.
     pub(super) fn first_due(&self, from: Side, now: Time, timeout: i64) -> Option<usize> {
         self.place(|asked| {
-            asked.owed != Owed::Answered
+            asked.owed != ResponseDue::Answered
                 && asked.mark.side != from
                 && now.since(asked.mark.time) < timeout
         })
@@ -450,7 +456,7 @@ impl Talk {
 
     /// An info request was answered in this form: those in which hybrid servers answer it as well
     /// may come. Says whether a player list that came before is explained.
-    pub(super) fn informed(&mut self, answer: Answer, now: Quarter) -> bool {
+    pub(super) fn informed(&mut self, answer: Answer, now: CoarseTime) -> bool {
         self.informed = now;
         if answer == Answer::Info {
             self.tally.add(Count::ObsoleteInfo);
@@ -464,9 +470,9 @@ impl Talk {
     }
 
     /// The info request that this side answered in one form, as far as it is kept.
-    pub(super) fn informed_of(&self, by: Side) -> Option<Asked> {
-        let is_it = |asked: &Asked| {
-            let answered = asked.owed == Owed::Answered && !asked.is(GOES_ON);
+    pub(super) fn informed_of(&self, by: Side) -> Option<PendingRequest> {
+        let is_it = |asked: &PendingRequest| {
+            let answered = asked.owed == ResponseDue::Answered && !asked.is(GOES_ON);
             answered && asked.request == Request::Info && asked.mark.side != by
         };
         self.waiting().filter(is_it).last()
@@ -482,7 +488,7 @@ impl Talk {
     pub(super) fn forget_forms(&mut self, now: Time, silence: u64, timeout: i64) {
         let is_near = || {
             silence / 2 <= timeout.unsigned_abs()
-                && Quarter::of(now, timeout).is_near(self.informed)
+                && CoarseTime::of(now, timeout).is_near(self.informed)
         };
         if self.has_forms() && !is_near() {
             self.tally.clear(&Count::FORMS);
@@ -499,7 +505,7 @@ impl Talk {
     }
 
     /// What info says of the server's split packets: engines before Orange Box have no Size.
-    pub(super) fn learn(&mut self, said: &Said) {
+    pub(super) fn learn(&mut self, said: &Summary) {
         let Some(protocol) = said.protocol else { return };
         if let Some(app_id @ 1..) = said.app_id {
             let game = if app_id == decode::THE_SHIP { SHIP } else { OTHER_GAME };

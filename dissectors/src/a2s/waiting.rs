@@ -14,7 +14,7 @@ type Key = u64;
 
 /// A request, or that it was answered, in sixteen bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct PendingRequest {
     /// From the highest bit on: the packet, in 44 bits; whether another port waits as well; what was
     /// asked for, in three, or that it was answered; and of which port, or from which.
     what: u64,
@@ -22,20 +22,21 @@ struct Asked {
 }
 
 // What was answered is none of all requests.
-const _: () = assert!(Request::ALL.len() <= Asked::ANSWERED as usize);
+const _: () = assert!(Request::ALL.len() <= PendingRequest::ANSWERED as usize);
 
-impl Asked {
+impl PendingRequest {
     const MOST_FRAME: u64 = (1 << 44) - 1;
     const SEVERAL: u64 = 1 << 19;
     const ANSWERED: u64 = 7;
 
-    fn new(port: u16, frame: u64, time: Time, request: Request) -> Asked {
-        let what = frame.min(Asked::MOST_FRAME) << 20 | (request as u64) << 16 | u64::from(port);
-        Asked { what, time }
+    fn new(port: u16, frame: u64, time: Time, request: Request) -> PendingRequest {
+        let what =
+            frame.min(PendingRequest::MOST_FRAME) << 20 | (request as u64) << 16 | u64::from(port);
+        PendingRequest { what, time }
     }
 
-    fn answered(port: u16, time: Time) -> Asked {
-        Asked { what: Asked::ANSWERED << 16 | u64::from(port), time }
+    fn answered(port: u16, time: Time) -> PendingRequest {
+        PendingRequest { what: PendingRequest::ANSWERED << 16 | u64::from(port), time }
     }
 
     fn port(self) -> u16 {
@@ -48,17 +49,17 @@ impl Asked {
 
     /// Another port of the host was asked before, and may have to answer yet.
     fn is_one_of_several(self) -> bool {
-        self.what & Asked::SEVERAL != 0
+        self.what & PendingRequest::SEVERAL != 0
     }
 
-    fn behind(mut self, before: Option<Asked>, timeout: i64) -> Asked {
-        let waits = |before: &Asked| {
+    fn behind(mut self, before: Option<PendingRequest>, timeout: i64) -> PendingRequest {
+        let waits = |before: &PendingRequest| {
             before.request().is_some()
                 && (before.port() != self.port() || before.is_one_of_several())
                 && self.time.since(before.time) < timeout
         };
         if before.is_some_and(|before| waits(&before)) {
-            self.what |= Asked::SEVERAL;
+            self.what |= PendingRequest::SEVERAL;
         }
         self
     }
@@ -89,9 +90,9 @@ pub(super) struct Waiting {
 /// The requests of a while.
 #[derive(Default)]
 struct Requests {
-    map: HashedMap<Asked>,
+    map: HashedMap<PendingRequest>,
     /// What was said lately, in its order, and is not in the map yet.
-    lately: Vec<(Key, Asked)>,
+    lately: Vec<(Key, PendingRequest)>,
     /// How much of it are answers.
     answers: usize,
 }
@@ -101,7 +102,7 @@ impl Requests {
         self.map.len() + self.lately.len()
     }
 
-    fn push(&mut self, key: Key, said: Asked) {
+    fn push(&mut self, key: Key, said: PendingRequest) {
         self.answers += usize::from(said.request().is_none());
         self.lately.push((key, said));
     }
@@ -112,7 +113,7 @@ impl Requests {
     }
 
     /// Puts what was said lately into the map. What was answered and is not in it is told `before`.
-    fn settle(&mut self, timeout: i64, mut before: impl FnMut(Key, Asked)) {
+    fn settle(&mut self, timeout: i64, mut before: impl FnMut(Key, PendingRequest)) {
         self.answers = 0;
         for (key, said) in self.lately.drain(..) {
             if said.request().is_some() {
@@ -144,7 +145,7 @@ impl Waiting {
     /// A request was sent.
     pub(super) fn insert(&mut self, payload: &Payload<'_>, request: Request, settings: &Settings) {
         (self.most, self.timeout) = (settings.limits.remembered, settings.answer_timeout);
-        let asked = Asked::new(payload.to.port(), payload.frame, payload.time, request);
+        let asked = PendingRequest::new(payload.to.port(), payload.frame, payload.time, request);
         if self.young.len() >= self.most || asked.time.since(self.since) >= self.timeout {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
@@ -156,11 +157,11 @@ impl Waiting {
     /// The request was answered, by whom it asked.
     pub(super) fn remove(&mut self, payload: &Payload<'_>) {
         let key = self.key(payload.to, payload.from.ip());
-        self.said(key, Asked::answered(payload.from.port(), payload.time));
+        self.said(key, PendingRequest::answered(payload.from.port(), payload.time));
     }
 
     #[inline]
-    fn said(&mut self, key: Key, said: Asked) {
+    fn said(&mut self, key: Key, said: PendingRequest) {
         self.young.push(key, said);
         if self.young.is_answered() || self.young.len() > self.most {
             self.settle();
@@ -181,7 +182,7 @@ impl Waiting {
         }
     }
 
-    fn find(&mut self, payload: &Payload<'_>) -> Option<&Asked> {
+    fn find(&mut self, payload: &Payload<'_>) -> Option<&PendingRequest> {
         self.settle();
         self.old.settle(self.timeout, |_, _| ());
         let (young, old) = (&self.young.map, &self.old.map);
@@ -370,12 +371,12 @@ mod tests {
     fn a_request_is_kept_as_it_was() {
         for request in Request::ALL {
             for (port, frame) in [(0, 0), (27015, 7_000_000_001), (u16::MAX, (1 << 44) - 1)] {
-                let asked = Asked::new(port, frame, Time(-5), request);
+                let asked = PendingRequest::new(port, frame, Time(-5), request);
                 let read = (asked.port(), asked.frame(), asked.time, asked.request());
                 assert_eq!(read, (port, frame, Time(-5), Some(request)));
             }
         }
-        assert_eq!(Asked::new(1, u64::MAX, Time(0), Request::Ping).frame(), (1 << 44) - 1);
-        assert_eq!(size_of::<(Key, Asked)>(), 24);
+        assert_eq!(PendingRequest::new(1, u64::MAX, Time(0), Request::Ping).frame(), (1 << 44) - 1);
+        assert_eq!(size_of::<(Key, PendingRequest)>(), 24);
     }
 }

@@ -10,8 +10,8 @@
 //! - The master checks a registering server's UDP socket from another socket of its own: that
 //!   datagram of one byte is known only by the registration before it.
 
-mod book;
 mod claim;
+mod conversation;
 mod digest;
 mod fields;
 mod head;
@@ -23,7 +23,7 @@ mod request;
 mod response;
 pub(crate) mod rules;
 mod servers;
-mod talk;
+mod shared;
 
 #[cfg(test)]
 mod tests;
@@ -33,8 +33,8 @@ use crate::kit::{
     Transport, Unread,
 };
 
-pub use book::Book;
-pub use talk::Talk;
+pub use conversation::Conversation;
+pub use shared::SharedState;
 
 /// The protocol.
 pub struct AcrMaster;
@@ -48,8 +48,8 @@ impl Protocol for AcrMaster {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
     };
-    type Talk = Talk;
-    type Book = Book;
+    type Conversation = Conversation;
+    type SharedState = SharedState;
 
     /// A datagram is this protocol's only as part of a socket check.
     fn claim(_: &[u8], hint: Hint) -> Claim {
@@ -60,12 +60,12 @@ impl Protocol for AcrMaster {
         claim::claim(view)
     }
 
-    fn expects(book: &mut Book, payload: &Payload<'_>) -> bool {
-        book.expects(payload)
+    fn expects(shared: &mut SharedState, payload: &Payload<'_>) -> bool {
+        shared.expects(payload)
     }
 
-    fn forgot(book: &Book) -> bool {
-        book.registered.forgot() || book.ids.forgot()
+    fn forgot(shared: &SharedState) -> bool {
+        shared.registered.forgot() || shared.ids.forgot()
     }
 
     /// Streams begin with a SYN; a socket check is told by what came before.
@@ -74,7 +74,7 @@ impl Protocol for AcrMaster {
     }
 
     fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
-        cx.talk.frame(side, unread, &cx.settings.limits, cx.budget)
+        cx.conversation.frame(side, unread, &cx.settings.limits, cx.budget)
     }
 
     fn closed<S: Sink>(
@@ -83,23 +83,23 @@ impl Protocol for AcrMaster {
         payload: &Payload<'_>,
         sink: &mut S,
     ) {
-        talk::closed(cx, how, payload, sink);
+        conversation::closed(cx, how, payload, sink);
     }
 
-    fn held(talk: &Talk) -> usize {
-        talk.held()
+    fn held(conversation: &Conversation) -> usize {
+        conversation.held()
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
         match payload.transport {
-            Transport::Tcp => talk::http(cx, payload, sink),
+            Transport::Tcp => conversation::http(cx, payload, sink),
             Transport::Udp => probe::socket_check(cx, payload, sink),
         }
     }
 
     /// Of what is asked over TCP no packet is a request by itself.
-    fn refused(talk: &mut Talk, frame: u64) {
-        talk.refused(frame);
+    fn refused(conversation: &mut Conversation, frame: u64) {
+        conversation.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
@@ -110,7 +110,7 @@ impl Protocol for AcrMaster {
 
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
         if end {
-            talk::ended(cx, now, sink);
+            conversation::ended(cx, now, sink);
             probe::ended(cx, now, sink);
         }
     }

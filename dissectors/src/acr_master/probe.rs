@@ -3,9 +3,9 @@
 
 use crate::kit::{Context, Evidence, Mark, Message, Payload, Reply, Side, Sink, Time};
 
-use super::book::{Check, CheckKey};
 use super::fields::PROBE;
 use super::rules::{self, Checked};
+use super::shared::{Check, CheckKey};
 use super::{AcrMaster, messages};
 
 type Cx<'c> = Context<'c, AcrMaster>;
@@ -52,9 +52,9 @@ impl Probing {
 
 /// Whether a datagram of a socket check is the probe, and not what comes back.
 fn is_probe(cx: &mut Cx<'_>, payload: &Payload<'_>) -> bool {
-    match &cx.talk.probing {
+    match &cx.conversation.probing {
         Some(probing) => probing.prober == payload.side,
-        None => cx.book.reply(payload).is_none(),
+        None => cx.shared.reply(payload).is_none(),
     }
 }
 
@@ -68,17 +68,17 @@ fn show<S: Sink>(is_probe: bool, payload: &Payload<'_>, sink: &mut S) -> &'stati
 pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let is_probe = is_probe(cx, payload);
     let prober = if is_probe { payload.side } else { payload.side.other() };
-    let probing = cx.talk.probing.get_or_insert_with(|| Box::new(Probing::by(prober)));
+    let probing = cx.conversation.probing.get_or_insert_with(|| Box::new(Probing::by(prober)));
     if is_probe {
         probing.probes(payload);
-        if let Some((key, check)) = cx.book.probe(payload) {
+        if let Some((key, check)) = cx.shared.probe(payload) {
             check.prober.get_or_insert(payload.from);
             check.zero |= payload.bytes == [0x00];
             check.told = true;
             probing.check = Some((key, check.mark));
         }
     } else {
-        if let Some(check) = cx.book.reply(payload) {
+        if let Some(check) = cx.shared.reply(payload) {
             check.answered |= !payload.bytes.is_empty();
         }
         probing.answered = true;
@@ -99,9 +99,9 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
 /// The flow of a socket check has ended. One that is not judged yet is judged here, where it is known
 /// whether the probe arrived.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some(probing) = cx.talk.probing.take() else { return };
+    let Some(probing) = cx.conversation.probing.take() else { return };
     let (Some((key, mark)), Some(probe)) = (probing.check, probing.probe) else { return };
-    let Some(check) = cx.book.take_check(&key, &mark) else { return };
+    let Some(check) = cx.shared.take_check(&key, &mark) else { return };
     let evidence = Evidence {
         refused: probing.refused,
         asked_party_seen: true,

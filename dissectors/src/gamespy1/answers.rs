@@ -8,7 +8,7 @@ use crate::kit::{
 
 use super::rules::{self, Misnumbered};
 use super::words::{self, Numbering, Words};
-use super::{GameSpy1, decode, messages, talk, uplink};
+use super::{GameSpy1, conversation, decode, messages, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
@@ -153,7 +153,7 @@ fn whole<S: Sink>(
     decode::message(payload.bytes, words, decode::Kind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
-    tell_reply(talk::answered(cx, payload, sink), sink);
+    tell_reply(conversation::answered(cx, payload, sink), sink);
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
@@ -164,14 +164,14 @@ fn tell_reply<S: Sink>(reply: Option<Reply>, sink: &mut S) {
 }
 
 fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: Held, sink: &mut S) {
-    let mut known = cx.talk.answers().find(payload.side, number);
-    let done = cx.talk.answers().was_in(payload, number);
+    let mut known = cx.conversation.answers().find(payload.side, number);
+    let done = cx.conversation.answers().was_in(payload, number);
     // Unless somebody has asked again, it is one that the network or the recording has doubled.
     if let Some(done) = done.filter(|_| known.is_none())
-        && !cx.talk.awaits(payload.side, done)
+        && !cx.conversation.awaits(payload.side, done)
     {
         // A query that was doubled as well has its answer in this.
-        tell_reply(talk::answered(cx, payload, sink), sink);
+        tell_reply(conversation::answered(cx, payload, sink), sink);
         lone(cx, payload, number, held, sink);
         return;
     }
@@ -191,7 +191,7 @@ fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: He
     }
     let at = known.unwrap_or_else(|| begin(cx, payload, number, sink));
     let most = cx.settings.limits.parts_bytes;
-    let answers = cx.talk.answers();
+    let answers = cx.conversation.answers();
     let Some(answer) = answers.waiting.get_mut(at) else { return };
     let is_full = answer.held.len() >= MOST_HELD;
     if is_full {
@@ -216,14 +216,14 @@ fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: He
 
 /// Room for one more answer; with too many, the oldest is given up.
 fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mut S) -> usize {
-    if cx.talk.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
+    if cx.conversation.answers().waiting.len() >= cx.settings.limits.unfinished.max(1) {
         cx.budget.meet(Limit::Unfinished);
         give_up(cx, 0, payload.time, sink);
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
-    let reply = talk::answered(cx, payload, sink);
-    let answers = cx.talk.answers();
+    let reply = conversation::answered(cx, payload, sink);
+    let answers = cx.conversation.answers();
     answers.waiting.push(Answer {
         side: payload.side,
         number,
@@ -245,7 +245,7 @@ enum Repeat {
 }
 
 fn repeats(cx: &mut Cx<'_>, at: usize, payload: &Payload<'_>, new: Held) -> Repeat {
-    let Some(answer) = cx.talk.answers().waiting.get(at) else { return Repeat::No };
+    let Some(answer) = cx.conversation.answers().waiting.get(at) else { return Repeat::No };
     let overlaps = |held: &&Held| held.first <= new.last && new.first <= held.last;
     if !answer.held.iter().any(|held| overlaps(&held)) {
         return Repeat::No;
@@ -295,7 +295,7 @@ fn join<S: Sink>(
     let datagrams = datagrams.map(|part| crc32fast::hash(answer.buffer.bytes_of(part))).collect();
     let (side, number, time) = (answer.side, answer.number, payload.time);
     let done = Done { side, number, time, datagrams };
-    append_within(&mut cx.talk.answers().done, done, MOST_DONE);
+    append_within(&mut cx.conversation.answers().done, done, MOST_DONE);
     answer.buffer.release(cx.budget);
     let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
@@ -315,7 +315,7 @@ fn join<S: Sink>(
 
 /// Gives an answer up: each of its datagrams is told on its own.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
-    let Some(mut answer) = cx.talk.answers().take(at) else { return };
+    let Some(mut answer) = cx.conversation.answers().take(at) else { return };
     let lost = answer.buffer.parts().iter().any(|part| part.lost);
     let evidence = Evidence {
         began: cx.flow.began,
@@ -341,7 +341,7 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
 /// Gives up what is overdue, or with `end` all.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let overdue = |answer: &Answer| end || answer.due <= now;
-    while let Some(at) = cx.talk.answers().waiting.iter().position(overdue) {
+    while let Some(at) = cx.conversation.answers().waiting.iter().position(overdue) {
         give_up(cx, at, now, sink);
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Reply, Seen, Side, Sink, Time};
 
-use super::book;
 use super::codes::{self, Challenges, Worth};
 use super::list::Form;
 use super::rules::{Closed, Closing, Grant};
+use super::shared;
 use super::validate::RESPONSE;
 use super::words::Words;
 use super::{GameSpy1, rules};
@@ -112,7 +112,7 @@ fn master_speaks<S: Sink>(
     basic: bool,
     sink: &mut S,
 ) {
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     let first = !std::mem::replace(&mut connection.master_spoke, true);
     if first {
         connection.misopened = !challenge;
@@ -135,12 +135,12 @@ pub(super) fn secure<S: Sink>(
     words: &Words<'_>,
     sink: &mut S,
 ) {
-    cx.talk.connection().learn(Some(payload.side.other()), cx.flow.began);
-    if !cx.talk.connection().is_master(payload.side) {
+    cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
+    if !cx.conversation.connection().is_master(payload.side) {
         return;
     }
     master_speaks(cx, payload, true, words.basic, sink);
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     if connection.challenge.is_none()
         && connection.challenges.is_empty()
         && let Some(first) = connection.client_first
@@ -171,8 +171,8 @@ pub(super) fn validate<S: Sink>(
     words: &Words<'_>,
     sink: &mut S,
 ) {
-    cx.talk.connection().learn(Some(payload.side), cx.flow.began);
-    let connection = cx.talk.connection();
+    cx.conversation.connection().learn(Some(payload.side), cx.flow.began);
+    let connection = cx.conversation.connection();
     if connection.is_master(payload.side) {
         other(cx, payload, sink);
         return;
@@ -196,7 +196,7 @@ pub(super) fn validate<S: Sink>(
     let wrong = worth == Worth::Wrong && !lost;
     connection.closing = wrong.then_some((Closing::BadValidate, payload.mark()));
     connection.validated = Some(Validated {
-        game: book::name(game.unwrap_or_default()),
+        game: shared::name(game.unwrap_or_default()),
         worth: if lost { Worth::Unknown } else { worth },
         mark: payload.mark(),
         early: code.value.try_into().ok().filter(|_| early),
@@ -222,8 +222,8 @@ pub(super) fn list_request<S: Sink>(
     words: &Words<'_>,
     sink: &mut S,
 ) {
-    cx.talk.connection().learn(Some(payload.side), cx.flow.began);
-    let connection = cx.talk.connection();
+    cx.conversation.connection().learn(Some(payload.side), cx.flow.began);
+    let connection = cx.conversation.connection();
     if connection.is_master(payload.side) {
         other(cx, payload, sink);
         return;
@@ -247,8 +247,8 @@ pub(super) fn list_request<S: Sink>(
 /// Whether a list that comes now is the master's, which lists servers to the client: who is who is
 /// learnt from it.
 pub(super) fn lists(cx: &mut Cx<'_>, payload: &Payload<'_>) -> Option<Seen> {
-    cx.talk.connection().learn(Some(payload.side.other()), cx.flow.began);
-    cx.talk.connection().is_master(payload.side).then(|| payload.seen())
+    cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
+    cx.conversation.connection().is_master(payload.side).then(|| payload.seen())
 }
 
 /// A list was given; `complete`: with its end, `None` where that cannot be seen.
@@ -258,8 +258,8 @@ pub(super) fn list_response<S: Sink>(
     complete: Option<bool>,
     sink: &mut S,
 ) {
-    cx.talk.connection().learn(Some(payload.side.other()), cx.flow.began);
-    let connection = cx.talk.connection();
+    cx.conversation.connection().learn(Some(payload.side.other()), cx.flow.began);
+    let connection = cx.conversation.connection();
     if !connection.is_master(payload.side) {
         other(cx, payload, sink);
         return;
@@ -275,7 +275,7 @@ pub(super) fn list_response<S: Sink>(
     if payload.lost && complete == Some(false) {
         rules::list_lost(payload.whole(), sink);
     }
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     if let Some((_, asked)) = connection.asked.take() {
         sink.answers(Reply::to(asked.frame, asked.time));
     }
@@ -313,15 +313,15 @@ pub(super) fn list_response<S: Sink>(
 }
 
 fn judge_cut<S: Sink>(cx: &mut Cx<'_>, sink: &mut S) {
-    if let Some((mark, lost)) = cx.talk.connection().cut.take() {
+    if let Some((mark, lost)) = cx.conversation.connection().cut.take() {
         rules::list_cut(lost, &mark, sink);
     }
 }
 
 /// Something else is said.
 pub(super) fn other<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.connection().learn(None, cx.flow.began);
-    let connection = cx.talk.connection();
+    cx.conversation.connection().learn(None, cx.flow.began);
+    let connection = cx.conversation.connection();
     let Some(client) = connection.client else { return };
     if client == payload.side {
         if connection.client_speaks(payload, sink) {
@@ -335,7 +335,7 @@ pub(super) fn other<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
 /// A direction has ended.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, sink: &mut S) {
     let (began, timeout) = (cx.flow.began, cx.settings.answer_timeout);
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     if let Some(closed) = connection.closed.get_mut(payload.side.index()) {
         *closed = true;
     }
@@ -373,7 +373,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
 /// The flow has ended: what is open is judged.
 pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
-    let Some(connection) = cx.talk.connection_so_far() else { return };
+    let Some(connection) = cx.conversation.connection_so_far() else { return };
     if let Some((mark, _)) = connection.cut.take() {
         // The end of the list may have come behind the end of the recording.
         rules::list_cut(true, &mark, sink);

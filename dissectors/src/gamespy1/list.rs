@@ -3,7 +3,9 @@
 use std::net::SocketAddrV4;
 
 use crate::kit::dotted::{self, Endpoint};
-use crate::kit::{Cut, Fact, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode};
+use crate::kit::{
+    CrossFlowEvent, Cut, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode,
+};
 
 use super::decode::{ENDINGS, framing};
 use super::ends::{CLOSED, CLOSING};
@@ -79,7 +81,7 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -
             }
         }
         if let Some(seen) = seen {
-            r.sink.fact(Fact::Listed, seen);
+            r.sink.fact(CrossFlowEvent::Listed, seen);
         }
         r.close();
         let over = Span::new(r.at(), end);
@@ -148,7 +150,7 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
         }
         r.close();
         if let Some(seen) = seen {
-            r.sink.fact(Fact::Listed, seen);
+            r.sink.fact(CrossFlowEvent::Listed, seen);
         }
         Ok(())
     });
@@ -267,8 +269,8 @@ mod tests {
             self.servers.push(server);
         }
 
-        fn fact(&mut self, fact: Fact, _: Seen) {
-            assert_eq!(fact, Fact::Listed);
+        fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
+            assert_eq!(fact, CrossFlowEvent::Listed);
             self.listed = true;
         }
     }

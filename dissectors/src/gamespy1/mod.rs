@@ -14,18 +14,18 @@
 //! (GS1032) takes more than two hosts to see: that rule is told here, and judged by the ledger.
 
 mod answers;
-mod book;
 mod claim;
 mod codes;
 mod connection;
+mod conversation;
 mod decode;
 mod ends;
 mod fields;
 mod list;
 mod messages;
 pub(crate) mod rules;
+mod shared;
 mod stream;
-mod talk;
 mod uplink;
 mod validate;
 mod words;
@@ -33,8 +33,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use book::Book;
-pub use talk::Talk;
+pub use conversation::Conversation;
+pub use shared::SharedState;
 
 use crate::kit::{
     Claim, Closed, Context, Framed, Hint, Info, Limit, Payload, Protocol, Side, Sink, StreamView,
@@ -61,8 +61,8 @@ impl Protocol for GameSpy1 {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
     };
-    type Talk = Talk;
-    type Book = Book;
+    type Conversation = Conversation;
+    type SharedState = SharedState;
 
     #[inline]
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
@@ -77,15 +77,15 @@ impl Protocol for GameSpy1 {
         claim::opens(bytes)
     }
 
-    fn forgot(book: &Book) -> bool {
-        book.forgot()
+    fn forgot(shared: &SharedState) -> bool {
+        shared.forgot()
     }
 
     fn frame(cx: &mut Context<'_, Self>, side: Side, unread: &Unread<'_>) -> Framed {
         let most = cx.settings.limits.list_bytes.max(1);
-        let goes_on = cx.talk.framing().lists(side);
-        let wanted = if goes_on { None } else { cx.talk.wanted(side) };
-        let framed = stream::frame(cx.talk.framing(), wanted, side, unread, most);
+        let goes_on = cx.conversation.framing().lists(side);
+        let wanted = if goes_on { None } else { cx.conversation.wanted(side) };
+        let framed = stream::frame(cx.conversation.framing(), wanted, side, unread, most);
         if framed == Framed::Message(most) && unread.bytes.len() >= most && !unread.ended {
             cx.budget.meet(Limit::ListBytes);
         }
@@ -98,30 +98,30 @@ impl Protocol for GameSpy1 {
         payload: &Payload<'_>,
         sink: &mut S,
     ) {
-        talk::closed(cx, how, payload, sink);
+        conversation::closed(cx, how, payload, sink);
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, GameSpy1>, payload: &Payload<'_>, sink: &mut S) {
-        talk::message(cx, payload, sink);
+        conversation::message(cx, payload, sink);
     }
 
-    fn refused(talk: &mut Talk, frame: u64) {
-        talk.refuse(frame);
+    fn refused(conversation: &mut Conversation, frame: u64) {
+        conversation.refuse(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, GameSpy1>, payload: &Payload<'_>, sink: &mut S) {
-        talk::again(cx, payload, sink);
+        conversation::again(cx, payload, sink);
     }
 
-    fn held(talk: &Talk) -> usize {
-        talk.held()
+    fn held(conversation: &Conversation) -> usize {
+        conversation.held()
     }
 
-    fn deadline(talk: &Talk) -> Option<Time> {
-        talk.due()
+    fn deadline(conversation: &Conversation) -> Option<Time> {
+        conversation.due()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, GameSpy1>, now: Time, end: bool, sink: &mut S) {
-        talk::elapse(cx, now, end, sink);
+        conversation::elapse(cx, now, end, sink);
     }
 }

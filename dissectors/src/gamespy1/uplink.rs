@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time};
 
-use super::book::{self, Pair, Standing};
 use super::codes::{self, Challenges, Worth};
+use super::shared::{self, Pair, Standing};
 use super::words::{Numbering, Words};
 use super::{GameSpy1, rules};
 
@@ -103,16 +103,16 @@ pub(super) fn heartbeat<S: Sink>(
     let Some((port, game)) = layout(words, sink) else { return };
     let (now, most) = (payload.time, cx.settings.limits.remembered);
     let pair = pair(payload.from, port, payload.to);
-    let uplink = cx.talk.uplink();
+    let uplink = cx.conversation.uplink();
     uplink.server = Some(payload.side);
     if uplink.beat.as_ref().is_none_or(|beat| (beat.0, &*beat.1) != (port, game)) {
-        uplink.neighbour = uplink.beat.replace((port, book::name(game)));
+        uplink.neighbour = uplink.beat.replace((port, shared::name(game)));
     }
     if words.exiting {
-        cx.book.forget(&pair);
+        cx.shared.forget(&pair);
         return;
     }
-    cx.book.plays(&pair, payload.from.port(), game, most);
+    cx.shared.plays(&pair, payload.from.port(), game, most);
     let timeout = cx.settings.answer_timeout;
     let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
     let fresh = Standing {
@@ -125,16 +125,16 @@ pub(super) fn heartbeat<S: Sink>(
     let at = payload.whole();
     let usual = usual(cx.settings);
     let mut is_first = false;
-    let Ok(standing) = cx.book.standing(&pair, most).map_err(|never| {
+    let Ok(standing) = cx.shared.standing(&pair, most).map_err(|never| {
         // A state that changes is older than the capture, and so is what was challenged: the first
         // heartbeat came before.
         is_first = never && !words.statechanged && !uplink.met && !payload.lost;
     }) else {
         if is_first {
             Uplink::wait(&mut uplink.first, &mut uplink.refused[0], payload.mark());
-            cx.book.waits(&pair, payload.from.port(), true, most);
+            cx.shared.waits(&pair, payload.from.port(), true, most);
         }
-        cx.book.begin(pair, fresh, most);
+        cx.shared.begin(pair, fresh, most);
         return;
     };
     let latest = now.since(standing.latest);
@@ -174,7 +174,7 @@ pub(super) fn secure<S: Sink>(
 ) {
     let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
     let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
-    let uplink = cx.talk.uplink();
+    let uplink = cx.conversation.uplink();
     let (checksum, now) = (crc32fast::hash(payload.bytes), payload.time);
     let given = Given { checksum, mark: payload.mark(), answered: false };
     let before = uplink.given.replace(given);
@@ -191,7 +191,7 @@ pub(super) fn secure<S: Sink>(
     let is_owed = rules::is_secure_string(challenge.value) && !payload.lost && !answered;
     if uplink.server != Some(server) {
         // A master may challenge from another port than the one that heartbeats go to.
-        let Some(first) = cx.book.challenge(payload.to, payload.from.ip(), now, most) else {
+        let Some(first) = cx.shared.challenge(payload.to, payload.from.ip(), now, most) else {
             return;
         };
         if is_owed {
@@ -209,14 +209,14 @@ pub(super) fn secure<S: Sink>(
         sink.answers(Reply::to(first.frame, first.time));
         let port = uplink.beat.as_ref().map_or(payload.to.port(), |beat| beat.0);
         let (pair, from) = (pair(payload.to, port, payload.from), payload.to.port());
-        if !cx.book.was_challenged(&pair, from, first.time, most) {
+        if !cx.shared.was_challenged(&pair, from, first.time, most) {
             rules::challenged(words.basic, challenge.at, sink);
         }
-        cx.book.waits(&pair, from, false, most);
+        cx.shared.waits(&pair, from, false, most);
         return;
     }
     let Some((port, _)) = uplink.beat else { return };
-    let standing = cx.book.standing(&pair(payload.to, port, payload.from), most);
+    let standing = cx.shared.standing(&pair(payload.to, port, payload.from), most);
     if let Ok(standing) = standing
         && standing.validated
         && payload.time.since(standing.latest) <= *cx.settings.gamespy_heartbeat.end()
@@ -235,7 +235,7 @@ pub(super) fn validate<S: Sink>(
 ) {
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
     let most = cx.settings.limits.remembered;
-    let uplink = cx.talk.uplink();
+    let uplink = cx.conversation.uplink();
     uplink.met = true;
     uplink.challenged.take_if(|side| *side == payload.side);
     let owed = uplink.owed.take_if(|mark| mark.side != payload.side).is_some();
@@ -275,7 +275,7 @@ pub(super) fn validate<S: Sink>(
     }
     let beat = uplink.beat.as_ref().filter(|_| uplink.server == Some(payload.side));
     let game = words.gamename.map(|game| game.value).or(beat.map(|beat| &*beat.1));
-    let game = game.or_else(|| cx.book.game(payload.from, payload.to.ip(), most));
+    let game = game.or_else(|| cx.shared.game(payload.from, payload.to.ip(), most));
     let worth = uplink.challenges.judge(game, (code, words.enctype), cx.settings, sink);
     let is_whole = cx.flow.began && cx.flow.seen[payload.side.other().index()];
     if !is_whole && uplink.challenges.are_unseen() && codes::is_known(game, code, cx.settings) {
@@ -283,7 +283,7 @@ pub(super) fn validate<S: Sink>(
     }
     let port = said.flatten().map(|said| said.0).or(beat.map(|beat| beat.0));
     if let Some(port) = port.filter(|_| worth != Worth::Wrong && !uplink.challenges.is_empty())
-        && let Ok(standing) = cx.book.standing(&pair(payload.from, port, payload.to), most)
+        && let Ok(standing) = cx.shared.standing(&pair(payload.from, port, payload.to), most)
     {
         standing.validated = true;
     }
@@ -292,7 +292,7 @@ pub(super) fn validate<S: Sink>(
 /// A query challenges as well: its answer, which it is owed as a query, may hold a validate.
 pub(super) fn challenged_in_query(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>) {
     if let Some(challenge) = words.secure {
-        cx.talk.uplink().challenges.give(challenge.value, payload);
+        cx.conversation.uplink().challenges.give(challenge.value, payload);
     }
 }
 
@@ -304,7 +304,7 @@ pub(super) fn answered<S: Sink>(
     words: &Words<'_>,
     sink: &mut S,
 ) {
-    let Some(uplink) = cx.talk.uplink_so_far() else { return };
+    let Some(uplink) = cx.conversation.uplink_so_far() else { return };
     let Some(code) = words.validate.filter(|_| words.is_sound()) else { return };
     if uplink.challenges.is_empty() {
         return;
@@ -318,7 +318,7 @@ pub(super) fn answered<S: Sink>(
 /// in the capture, it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (seen, began, timeout) = (cx.flow.seen, cx.flow.began, cx.settings.answer_timeout);
-    let Some(uplink) = cx.talk.uplink_so_far() else { return };
+    let Some(uplink) = cx.conversation.uplink_so_far() else { return };
     let [first_refused, owed_refused] = uplink.refused;
     let evidence = |mark: &Mark, refused| Evidence {
         began,
@@ -336,10 +336,10 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
         let (pair, most) = (pair(server, port, master), cx.settings.limits.remembered);
         // What a challenge from another port is worth was told when it came.
-        if !cx.book.was_challenged(&pair, server.port(), mark.time, most) {
+        if !cx.shared.was_challenged(&pair, server.port(), mark.time, most) {
             rules::unchallenged(evidence(&mark, first_refused), &mark, sink);
         }
-        cx.book.waits(&pair, server.port(), false, most);
+        cx.shared.waits(&pair, server.port(), false, most);
     }
     if let Some(mark) = uplink.owed.take_if(is_due) {
         rules::challenge_ignored(evidence(&mark, owed_refused), &mark, sink);

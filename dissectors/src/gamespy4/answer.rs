@@ -8,7 +8,7 @@ use crate::kit::{Cut, Field, Read, Reader, Sink, Span, Text};
 
 /// What is known before an answer is decoded.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct DecodeContext {
     /// How it was asked for.
     pub(super) form: Option<Form>,
     /// It is a whole answer: its rules are judged. A packet of one that never became whole is only
@@ -43,7 +43,7 @@ pub(super) fn split<S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &[u8],
     section: u8,
-    known: Known,
+    known: DecodeContext,
     said: &mut Answer,
 ) -> Result<(), Cut> {
     let mut properties = Properties::default();
@@ -65,7 +65,7 @@ pub(super) fn split<S: Sink>(
 fn finish<S: Sink>(
     r: &mut Reader<'_, S>,
     form: Form,
-    known: Known,
+    known: DecodeContext,
     properties: &Properties<'_>,
     layout: &Layout,
     said: &mut Answer,
@@ -81,7 +81,7 @@ fn finish<S: Sink>(
 fn sections<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     section: u8,
-    known: Known,
+    known: DecodeContext,
     properties: &mut Properties<'a>,
     layout: &mut Layout,
     table: &mut Table,
@@ -122,7 +122,7 @@ fn zeros(bytes: &[u8]) -> usize {
 /// ends the list.
 fn variables<'a, S: Sink>(
     r: &mut Reader<'a, S>,
-    known: Known,
+    known: DecodeContext,
     properties: &mut Properties<'a>,
     layout: &mut Layout,
 ) -> Result<(), Cut> {
@@ -351,7 +351,7 @@ fn just_cause_players<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout) -> Re
 /// An answer without a split header: Minecraft's basic one, or the GameSpy SDK's.
 pub(super) fn unsplit<'a, S: Sink>(
     r: &mut Reader<'a, S>,
-    known: Known,
+    known: DecodeContext,
     said: &mut Answer,
 ) -> Result<(), Cut> {
     if known.judging && matches!(known.form, Some(Form::Ut3 | Form::MinecraftFull)) {
@@ -388,7 +388,7 @@ fn is_basic(bytes: &[u8]) -> bool {
 fn basic_list<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     properties: &mut Properties<'a>,
-    known: Known,
+    known: DecodeContext,
     layout: &mut Layout,
 ) -> Result<(), Cut> {
     const NAMES: [&[u8]; 5] = [b"hostname", b"gametype", b"map", b"numplayers", b"maxplayers"];
@@ -428,7 +428,7 @@ fn open_named<S: Sink>(r: &mut Reader<'_, S>, key: &[u8]) {
 /// The GameSpy SDK's answer without a header: variables, then counted rows of players and of teams.
 fn unsplit_sections<'a, S: Sink>(
     r: &mut Reader<'a, S>,
-    known: Known,
+    known: DecodeContext,
     properties: &mut Properties<'a>,
     layout: &mut Layout,
 ) -> Result<(), Cut> {

@@ -1,7 +1,7 @@
 //! From the bytes of one whole message to its fields: a function per packet, in the document's
 //! order. What stands behind the header of a server information response is `answer`'s.
 
-use super::answer::{self, Known};
+use super::answer::{self, DecodeContext};
 use super::fields as f;
 use super::rules;
 use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, Text, decode};
@@ -299,7 +299,7 @@ fn splitnum<'a, S: Sink>(r: &mut Reader<'a, S>) -> Result<Read<&'a [u8]>, Cut> {
 }
 
 /// Decodes packet 4: "Server information response", whole, or joined from several packets.
-pub(super) fn info_response<S: Sink>(bytes: &[u8], known: Known, sink: &mut S) -> Answer {
+pub(super) fn info_response<S: Sink>(bytes: &[u8], known: DecodeContext, sink: &mut S) -> Answer {
     let mut said = Answer::default();
     decode(bytes, &ENDINGS, sink, |r| {
         r.u8(&f::RESPONSE_TYPE)?;

@@ -15,28 +15,28 @@
 //! master's port is not taken for a request.
 
 mod answer;
+mod conversation;
 mod decode;
 mod fields;
 mod join;
 mod messages;
 mod parts;
 mod rules;
-mod talk;
 #[cfg(test)]
 mod tests;
 mod unfinished;
 
-pub use talk::Talk;
+pub use conversation::Conversation;
 
-use answer::Known;
+use answer::DecodeContext;
+use conversation::{Asked, Early, Found, LOST, OWED, REFUSED};
 use decode::{Answer, Form, Header, Kind, MAGIC, Request};
 use messages as m;
 use parts::{fragment_fields, give_up_overdue, part};
-use talk::{Asked, Early, Found, LOST, OWED, REFUSED};
 
 use crate::kit::{
-    Blind, Claim, Context, Evidence, Fact, Hint, Info, Limit, Message, Payload, Protocol, Read,
-    Seen, Sink, Time,
+    Blind, Claim, Context, CrossFlowEvent, Evidence, Hint, Info, Limit, Message, Payload, Protocol,
+    Read, Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -51,8 +51,8 @@ impl Protocol for GameSpy4 {
         rules: rules::ALL,
         idle: Info::QUERIES,
     };
-    type Talk = Talk;
-    type Book = ();
+    type Conversation = Conversation;
+    type SharedState = ();
 
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
         match *bytes {
@@ -79,10 +79,10 @@ impl Protocol for GameSpy4 {
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
-        if cx.talk.client().is_some_and(|client| client != payload.side) {
+        if cx.conversation.client().is_some_and(|client| client != payload.side) {
             judge_early(cx, Some(payload), sink);
         }
-        match Sort::of(cx.talk, payload) {
+        match Sort::of(cx.conversation, payload) {
             Sort::Request => request(cx, payload, sink),
             Sort::Challenge => {
                 rules::response_type(decode::CHALLENGE, payload, cx.flow.evidence(), sink);
@@ -96,14 +96,14 @@ impl Protocol for GameSpy4 {
         }
     }
 
-    fn refused(talk: &mut Talk, frame: u64) {
-        talk.refused(frame);
+    fn refused(conversation: &mut Conversation, frame: u64) {
+        conversation.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S) {
-        match Sort::of(cx.talk, payload) {
+        match Sort::of(cx.conversation, payload) {
             Sort::Request => {
-                let latest = cx.talk.given().first().copied();
+                let latest = cx.conversation.given().first().copied();
                 let said = decode::request(payload.bytes, latest, sink);
                 sink.end(request_message(said.kind), payload);
             }
@@ -111,24 +111,24 @@ impl Protocol for GameSpy4 {
                 decode::challenge_response(payload.bytes, sink);
                 sink.end(&m::CHALLENGE_RESPONSE, payload);
             }
-            Sort::Info => info_again(cx.talk, payload, sink),
+            Sort::Info => info_again(cx.conversation, payload, sink),
             Sort::Unknown => unknown(payload, sink),
         }
     }
 
-    fn held(talk: &Talk) -> usize {
-        talk.held()
+    fn held(conversation: &Conversation) -> usize {
+        conversation.held()
     }
 
-    fn deadline(talk: &Talk) -> Option<Time> {
-        talk.deadline()
+    fn deadline(conversation: &Conversation) -> Option<Time> {
+        conversation.deadline()
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S) {
         give_up_overdue(cx, now, end, sink);
         if end {
             judge_early(cx, None, sink);
-            for asked in cx.talk.take_asked() {
+            for asked in cx.conversation.take_asked() {
                 unanswered(cx, &asked, now, sink);
             }
         }
@@ -144,9 +144,9 @@ enum Sort {
 }
 
 impl Sort {
-    fn of(talk: &Talk, payload: &Payload<'_>) -> Sort {
+    fn of(conversation: &Conversation, payload: &Payload<'_>) -> Sort {
         let bytes = payload.bytes;
-        let from_server = talk.client().is_none_or(|client| client != payload.side);
+        let from_server = conversation.client().is_none_or(|client| client != payload.side);
         let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
         match bytes.first() {
             _ if bytes.starts_with(&MAGIC.to_be_bytes()) => Sort::Request,
@@ -154,10 +154,10 @@ impl Sort {
             Some(&decode::CHALLENGE) if from_server => Sort::Challenge,
             Some(&decode::INFO) if from_server => Sort::Info,
             Some(_) if from_server => match decode::answer_behind_any_type(bytes) {
-                Some((Kind::Challenge, said)) if talk.waits(Kind::Challenge, said) => {
+                Some((Kind::Challenge, said)) if conversation.waits(Kind::Challenge, said) => {
                     Sort::Challenge
                 }
-                Some((Kind::Info, said)) if talk.waits(Kind::Info, said) => Sort::Info,
+                Some((Kind::Info, said)) if conversation.waits(Kind::Info, said) => Sort::Info,
                 _ => Sort::Unknown,
             },
             _ => Sort::Unknown,
@@ -221,7 +221,7 @@ fn claim_info(bytes: &[u8], hint: Hint) -> Claim {
 
 /// A client asks.
 fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
-    let latest = cx.talk.given().first().copied();
+    let latest = cx.conversation.given().first().copied();
     let said = decode::request(payload.bytes, latest, sink);
     let verified = match said {
         Request { kind: Kind::Info, sound: true, challenge, .. } => {
@@ -236,16 +236,16 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     if let Some(challenge) = said.challenge.filter(|_| verified != Some(true))
         && let Some(timestamp) = said.timestamp
     {
-        cx.talk.claimed(timestamp, challenge.value);
+        cx.conversation.claimed(timestamp, challenge.value);
     }
-    if let Some(old) = cx.talk.ask(&asked, verified, payload, &cx.settings.limits) {
+    if let Some(old) = cx.conversation.ask(&asked, verified, payload, &cx.settings.limits) {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not judged.
         if payload.time.since(old.mark.get().time) >= cx.settings.answer_timeout {
             unanswered(cx, &old, payload.time, sink);
         }
     }
-    cx.talk.set_client(payload.side);
+    cx.conversation.set_client(payload.side);
     if said.kind != Kind::Unknown {
         sink.asks(request_message(said.kind).label, payload);
     }
@@ -259,9 +259,9 @@ fn verified<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<bool> {
-    let given = cx.talk.given();
+    let given = cx.conversation.given();
     let is_older =
-        cx.talk.was_given_more() && said.is_some_and(|said| !given.contains(&said.value));
+        cx.conversation.was_given_more() && said.is_some_and(|said| !given.contains(&said.value));
     sink.evidence(Evidence { lost: payload.lost || is_older, ..cx.flow.evidence() });
     let verified = rules::challenge(given, said, cx.flow.began, sink);
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
@@ -278,11 +278,11 @@ fn challenge_first<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let given = !cx.talk.given().is_empty();
+    let given = !cx.conversation.given().is_empty();
     let server_seen = cx.flow.seen[payload.side.other().index()];
     let told_later = !given && cx.flow.began && !server_seen && !payload.lost;
     let early = Early { challenge: said.map_or(0, |said| said.value), mark: payload.mark().into() };
-    if !told_later || !cx.talk.came_early(early) {
+    if !told_later || !cx.conversation.came_early(early) {
         rules::challenge_first(given, said, sink);
     }
 }
@@ -294,7 +294,7 @@ fn judge_early<S: Sink>(
     spoken: Option<&Payload<'_>>,
     sink: &mut S,
 ) {
-    let early = cx.talk.take_early();
+    let early = cx.conversation.take_early();
     let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
         let is_challenge = payload.bytes.first() == Some(&decode::CHALLENGE);
         let said = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
@@ -323,16 +323,16 @@ fn challenge_response<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    cx.talk.set_client(payload.side.other());
+    cx.conversation.set_client(payload.side.other());
     let said = decode::challenge_response(payload.bytes, sink);
     if answers(cx, (Kind::Challenge, None), &said, payload, sink) {
-        cx.talk.done_challenge(payload.bytes);
+        cx.conversation.done_challenge(payload.bytes);
     }
     if let Some(challenge) = said.challenge {
-        cx.talk.give(challenge);
+        cx.conversation.give(challenge);
         // The GameSpy SDK gives everybody 0.
         if challenge != 0 {
-            sink.fact(Fact::Challenged(challenge as u32), payload.seen());
+            sink.fact(CrossFlowEvent::Challenged(challenge as u32), payload.seen());
         }
     }
     sink.end(&m::CHALLENGE_RESPONSE, payload);
@@ -341,41 +341,43 @@ fn challenge_response<S: Sink>(
 /// A packet of an answer with variables.
 fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let header = Header::of(payload.bytes);
-    let form = header.and_then(|header| cx.talk.form(header.timestamp));
+    let form = header.and_then(|header| cx.conversation.form(header.timestamp));
     match header {
         Some(header) if form != Some(Form::JustCause) && !is_alone(cx, header) => {
-            cx.talk.set_client(payload.side.other());
+            cx.conversation.set_client(payload.side.other());
             part(cx, header, payload, sink);
         }
         // Without a header, only a request tells an answer from other traffic.
-        None if !cx.talk.waits_for_info() && !cx.talk.is_copy(payload.bytes) => {
+        None if !cx.conversation.waits_for_info() && !cx.conversation.is_copy(payload.bytes) => {
             unknown(payload, sink);
         }
         _ => {
-            cx.talk.set_client(payload.side.other());
+            cx.conversation.set_client(payload.side.other());
             let asked = whole(cx, payload, None, sink);
             if let Some(timestamp) = payload.bytes.get(1..).and_then(<[u8]>::first_chunk)
-                && (asked || !cx.talk.is_copy(payload.bytes))
+                && (asked || !cx.conversation.is_copy(payload.bytes))
             {
                 let packets = std::iter::once(payload.bytes);
-                cx.talk.done(u32::from_be_bytes(*timestamp), asked, packets);
+                cx.conversation.done(u32::from_be_bytes(*timestamp), asked, packets);
             }
         }
     }
 }
 
 /// A packet of an answer that was doubled on the way.
-fn info_again<S: Sink>(talk: &mut Talk, payload: &Payload<'_>, sink: &mut S) {
+fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, sink: &mut S) {
     let header = Header::of(payload.bytes);
-    let form = header.and_then(|header| talk.form(header.timestamp));
+    let form = header.and_then(|header| conversation.form(header.timestamp));
     match header {
-        None if !talk.waits_for_info() && !talk.is_copy(payload.bytes) => unknown(payload, sink),
+        None if !conversation.waits_for_info() && !conversation.is_copy(payload.bytes) => {
+            unknown(payload, sink)
+        }
         Some(header) if form != Some(Form::JustCause) && !(header.index == 0 && header.last) => {
             fragment_fields(payload, sink);
             sink.end(&m::INFO_FRAGMENT, payload);
         }
         _ => {
-            decode::info_response(payload.bytes, Known { form, judging: true }, sink);
+            decode::info_response(payload.bytes, DecodeContext { form, judging: true }, sink);
             sink.end(&m::INFO_RESPONSE, payload);
         }
     }
@@ -383,7 +385,7 @@ fn info_again<S: Sink>(talk: &mut Talk, payload: &Payload<'_>, sink: &mut S) {
 
 /// Whether a packet is a whole answer: the first is the last, and no other is there.
 fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
-    header.index == 0 && header.last && !cx.talk.is_open(header.timestamp)
+    header.index == 0 && header.last && !cx.conversation.is_open(header.timestamp)
 }
 
 /// A whole answer, in one packet or joined: of these, the timestamp by which they belong together.
@@ -397,12 +399,12 @@ fn whole<S: Sink>(
     let header = Header::of(payload.bytes);
     let said = payload.bytes.get(1..).and_then(<[u8]>::first_chunk);
     let timestamp = joined_by.or(said.map(|bytes| u32::from_be_bytes(*bytes)));
-    let form = timestamp.and_then(|timestamp| cx.talk.form(timestamp));
-    let said = decode::info_response(payload.bytes, Known { form, judging: true }, sink);
+    let form = timestamp.and_then(|timestamp| cx.conversation.form(timestamp));
+    let said = decode::info_response(payload.bytes, DecodeContext { form, judging: true }, sink);
     if header.is_some() && form != Some(Form::JustCause) {
         rules::packets_whole(sink);
     }
-    if !said.other_game && cx.talk.judges_port() {
+    if !said.other_game && cx.conversation.judges_port() {
         rules::query_port(payload.from.port(), sink);
     }
     let asked = answers(cx, (Kind::Info, joined_by), &said, payload, sink);
@@ -421,7 +423,7 @@ fn answers<S: Sink>(
     let Some(timestamp) = said.timestamp else { return false };
     let what = if kind == Kind::Info { "info" } else { "challenge" };
     let repeated = joined_by.unwrap_or(timestamp.value);
-    let asked = match cx.talk.answer(kind, repeated, payload.bytes) {
+    let asked = match cx.conversation.answer(kind, repeated, payload.bytes) {
         Found::Asked(asked) => asked,
         Found::Copy => {
             match kind {
@@ -434,7 +436,7 @@ fn answers<S: Sink>(
         }
         Found::GivenUp => {
             if kind == Kind::Challenge {
-                cx.talk.done_challenge(payload.bytes);
+                cx.conversation.done_challenge(payload.bytes);
             }
             sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             rules::asked_for(false, what, sink);
@@ -451,7 +453,7 @@ fn answers<S: Sink>(
             return false;
         }
     };
-    sink.answers(cx.talk.reply_to(&asked));
+    sink.answers(cx.conversation.reply_to(&asked));
     rules::asked_for(true, "", sink);
     // Of a packet with another timestamp than the rest that is told already.
     if repeated == timestamp.value {
@@ -476,16 +478,16 @@ fn accepted<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
-    let claimed = cx.talk.claim_of(asked.timestamp);
+    let claimed = cx.conversation.claim_of(asked.timestamp);
     // The server has given it since: the recording may have the two in the wrong order.
-    if claimed.is_some_and(|challenge| cx.talk.given().contains(&challenge)) {
+    if claimed.is_some_and(|challenge| cx.conversation.given().contains(&challenge)) {
         return;
     }
     if asked.verified() == Some(false) {
         rules::wrong_challenge_answered(sink);
     }
     if let Some(challenge) = claimed.filter(|&challenge| challenge != 0) {
-        let fact = Fact::Accepted { challenge: challenge as u32, foreign: None };
+        let fact = CrossFlowEvent::Accepted { challenge: challenge as u32, foreign: None };
         sink.fact(fact, payload.seen());
     }
 }

@@ -1,6 +1,6 @@
 //! Answers in several packets: what becomes of a packet, of a whole answer, and of what is left.
 
-use super::answer::Known;
+use super::answer::DecodeContext;
 use super::decode::{self, Header};
 use super::unfinished::{Divided, Part, Unfinished};
 use super::{GameSpy4, evidence, join, messages as m, rules, whole};
@@ -17,7 +17,7 @@ pub(super) fn part<S: Sink>(
     give_up_overdue(cx, payload.time, false, sink);
     let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
     sink.evidence(evidence);
-    let header = match cx.talk.stray(header, payload).filter(|_| cx.flow.began) {
+    let header = match cx.conversation.stray(header, payload).filter(|_| cx.flow.began) {
         Some(timestamp) => {
             let said = (timestamp, header.timestamp);
             rules::packet_timestamp(said, evidence, &payload.mark(), sink);
@@ -27,7 +27,7 @@ pub(super) fn part<S: Sink>(
     };
     let (limits, timeout) = (&cx.settings.limits, cx.settings.answer_timeout);
     let mark = payload.mark();
-    match cx.talk.part(header, payload, limits, timeout, cx.budget) {
+    match cx.conversation.part(header, payload, limits, timeout, cx.budget) {
         Part::Kept => {}
         Part::Whole(open) => take_apart(cx, open, payload.time, sink),
         Part::Copy => {
@@ -36,19 +36,19 @@ pub(super) fn part<S: Sink>(
             sink.end(&m::INFO_FRAGMENT, payload);
         }
         Part::Repeated => {
-            let open = cx.talk.take_open(header.timestamp);
+            let open = cx.conversation.take_open(header.timestamp);
             let evidence = contradiction(cx, open.as_ref(), payload.lost);
             rules::packet_repeated(header.index, evidence, &mark, sink);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
         Part::LastMisplaced { highest, last } => {
-            let open = cx.talk.take_open(header.timestamp);
+            let open = cx.conversation.take_open(header.timestamp);
             let evidence = contradiction(cx, open.as_ref(), payload.lost);
             rules::last_bit_misplaced(highest, last, evidence, &mark, sink);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
         Part::Full => {
-            let open = cx.talk.take_open(header.timestamp);
+            let open = cx.conversation.take_open(header.timestamp);
             spoilt(cx, open, header.timestamp, payload, sink);
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn part<S: Sink>(
 /// Packets that contradict each other need no waiting. But who has not seen the beginning, or them
 /// asked for, does not know how often they were.
 fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bool) -> Evidence {
-    let asked = open.map_or_else(|| cx.talk.done_was_asked(), |open| open.asked);
+    let asked = open.map_or_else(|| cx.conversation.done_was_asked(), |open| open.asked);
     let counted = asked && cx.flow.began;
     Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
 }
@@ -82,7 +82,7 @@ fn take_apart<S: Sink>(
         // What is wrong with packets of several answers may be that they do not belong together.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
         let asked = whole(cx, &payload, Some(open.timestamp), sink);
-        cx.talk.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
+        cx.conversation.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
     }
     open.packets.release(cx.budget);
 }
@@ -95,10 +95,10 @@ fn leftovers<S: Sink>(
     now: Time,
     sink: &mut S,
 ) {
-    let answered = cx.talk.is_answered(open.timestamp);
+    let answered = cx.conversation.is_answered(open.timestamp);
     let copied = |at: usize| {
         // To a new request, an answer may begin as the one before it.
-        let of_another = answered != Some(false) && cx.talk.is_copy(open.bytes(at));
+        let of_another = answered != Some(false) && cx.conversation.is_copy(open.bytes(at));
         of_another || open.is_copy(at, &parts.left)
     };
     let copies: Vec<bool> = parts.left.iter().map(|&at| copied(at)).collect();
@@ -118,7 +118,7 @@ fn leftovers<S: Sink>(
         let last = missed.iter().find(|&&at| open.ends(at)).map(|&at| open.index(at));
         rules::unfinished(have, last, evidence, &mark, sink);
         if parts.answers.is_empty() {
-            cx.talk.settle(open.timestamp);
+            cx.conversation.settle(open.timestamp);
         }
     }
     for (&at, &copy) in left() {
@@ -140,7 +140,7 @@ fn spoilt<S: Sink>(
     }
     fragment_fields(payload, sink);
     sink.end(&m::INFO_FRAGMENT, payload);
-    cx.talk.settle(timestamp);
+    cx.conversation.settle(timestamp);
 }
 
 pub(super) fn give_up_overdue<S: Sink>(
@@ -150,7 +150,7 @@ pub(super) fn give_up_overdue<S: Sink>(
     sink: &mut S,
 ) {
     let most = cx.settings.limits.unfinished;
-    while let Some(open) = cx.talk.take_overdue(now, all, most) {
+    while let Some(open) = cx.conversation.take_overdue(now, all, most) {
         if !all && open.deadline > now {
             cx.budget.meet(Limit::Unfinished);
         }
@@ -191,5 +191,5 @@ fn payload_of<'a>(
 }
 
 pub(super) fn fragment_fields<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
-    decode::info_response(payload.bytes, Known { form: None, judging: false }, sink);
+    decode::info_response(payload.bytes, DecodeContext { form: None, judging: false }, sink);
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::kit::*;
 
-use super::{GameSpy4, Talk};
+use super::{Conversation, GameSpy4};
 
 mod document;
 mod games;
@@ -33,7 +33,7 @@ struct Watch {
     judge: Judge,
     told: Vec<Told>,
     replies: Vec<crate::kit::Reply>,
-    facts: Vec<Fact>,
+    facts: Vec<CrossFlowEvent>,
     /// Findings whose places were looked at.
     placed: usize,
 }
@@ -70,7 +70,7 @@ impl Sink for Watch {
     fn answers(&mut self, reply: crate::kit::Reply) {
         self.replies.push(reply);
     }
-    fn fact(&mut self, fact: Fact, _: Seen) {
+    fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
         self.facts.push(fact);
     }
     fn evidence(&mut self, evidence: Evidence) {
@@ -98,7 +98,7 @@ impl Sink for Watch {
 /// Each byte belongs to one leaf, and no leaf reaches beyond the payload.
 fn assert_covered(tree: &Tree, bytes: &[u8]) {
     let mut next = 0;
-    for node in tree.nodes().iter().filter(|node| node.kids == 0 && !node.span.is_empty()) {
+    for node in tree.nodes().iter().filter(|node| node.descendants == 0 && !node.span.is_empty()) {
         assert_eq!(
             node.span.start, next,
             "{} begins where the field before it ends",
@@ -136,7 +136,7 @@ struct Outcome {
     /// What responses say of their requests.
     replies: Vec<crate::kit::Reply>,
     /// What other flows may make a fault of.
-    facts: Vec<Fact>,
+    facts: Vec<CrossFlowEvent>,
     judge: Judge,
 }
 
@@ -168,7 +168,7 @@ struct Stage {
     ends: [SocketAddr; 2],
     began: Option<bool>,
     seen: [bool; 2],
-    talk: Talk,
+    conversation: Conversation,
     budget: Budget,
     settings: Settings,
     watch: Watch,
@@ -188,7 +188,7 @@ impl Stage {
             ends: [first.parse().unwrap(), second.parse().unwrap()],
             began: None,
             seen: [false; 2],
-            talk: Talk::default(),
+            conversation: Conversation::default(),
             budget: Budget::new(1 << 20),
             settings: Settings::default(),
             watch: Watch::default(),
@@ -234,8 +234,8 @@ impl Stage {
         };
         self.watch.evidence(flow.evidence());
         let mut cx = Context {
-            talk: &mut self.talk,
-            book: &mut (),
+            conversation: &mut self.conversation,
+            shared: &mut (),
             flow: &flow,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -246,7 +246,7 @@ impl Stage {
 
     /// An ICMP error quotes the datagram sent in this packet.
     fn refuses(&mut self, frame: u64) -> &mut Stage {
-        GameSpy4::refused(&mut self.talk, frame);
+        GameSpy4::refused(&mut self.conversation, frame);
         self
     }
 
@@ -258,8 +258,8 @@ impl Stage {
         let payload =
             Payload { frame: self.frame, time: self.now, ..flow.payload(side, bytes, &pieces) };
         let mut cx = Context {
-            talk: &mut self.talk,
-            book: &mut (),
+            conversation: &mut self.conversation,
+            shared: &mut (),
             flow: &flow,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -298,8 +298,8 @@ impl Stage {
     fn elapse(&mut self, now: Time, end: bool) {
         let flow = self.flow();
         let mut cx = Context {
-            talk: &mut self.talk,
-            book: &mut (),
+            conversation: &mut self.conversation,
+            shared: &mut (),
             flow: &flow,
             settings: &self.settings,
             budget: &mut self.budget,

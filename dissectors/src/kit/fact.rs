@@ -6,7 +6,7 @@ use crate::kit::{Evidence, Mark, Payload, Rule, Time};
 
 /// A fact about the two ends of a message, for a ledger that sees all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fact {
+pub enum CrossFlowEvent {
     /// The sender, a server, gave the receiver's address this challenge.
     Challenged(u32),
     /// The sender, a server, answered a request with data though the challenge in it was never
@@ -14,7 +14,7 @@ pub enum Fact {
     Accepted {
         /// The challenge.
         challenge: u32,
-        /// What the rule about that needs to be judged by, where [`Fact::Foreign`] was told of the
+        /// What the rule about that needs to be judged by, where [`CrossFlowEvent::Foreign`] was told of the
         /// request.
         foreign: Option<Evidence>,
     },
@@ -43,13 +43,15 @@ pub enum Fact {
     HandedOut([u8; 16]),
 }
 
-impl Fact {
+impl CrossFlowEvent {
     /// What is known of the recording round a breach that other flows may explain.
     pub fn evidence(&self) -> Evidence {
         match *self {
-            Fact::Accepted { foreign, .. } => foreign.unwrap_or_default(),
-            Fact::Foreign { evidence, .. } => evidence,
-            Fact::Unasked(exchange) | Fact::Unanswered(exchange) => exchange.evidence,
+            CrossFlowEvent::Accepted { foreign, .. } => foreign.unwrap_or_default(),
+            CrossFlowEvent::Foreign { evidence, .. } => evidence,
+            CrossFlowEvent::Unasked(exchange) | CrossFlowEvent::Unanswered(exchange) => {
+                exchange.evidence
+            }
             _ => Evidence::default(),
         }
     }

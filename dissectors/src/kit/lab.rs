@@ -65,7 +65,7 @@ impl Sink for Ear {
         self.placed = self.judge.findings.len();
         let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
         frames.dedup();
-        let leaves = self.tree.nodes().iter().filter(|node| node.kids == 0);
+        let leaves = self.tree.nodes().iter().filter(|node| node.descendants == 0);
         self.heard.push(Heard {
             name: message.name,
             fields: project(&self.tree, None, payload.bytes),
@@ -136,7 +136,7 @@ struct Direction {
 }
 
 struct Flow<P: Protocol> {
-    talk: P::Talk,
+    conversation: P::Conversation,
     facts: FlowFacts,
     /// When its latest datagram came.
     last: Time,
@@ -148,7 +148,7 @@ struct Flow<P: Protocol> {
 /// A capture in the making.
 pub(crate) struct Lab<P: Protocol, S> {
     flows: BTreeMap<(u8, [SocketAddr; 2]), Flow<P>>,
-    book: P::Book,
+    shared: P::SharedState,
     pub(crate) settings: Settings,
     budget: Budget,
     pub(crate) vouched: bool,
@@ -210,7 +210,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     pub(crate) fn with(sink: S) -> Lab<P, S> {
         Lab {
             flows: BTreeMap::new(),
-            book: P::Book::default(),
+            shared: P::SharedState::default(),
             settings: Settings::default(),
             budget: Budget::new(64 << 20),
             vouched: false,
@@ -225,7 +225,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     fn arrives(&mut self, time: f64) {
         self.frame += 1;
         self.now = self.now.max(seconds(time));
-        let due = |flow: &Flow<P>| P::deadline(&flow.talk).is_some_and(|due| due <= self.now);
+        let due =
+            |flow: &Flow<P>| P::deadline(&flow.conversation).is_some_and(|due| due <= self.now);
         let keys: Vec<_> = self.flows.iter().filter(|(_, f)| due(f)).map(|(key, _)| *key).collect();
         for key in keys {
             self.elapse(key, false);
@@ -234,11 +235,11 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
 
     fn elapse(&mut self, key: (u8, [SocketAddr; 2]), end: bool) {
         let flow = self.flows.get_mut(&key).unwrap();
-        let (talk, facts) = (&mut flow.talk, flow.facts);
+        let (conversation, facts) = (&mut flow.conversation, flow.facts);
         self.sink.evidence(Evidence { vouched: self.vouched, ..Evidence::default() });
         let mut cx = Context {
-            talk,
-            book: &mut self.book,
+            conversation,
+            shared: &mut self.shared,
             flow: &facts,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -255,7 +256,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     ) -> &mut Flow<P> {
         let ends = if opener < other { [opener, other] } else { [other, opener] };
         self.flows.entry((transport as u8, ends)).or_insert_with(|| Flow {
-            talk: P::Talk::default(),
+            conversation: P::Conversation::default(),
             facts: FlowFacts {
                 ends: [opener, other],
                 began,
@@ -323,8 +324,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         self.sink.evidence(Evidence { vouched, lost, ..facts.evidence() });
         let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
         let mut cx = Context {
-            talk: &mut flow.talk,
-            book: &mut self.book,
+            conversation: &mut flow.conversation,
+            shared: &mut self.shared,
             flow: &facts,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -394,8 +395,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     }
 
     /// Lets `work` look at what every flow is up to.
-    pub(crate) fn each_talk(&mut self, mut work: impl FnMut(&mut P::Talk)) {
-        self.flows.values_mut().for_each(|flow| work(&mut flow.talk));
+    pub(crate) fn each_talk(&mut self, mut work: impl FnMut(&mut P::Conversation)) {
+        self.flows.values_mut().for_each(|flow| work(&mut flow.conversation));
     }
 
     /// Whether a stream's content claims it.
@@ -447,8 +448,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let (vouched, lost) = (self.vouched, self.loses);
         self.sink.evidence(Evidence { vouched, lost, ..flow.facts.evidence() });
         let mut cx = Context {
-            talk: &mut flow.talk,
-            book: &mut self.book,
+            conversation: &mut flow.conversation,
+            shared: &mut self.shared,
             flow: &flow.facts,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -469,8 +470,8 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             let bytes = direction.bytes.clone();
             let unread = Unread { bytes: &bytes, seen, ended, after_gap: false };
             let mut cx = Context {
-                talk: &mut flow.talk,
-                book: &mut self.book,
+                conversation: &mut flow.conversation,
+                shared: &mut self.shared,
                 flow: &flow.facts,
                 settings: &self.settings,
                 budget: &mut self.budget,

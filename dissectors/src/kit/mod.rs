@@ -27,7 +27,7 @@ mod sink;
 mod tree;
 
 pub use counted::counted;
-pub use fact::{Elsewhere, Exchange, Fact, Parts, Seen};
+pub use fact::{CrossFlowEvent, Elsewhere, Exchange, Parts, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket};

@@ -108,17 +108,17 @@ pub struct Message {
     /// many are in a list, `{field# server}` the same with its noun (`property/properties` where the
     /// plural is irregular), `{field?text}` the text if a flag is set. What stands in `[ ]` is left
     /// out where a field in it is absent, or a flag not set.
-    pub gist: &'static str,
+    pub summary: &'static str,
 }
 
 /// Declares a protocol's messages: a `static` each, and the list of `ALL`.
 macro_rules! messages {
-    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $gist:literal;)+) => {
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $summary:literal;)+) => {
         $(pub(super) static $name: $crate::kit::Message = $crate::kit::Message {
             name: $id,
             label: $label,
             speaker: $crate::kit::Who::$speaker,
-            gist: $gist,
+            summary: $summary,
         };)+
         pub(super) static ALL: &[&$crate::kit::Message] = &[$(&$name),+];
     };
@@ -523,9 +523,9 @@ impl FlowFacts {
 /// What a protocol may look at and change when it is handed a message.
 pub struct Context<'c, P: Protocol> {
     /// What the flow has said so far.
-    pub talk: &'c mut P::Talk,
+    pub conversation: &'c mut P::Conversation,
     /// What spans the flows between two hosts.
-    pub book: &'c mut P::Book,
+    pub shared: &'c mut P::SharedState,
     /// The flow.
     pub flow: &'c FlowFacts,
     /// The user's settings.
@@ -539,10 +539,10 @@ pub trait Protocol: Sized {
     /// What is fixed.
     const INFO: Info;
     /// The state of one flow. The state of a flow that has said one thing only should be small.
-    type Talk: Default + Send;
+    type Conversation: Default + Send;
     /// What spans flows. Its entries must be keyed so that the traffic of one pair of hosts never
     /// changes what is said of another's.
-    type Book: Default + Send;
+    type SharedState: Default + Send;
 
     /// Whether a datagram is this protocol's.
     fn claim(bytes: &[u8], hint: Hint) -> Claim;
@@ -553,13 +553,13 @@ pub trait Protocol: Sized {
     }
 
     /// Whether a datagram that no content tells is this protocol's all the same: it was announced, as
-    /// `book` says, or comes from where it can be nothing else.
-    fn expects(_: &mut Self::Book, _: &Payload<'_>) -> bool {
+    /// the shared state says, or comes from where it can be nothing else.
+    fn expects(_: &mut Self::SharedState, _: &Payload<'_>) -> bool {
         false
     }
 
-    /// Whether `book` has met [`Limits::remembered`], so that it has forgotten something.
-    fn forgot(_: &Self::Book) -> bool {
+    /// Whether the shared state has met [`Limits::remembered`], so that it has forgotten something.
+    fn forgot(_: &Self::SharedState) -> bool {
         false
     }
 
@@ -575,23 +575,23 @@ pub trait Protocol: Sized {
     /// One direction of a stream has ended: an empty payload says who, when and in which packet.
     fn closed<S: Sink>(_: &mut Context<'_, Self>, _: Closed, _: &Payload<'_>, _: &mut S) {}
 
-    /// Decodes and judges one datagram or framed message, and moves the talk on.
+    /// Decodes and judges one datagram or framed message, and moves the conversation on.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
 
     /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. A request
     /// in it is answered by nobody: see [`Evidence::refused`].
-    fn refused(_: &mut Self::Talk, _frame: u64) {}
+    fn refused(_: &mut Self::Conversation, _frame: u64) {}
 
     /// Decodes a datagram that was doubled on the way, as [`Protocol::message`] would, to be shown: it
-    /// judges nothing, and the talk stays as it is.
+    /// judges nothing, and the conversation stays as it is.
     fn again<S: Sink>(_: &mut Context<'_, Self>, _: &Payload<'_>, _: &mut S) {}
 
     /// Bytes of memory that the state of a flow holds beside itself. What [`Budget`] counts, the bytes
     /// of unfinished answers say, is left out.
-    fn held(talk: &Self::Talk) -> usize;
+    fn held(conversation: &Self::Conversation) -> usize;
 
     /// When `elapse` wants to be called, at the latest: something unfinished is then given up.
-    fn deadline(_: &Self::Talk) -> Option<Time> {
+    fn deadline(_: &Self::Conversation) -> Option<Time> {
         None
     }
 

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Evidence, Fact, Field, Judge, Mark, Message, Payload, Reply, Rule, Seen, Span, Tree, Verdict,
+    CrossFlowEvent, Evidence, Field, Judge, Mark, Message, Payload, Reply, Rule, Seen, Span, Tree,
+    Verdict,
 };
 
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
@@ -59,7 +60,7 @@ pub trait Sink {
     fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters beyond its flow.
     #[inline(always)]
-    fn fact(&mut self, _: Fact, _: Seen) {}
+    fn fact(&mut self, _: CrossFlowEvent, _: Seen) {}
     /// A rule is broken - at these bytes of the message at hand, or by one of the past - unless other
     /// flows explain it. Who hears of all flows leaves it to the fact; who sees one takes it as it is.
     #[inline(always)]
@@ -67,7 +68,7 @@ pub trait Sink {
         &mut self,
         rule: &'static Rule,
         at: Option<Span>,
-        fact: Fact,
+        fact: CrossFlowEvent,
         seen: Seen,
         detail: impl FnOnce() -> String,
     ) {

@@ -15,7 +15,7 @@ pub struct Node {
     /// Its value: read as the field's kind says.
     pub value: u64,
     /// How many nodes stand below it, at all depths.
-    pub kids: u32,
+    pub descendants: u32,
     /// How many groups it stands in.
     pub depth: u32,
 }
@@ -132,7 +132,7 @@ impl Tree {
         let (mut next, end) = match at {
             None => (0, self.nodes.len()),
             Some(at) => match self.nodes.get(at) {
-                Some(node) => (at + 1, (at + 1 + node.kids as usize).min(self.nodes.len())),
+                Some(node) => (at + 1, (at + 1 + node.descendants as usize).min(self.nodes.len())),
                 None => (0, 0),
             },
         };
@@ -141,7 +141,7 @@ impl Tree {
                 return None;
             }
             let (at, node) = (next, self.nodes.get(next)?);
-            next = at + 1 + node.kids as usize;
+            next = at + 1 + node.descendants as usize;
             Some((at, node))
         })
     }
@@ -171,7 +171,7 @@ impl Tree {
     #[inline(always)]
     fn push(&mut self, field: &'static Field, span: Span, value: u64) {
         let depth = self.open.len() as u32;
-        self.nodes.push(Node { field, span, value, kids: 0, depth });
+        self.nodes.push(Node { field, span, value, descendants: 0, depth });
     }
 
     /// Whether one more field fits; the bytes of one that does not go to the last leaf.
@@ -245,7 +245,7 @@ impl Sink for Tree {
             && let Some(node) = self.nodes.get_mut(at as usize)
         {
             node.span.end = end.max(node.span.start);
-            node.kids = nodes - 1 - at;
+            node.descendants = nodes - 1 - at;
         }
     }
 
@@ -256,12 +256,12 @@ impl Sink for Tree {
             return self.group_as_far_as_it_fits(group, span, &fields);
         }
         let depth = self.open.len() as u32;
-        self.nodes.push(Node { field: group, span, value: 0, kids: N as u32, depth });
+        self.nodes.push(Node { field: group, span, value: 0, descendants: N as u32, depth });
         self.nodes.extend(fields.map(|(field, span, value)| Node {
             field,
             span,
             value,
-            kids: 0,
+            descendants: 0,
             depth: depth + 1,
         }));
     }
@@ -280,7 +280,7 @@ mod tests {
     fn shown(tree: &Tree) -> Vec<String> {
         let node = |n: &Node| {
             let (name, span) = (n.field.name, n.span);
-            format!("{name} {span:?} {} {} {}", n.value, n.kids, n.depth)
+            format!("{name} {span:?} {} {} {}", n.value, n.descendants, n.depth)
         };
         tree.nodes().iter().map(node).collect()
     }

@@ -19,7 +19,7 @@ fn ledger(most: usize) -> Ledger {
 }
 
 /// What was broken, with its frame, and what was kept, with how often.
-fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
+fn review(facts: &[(CrossFlowEvent, &str, &str)]) -> Vec<(String, bool, u64)> {
     let mut ledger = ledger(1000);
     for (frame, (fact, from, to)) in (1..).zip(facts) {
         ledger.fact(*fact, &[listed(LISTED_SERVER.parse().unwrap())], &seen(frame, from, to));
@@ -34,7 +34,7 @@ fn review(facts: &[(Fact, &str, &str)]) -> Vec<(String, bool, u64)> {
 const S: &str = "10.0.0.2:27015";
 const C: &str = "10.0.0.1:50000";
 const D: &str = "10.0.1.1:50000";
-const ACCEPTED: Fact = Fact::Accepted { challenge: 7, foreign: None };
+const ACCEPTED: CrossFlowEvent = CrossFlowEvent::Accepted { challenge: 7, foreign: None };
 /// The one server of each list.
 const LISTED_SERVER: &str = "10.0.0.2:7778";
 
@@ -44,9 +44,9 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     let lists = |most, queried: &str| {
         let mut ledger = ledger(most);
         for from in [1, 3, 5] {
-            ledger.fact(Fact::Listed, &Vec::from_iter(servers(from)), &seen(1, S, C));
+            ledger.fact(CrossFlowEvent::Listed, &Vec::from_iter(servers(from)), &seen(1, S, C));
         }
-        ledger.fact(Fact::Queried, &[], &seen(2, C, queried));
+        ledger.fact(CrossFlowEvent::Queried, &[], &seen(2, C, queried));
         let review = ledger.review(Loads::default());
         let mut rulings = review.rulings;
         let ruling = rulings.find(|ruling| ruling.rule.code == GS1032.code);
@@ -66,8 +66,8 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
     let lossy = |servers: usize| {
         let mut ledger = ledger(2 * LISTED);
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
-        ledger.fact(Fact::Listed, &Vec::from_iter(servers), &seen(1, S, C));
-        ledger.fact(Fact::Queried, &[], &seen(2, C, "0.0.64.0:1"));
+        ledger.fact(CrossFlowEvent::Listed, &Vec::from_iter(servers), &seen(1, S, C));
+        ledger.fact(CrossFlowEvent::Queried, &[], &seen(2, C, "0.0.64.0:1"));
         ledger.review(Loads::default()).rulings.next().map(|ruling| ruling.evidence.lossy)
     };
     assert_eq!(lossy(LISTED), Some(false));
@@ -93,11 +93,11 @@ fn listed_servers_are_told_apart() {
 
 #[test]
 fn a_challenge_given_to_another_address_is_shared() {
-    let shared = [(Fact::Challenged(7), S, C), (ACCEPTED, S, D)];
+    let shared = [(CrossFlowEvent::Challenged(7), S, C), (ACCEPTED, S, D)];
     assert_eq!(review(&shared), [("SEC004".to_owned(), false, 2)]);
-    let other_port = [(Fact::Challenged(7), S, C), (ACCEPTED, S, "10.0.0.1:50001")];
+    let other_port = [(CrossFlowEvent::Challenged(7), S, C), (ACCEPTED, S, "10.0.0.1:50001")];
     assert_eq!(review(&other_port), []);
-    let never_given = [(Fact::Challenged(8), S, C), (ACCEPTED, S, D)];
+    let never_given = [(CrossFlowEvent::Challenged(8), S, C), (ACCEPTED, S, D)];
     assert_eq!(review(&never_given), []);
 }
 
@@ -105,7 +105,7 @@ fn a_challenge_given_to_another_address_is_shared() {
 fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
     let proven = |began: bool, lossy: bool| {
         let mut ledger = ledger(8);
-        ledger.fact(Fact::Challenged(7), &[], &seen(1, S, C));
+        ledger.fact(CrossFlowEvent::Challenged(7), &[], &seen(1, S, C));
         ledger.fact(ACCEPTED, &[], &Witness { began, lossy, ..seen(2, S, D) });
         let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
         assert_eq!(rulings.len(), 1);
@@ -119,9 +119,9 @@ fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
 #[test]
 fn one_server_has_one_layout_for_all() {
     let facts = [
-        (Fact::Split("Orange Box"), S, C),
-        (Fact::Split("Orange Box"), S, D),
-        (Fact::Split("GoldSrc"), S, "10.0.2.1:50000"),
+        (CrossFlowEvent::Split("Orange Box"), S, C),
+        (CrossFlowEvent::Split("Orange Box"), S, D),
+        (CrossFlowEvent::Split("GoldSrc"), S, "10.0.2.1:50000"),
     ];
     let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
     assert_eq!(review(&facts), rulings);
@@ -130,7 +130,7 @@ fn one_server_has_one_layout_for_all() {
 #[test]
 fn a_challenge_comes_once_whoever_gets_it() {
     let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
-    let fact = Fact::HandedOut([7; 16]);
+    let fact = CrossFlowEvent::HandedOut([7; 16]);
     let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
     let rulings = [(false, 3), (true, 2)];
     assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
@@ -139,12 +139,12 @@ fn a_challenge_comes_once_whoever_gets_it() {
 #[test]
 fn lists_and_masters_are_told_at_their_first_message() {
     let m = "10.0.0.9:28900";
-    let queried = [(Fact::Listed, m, C), (Fact::Queried, C, LISTED_SERVER)];
+    let queried = [(CrossFlowEvent::Listed, m, C), (CrossFlowEvent::Queried, C, LISTED_SERVER)];
     assert_eq!(review(&queried), [("GS1032".to_owned(), true, 1)]);
     assert_eq!(review(&queried[..1]), [("GS1032".to_owned(), false, 1)]);
-    let other = [queried[0], (Fact::Queried, C, S)];
+    let other = [queried[0], (CrossFlowEvent::Queried, C, S)];
     assert_eq!(review(&other), [("GS1032".to_owned(), false, 1)]);
-    let joins = [(Fact::Joined, S, m), (Fact::Joined, S, "10.0.1.9:27010")];
+    let joins = [(CrossFlowEvent::Joined, S, m), (CrossFlowEvent::Joined, S, "10.0.1.9:27010")];
     assert_eq!(review(&joins), [("VM046".to_owned(), true, 1)]);
     assert_eq!(review(&joins[..1]), [("VM046".to_owned(), false, 1)]);
 }
@@ -154,8 +154,8 @@ fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
     let mut ledger = ledger(8);
     for host in 1..100 {
         let client = format!("10.9.0.{host}:50000");
-        ledger.fact(Fact::Listed, &[listed(S.parse().unwrap())], &seen(1, D, &client));
-        ledger.fact(Fact::Queried, &[], &seen(2, &client, S));
+        ledger.fact(CrossFlowEvent::Listed, &[listed(S.parse().unwrap())], &seen(1, D, &client));
+        ledger.fact(CrossFlowEvent::Queried, &[], &seen(2, &client, S));
     }
     assert_eq!(ledger.lists.len(), 8);
     assert_eq!(ledger.review(Loads::default()).kept[0].times, 8);
@@ -166,7 +166,7 @@ fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
 fn where_there_is_no_more_room_what_is_known_is_counted_on() {
     let (m, n) = ("10.0.0.9:27010", "10.0.1.9:27010");
     let others = ["10.0.2.1:1", "10.0.2.2:1", "10.0.2.3:1"];
-    let full = |first: Fact, to: &str| {
+    let full = |first: CrossFlowEvent, to: &str| {
         let mut ledger = ledger(3);
         ledger.fact(first, &[], &seen(1, S, to));
         for other in others {
@@ -181,13 +181,13 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
         )
     };
     // That there was no room is told, too, of the message for which there was none.
-    let mut server = full(Fact::Split("GoldSrc"), C);
-    server.fact(Fact::Split("Orange Box"), &[], &seen(3, S, D));
+    let mut server = full(CrossFlowEvent::Split("GoldSrc"), C);
+    server.fact(CrossFlowEvent::Split("Orange Box"), &[], &seen(3, S, D));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);
-    let mut master = full(Fact::HandedOut([7; 16]), C);
-    master.fact(Fact::HandedOut([7; 16]), &[], &seen(3, S, D));
+    let mut master = full(CrossFlowEvent::HandedOut([7; 16]), C);
+    master.fact(CrossFlowEvent::HandedOut([7; 16]), &[], &seen(3, S, D));
     assert_eq!(codes(master), [(NET011.code, 2), (ACR031.code, 3)]);
-    let mut server = full(Fact::Joined, m);
-    server.fact(Fact::Joined, &[], &seen(3, S, n));
+    let mut server = full(CrossFlowEvent::Joined, m);
+    server.fact(CrossFlowEvent::Joined, &[], &seen(3, S, n));
     assert_eq!(server.review(Loads::default()).kept[0].times, 1);
 }

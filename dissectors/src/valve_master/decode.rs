@@ -18,7 +18,7 @@ const BLOCK6: usize = 18;
 
 /// What the conversation tells about a message before it is decoded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct DecodeContext {
     /// The key of the query before it, if there is a query and it has one.
     pub(super) key: Option<Option<u32>>,
     /// What the join before it sent along, if there is a join and it did.
@@ -30,7 +30,7 @@ pub(super) struct Known {
 }
 
 /// What the conversation needs to know of a message.
-pub(super) enum Said<'a> {
+pub(super) enum Summary<'a> {
     Query(Query<'a>),
     Reply(Reply<'a>),
     Join { server_challenge: Option<u32>, sound: bool },
@@ -40,17 +40,17 @@ pub(super) enum Said<'a> {
     Other(&'static Message),
 }
 
-impl Said<'_> {
+impl Summary<'_> {
     /// Which message it is.
     pub(super) fn message(&self) -> &'static Message {
         match self {
-            Said::Query(_) => &m::QUERY,
-            Said::Reply(_) => &m::REPLY,
-            Said::Join { .. } => &m::JOIN,
-            Said::Challenge { .. } => &m::CHALLENGE,
-            Said::Info(_) => &m::CHALLENGE_RESPONSE,
-            Said::Quit { .. } => &m::QUIT,
-            Said::Other(message) => message,
+            Summary::Query(_) => &m::QUERY,
+            Summary::Reply(_) => &m::REPLY,
+            Summary::Join { .. } => &m::JOIN,
+            Summary::Challenge { .. } => &m::CHALLENGE,
+            Summary::Info(_) => &m::CHALLENGE_RESPONSE,
+            Summary::Quit { .. } => &m::QUIT,
+            Summary::Other(message) => message,
         }
     }
 }
@@ -105,21 +105,25 @@ impl Reply<'_> {
 }
 
 /// Decodes one datagram.
-pub(super) fn message<'a, S: Sink>(bytes: &'a [u8], known: Known, sink: &mut S) -> Said<'a> {
-    let mut said = Said::Other(&m::UNKNOWN);
+pub(super) fn message<'a, S: Sink>(
+    bytes: &'a [u8],
+    known: DecodeContext,
+    sink: &mut S,
+) -> Summary<'a> {
+    let mut said = Summary::Other(&m::UNKNOWN);
     decode(bytes, &ENDINGS, sink, |r| {
         said = match bytes {
-            _ if is_foreign_reply(bytes) => Said::Reply(foreign_reply(r)),
-            [b'1', ..] => Said::Query(query(r, bytes)?),
+            _ if is_foreign_reply(bytes) => Summary::Reply(foreign_reply(r)),
+            [b'1', ..] => Summary::Query(query(r, bytes)?),
             [b'q', ..] => join(r)?,
-            [b'0', ..] => Said::Info(challenge_response(r)?),
+            [b'0', ..] => Summary::Info(challenge_response(r)?),
             [b'b', ..] => quit(r)?,
-            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Said::Reply(reply(r, bytes, known)?),
+            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Summary::Reply(reply(r, bytes, known)?),
             [0xFF, 0xFF, 0xFF, 0xFF, b's', ..] => challenge(r, known)?,
             [0xFF, 0xFF, 0xFF, 0xFF, b'c', b' ', ..] => nat_notice(r)?,
             _ => {
                 r.bytes(&f::BODY, r.rest());
-                Said::Other(&m::UNKNOWN)
+                Summary::Other(&m::UNKNOWN)
             }
         };
         Ok(())
@@ -191,7 +195,7 @@ fn query_fields<'a, S: Sink>(
 fn reply<'a, S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &'a [u8],
-    known: Known,
+    known: DecodeContext,
 ) -> Result<Reply<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     let kind = r.u8(&f::TYPE)?;
@@ -251,7 +255,7 @@ fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> Reply<'a> {
 /// Xash3D's masters repeat the key of the query before the blocks: a mark, the key, a reserved
 /// byte, which together are as long as a block. Where the query is not known, an address of the
 /// loopback network that no other block shares gives it away.
-fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<bool, Cut> {
+fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<bool, Cut> {
     let Some(&[mark, a, b, c, d, reserved]) = r.peek().first_chunk() else { return Ok(false) };
     let key = u32::from_le_bytes([a, b, c, d]);
     let there = match known.key {
@@ -299,7 +303,7 @@ fn is_ipv6(listed: &[u8], end: usize) -> bool {
 }
 
 /// "The game server sends each master server "q" (71)."
-fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
+fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
     r.u8(&f::TYPE)?;
     let at = Span::new(r.at(), r.at() + r.rest());
     let (mut server_challenge, mut sound) = (None, true);
@@ -320,11 +324,11 @@ fn join<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
             sound = false;
         }
     }
-    Ok(Said::Join { server_challenge, sound })
+    Ok(Summary::Join { server_challenge, sound })
 }
 
 /// "FF FF FF FF 73 0A followed by a (relatively) unique 4-byte "challenge" number".
-fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<Said<'a>, Cut> {
+fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<Summary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     let kind = r.u8(&f::TYPE)?;
     let fed = r.peek().first() == Some(&b'\n');
@@ -338,7 +342,7 @@ fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<Said<'a
             r.bytes(&f::CHALLENGE_BYTES, length);
         }
         rules::challenge_layout(fed, length, at, r.sink);
-        return Ok(Said::Challenge { value: None });
+        return Ok(Summary::Challenge { value: None });
     }
     let value = r.i32_le(&f::CHALLENGE)?.value.cast_unsigned();
     if fed && length == 8 {
@@ -348,7 +352,7 @@ fn challenge<'a, S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<Said<'a
     } else {
         rules::challenge_layout(fed, length, at, r.sink);
     }
-    Ok(Said::Challenge { value: Some(value) })
+    Ok(Summary::Challenge { value: Some(value) })
 }
 
 /// "the game server then sends its challenge information".
@@ -379,7 +383,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<Info, Cut> {
 }
 
 /// "to signal that the game server has shut down".
-fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
+fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
     r.u8(&f::TYPE)?;
     let at = Span::new(0, r.at() + r.rest());
     let form = match r.peek() {
@@ -395,16 +399,16 @@ fn quit<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
         r.leaf(&f::FORM, 0, form as u64);
     }
     rules::quit_layout(form.is_some(), at, r.sink);
-    Ok(Said::Quit { form })
+    Ok(Summary::Quit { form })
 }
 
 /// What Xash3D's masters tell a game server behind NAT: which client will come. Not in the
 /// document.
-fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Said<'a>, Cut> {
+fn nat_notice<'a, S: Sink>(r: &mut Reader<'_, S>) -> Result<Summary<'a>, Cut> {
     r.i32_le(&f::HEADER)?;
     r.u8(&f::TYPE)?;
     r.u8(&f::SEPARATOR)?;
     r.text_of(&f::CLIENT, r.rest());
     r.leaf(&f::DIALECT, 0, f::XASH3D);
-    Ok(Said::Other(&m::NAT_NOTICE))
+    Ok(Summary::Other(&m::NAT_NOTICE))
 }

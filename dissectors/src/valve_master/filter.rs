@@ -265,7 +265,7 @@ impl Counting {
 /// The groups that are open, each with the conditions it takes and those it still takes.
 #[derive(Default)]
 struct Groups {
-    /// Known from the first group on.
+    /// DecodeContext from the first group on.
     counting: Option<Counting>,
     open: [(u32, u32, Span); DEEPEST],
     depth: usize,

@@ -12,6 +12,7 @@
 //! joins two masters (VM046) takes more than two hosts to see: that rule is told here, and judged by the ledger.
 
 mod claim;
+mod conversation;
 mod decode;
 mod endpoint;
 mod fields;
@@ -21,11 +22,10 @@ mod listing;
 mod messages;
 mod registration;
 pub(crate) mod rules;
-mod talk;
 #[cfg(test)]
 mod tests;
 
-pub use talk::{Book, Talk};
+pub use conversation::{Conversation, SharedState};
 
 use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};
 
@@ -41,8 +41,8 @@ impl Protocol for ValveMaster {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
     };
-    type Talk = Talk;
-    type Book = Book;
+    type Conversation = Conversation;
+    type SharedState = SharedState;
 
     #[inline]
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
@@ -53,27 +53,27 @@ impl Protocol for ValveMaster {
         claim::opens(bytes)
     }
 
-    fn forgot(book: &Book) -> bool {
-        book.stops.forgot()
+    fn forgot(shared: &SharedState) -> bool {
+        shared.stops.forgot()
     }
 
-    fn held(talk: &Talk) -> usize {
-        talk.held()
+    fn held(conversation: &Conversation) -> usize {
+        conversation.held()
     }
 
     fn message<S: Sink>(cx: &mut Context<'_, ValveMaster>, payload: &Payload<'_>, sink: &mut S) {
-        talk::message(cx, payload, sink);
+        conversation::message(cx, payload, sink);
     }
 
-    fn refused(talk: &mut Talk, frame: u64) {
-        talk.refused(frame);
+    fn refused(conversation: &mut Conversation, frame: u64) {
+        conversation.refused(frame);
     }
 
     fn again<S: Sink>(cx: &mut Context<'_, ValveMaster>, payload: &Payload<'_>, sink: &mut S) {
-        talk::again(cx, payload, sink);
+        conversation::again(cx, payload, sink);
     }
 
     fn elapse<S: Sink>(cx: &mut Context<'_, ValveMaster>, now: Time, end: bool, sink: &mut S) {
-        talk::elapse(cx, now, end, sink);
+        conversation::elapse(cx, now, end, sink);
     }
 }

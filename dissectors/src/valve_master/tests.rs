@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::kit::*;
 
 use super::ValveMaster;
-use super::talk::{Book, Talk};
+use super::conversation::{Conversation, SharedState};
 
 mod conversations;
 pub(super) mod document;
@@ -116,7 +116,7 @@ struct Flow {
     ends: [SocketAddr; 2],
     began: bool,
     seen: [bool; 2],
-    talk: Talk,
+    conversation: Conversation,
 }
 
 fn side(flow: &Flow, from: SocketAddr) -> Side {
@@ -126,7 +126,7 @@ fn side(flow: &Flow, from: SocketAddr) -> Side {
 /// Lets a conversation go by, until `until` milliseconds.
 pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
     let (settings, mut budget) = (Settings::default(), Budget::new(1 << 24));
-    let mut book = Book::default();
+    let mut shared = SharedState::default();
     let mut watch = Watch::default();
     let mut flows: Vec<Flow> = Vec::new();
     for (at, &(milliseconds, from, to, bytes)) in steps.iter().enumerate() {
@@ -134,7 +134,12 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         let same = |flow: &Flow| flow.ends == [from, to] || flow.ends == [to, from];
         let number = flows.iter().position(same).unwrap_or_else(|| {
             let began = ValveMaster::opens(bytes);
-            flows.push(Flow { ends: [from, to], began, seen: [false; 2], talk: Talk::default() });
+            flows.push(Flow {
+                ends: [from, to],
+                began,
+                seen: [false; 2],
+                conversation: Conversation::default(),
+            });
             flows.len() - 1
         });
         let flow = &mut flows[number];
@@ -143,8 +148,8 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         let facts = facts(flow, number);
         watch.evidence(facts.evidence());
         let mut cx = Context {
-            talk: &mut flow.talk,
-            book: &mut book,
+            conversation: &mut flow.conversation,
+            shared: &mut shared,
             flow: &facts,
             settings: &settings,
             budget: &mut budget,
@@ -152,7 +157,7 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
         let payload =
             Payload { frame: at as u64 + 1, from, to, side, ..payload(bytes, milliseconds) };
         match bytes {
-            [REFUSED, frame] => ValveMaster::refused(cx.talk, u64::from(*frame)),
+            [REFUSED, frame] => ValveMaster::refused(cx.conversation, u64::from(*frame)),
             _ => ValveMaster::message(&mut cx, &payload, &mut watch),
         }
     }
@@ -160,8 +165,8 @@ pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
     for (number, flow) in flows.iter_mut().enumerate() {
         let flow_facts = facts(flow, number);
         let mut cx = Context {
-            talk: &mut flow.talk,
-            book: &mut book,
+            conversation: &mut flow.conversation,
+            shared: &mut shared,
             flow: &flow_facts,
             settings: &settings,
             budget: &mut budget,
@@ -262,7 +267,7 @@ fn value(tree: &Tree, node: &Node, bytes: &[u8]) -> String {
 /// The leaves cover every byte exactly once.
 fn assert_covered(tree: &Tree, length: usize) {
     let mut at = 0;
-    for node in tree.nodes().iter().filter(|node| node.kids == 0 && !node.span.is_empty()) {
+    for node in tree.nodes().iter().filter(|node| node.descendants == 0 && !node.span.is_empty()) {
         assert_eq!(node.span.start, at, "{} begins where the leaf before ends", node.field.name);
         at = node.span.end;
     }
@@ -272,7 +277,7 @@ fn assert_covered(tree: &Tree, length: usize) {
 /// The name of one message, and its tree, a line a node.
 pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
     let (settings, mut budget) = (Settings::default(), Budget::new(1 << 24));
-    let (mut talk, mut book) = (Talk::default(), Book::default());
+    let (mut conversation, mut shared) = (Conversation::default(), SharedState::default());
     let mut show = Show::new(Lines::default());
     let payload = payload(bytes, 0);
     let flow = FlowFacts {
@@ -285,8 +290,8 @@ pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
         transport: Transport::Udp,
     };
     let mut cx = Context {
-        talk: &mut talk,
-        book: &mut book,
+        conversation: &mut conversation,
+        shared: &mut shared,
         flow: &flow,
         settings: &settings,
         budget: &mut budget,

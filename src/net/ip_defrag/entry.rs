@@ -8,9 +8,9 @@ use std::mem;
 use std::net::IpAddr;
 
 use super::Source;
-use super::lanes::{Lane, Links};
 use super::pages::{Coverage, Pages, Placement, Touched};
 use super::result::{Cause, Event, EventKind, FrameRef, Joined, Piece};
+use super::shards::{Links, Shard};
 use super::table::Table;
 use crate::net::hosts::{Hosts, hash_addresses};
 use crate::net::limits;
@@ -102,7 +102,7 @@ pub(super) struct Entry {
     /// The numbers of its source, and of its two hosts.
     pub(super) source: u32,
     pub(super) hosts: u32,
-    pub(super) links: [Links; Lane::COUNT],
+    pub(super) links: [Links; Shard::COUNT],
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Both directions of a connection, and what the flags do to them.
 
 use super::budget::Budget;
-use super::kept::At;
+use super::buffered::At;
 use super::run::Unshown;
 use super::stream::{Context, Stream};
 use super::{Cause, End, Event, Kind, Reader, Segment, Way};

@@ -94,10 +94,10 @@
 //! - **Far away**: a segment more than 1 GiB off what is expected is counted and ignored, and so is
 //!   a RST that is not within 1 MiB ahead.
 
-mod ahead;
 mod budget;
+mod buffered;
 mod connection;
-mod kept;
+mod out_of_order;
 mod run;
 mod stream;
 #[cfg(test)]
@@ -165,8 +165,8 @@ pub struct Segment<'p> {
 }
 
 impl Segment<'_> {
-    fn at(&self) -> kept::At {
-        kept::At { frame: self.frame, time: self.time }
+    fn at(&self) -> buffered::At {
+        buffered::At { frame: self.frame, time: self.time }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::End;
-use super::kept::{Chunk, Origin};
+use super::buffered::{Chunk, Origin};
 
 /// All unread bytes of one direction, in order and without a hole.
 #[derive(Debug)]

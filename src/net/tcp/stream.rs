@@ -4,9 +4,9 @@ mod deliver;
 mod held;
 
 use self::held::{Held, WAIT};
-use super::ahead::Ahead;
 use super::budget::Budget;
-use super::kept::{At, Chunk, Origin};
+use super::buffered::{At, Chunk, Origin};
+use super::out_of_order::OutOfOrder;
 use super::{Cause, End, Kind, Limit, Reader, Segment};
 
 pub(super) use self::deliver::Context;
@@ -290,11 +290,19 @@ impl Stream {
         }
     }
 
+    /// Whether it goes on behind missing bytes once what is unread before them has been read.
+    fn waits_to_jump(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.jump.is_some())
+    }
+
     /// Gives up all holes there are.
     pub(super) fn give_up_all<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
-        self.jump_at_last(cx);
-        while !self.ignored && self.has_hole() {
+        while !self.ignored && (self.has_hole() || self.waits_to_jump()) {
+            let (next, waited) = (self.next, self.waits_to_jump());
             self.give_up(Cause::End, cx);
+            if self.next == next && !waited {
+                return;
+            }
         }
     }
 
@@ -478,7 +486,7 @@ impl Stream {
 
     /// Gives up the hole at the expected position.
     fn give_up<R: Reader>(&mut self, cause: Cause, cx: &mut Context<'_, R>) {
-        if self.held.as_ref().is_some_and(|held| held.jump.is_some()) {
+        if self.waits_to_jump() {
             self.jump_at_last(cx);
             if !self.ignored {
                 self.show_or_end(cx);
@@ -505,7 +513,7 @@ impl Stream {
             return;
         }
         let held = self.held.get_or_insert_default();
-        if held.rewinds >= REWINDS || budget.room(held.charged) < Ahead::PUT_BACK_COST {
+        if held.rewinds >= REWINDS || budget.room(held.charged) < OutOfOrder::PUT_BACK_COST {
             return;
         }
         held.rewinds += 1;

@@ -73,7 +73,7 @@ impl Object {
     #[inline]
     fn at(at: usize, node: &Node) -> Object {
         let start = at + 1;
-        Object { start, end: start + node.kids as usize, shown: Shown::UNLESS_FRAMING }
+        Object { start, end: start + node.descendants as usize, shown: Shown::UNLESS_FRAMING }
     }
 
     /// The node that it stands below; none for `fields` itself.
@@ -135,7 +135,7 @@ impl Projection<'_> {
         self.out.push(b'{');
         while let Some(node) = nodes.get(next) {
             let (here, field) = (next, node.field);
-            next = here + 1 + node.kids as usize;
+            next = here + 1 + node.descendants as usize;
             if !object.shown.has(field) {
                 self.has_beside |= field.place == Place::Beside;
                 continue;
@@ -180,12 +180,12 @@ impl Projection<'_> {
             let (page, out) = (&mut self.scratch.page, &mut self.out);
             next += match &row {
                 Some(row) => row.write_all(rest, self.view, page, out),
-                None if rest.first().is_some_and(|node| node.kids > 0) => 0,
+                None if rest.first().is_some_and(|node| node.descendants > 0) => 0,
                 None => write_values(rest, self.view, page, out),
             };
             let Some(node) = nodes.get(next) else { break };
             let here = next;
-            next = here + 1 + node.kids as usize;
+            next = here + 1 + node.descendants as usize;
             if !list.shown.has(node.field) {
                 continue;
             }

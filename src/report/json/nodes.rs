@@ -46,7 +46,7 @@ impl Projection<'_> {
         unsigned(&mut self.out, node.span.start.into());
         self.out.extend_from_slice(b",\"length\":");
         unsigned(&mut self.out, node.span.len().into());
-        if node.kids > 0 {
+        if node.descendants > 0 {
             self.out.extend_from_slice(b",\"children\":");
             self.level(Some(at));
         }

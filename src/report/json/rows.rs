@@ -60,7 +60,7 @@ pub(super) fn write_values(
     out: &mut Vec<u8>,
 ) -> usize {
     let mut written = 0;
-    let is_shown = |node: &&Node| node.kids == 0 && node.field.place != Place::Framing;
+    let is_shown = |node: &&Node| node.descendants == 0 && node.field.place != Place::Framing;
     page.fill(ITEM, out, |place| {
         let node = nodes.get(written).filter(is_shown)?;
         let length = item(view, node, place.first_chunk_mut()?)?;
@@ -90,7 +90,7 @@ impl Row {
     /// What the first object of a list has, if that makes a table.
     pub(super) fn first(list: &[Node], names: &mut Names) -> Option<Row> {
         let (object, behind) = list.split_first()?;
-        let members = behind.get(..object.kids as usize)?;
+        let members = behind.get(..object.descendants as usize)?;
         // One object is no table.
         let is_table = object.field.kind == Kind::Group && object.field.place != Place::Framing;
         if !is_table || members.len() > MOST || behind.len() == members.len() {
@@ -100,7 +100,7 @@ impl Row {
         let mut seen = 0;
         for (column, node) in columns.iter_mut().zip(members) {
             let field = node.field;
-            if node.kids > 0 {
+            if node.descendants > 0 {
                 return None;
             }
             column.field = field;
@@ -139,7 +139,7 @@ impl Row {
     #[inline(always)]
     fn write(&self, object: &[Node], view: View<'_>, place: &mut [u8]) -> Option<usize> {
         let (group, members) = object.split_first()?;
-        if !ptr::eq(group.field, self.field) || group.kids as usize != self.count {
+        if !ptr::eq(group.field, self.field) || group.descendants as usize != self.count {
             return None;
         }
         *place.first_mut()? = b'{';

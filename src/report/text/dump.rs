@@ -42,7 +42,7 @@ impl Dump {
         paint: Paint,
         out: &mut Vec<u8>,
     ) {
-        let is_leaf = |node: &&Node| node.kids == 0 && !node.span.is_empty();
+        let is_leaf = |node: &&Node| node.descendants == 0 && !node.span.is_empty();
         let leaves = view.tree.nodes().iter().filter(is_leaf);
         self.leaves.clear();
         self.leaves.extend(leaves.map(|node| Leaf { span: node.span, name: node.field.name }));

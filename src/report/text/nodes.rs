@@ -38,7 +38,7 @@ impl Placed {
         for (at, node) in view.tree.nodes().iter().enumerate() {
             let here = |&&finding: &&usize| matches!(self.node.get(finding), Some(Some((n, _))) if *n == at);
             let told = pair.is_some_and(|(key, value)| at == key || Some(at) == value);
-            if told && node.kids == 0 && !order.peek().is_some_and(here) {
+            if told && node.descendants == 0 && !order.peek().is_some_and(here) {
                 continue;
             }
             if node.field.kind == Kind::Pair {

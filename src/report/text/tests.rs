@@ -237,9 +237,9 @@ fn what_carried_a_message() {
 }
 
 #[test]
-fn gists() {
+fn summaries() {
     static GIST: dissectors::kit::Message = message(
-        "gist",
+        "summary",
         "{num_players}/{absent}[, {servers#} servers][, {absent} x], {port} {os}[!",
     );
     let mut tree = Tree::default();

@@ -1,6 +1,6 @@
 //! Lists of players and of rules.
 
-use super::Known;
+use super::DecodeContext;
 use crate::a2s::fields as f;
 use crate::a2s::{rules, walk};
 use crate::kit::scan;
@@ -9,7 +9,7 @@ use crate::kit::{Cut, Reader, Sink, Span};
 /// A2S_PLAYER, response format.
 pub(super) fn player_response<S: Sink>(
     r: &mut Reader<'_, S>,
-    known: Known,
+    known: DecodeContext,
     cut_off: bool,
 ) -> Result<(), Cut> {
     if known.lost && r.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn player_response<S: Sink>(
 fn end_of_list<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &rules::List,
-    known: Known,
+    known: DecodeContext,
     cut_off: bool,
     read: Result<(), Cut>,
 ) -> Result<bool, Cut> {
@@ -98,7 +98,7 @@ fn ship_players<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
 /// A2S_RULES, response format.
 pub(super) fn rules_response<S: Sink>(
     r: &mut Reader<'_, S>,
-    known: Known,
+    known: DecodeContext,
     cut_off: bool,
 ) -> Result<(), Cut> {
     if known.lost && r.rest() < 2 {

@@ -40,7 +40,7 @@ const QUERY: &[u8] = b"Source Engine Query\0";
 
 /// What is known before a message is decoded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::a2s) struct Known {
+pub(in crate::a2s) struct DecodeContext {
     /// Whether this server runs The Ship, once it has said what it runs.
     pub(in crate::a2s) ship: Option<bool>,
     /// The message was put together from split packets.
@@ -53,7 +53,7 @@ pub(in crate::a2s) struct Known {
 
 /// What the conversation needs to know of a message.
 #[derive(Clone, Copy)]
-pub(in crate::a2s) struct Said {
+pub(in crate::a2s) struct Summary {
     /// Which message.
     pub(in crate::a2s) message: &'static Message,
     /// Its message byte; 0 where it has none that tells.
@@ -68,8 +68,8 @@ pub(in crate::a2s) struct Said {
     pub(in crate::a2s) protocol: Option<u8>,
 }
 
-impl Said {
-    const UNKNOWN: Said = Said {
+impl Summary {
+    const UNKNOWN: Summary = Summary {
         message: &m::UNKNOWN,
         kind: 0,
         whole: false,
@@ -80,8 +80,12 @@ impl Said {
 }
 
 /// Decodes one message that is not a split packet.
-pub(in crate::a2s) fn message<S: Sink>(bytes: &[u8], known: Known, sink: &mut S) -> Said {
-    let mut said = Said::UNKNOWN;
+pub(in crate::a2s) fn message<S: Sink>(
+    bytes: &[u8],
+    known: DecodeContext,
+    sink: &mut S,
+) -> Summary {
+    let mut said = Summary::UNKNOWN;
     let cut_off = !known.split && walk::is_cut_off(bytes);
     let endings = match walk::kind(bytes) {
         _ if cut_off => &CUT_OFF,
@@ -139,7 +143,7 @@ pub(in crate::a2s) fn message<S: Sink>(bytes: &[u8], known: Known, sink: &mut S)
 
 /// The four bytes FF before the message byte. Inside a split answer some servers leave them out or
 /// write them twice.
-fn headers<S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<(), Cut> {
+fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), Cut> {
     let there = r.peek().starts_with(&SINGLE);
     if known.split {
         rules::inner_header(there, r.here(), r.sink);
@@ -167,13 +171,13 @@ fn headers<S: Sink>(r: &mut Reader<'_, S>, known: Known) -> Result<(), Cut> {
 }
 
 /// Bytes that are no packet of the document: judged where an answer was due.
-pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> Said {
+pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
     rules::no_header(bytes, sink);
     decode(bytes, &PART, sink, |r| {
         r.bytes(&f::BODY, r.rest());
         Err(Cut::Told)
     });
-    Said::UNKNOWN
+    Summary::UNKNOWN
 }
 
 /// A2A_PING, response format.
@@ -191,7 +195,7 @@ fn ping_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
 /// A2S_INFO, request format; with the challenge that later servers ask for.
 fn info_request<S: Sink>(
     r: &mut Reader<'_, S>,
-    said: &mut Said,
+    said: &mut Summary,
     right: &mut bool,
 ) -> Result<(), Cut> {
     let start = r.at();
@@ -239,7 +243,7 @@ fn is_zero(bytes: &[u8]) -> bool {
 }
 
 /// A2S_SERVERQUERY_GETCHALLENGE, response format.
-fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result<(), Cut> {
+fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
     rules::challenge_layout(r.rest(), at, r.sink);
     if r.rest() < 4 {
@@ -254,7 +258,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result
 }
 
 /// A2S_PLAYER and A2S_RULES, request format.
-fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Said) -> Result<(), Cut> {
+fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Result<(), Cut> {
     let at = Span::new(r.at(), r.at() + r.rest());
     let present = r.rest() >= 4;
     rules::challenge_present(present, r.rest(), at, r.sink);

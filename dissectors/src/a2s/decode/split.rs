@@ -1,6 +1,6 @@
 //! Split packets, and what was learnt while they were put together.
 
-use super::{CUT_OFF, PART, Said};
+use super::{CUT_OFF, PART, Summary};
 use crate::a2s::fields as f;
 use crate::a2s::layout::{self, Header, Layout, Reason};
 use crate::a2s::split::{Joined, Shape};
@@ -62,10 +62,10 @@ pub(in crate::a2s) fn split_group<S: Sink>(
 }
 
 /// A split answer whose bytes do not decompress.
-pub(in crate::a2s) fn compressed<S: Sink>(bytes: &[u8], sink: &mut S) -> Said {
+pub(in crate::a2s) fn compressed<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
     let at = Span::new(0, bytes.len());
     if !bytes.is_empty() {
         sink.leaf(&f::COMPRESSED_BYTES, at, 0);
     }
-    Said::UNKNOWN
+    Summary::UNKNOWN
 }

@@ -3,8 +3,8 @@
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
-use crate::a2s::asked::Asked;
-use crate::a2s::facts::{Answer, Request, Standing};
+use crate::a2s::facts::{Answer, ChallengeStatus, Request};
+use crate::a2s::pending::PendingRequest;
 
 rule! {
     /// Engines reassemble split packets before they know who sent them; crafted headers have crashed servers.
@@ -62,14 +62,19 @@ rule! {
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00") }
 }
 
-pub(super) fn info_challenged<S: Sink>(asked: &Asked, answer: Answer, at: Span, sink: &mut S) {
+pub(super) fn info_challenged<S: Sink>(
+    asked: &PendingRequest,
+    answer: Answer,
+    at: Span,
+    sink: &mut S,
+) {
     if asked.request != Request::Info || answer == Answer::Challenge {
         return;
     }
     let challenged = match asked.standing {
-        Standing::Issued => true,
-        Standing::Absent | Standing::Asking | Standing::Zero => false,
-        Standing::NeverIssued | Standing::Unknown => return,
+        ChallengeStatus::Issued => true,
+        ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => false,
+        ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => return,
     };
     sink.judged(&SEC003, challenged, at, || "info is given without a challenge".to_owned());
 }

@@ -1,10 +1,10 @@
 //! Challenges: how they look, who may use which, and what they guard.
 
-use crate::kit::{Evidence, Fact, Mark, Read, Sink, Span};
+use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
-use crate::a2s::asked::{Asked, FOREIGN};
-use crate::a2s::facts::{Answer, Request, Standing, Told};
+use crate::a2s::facts::{Answer, ChallengeStatus, Request, Told};
+use crate::a2s::pending::{FOREIGN, PendingRequest};
 
 rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
@@ -45,7 +45,8 @@ rule! {
 
 /// A challenge that this server never gave, and that another may have given in its stead.
 pub(super) fn challenge_from_another<S: Sink>(challenge: Read<i32>, told: &Told, sink: &mut S) {
-    let fact = Fact::Foreign { challenge: challenge.value as u32, evidence: told.evidence };
+    let fact =
+        CrossFlowEvent::Foreign { challenge: challenge.value as u32, evidence: told.evidence };
     sink.unless_explained(&A2S022, Some(challenge.at), fact, told.seen, || {
         format!("the challenge {} was never issued to this client", challenge.value)
     });
@@ -54,19 +55,21 @@ pub(super) fn challenge_from_another<S: Sink>(challenge: Read<i32>, told: &Told,
 /// What came of comparing a request's challenge with those that were issued.
 pub(super) fn challenge_echo<S: Sink>(
     challenge: Read<i32>,
-    standing: Standing,
+    standing: ChallengeStatus,
     mark: &Mark,
     sink: &mut S,
 ) {
     let detail = || format!("the challenge {} was never issued to this client", challenge.value);
     match standing {
-        Standing::Absent => {}
-        Standing::Asking | Standing::Issued => sink.judged(&A2S022, true, challenge.at, detail),
-        Standing::Zero => sink.noted(&A2S022, challenge.at, || {
+        ChallengeStatus::Absent => {}
+        ChallengeStatus::Asking | ChallengeStatus::Issued => {
+            sink.judged(&A2S022, true, challenge.at, detail)
+        }
+        ChallengeStatus::Zero => sink.noted(&A2S022, challenge.at, || {
             "0 is sent to ask for a challenge, where the document has -1".to_owned()
         }),
-        Standing::NeverIssued => sink.judged(&A2S022, false, challenge.at, detail),
-        Standing::Unknown => {
+        ChallengeStatus::NeverIssued => sink.judged(&A2S022, false, challenge.at, detail),
+        ChallengeStatus::Unknown => {
             let evidence = Evidence { lost: true, ..Evidence::default() };
             sink.recalled(&A2S022, false, evidence, mark, detail);
         }
@@ -139,8 +142,13 @@ const MOST_ROUNDS: u8 = 3;
 
 /// How often in a row a server has answered a valid challenge of this kind of request by another,
 /// this answer included.
-pub(super) fn challenge_rounds<S: Sink>(asked: &Asked, rounds: u8, at: Span, sink: &mut S) {
-    if asked.standing == Standing::Issued {
+pub(super) fn challenge_rounds<S: Sink>(
+    asked: &PendingRequest,
+    rounds: u8,
+    at: Span,
+    sink: &mut S,
+) {
+    if asked.standing == ChallengeStatus::Issued {
         sink.judged(&A2S027, rounds <= MOST_ROUNDS, at, || {
             format!(
                 "a valid challenge is answered by another, more than {MOST_ROUNDS} times in a row"
@@ -153,7 +161,7 @@ pub(super) fn challenge_rounds<S: Sink>(asked: &Asked, rounds: u8, at: Span, sin
 /// that ask for a challenge before they answer the like. Those of before that for info read nothing
 /// behind the request.
 pub(super) fn challenge_used<S: Sink>(
-    asked: &Asked,
+    asked: &PendingRequest,
     answer: Answer,
     guarded: bool,
     at: Span,
@@ -165,12 +173,13 @@ pub(super) fn challenge_used<S: Sink>(
         return;
     }
     match (asked.request, asked.standing) {
-        (Request::Player | Request::Rules, Standing::Asking) => {
+        (Request::Player | Request::Rules, ChallengeStatus::Asking) => {
             sink.judged(&A2S023, again, at, || {
                 format!("{} with -1 is answered by {}", asked.request.name(), answer.name())
             });
         }
-        (Request::Player | Request::Rules, Standing::Zero) | (_, Standing::NeverIssued)
+        (Request::Player | Request::Rules, ChallengeStatus::Zero)
+        | (_, ChallengeStatus::NeverIssued)
             if guarded =>
         {
             sink.judged(&A2S024, again, at, || {
@@ -181,7 +190,10 @@ pub(super) fn challenge_used<S: Sink>(
                 )
             });
         }
-        (Request::Info, Standing::Absent | Standing::Asking | Standing::Zero) => {
+        (
+            Request::Info,
+            ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero,
+        ) => {
             sink.judged(&A2S026, !again, at, || "info is answered by a challenge".to_owned());
         }
         _ => {}
@@ -190,14 +202,14 @@ pub(super) fn challenge_used<S: Sink>(
 
 /// A challenge is accepted that this server is not known to have given to this client.
 pub(in crate::a2s) fn accepted<S: Sink>(
-    asked: &Asked,
+    asked: &PendingRequest,
     told: &Told,
     guarded: bool,
     at: Span,
     sink: &mut S,
 ) {
     let foreign = (asked.is(FOREIGN) && guarded).then_some(told.evidence);
-    let fact = Fact::Accepted { challenge: asked.challenge as u32, foreign };
+    let fact = CrossFlowEvent::Accepted { challenge: asked.challenge as u32, foreign };
     if foreign.is_none() {
         sink.fact(fact, told.seen);
         return;

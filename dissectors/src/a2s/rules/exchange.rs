@@ -4,8 +4,8 @@ use crate::kit::{self, Elsewhere, Evidence, Exchange, Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
-use crate::a2s::asked::{Asked, Owed};
-use crate::a2s::facts::{Answer, Fact, Told};
+use crate::a2s::facts::{Answer, Observation, Told};
+use crate::a2s::pending::{PendingRequest, ResponseDue};
 
 rule! {
     /// A client that asked for one thing and gets another can use neither.
@@ -41,9 +41,9 @@ rule! {
 }
 
 /// Judges what the conversation shows. `at` are the bytes that tell the kind of the message at hand.
-pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S) {
+pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: &mut S) {
     match *fact {
-        Fact::Sent { challenge, standing, ref mark, ref foreign } => {
+        Observation::Sent { challenge, standing, ref mark, ref foreign } => {
             abuse::toward_server(at, sink);
             match (challenge, foreign) {
                 (Some(challenge), Some(told)) => {
@@ -55,7 +55,7 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
                 (None, _) => {}
             }
         }
-        Fact::Answered { asked, answer, rounds, guarded, again } => {
+        Observation::Answered { asked, answer, rounds, guarded, again } => {
             sink.judged(&A2S060, true, at, String::new);
             sink.judged(&A2S061, true, at, String::new);
             if !again {
@@ -68,42 +68,42 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Fact<'_>, at: Span, sink: &mut S)
             }
             abuse::info_challenged(asked, answer, at, sink);
         }
-        Fact::Again { answer } => sink.noted(&A2S060, at, || {
+        Observation::Again { answer } => sink.noted(&A2S060, at, || {
             format!("{} follows as one more answer to the info request", answer.name())
         }),
-        Fact::Other { asked, answer } => sink.judged(&A2S060, false, at, || {
+        Observation::Other { asked, answer } => sink.judged(&A2S060, false, at, || {
             format!("{} is answered by {}", asked.request.name(), answer.name())
         }),
-        Fact::Unasked { answer, elsewhere: None } => {
+        Observation::Unasked { answer, elsewhere: None } => {
             sink.judged(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
         }
-        Fact::Unasked { answer, elsewhere: Some(ref told) } => {
-            let fact = kit::Fact::Unasked(stray(answer, told));
+        Observation::Unasked { answer, elsewhere: Some(ref told) } => {
+            let fact = kit::CrossFlowEvent::Unasked(stray(answer, told));
             let detail = || format!("nobody asked for {}", answer.name());
             sink.unless_explained(&A2S061, Some(at), fact, told.seen, detail);
         }
-        Fact::Stray { ref mark, instead: true, evidence } => {
+        Observation::UnmatchedList { ref mark, instead: true, evidence } => {
             sink.recalled(&A2S060, false, evidence, mark, || {
                 "A2S_INFO is answered by a player list".to_owned()
             });
         }
-        Fact::Stray { ref mark, instead: false, evidence } => {
+        Observation::UnmatchedList { ref mark, instead: false, evidence } => {
             sink.recalled(&A2S061, false, evidence, mark, || {
                 "nobody asked for a player list".to_owned()
             });
         }
-        Fact::Elsewhere { answer, asked, from } => sink.judged(&A2S065, false, at, || {
+        Observation::Elsewhere { answer, asked, from } => sink.judged(&A2S065, false, at, || {
             format!("{} comes from {from}, asked was {asked}", answer.name())
         }),
-        Fact::Moved { asked } => {
-            if asked.owed == Owed::Yes {
+        Observation::Moved { asked } => {
+            if asked.owed == ResponseDue::Yes {
                 sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
             }
         }
-        Fact::Overdue { asked, ref told } => {
-            let fact = kit::Fact::Unanswered(in_vain(asked, told));
+        Observation::Overdue { asked, ref told } => {
+            let fact = kit::CrossFlowEvent::Unanswered(in_vain(asked, told));
             let detail = || format!("{} is not answered", asked.request.name());
-            if asked.owed == Owed::Yes {
+            if asked.owed == ResponseDue::Yes {
                 sink.unless_explained(&A2S062, None, fact, told.seen, detail);
             } else {
                 sink.fact(fact, told.seen);
@@ -125,9 +125,9 @@ fn stray(answer: Answer, told: &Told) -> Exchange {
 }
 
 /// A request that was not answered by whom it asked.
-fn in_vain(asked: &Asked, told: &Told) -> Exchange {
+fn in_vain(asked: &PendingRequest, told: &Told) -> Exchange {
     let Told { evidence, challenge, .. } = *told;
     let (name, bit) = (asked.request.name(), asked.request.bit());
     let exchange = Exchange::new(&ELSEWHERE, name, bit, asked.began, evidence);
-    Exchange { challenge, tries: asked.tries, owed: asked.owed == Owed::Yes, ..exchange }
+    Exchange { challenge, tries: asked.tries, owed: asked.owed == ResponseDue::Yes, ..exchange }
 }

@@ -1,6 +1,6 @@
 //! Split answers: their headers, the whole they make, and its compression.
 
-use crate::kit::{Elsewhere, Evidence, Exchange, Fact, Parts, Seen, Sink, Span, Time};
+use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Parts, Seen, Sink, Span, Time};
 use crate::rule;
 
 use super::{A2S065, doubled_header};
@@ -107,9 +107,9 @@ pub(in crate::a2s) fn split_incomplete<S: Sink>(
     let exchange = Exchange::new(&ELSEWHERE, "a part of a split answer", KIND, began, evidence);
     let exchange = Exchange { id: Some(id), parts: Some(parts), ..exchange };
     let (fact, seen) = if asked {
-        (Fact::Unanswered(exchange), Seen { from: first.to, to: first.from, ..first })
+        (CrossFlowEvent::Unanswered(exchange), Seen { from: first.to, to: first.from, ..first })
     } else {
-        (Fact::Unasked(exchange), first)
+        (CrossFlowEvent::Unasked(exchange), first)
     };
     sink.unless_explained(&A2S043, Some(Span::default()), fact, seen, || parts.to_string());
 }

@@ -138,14 +138,14 @@ fn rounds_of_challenges_are_counted_for_each_kind_of_request() {
         ]
     };
     let given = |challenge: &str| [(); 3].map(|()| format!("FFFFFFFF 41 {challenge}"));
-    let mut talk = vec![U1.to_owned(), "FFFFFFFF 41 01000000".to_owned()];
+    let mut conversation = vec![U1.to_owned(), "FFFFFFFF 41 01000000".to_owned()];
     for [asked, answered] in [["01000000", "02000000"], ["02000000", "03000000"]] {
-        talk.extend(all(asked).into_iter().chain(given(answered)));
+        conversation.extend(all(asked).into_iter().chain(given(answered)));
     }
-    talk.extend(all("03000000"));
-    talk.extend([I, D, E].map(str::to_owned));
-    let talk: Vec<_> = talk.iter().map(String::as_str).collect();
-    assert_eq!(exchange(&said(&talk)), []);
+    conversation.extend(all("03000000"));
+    conversation.extend([I, D, E].map(str::to_owned));
+    let conversation: Vec<_> = conversation.iter().map(String::as_str).collect();
+    assert_eq!(exchange(&said(&conversation)), []);
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::a2s::{A2s, Book, Talk, claim};
+use crate::a2s::{A2s, Conversation, SharedState, claim};
 use crate::kit::{
-    Budget, Claim, Context, Counts, Evidence, Fact, Field, Finding, FlowFacts, Hint, Judge, Kind,
-    Limits, Mark, Message, Payload, Piece, Protocol, Reply, Rule, Seen, Settings, Severity, Side,
-    Sink, Span, Time, Transport, Tree, Unjudged, Verdict, Who,
+    Budget, Claim, Context, Counts, CrossFlowEvent, Evidence, Field, Finding, FlowFacts, Hint,
+    Judge, Kind, Limits, Mark, Message, Payload, Piece, Protocol, Reply, Rule, Seen, Settings,
+    Severity, Side, Sink, Span, Time, Transport, Tree, Unjudged, Verdict, Who,
 };
 
 /// One message, as it was told.
@@ -55,7 +55,7 @@ pub(super) struct Ear {
     pub(super) judge: Judge,
     pub(super) heard: Vec<Heard>,
     /// What is told to the ledger.
-    pub(super) facts: Vec<Fact>,
+    pub(super) facts: Vec<CrossFlowEvent>,
     /// Which requests were answered.
     pub(super) replies: Vec<Reply>,
 }
@@ -96,7 +96,7 @@ impl Sink for Ear {
         &mut self,
         rule: &'static Rule,
         at: Option<Span>,
-        fact: Fact,
+        fact: CrossFlowEvent,
         seen: Seen,
         detail: impl FnOnce() -> String,
     ) {
@@ -106,7 +106,7 @@ impl Sink for Ear {
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }
     }
-    fn fact(&mut self, fact: Fact, _: Seen) {
+    fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
         self.facts.push(fact);
     }
     fn answers(&mut self, reply: Reply) {
@@ -114,7 +114,7 @@ impl Sink for Ear {
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes);
-        let nodes = self.tree.nodes().iter().filter(|node| node.kids == 0);
+        let nodes = self.tree.nodes().iter().filter(|node| node.descendants == 0);
         let leaves = nodes.map(|node| {
             let value = match node.field.kind {
                 Kind::Text => {
@@ -150,7 +150,7 @@ fn covers(tree: &Tree, bytes: &[u8]) {
     let mut next = 0;
     for node in tree.nodes() {
         let group = matches!(node.field.kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
-        if node.kids > 0 || group || node.span.is_empty() {
+        if node.descendants > 0 || group || node.span.is_empty() {
             continue;
         }
         assert_eq!(node.span.start, next, "{} of {}", node.field.name, bytes.escape_ascii());
@@ -160,7 +160,7 @@ fn covers(tree: &Tree, bytes: &[u8]) {
 }
 
 struct Flow {
-    talk: Talk,
+    conversation: Conversation,
     facts: FlowFacts,
     last: Time,
 }
@@ -168,7 +168,7 @@ struct Flow {
 /// A capture in the making.
 pub(super) struct Lab<S> {
     flows: BTreeMap<[SocketAddr; 2], Flow>,
-    book: Book,
+    shared: SharedState,
     pub(super) settings: Settings,
     pub(super) budget: Budget,
     pub(super) vouched: bool,
@@ -211,7 +211,7 @@ impl<S: Sink> Lab<S> {
     pub(super) fn with(sink: S) -> Lab<S> {
         Lab {
             flows: BTreeMap::new(),
-            book: Book::default(),
+            shared: SharedState::default(),
             settings: Settings { limits: Limits::default(), ..Settings::default() },
             budget: Budget::new(64 << 20),
             vouched: false,
@@ -264,14 +264,14 @@ impl<S: Sink> Lab<S> {
         };
         let ours = match claim::claim(bytes, hint) {
             Claim::Sure => true,
-            Claim::Weak => hint.any() || A2s::expects(&mut self.book, &payload),
-            _ => A2s::expects(&mut self.book, &payload),
+            Claim::Weak => hint.any() || A2s::expects(&mut self.shared, &payload),
+            _ => A2s::expects(&mut self.shared, &payload),
         };
         if !ours {
             return self;
         }
         let flow = self.flows.entry(key).or_insert_with(|| Flow {
-            talk: Talk::default(),
+            conversation: Conversation::default(),
             facts: FlowFacts {
                 ends: [from, to],
                 began: A2s::opens(bytes),
@@ -288,8 +288,8 @@ impl<S: Sink> Lab<S> {
         flow.facts.silence = self.now.since(flow.last).unsigned_abs();
         self.sink.evidence(Evidence { vouched: self.vouched, lost, ..flow.facts.evidence() });
         let mut cx = Context {
-            talk: &mut flow.talk,
-            book: &mut self.book,
+            conversation: &mut flow.conversation,
+            shared: &mut self.shared,
             flow: &flow.facts,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -309,8 +309,8 @@ impl<S: Sink> Lab<S> {
         let (frame, time) = (self.frame, self.now);
         let payload = Payload { frame, time, ..flow.facts.payload(side, bytes, &pieces) };
         let mut cx = Context {
-            talk: &mut flow.talk,
-            book: &mut self.book,
+            conversation: &mut flow.conversation,
+            shared: &mut self.shared,
             flow: &flow.facts,
             settings: &self.settings,
             budget: &mut self.budget,
@@ -322,7 +322,7 @@ impl<S: Sink> Lab<S> {
     /// An ICMP error quotes the datagram of this packet.
     pub(super) fn refused(&mut self, frame: u64) {
         for flow in self.flows.values_mut() {
-            A2s::refused(&mut flow.talk, frame);
+            A2s::refused(&mut flow.conversation, frame);
         }
     }
 
@@ -330,10 +330,10 @@ impl<S: Sink> Lab<S> {
     pub(super) fn elapse(&mut self, time: f64) {
         self.now = self.now.max(seconds(time));
         for flow in self.flows.values_mut() {
-            if A2s::deadline(&flow.talk).is_some_and(|due| due <= self.now) {
+            if A2s::deadline(&flow.conversation).is_some_and(|due| due <= self.now) {
                 let mut cx = Context {
-                    talk: &mut flow.talk,
-                    book: &mut self.book,
+                    conversation: &mut flow.conversation,
+                    shared: &mut self.shared,
                     flow: &flow.facts,
                     settings: &self.settings,
                     budget: &mut self.budget,
@@ -349,8 +349,8 @@ impl<S: Sink> Lab<S> {
         for flow in self.flows.values_mut() {
             flow.facts.silence = self.now.since(flow.last).unsigned_abs();
             let mut cx = Context {
-                talk: &mut flow.talk,
-                book: &mut self.book,
+                conversation: &mut flow.conversation,
+                shared: &mut self.shared,
                 flow: &flow.facts,
                 settings: &self.settings,
                 budget: &mut self.budget,

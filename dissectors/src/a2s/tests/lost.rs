@@ -1,6 +1,6 @@
 //! Lists of which the recording has lost the end.
 
-use crate::a2s::decode::{self, Known};
+use crate::a2s::decode::{self, DecodeContext};
 use crate::a2s::rules::*;
 use crate::kit::{Evidence, Judge, Rule, Sink};
 
@@ -9,7 +9,11 @@ fn judged(bytes: &[u8], length: usize) -> impl Fn(&'static Rule) -> [u64; 3] {
     let mut judge = Judge::default();
     let lost = length < bytes.len();
     judge.evidence(Evidence { lost, ..Evidence::default() });
-    decode::message(&bytes[..length], Known { lost, ..Known::default() }, &mut judge);
+    decode::message(
+        &bytes[..length],
+        DecodeContext { lost, ..DecodeContext::default() },
+        &mut judge,
+    );
     move |rule| {
         let counts = judge.counts(rule);
         [counts.passed, counts.failed, counts.inconclusive]

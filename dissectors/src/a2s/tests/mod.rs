@@ -1,6 +1,7 @@
 //! A2S as a user meets it: datagrams go in, messages and verdicts come out.
 
 mod answers;
+mod conversations;
 mod crowd;
 mod exchanges;
 mod fragments;
@@ -10,4 +11,3 @@ mod messages;
 mod robustness;
 mod script;
 mod splits;
-mod talks;

@@ -1,4 +1,4 @@
-//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same talk.
+//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
 
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ fn samples() -> Vec<Vec<u8>> {
     all
 }
 
-/// The counts of every rule, and what each sink left in the talk: shown by what follows.
+/// The counts of every rule, and what each sink left in the conversation: shown by what follows.
 fn run(packets: &[Packet]) {
     let play = |lab: &mut dyn FnMut(f64, bool, &[u8])| {
         let mut now = 0.0;

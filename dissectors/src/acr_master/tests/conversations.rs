@@ -335,11 +335,13 @@ fn a_response_knows_its_request() {
 
 /// What comes of a registration whose probe is not answered. The capture ends soon behind it.
 fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
-    let (mut talk, mut lab) = (None, Lab::new());
+    let (mut conversation, mut lab) = (None, Lab::new());
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";
     lab.tcp(0.0, (S, M), S, register, Segment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
-    lab.each_talk(|it| talk = refused.map(|frame| AcrMaster::refused(it, frame)).or(talk));
+    lab.each_talk(|it| {
+        conversation = refused.map(|frame| AcrMaster::refused(it, frame)).or(conversation)
+    });
     if answered {
         lab.udp(0.2, "10.0.0.2:28771", "10.0.0.9:41000", b"\x01");
     }

@@ -1,4 +1,4 @@
-//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same talk.
+//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
 
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Queries to game servers, and their answers in parts.
 
-use crate::kit::{Elsewhere, Evidence, Exchange, Fact, Mark, Seen, Sink, Span};
+use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Mark, Seen, Sink, Span};
 use crate::rule;
 
 rule! {
@@ -49,7 +49,7 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     sink: &mut S,
 ) {
     let exchange = Exchange::new(&ELSEWHERE, query, 1, seen.mark.time, evidence);
-    sink.unless_explained(&GS1030, None, Fact::Unanswered(exchange), seen, || {
+    sink.unless_explained(&GS1030, None, CrossFlowEvent::Unanswered(exchange), seen, || {
         format!("no answer came to \\{query}\\")
     });
 }
@@ -57,7 +57,7 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
 /// An answer of a server that was not asked: what it answers it does not say.
 pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: Seen, sink: &mut S) {
     let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
-    sink.fact(Fact::Unasked(exchange), seen);
+    sink.fact(CrossFlowEvent::Unasked(exchange), seen);
 }
 
 rule! {

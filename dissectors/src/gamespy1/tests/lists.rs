@@ -400,12 +400,12 @@ fn a_list_that_is_too_long_to_wait_for_has_its_end_in_a_later_piece() {
 }
 
 /// What is said of a conversation: messages, findings, and how every rule fared.
-type Said = (Vec<(&'static str, String)>, Vec<(String, String)>, Vec<crate::kit::Counts>);
+type Summary = (Vec<(&'static str, String)>, Vec<(String, String)>, Vec<crate::kit::Counts>);
 
 /// Who speaks to whom, and in which segments.
 type Turn<'a> = ((&'a str, &'a str), Vec<&'a [u8]>);
 
-fn said(turns: &[Turn<'_>]) -> Said {
+fn said(turns: &[Turn<'_>]) -> Summary {
     let mut lab = Lab::new();
     for (turn, (way, segments)) in turns.iter().enumerate() {
         for (i, segment) in segments.iter().enumerate() {

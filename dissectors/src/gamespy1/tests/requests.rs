@@ -96,8 +96,8 @@ fn a_challenge_and_a_validate_know_what_they_answer() {
 
 /// Datagrams between a client, that speaks first, and a server which is seen.
 struct Flow {
-    talk: super::super::Talk,
-    book: super::super::Book,
+    conversation: super::super::Conversation,
+    shared: super::super::SharedState,
     facts: FlowFacts,
     sink: Replies,
     frame: u64,
@@ -114,8 +114,8 @@ impl Flow {
             number: 1,
             transport: Transport::Udp,
         };
-        let (talk, book) = Default::default();
-        Flow { talk, book, facts, sink: Replies::default(), frame: 0 }
+        let (conversation, shared) = Default::default();
+        Flow { conversation, shared, facts, sink: Replies::default(), frame: 0 }
     }
 
     /// The next datagram; or a copy of one.
@@ -124,8 +124,8 @@ impl Flow {
         let payload = self.facts.payload(side, text.as_bytes(), &[]);
         let payload = Payload { frame: self.frame, time: at(second), ..payload };
         let mut cx = Context {
-            talk: &mut self.talk,
-            book: &mut self.book,
+            conversation: &mut self.conversation,
+            shared: &mut self.shared,
             flow: &self.facts,
             settings: &Settings::default(),
             budget: &mut Budget::new(1 << 20),
@@ -140,8 +140,8 @@ impl Flow {
 
     fn end(&mut self, second: f64) -> &mut Flow {
         let mut cx = Context {
-            talk: &mut self.talk,
-            book: &mut self.book,
+            conversation: &mut self.conversation,
+            shared: &mut self.shared,
             flow: &self.facts,
             settings: &Settings::default(),
             budget: &mut Budget::new(1 << 20),
@@ -164,7 +164,7 @@ fn a_query_that_is_refused_is_unanswered_for_certain() {
         for time in 0..times {
             flow.datagram(f64::from(time), Side::First, r"\info\", false);
             if refused.contains(&flow.frame) {
-                GameSpy1::refused(&mut flow.talk, flow.frame);
+                GameSpy1::refused(&mut flow.conversation, flow.frame);
             }
         }
         flow.end(1.5).unanswered()

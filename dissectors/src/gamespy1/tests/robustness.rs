@@ -1,4 +1,4 @@
-//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same talk.
+//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
 
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn play<K: Sink>(packets: &[Packet], sink: K) -> Lab<K> {
     lab
 }
 
-/// The counts of every rule, and what each sink left in the talk: shown by what follows.
+/// The counts of every rule, and what each sink left in the conversation: shown by what follows.
 fn run(packets: &[Packet]) {
     let ear = play(packets, Ear::default());
     let judge = play(packets, Judge::default());

@@ -1,6 +1,8 @@
 //! Who speaks when: what answers what, and what a challenge is worth.
 
-use crate::kit::{Elsewhere, Evidence, Exchange, Fact, Mark, Read, Seen, Sink, Span, Time};
+use crate::kit::{
+    CrossFlowEvent, Elsewhere, Evidence, Exchange, Mark, Read, Seen, Sink, Span, Time,
+};
 use crate::rule;
 
 rule! {
@@ -86,7 +88,7 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     seen: Seen,
     sink: &mut S,
 ) {
-    let fact = Fact::Unasked(exchange(name, kind, timestamp, (seen.mark.time, evidence)));
+    let fact = CrossFlowEvent::Unasked(exchange(name, kind, timestamp, (seen.mark.time, evidence)));
     sink.unless_explained(&GS4030, Some(Span::default()), fact, seen, || {
         format!("no {name} request of this client waits for an answer")
     });
@@ -102,7 +104,7 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     sink: &mut S,
 ) {
     let exchange = exchange(name, kind, timestamp, (began, evidence));
-    let fact = Fact::Unanswered(Exchange { tries: times.max(1), owed, ..exchange });
+    let fact = CrossFlowEvent::Unanswered(Exchange { tries: times.max(1), owed, ..exchange });
     if owed {
         sink.unless_explained(&GS4031, None, fact, seen, || "no answer came".to_owned());
     } else {

@@ -466,7 +466,7 @@ fn zeros_before_the_variables_are_a_header() {
 /// What it was given on another flow, the ledger knows.
 #[test]
 fn an_answer_to_a_challenge_that_was_never_given() {
-    let accepted = |fact: &&Fact| matches!(fact, Fact::Accepted { .. });
+    let accepted = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Accepted { .. });
     let answer = packet(0x80, 0, TABLE);
     for (given, challenge, failed) in
         [(None, 7, &["GS4010"][..]), (Some(8), 7, &["GS4010"]), (Some(7), 7, &[])]
@@ -482,7 +482,7 @@ fn an_answer_to_a_challenge_that_was_never_given() {
         let broken: Vec<_> = outcome.failed().into_iter().filter(|code| code == "GS4010").collect();
         assert_eq!(broken, failed, "{given:?}");
         assert_eq!(outcome.facts.iter().filter(accepted).count(), failed.len());
-        let told = given.map(Fact::Challenged);
+        let told = given.map(CrossFlowEvent::Challenged);
         assert!(told.is_none_or(|told| outcome.facts.contains(&told)), "{given:?}");
     }
 

@@ -277,5 +277,5 @@ fn game_traffic_on_the_same_flow_is_not_judged() {
 
 #[test]
 fn a_flow_that_says_little_needs_little() {
-    assert!(size_of::<super::Talk>() <= 32, "{}", size_of::<super::Talk>());
+    assert!(size_of::<super::Conversation>() <= 32, "{}", size_of::<super::Conversation>());
 }

@@ -267,7 +267,7 @@ fn what_is_missing_is_a_fault_only_when_there_was_time_for_it() {
 
     let mut stage = Stage::default();
     stage.asks().server(50, &first).server(51, &third);
-    let deadline = <super::GameSpy4 as Protocol>::deadline(&stage.talk).unwrap();
+    let deadline = <super::GameSpy4 as Protocol>::deadline(&stage.conversation).unwrap();
     assert_eq!(deadline, Time(3_050_000_000));
     stage.elapse(deadline, false);
     assert_eq!(stage.watch.told.len(), 5);

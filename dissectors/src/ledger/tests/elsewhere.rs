@@ -36,7 +36,7 @@ fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
 }
 
 /// What was broken - with `?` where that is not proven - and kept, in the order of the codes.
-fn told(facts: &[(u64, Fact, &str, &str)], most: usize) -> Vec<String> {
+fn told(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
     let mut ledger = ledger(most);
     for &(frame, fact, from, to) in facts {
         ledger.fact(fact, &[], &seen(frame, from, to));
@@ -52,12 +52,16 @@ fn told(facts: &[(u64, Fact, &str, &str)], most: usize) -> Vec<String> {
     told
 }
 
-fn request(frame: u64, kind: u8, to: &'static str) -> (u64, Fact, &'static str, &'static str) {
-    (frame, Fact::Unanswered(exchange(frame, kind, true)), C, to)
+fn request(
+    frame: u64,
+    kind: u8,
+    to: &'static str,
+) -> (u64, CrossFlowEvent, &'static str, &'static str) {
+    (frame, CrossFlowEvent::Unanswered(exchange(frame, kind, true)), C, to)
 }
 
-fn answer(frame: u64, kinds: u8) -> (u64, Fact, &'static str, &'static str) {
-    (frame, Fact::Unasked(exchange(frame, kinds, false)), OTHER, C)
+fn answer(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'static str) {
+    (frame, CrossFlowEvent::Unasked(exchange(frame, kinds, false)), OTHER, C)
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn where_two_requests_could_have_drawn_an_answer_nothing_is_proven() {
 fn an_answer_for_each_sending_is_said_once() {
     let mut asked = exchange(1, 4, true);
     asked.tries = 2;
-    let request = (500, Fact::Unanswered(asked), C, S);
+    let request = (500, CrossFlowEvent::Unanswered(asked), C, S);
     let both = [request, answer(20, 4), answer(520, 4)];
     assert_eq!(told(&both, 100), ["A2S062 kept", "A2S065"]);
     assert_eq!(told(&[both[0], both[1], both[2], answer(530, 4)], 100).len(), 3);
@@ -104,10 +108,12 @@ fn an_answer_for_each_sending_is_said_once() {
 
 #[test]
 fn where_both_carry_an_id_it_tells() {
-    let with = |(frame, fact, from, to): (u64, Fact, &'static str, &'static str), id| {
+    let with = |(frame, fact, from, to): (u64, CrossFlowEvent, &'static str, &'static str), id| {
         let fact = match fact {
-            Fact::Unasked(it) => Fact::Unasked(Exchange { id: Some(id), ..it }),
-            Fact::Unanswered(it) => Fact::Unanswered(Exchange { id: Some(id), ..it }),
+            CrossFlowEvent::Unasked(it) => CrossFlowEvent::Unasked(Exchange { id: Some(id), ..it }),
+            CrossFlowEvent::Unanswered(it) => {
+                CrossFlowEvent::Unanswered(Exchange { id: Some(id), ..it })
+            }
             fact => fact,
         };
         (frame, fact, from, to)
@@ -121,9 +127,9 @@ fn where_both_carry_an_id_it_tells() {
 fn a_challenge_that_came_from_elsewhere_may_be_used() {
     let mut given = exchange(20, 2 | 4, false);
     given.challenge = Some(7);
-    let given = (20, Fact::Unasked(given), OTHER, C);
-    let used = |challenge| (30, Fact::Foreign { challenge, evidence: EVIDENCE }, C, S);
-    let accepted = (40, Fact::Accepted { challenge: 7, foreign: Some(EVIDENCE) }, S, C);
+    let given = (20, CrossFlowEvent::Unasked(given), OTHER, C);
+    let used = |challenge| (30, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE }, C, S);
+    let accepted = (40, CrossFlowEvent::Accepted { challenge: 7, foreign: Some(EVIDENCE) }, S, C);
     let facts = [request(1, 4, S), given, used(7), accepted];
     assert_eq!(told(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
     let other = [request(1, 4, S), given, used(8)];
@@ -134,7 +140,7 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
     // What is asked with it is owed an answer.
     let mut asked = exchange(30, 4, false);
     asked.challenge = Some(7);
-    let ignored = [facts[0], facts[1], used(7), (30, Fact::Unanswered(asked), C, S)];
+    let ignored = [facts[0], facts[1], used(7), (30, CrossFlowEvent::Unanswered(asked), C, S)];
     assert_eq!(told(&ignored, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
     assert_eq!(A2S022.code.to_string(), "A2S022");
 }
@@ -160,8 +166,8 @@ fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
     let mut ledger = ledger(1000);
     for n in 0..40 {
         let server = format!("10.8.{}.1:27015", n % 4);
-        let Fact::Unasked(exchange) = answer(n, 4).1 else { return };
-        ledger.fact(Fact::Unasked(exchange), &[], &seen(n, &server, C));
+        let CrossFlowEvent::Unasked(exchange) = answer(n, 4).1 else { return };
+        ledger.fact(CrossFlowEvent::Unasked(exchange), &[], &seen(n, &server, C));
     }
     let rulings = Vec::from_iter(ledger.review(Loads::default()).rulings);
     let mut found = rulings.iter().filter(|ruling| ruling.rule.code == SEC005.code);

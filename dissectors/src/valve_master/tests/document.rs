@@ -1,7 +1,7 @@
 //! The document's examples, byte for byte.
 
 use super::*;
-use crate::valve_master::decode::{self, Known};
+use crate::valve_master::decode::{self, DecodeContext};
 
 const EVERYTHING: &str = "31 FF 30 2E 30 2E 30 2E 30 3A 30 00 00";
 
@@ -248,7 +248,7 @@ fn both_quits() {
 fn what_a_cut_took_of_a_list_is_one_occasion_wherever_it_falls() {
     let reply = b"\xFF\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87\x0A\0\0\x03\x69\x87\0\0\0\0\0\0";
     for cut in 5..reply.len() {
-        let known = Known { lost: true, ..Known::default() };
+        let known = DecodeContext { lost: true, ..DecodeContext::default() };
         let mut judge = Judge::default();
         judge.evidence(Evidence { lost: true, ..Evidence::default() });
         decode::message(&reply[..cut], known, &mut judge);

@@ -3,7 +3,7 @@
 use super::held::{Growth, HISTORY, Jump};
 use super::{Phase, Stream};
 use crate::net::tcp::budget::Budget;
-use crate::net::tcp::kept::{At, Chunk, Kept};
+use crate::net::tcp::buffered::{At, Buffered, Chunk};
 use crate::net::tcp::run::{Run, Unshown};
 use crate::net::tcp::{Cause, End, Event, Kind, Limit, Next, Reader, Way};
 
@@ -117,7 +117,7 @@ impl Stream {
         let room = cx.budget.room(held.charged);
         let mut kept = held.buffer.append(part, room);
         if !kept {
-            held.buffer = Kept::default();
+            held.buffer = Buffered::default();
             held.settle(cx.budget);
             kept = held.buffer.append(rest, cx.budget.room(held.charged));
         }
@@ -203,7 +203,9 @@ impl Stream {
     /// Goes on behind missing bytes that are not waited for any more, whoever waits.
     pub(super) fn jump_at_last<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         if let Some(jump) = self.held.as_mut().and_then(|held| held.jump.take()) {
-            self.jump_now(jump, cx);
+            // Some of what was missing may have come meanwhile.
+            let to = self.hole_end().map_or(jump.to, |(end, _)| end.min(jump.to));
+            self.jump_now(Jump { to, ..jump }, cx);
             self.absorb(cx);
         }
     }

@@ -1,9 +1,9 @@
 //! What a direction keeps, and how it forgets.
 
 use crate::net::tcp::Cause;
-use crate::net::tcp::ahead::Ahead;
 use crate::net::tcp::budget::Budget;
-use crate::net::tcp::kept::{At, Kept};
+use crate::net::tcp::buffered::{At, Buffered};
+use crate::net::tcp::out_of_order::OutOfOrder;
 
 /// How long a hole is waited for, in nanoseconds, if nobody is there to acknowledge it, or more is
 /// acknowledged than was seen.
@@ -16,7 +16,7 @@ const HISTORY_PIECES: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// Consumed bytes (for comparison), then unread ones, up to `Stream::next`.
-    pub(super) buffer: Kept,
+    pub(super) buffer: Buffered,
     /// How many bytes of the buffer are consumed.
     pub(super) read: usize,
     /// How many of the unread bytes the reader has been shown.
@@ -29,7 +29,7 @@ pub(super) struct Held {
     pub(super) later: bool,
     /// Missing bytes that are not waited for any more; but what is unread before them waits.
     pub(super) jump: Option<Jump>,
-    pub(super) ahead: Ahead,
+    pub(super) ahead: OutOfOrder,
     /// Position and packet of a FIN that is not reached yet.
     pub(super) fin: Option<(u64, At)>,
     /// Position up to which the stream is said to exist, and the packet that says so.
@@ -114,7 +114,7 @@ impl Held {
     }
 
     /// Takes the buffer away; its memory is the caller's to drop.
-    pub(super) fn take_buffer(&mut self) -> (Kept, usize, usize) {
+    pub(super) fn take_buffer(&mut self) -> (Buffered, usize, usize) {
         let buffer = std::mem::take(&mut self.buffer);
         (buffer, std::mem::take(&mut self.read), std::mem::take(&mut self.shown))
     }
@@ -123,7 +123,7 @@ impl Held {
     pub(super) fn compact(&mut self, next: u64, budget: &Budget) {
         let start = next.saturating_sub(self.buffer.len() as u64);
         if self.unread() == 0 && !budget.spares_memory() {
-            self.buffer = Kept::default();
+            self.buffer = Buffered::default();
             self.read = 0;
             return;
         }

@@ -1,5 +1,5 @@
 //! Bytes of a stream together with where each of them was recorded: borrowed as a [`Chunk`], or
-//! stored as [`Kept`].
+//! stored as [`Buffered`].
 //!
 //! Positions are sequence numbers unwrapped to 64 bits: the lower 32 bits are the sequence number.
 
@@ -104,12 +104,12 @@ impl<'a> Chunk<'a> {
 
 /// Stored bytes of a stream without a hole.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct Buffered {
     bytes: Vec<u8>,
     origins: Vec<Origin>,
 }
 
-impl Kept {
+impl Buffered {
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }

@@ -45,19 +45,20 @@ impl Count {
 
 /// The counts, two bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally(u16);
+pub(super) struct Counters(u16);
 
-impl Tally {
+impl Counters {
     /// Where counting ends.
     pub(super) const MOST: u8 = 3;
 
     pub(super) const fn get(self, count: Count) -> u8 {
-        (self.0 >> (2 * count as u16)) as u8 & Tally::MOST
+        (self.0 >> (2 * count as u16)) as u8 & Counters::MOST
     }
 
     fn set(&mut self, count: Count, value: u8) {
         let at = 2 * count as u16;
-        self.0 = self.0 & !(u16::from(Tally::MOST) << at) | u16::from(value.min(Tally::MOST)) << at;
+        self.0 = self.0 & !(u16::from(Counters::MOST) << at)
+            | u16::from(value.min(Counters::MOST)) << at;
     }
 
     /// One more, as far as that is counted.
@@ -83,15 +84,15 @@ impl Tally {
 /// A time in the room of a byte: quarters of the answer timeout. It comes round after 64 timeouts:
 /// who asks whether two are near must have looked within that.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Quarter(u8);
+pub(super) struct CoarseTime(u8);
 
-impl Quarter {
-    pub(super) fn of(time: Time, timeout: i64) -> Quarter {
-        Quarter(time.0.div_euclid((timeout / 4).max(1)) as u8)
+impl CoarseTime {
+    pub(super) fn of(time: Time, timeout: i64) -> CoarseTime {
+        CoarseTime(time.0.div_euclid((timeout / 4).max(1)) as u8)
     }
 
     /// Whether the two are no further from each other than the timeout, or a quarter of it beyond.
-    pub(super) const fn is_near(self, other: Quarter) -> bool {
+    pub(super) const fn is_near(self, other: CoarseTime) -> bool {
         self.0.wrapping_sub(other.0).wrapping_add(4) <= 8
     }
 }
@@ -104,7 +105,7 @@ mod tests {
     fn quarters_are_near_for_the_time_of_an_answer_and_no_longer() {
         for start in [-300, -1, 0, 7, 250, 1_700_000_000] {
             let near = |after: i64| {
-                Quarter::of(Time(start + after), 40).is_near(Quarter::of(Time(start), 40))
+                CoarseTime::of(Time(start + after), 40).is_near(CoarseTime::of(Time(start), 40))
             };
             assert!((-30..=40).all(near), "{start}");
             assert!((50..=2500).chain(-2500..=-50).all(|after| !near(after)), "{start}");
@@ -113,15 +114,15 @@ mod tests {
 
     #[test]
     fn counts_do_not_touch_each_other() {
-        let mut tally = Tally::default();
+        let mut tally = Counters::default();
         for _ in 0..5 {
             tally.add(Count::PlayerRounds);
         }
         tally.add(Count::Players);
-        assert_eq!(tally.get(Count::PlayerRounds), Tally::MOST);
+        assert_eq!(tally.get(Count::PlayerRounds), Counters::MOST);
         assert_eq!((tally.get(Count::InfoRounds), tally.get(Count::RulesRounds)), (0, 0));
         assert_eq!([tally.spend(Count::Players), tally.spend(Count::Players)], [true, false]);
         tally.clear(&[Count::PlayerRounds]);
-        assert_eq!(tally, Tally::default());
+        assert_eq!(tally, Counters::default());
     }
 }

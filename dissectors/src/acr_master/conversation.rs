@@ -4,23 +4,23 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Budget, Buffer, Closed, Context, Evidence, Fact, Framed, Limit, Limits, Mark, Payload, Reply,
-    Side, Sink, Time, Unread, room,
+    Budget, Buffer, Closed, Context, CrossFlowEvent, Evidence, Framed, Limit, Limits, Mark,
+    Payload, Reply, Side, Sink, Time, Unread, room,
 };
 
-use super::book::{Challenged, CheckKey, Server};
 use super::http::{self, Framing};
 use super::params::Endpoint;
 use super::probe::{self, Probing};
 use super::request::{self, Request};
 use super::response::{self, Response};
+use super::shared::{Challenged, CheckKey, Server};
 use super::{AcrMaster, claim, digest, messages, rules};
 
 pub(super) type Cx<'c> = Context<'c, AcrMaster>;
 
 /// What one flow is up to.
 #[derive(Default)]
-pub struct Talk {
+pub struct Conversation {
     connection: Option<Box<Connection>>,
     pub(super) probing: Option<Box<Probing>>,
 }
@@ -48,7 +48,7 @@ struct Waiting {
     request: Request,
 }
 
-impl Talk {
+impl Conversation {
     /// Bytes held.
     pub(super) fn held(&self) -> usize {
         let probing = self.probing.as_deref().map_or(0, size_of_val);
@@ -132,13 +132,13 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let request = request::request(payload.bytes, sink);
     let endpoint = request.endpoint;
     let server = Server { address: payload.from.ip(), port: request.port, master: payload.to };
-    cx.book.ask_again(server, &request, cx.settings.limits.remembered);
-    let connection = cx.talk.connection();
+    cx.shared.ask_again(server, &request, cx.settings.limits.remembered);
+    let connection = cx.conversation.connection();
     connection.known = connection.known || claim::tells(payload.bytes);
     if endpoint == Some(Endpoint::Register) && request.sound && !payload.lost {
         call_for_check(cx, payload, request.port, sink);
     }
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     connection.find_way(payload, cx.settings.answer_timeout);
     connection.latest = connection.latest.max(Some(payload.time));
     connection.settled = false;
@@ -152,7 +152,7 @@ fn request<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 }
 
 fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: &mut S) {
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     connection.known = true;
     let interim = http::is_interim(payload.bytes);
     // What it answers was lost, or is recorded behind it.
@@ -181,7 +181,7 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
             200 => answered(cx, payload, request, answer, sink),
             400..=499 => {
                 let server = asker(payload, request);
-                cx.book.refuse(server, request, cx.settings.limits.remembered);
+                cx.shared.refuse(server, request, cx.settings.limits.remembered);
             }
             _ => {}
         }
@@ -205,7 +205,7 @@ fn answered<S: Sink>(
     let server = asker(payload, request);
     match request.endpoint {
         Some(Endpoint::Register) => {
-            cx.book.registered.insert(server, true, cx.settings.limits.remembered);
+            cx.shared.registered.insert(server, true, cx.settings.limits.remembered);
         }
         Some(Endpoint::Auth) => {
             if request.wants_challenge() {
@@ -226,13 +226,13 @@ fn registered<S: Sink>(
     answer: &Response,
     sink: &mut S,
 ) {
-    let registered = cx.book.registered.get_mut(&server, cx.settings.limits.remembered);
+    let registered = cx.shared.registered.get_mut(&server, cx.settings.limits.remembered);
     match (answer.auth, registered.copied()) {
         (Some(b'c'), Some(true)) | (Some(b'f'), None | Some(false)) => {
             rules::register_first(answer.auth_at, sink);
         }
         (Some(b'c'), Some(false)) => rules::register_refused(server.port, answer.auth_at, sink),
-        (Some(b'c'), None) if !cx.book.registered.forgot() => {
+        (Some(b'c'), None) if !cx.shared.registered.forgot() => {
             rules::register_missing(server.port, &payload.mark(), sink);
         }
         _ => {}
@@ -251,18 +251,21 @@ fn challenged<S: Sink>(
     let most = cx.settings.limits.remembered;
     let Some(id) = request.id else { return };
     if answer.auth != Some(b'c') && !answer.coded {
-        cx.book.refuse(server, request, most);
+        cx.shared.refuse(server, request, most);
         return;
     }
     // It may be one that cannot be read.
     let mut state = Challenged::default();
     if let Some(challenge) = answer.challenge {
-        sink.fact(Fact::HandedOut(digest::fingerprint(challenge.as_slice())), payload.seen());
+        sink.fact(
+            CrossFlowEvent::HandedOut(digest::fingerprint(challenge.as_slice())),
+            payload.seen(),
+        );
         let known = request.user.as_deref().filter(|user| key_of(cx, user).is_some());
         state.user = known.map(Box::from);
         state.challenge = known.map(|_| challenge);
     }
-    cx.book.ids.insert((server, id), state, most);
+    cx.shared.ids.insert((server, id), state, most);
 }
 
 /// The key that the user of gamewire gave for a player.
@@ -283,9 +286,9 @@ fn verified<S: Sink>(
     let (Some(id), Some(result @ (b'f' | b'd' | b's'))) = (request.id, answer.result) else {
         return;
     };
-    let forgot = cx.book.ids.forgot();
+    let forgot = cx.shared.ids.forgot();
     let most = cx.settings.limits.remembered;
-    let before = cx.book.ids.get_mut(&(server, id), most).map(|state| {
+    let before = cx.shared.ids.get_mut(&(server, id), most).map(|state| {
         let before = state.clone();
         state.used = true;
         before
@@ -323,11 +326,11 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
     let Some(port) = u16::try_from(port).ok().and_then(|port| port.checked_add(1)) else { return };
     let key = (SocketAddr::new(payload.from.ip(), port), payload.to.ip());
     let mark = payload.mark();
-    let late = !cx.talk.connection().known;
-    if let Some(earlier) = cx.book.call_for_check(key, mark, late) {
+    let late = !cx.conversation.connection().known;
+    if let Some(earlier) = cx.shared.call_for_check(key, mark, late) {
         probe::judge(cx, key, &earlier, payload.time, sink);
     }
-    let registrations = &mut cx.talk.connection().registrations;
+    let registrations = &mut cx.conversation.connection().registrations;
     if registrations.len() < cx.settings.limits.pending.max(1) {
         registrations.push((key, mark));
     } else {
@@ -337,7 +340,7 @@ fn call_for_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, port: u64, si
 
 /// A direction has ended. If it is the master's, nothing more is answered.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     let asker = connection.waiting.front().map(|waiting| waiting.mark.side);
     if asker == Some(payload.side) {
         if how == Closed::Reset {
@@ -353,7 +356,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
 fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let answer_timeout = cx.settings.answer_timeout;
     let is_due = |waiting: &Waiting| now.since(waiting.mark.time) >= answer_timeout;
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     connection.waiting.retain(is_due);
     let master = connection.waiting.front().map(|waiting| waiting.mark.side.other());
     let asked_party_seen = master.is_some_and(|master| cx.flow.seen[master.index()]);
@@ -362,13 +365,13 @@ fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
 
 /// The flow has ended: what is open is judged.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some(connection) = cx.talk.connection.as_deref_mut() else { return };
+    let Some(connection) = cx.conversation.connection.as_deref_mut() else { return };
     for (key, mark) in std::mem::take(&mut connection.registrations) {
-        if let Some(check) = cx.book.take_unprobed(&key, &mark) {
+        if let Some(check) = cx.shared.take_unprobed(&key, &mark) {
             probe::judge(cx, key, &check, now, sink);
         }
     }
-    let Some(waiting) = cx.talk.connection().waiting.front() else { return };
+    let Some(waiting) = cx.conversation.connection().waiting.front() else { return };
     let mark = waiting.mark;
     let evidence = Evidence {
         began: cx.flow.began,
@@ -381,7 +384,7 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
 
 /// What waits is not answered any more. What is itself wrong is owed nothing.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, evidence: Evidence, sink: &mut S) {
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     let adrift = connection.adrift;
     for waiting in std::mem::take(&mut connection.waiting) {
         let Some(endpoint) = waiting.request.endpoint else { continue };
@@ -398,6 +401,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 16, "{}", size_of::<Talk>());
+        assert!(size_of::<Conversation>() <= 16, "{}", size_of::<Conversation>());
     }
 }

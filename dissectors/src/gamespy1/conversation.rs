@@ -1,8 +1,8 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, Evidence, Fact, Limit, Mark, Payload, Reply, Seen, ShortMark, Side, Sink,
-    Time, Transport, room,
+    Closed, Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, Seen, ShortMark, Side,
+    Sink, Time, Transport, room,
 };
 
 use super::answers::{self, Answers};
@@ -18,7 +18,7 @@ type Cx<'c> = Context<'c, GameSpy1>;
 
 /// What one flow is up to.
 #[derive(Default)]
-pub struct Talk {
+pub struct Conversation {
     /// The oldest query that waits for its answer.
     asked: Option<Asked>,
     /// Whose latest answer nobody had asked for: it may have been recorded before its query.
@@ -102,7 +102,7 @@ impl Word {
     }
 }
 
-impl Talk {
+impl Conversation {
     fn more(&mut self) -> &mut More {
         self.more.get_or_insert_default()
     }
@@ -195,7 +195,7 @@ impl Talk {
 
     /// An ICMP error quotes what was sent in this packet.
     pub(super) fn refuse(&mut self, frame: u64) {
-        let Talk { asked, more, .. } = self;
+        let Conversation { asked, more, .. } = self;
         let (waiting, again, uplink): (&mut [Asked], &[Again], _) = match more.as_deref_mut() {
             Some(more) => (&mut more.waiting, &more.again, more.uplink.as_deref_mut()),
             None => (&mut [], &[], None),
@@ -237,19 +237,19 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     let words = words::scan(payload.bytes);
     let said = Kind::of(&words, Transport::Udp, Form::Text);
     let kind = told_as(cx, payload, &words, said);
-    let is_first = cx.talk.asked.is_none() && cx.talk.more.is_none();
+    let is_first = cx.conversation.asked.is_none() && cx.conversation.more.is_none();
     if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && is_first {
         // The user says so.
-        cx.talk.more.get_or_insert_default().is_forced = true;
+        cx.conversation.more.get_or_insert_default().is_forced = true;
     }
-    let is_forced = cx.talk.more.as_ref().is_some_and(|more| more.is_forced);
+    let is_forced = cx.conversation.more.as_ref().is_some_and(|more| more.is_forced);
     if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && !is_forced {
-        // Games talk between these ports as well.
+        // Games send their own traffic between these ports as well.
         expire(cx, payload.time, false, sink);
         return;
     }
     if kind == Kind::Response {
-        cx.talk.was_bare = said == Kind::Other;
+        cx.conversation.was_bare = said == Kind::Other;
         answers::datagram(cx, payload, &words, sink);
         expire(cx, payload.time, false, sink);
         return;
@@ -272,14 +272,14 @@ fn told_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind
     // one that begins as no text does.
     if said == Kind::Other && words.properties > 0 {
         let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
-        if cx.talk.awaits(payload.side, since) {
+        if cx.conversation.awaits(payload.side, since) {
             return Kind::Response;
         }
     }
     // Nor is an answer to a challenge that was given by itself a part of another.
     if said == Kind::Response
         && words.is_lone_validate()
-        && cx.talk.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
+        && cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
     {
         return Kind::Validate;
     }
@@ -290,7 +290,7 @@ fn told_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind
 pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     let (bytes, words) = (payload.bytes, words::scan(payload.bytes));
     let kind = match Kind::of(&words, Transport::Udp, Form::Text) {
-        Kind::Other if cx.talk.was_bare => Kind::Response,
+        Kind::Other if cx.conversation.was_bare => Kind::Response,
         Kind::Other if !bytes.starts_with(b"\\") => return,
         kind => kind,
     };
@@ -308,12 +308,12 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
 
 /// What was found in a stream: what was held before may be over, and this be held in its place.
 fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    if let Some(held) = cx.talk.framing().over(payload.side) {
+    if let Some(held) = cx.conversation.framing().over(payload.side) {
         told(cx, &held, sink);
         sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     }
     let timeout = cx.settings.answer_timeout;
-    if !cx.talk.framing().holds(payload, timeout) {
+    if !cx.conversation.framing().holds(payload, timeout) {
         in_whole(cx, payload, sink);
     }
 }
@@ -342,7 +342,7 @@ fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
 
 /// A direction has ended, and with it whatever is held: who closes answers, too.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
-    if let Some(held) = cx.talk.framing().take() {
+    if let Some(held) = cx.conversation.framing().take() {
         told(cx, &held, sink);
         sink.evidence(cx.flow.evidence());
     }
@@ -351,7 +351,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
 
 /// A whole message of a stream.
 fn in_whole<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    let connection = cx.talk.connection();
+    let connection = cx.conversation.connection();
     let owes = connection.owes().filter(|_| connection.is_master(payload.side));
     let bytes = payload.bytes;
     let blocks = owes == Some(Form::Compact) && list::is_blocks(bytes);
@@ -423,14 +423,15 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
     if words.is_sound() {
         uplink::challenged_in_query(cx, payload, words);
     }
-    let asks_master = cx.talk.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
+    let asks_master =
+        cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
     let Some(word) = Word::of(words.first) else { return };
     if asks_master || !words.is_sound() || payload.lost {
         return;
     }
-    sink.fact(Fact::Queried, payload.seen());
+    sink.fact(CrossFlowEvent::Queried, payload.seen());
     sink.asks(word.name(), payload);
-    let answered = cx.talk.unasked.take() == Some(payload.side.other());
+    let answered = cx.conversation.unasked.take() == Some(payload.side.other());
     if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {
         rules::query_answered(payload.whole(), sink);
         return;
@@ -442,26 +443,27 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sin
         (other.word, before.side, before.length) == (word, mark.side, mark.length)
             && !is_overdue(cx, &before, payload.time)
     };
-    let first = cx.talk.waiting().find(|asked| again(asked)).map(|first| first.mark.get().frame);
+    let first =
+        cx.conversation.waiting().find(|asked| again(asked)).map(|first| first.mark.get().frame);
     if let Some(first) = first {
-        cx.talk.repeat(first, mark);
+        cx.conversation.repeat(first, mark);
         return;
     }
     let asked = Asked { mark: mark.into(), word, refused: false, again: false };
-    let Some(oldest) = cx.talk.asked else {
-        cx.talk.asked = Some(asked);
+    let Some(oldest) = cx.conversation.asked else {
+        cx.conversation.asked = Some(asked);
         return;
     };
-    if cx.talk.waiting().count() >= cx.settings.limits.pending.max(1) {
+    if cx.conversation.waiting().count() >= cx.settings.limits.pending.max(1) {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not judged.
         if is_overdue(cx, &oldest.mark.get(), payload.time) {
             give_up(cx, payload.time, sink);
         } else {
-            cx.talk.take(0);
+            cx.conversation.take(0);
         }
     }
-    cx.talk.more().waiting.push(asked);
+    cx.conversation.more().waiting.push(asked);
 }
 
 /// An answer begins: the oldest query of the other side has it, but for one that is overdue where
@@ -473,16 +475,20 @@ pub(super) fn answered<S: Sink>(
 ) -> Option<Reply> {
     let asks = |asked: &Asked| asked.mark.get().side != payload.side;
     let in_time = |asked: &Asked| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
-    let at = cx.talk.waiting().position(in_time).or_else(|| cx.talk.waiting().position(asks));
+    let at = cx
+        .conversation
+        .waiting()
+        .position(in_time)
+        .or_else(|| cx.conversation.waiting().position(asks));
     let Some(at) = at else {
-        cx.talk.unasked = Some(payload.side);
+        cx.conversation.unasked = Some(payload.side);
         if !is_seen(cx, payload.side.other()) {
             let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
             rules::unasked(evidence, payload.seen(), sink);
         }
         return None;
     };
-    let (asked, reply) = cx.talk.take(at)?;
+    let (asked, reply) = cx.conversation.take(at)?;
     rules::query_answered(payload.whole(), sink);
     sink.reflects(asked.word.name(), asked.mark.get().length, payload);
     Some(reply)
@@ -490,7 +496,7 @@ pub(super) fn answered<S: Sink>(
 
 /// Gives the oldest query up.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some((asked, _)) = cx.talk.take(0) else { return };
+    let Some((asked, _)) = cx.conversation.take(0) else { return };
     let mark = asked.mark.get();
     let evidence = Evidence {
         began: cx.flow.began,
@@ -515,7 +521,7 @@ fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
 /// Gives up what is overdue, or with `end` all. While nothing of the asked party is in the capture,
 /// it may turn up yet.
 fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    while let Some(asked) = cx.talk.asked {
+    while let Some(asked) = cx.conversation.asked {
         let mark = asked.mark.get();
         let due = is_overdue(cx, &mark, now) && is_seen(cx, mark.side.other());
         if !end && !due {
@@ -528,7 +534,7 @@ fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
 
 /// The capture has reached `now`.
 pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    if let Some(more) = &mut cx.talk.more {
+    if let Some(more) = &mut cx.conversation.more {
         let over = end || more.framing.due().is_some_and(|due| due <= now);
         let held = if over { more.framing.take() } else { None };
         if let Some(mut held) = held {
@@ -550,6 +556,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 32, "{}", size_of::<Talk>());
+        assert!(size_of::<Conversation>() <= 32, "{}", size_of::<Conversation>());
     }
 }

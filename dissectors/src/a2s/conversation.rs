@@ -1,49 +1,52 @@
 //! The conversation of one flow: who asks, what waits for an answer, which challenges were given.
-//! It makes [`Fact`]s and knows no rules.
+//! It makes [`Observation`]s and knows no rules.
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::asked::{Asked, BEHIND_INFO, FOREIGN, Owed, PASSED_OVER, REFUSED};
-use super::decode::{self, Said};
-use super::facts::{Answer, Fact, Request, Standing, Told};
+use super::counters::{CoarseTime, Count, Counters};
+use super::decode::{self, Summary};
+use super::facts::{Answer, ChallengeStatus, Observation, Request, Told};
 use super::layout::{SINGLE, SPLIT};
+use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
 use super::repeats::{take_answered, wait};
-use super::state::{Book, FOLLOWED, FORCED, GUARDED, Stray, Talk};
-use super::tally::{Count, Quarter, Tally};
+use super::state::{Conversation, FOLLOWED, FORCED, GUARDED, SharedState, UnmatchedList};
 use super::{A2s, rules};
 use super::{claim, parts};
 use crate::kit::{self, Context, Evidence, Host, Payload, Read, Sink, Socket, Span, Time};
 
 /// One datagram of the flow.
 pub(super) fn message<S: Sink>(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, sink: &mut S) {
-    cx.talk.forget_forms(payload.time, cx.flow.silence, cx.settings.answer_timeout);
+    cx.conversation.forget_forms(payload.time, cx.flow.silence, cx.settings.answer_timeout);
     let toward_server = is_toward_server(cx, payload);
     let bytes = payload.bytes;
     if bytes.starts_with(&SPLIT) {
-        cx.talk.began = true;
+        cx.conversation.began = true;
         parts::message(cx, payload, toward_server, sink);
         return;
     }
-    let said = if is_message(cx.talk, payload, toward_server) {
-        let known = decode::Known { lost: payload.lost, ..cx.talk.known(false, toward_server) };
+    let said = if is_message(cx.conversation, payload, toward_server) {
+        let known = decode::DecodeContext {
+            lost: payload.lost,
+            ..cx.conversation.known(false, toward_server)
+        };
         let mut said = decode::message(bytes, known, sink);
         rules::packet_size(bytes.len(), sink);
         if toward_server && bytes.len() <= SINGLE.len() {
-            cx.talk.tally.add(Count::Runts);
+            cx.conversation.tally.add(Count::Runts);
         }
         said.whole &= bytes.starts_with(&SINGLE);
         said
     } else {
-        if !cx.talk.began {
-            cx.talk.flags |= FORCED;
+        if !cx.conversation.began {
+            cx.conversation.flags |= FORCED;
         }
-        let due = cx.talk.is_due(payload.side, payload.time, cx.settings.answer_timeout);
-        if !due && !cx.talk.has(FORCED) {
+        let due = cx.conversation.is_due(payload.side, payload.time, cx.settings.answer_timeout);
+        if !due && !cx.conversation.has(FORCED) {
             return;
         }
         decode::stray(bytes, sink)
     };
-    cx.talk.began = true;
+    cx.conversation.began = true;
     exchange(cx, &said, payload, sink);
     sink.end(said.message, payload);
 }
@@ -55,9 +58,9 @@ pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink:
         parts::again(cx, payload, toward_server, sink);
         return;
     }
-    let said = if is_message(cx.talk, payload, toward_server) {
-        decode::message(payload.bytes, cx.talk.known(false, toward_server), sink)
-    } else if cx.talk.has(FORCED) {
+    let said = if is_message(cx.conversation, payload, toward_server) {
+        decode::message(payload.bytes, cx.conversation.known(false, toward_server), sink)
+    } else if cx.conversation.has(FORCED) {
         decode::stray(payload.bytes, sink)
     } else {
         return;
@@ -69,26 +72,29 @@ pub(super) fn again<S: Sink>(cx: &Context<'_, A2s>, payload: &Payload<'_>, sink:
 /// tells, of what no honest client sends.
 fn is_toward_server(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let suspicious = payload.bytes.len() <= SINGLE.len() || payload.bytes.starts_with(&SPLIT);
-    cx.talk.is_toward_server(payload)
-        || suspicious && cx.talk.is_guessed() && is_served(cx.book, payload)
+    cx.conversation.is_toward_server(payload)
+        || suspicious && cx.conversation.is_guessed() && is_served(cx.shared, payload)
 }
 
 /// Whether a datagram is a single packet, in spite of its header say, or the beginning of one toward a
 /// server. An empty one counts among such.
-fn is_message(talk: &Talk, payload: &Payload<'_>, toward_server: bool) -> bool {
+fn is_message(conversation: &Conversation, payload: &Payload<'_>, toward_server: bool) -> bool {
     let bytes = payload.bytes;
     let is_runt = || {
-        claim::is_runt(bytes) || bytes.is_empty() && talk.began && talk.tally.get(Count::Runts) > 0
+        claim::is_runt(bytes)
+            || bytes.is_empty() && conversation.began && conversation.tally.get(Count::Runts) > 0
     };
     bytes.starts_with(&SINGLE)
         || toward_server && is_runt()
-        || !talk.was_asked(payload.side) && talk.began && claim::is_request_behind(bytes)
+        || !conversation.was_asked(payload.side)
+            && conversation.began
+            && claim::is_request_behind(bytes)
 }
 
 /// What a message means for the conversation.
 pub(super) fn exchange<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    said: &Said,
+    said: &Summary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
@@ -104,37 +110,42 @@ const KIND: Span = Span { start: 4, end: 5 };
 fn ask<S: Sink>(
     cx: &mut Context<'_, A2s>,
     request: Request,
-    said: &Said,
+    said: &Summary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     expire(cx, payload.time, false, sink);
-    cx.talk.flags |= Talk::asks(payload.side);
+    cx.conversation.flags |= Conversation::asks(payload.side);
     let standing = standing(cx, said.challenge, payload);
-    if standing == Standing::Issued {
-        cx.talk.flags |= FOLLOWED;
+    if standing == ChallengeStatus::Issued {
+        cx.conversation.flags |= FOLLOWED;
     }
     let mark = payload.mark();
-    let is_foreign = standing == Standing::NeverIssued && may_be_given_by_another(cx, payload);
+    let is_foreign =
+        standing == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
     let value = said.challenge.map(|challenge| challenge.value);
     let foreign = is_foreign.then(|| Told::of(payload, cx.flow.evidence(), value));
-    rules::exchange(&Fact::Sent { challenge: said.challenge, standing, mark, foreign }, KIND, sink);
+    rules::exchange(
+        &Observation::Sent { challenge: said.challenge, standing, mark, foreign },
+        KIND,
+        sink,
+    );
     sink.asks(request.name(), payload);
     let ignored = matches!(request, Request::Challenge | Request::Ping);
-    let owed = said.whole && standing != Standing::NeverIssued && !ignored;
-    let asked = Asked {
+    let owed = said.whole && standing != ChallengeStatus::NeverIssued && !ignored;
+    let asked = PendingRequest {
         mark,
         began: payload.time,
         challenge: said.challenge.map_or(-1, |challenge| challenge.value),
         request,
         standing,
-        owed: if owed { Owed::Yes } else { Owed::No },
-        past: if cx.talk.has_forms() { BEHIND_INFO } else { 0 }
+        owed: if owed { ResponseDue::Yes } else { ResponseDue::No },
+        past: if cx.conversation.has_forms() { BEHIND_INFO } else { 0 }
             | if is_foreign { FOREIGN } else { 0 },
         tries: 1,
         left: 1,
     };
-    cx.book.waiting.insert(payload, asked.request, cx.settings);
+    cx.shared.waiting.insert(payload, asked.request, cx.settings);
     wait(cx, asked, payload.time, sink);
 }
 
@@ -142,32 +153,32 @@ fn ask<S: Sink>(
 /// far, or owes an answer that may be a challenge.
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| Answer::Challenge.is_for(request);
-    let waits = |asked: Asked| {
+    let waits = |asked: PendingRequest| {
         asked.mark.side == payload.side && !asked.was_answered() && open(asked.request)
     };
     !cx.flow.seen[payload.side.other().index()]
-        || cx.talk.waiting().any(waits)
-        || cx.talk.missed().is_some_and(open)
+        || cx.conversation.waiting().any(waits)
+        || cx.conversation.missed().is_some_and(open)
 }
 
 fn standing(
     cx: &Context<'_, A2s>,
     challenge: Option<Read<i32>>,
     payload: &Payload<'_>,
-) -> Standing {
-    let Some(challenge) = challenge else { return Standing::Absent };
+) -> ChallengeStatus {
+    let Some(challenge) = challenge else { return ChallengeStatus::Absent };
     if challenge.value == -1 {
-        return Standing::Asking;
+        return ChallengeStatus::Asking;
     }
     let client = payload.from.ip();
-    let known = cx.book.issued.contains(&issued(client, payload.to, challenge.value));
+    let known = cx.shared.issued.contains(&issued(client, payload.to, challenge.value));
     match known {
-        Some(true) => Standing::Issued,
-        _ if challenge.value == 0 => Standing::Zero,
-        None => Standing::Unknown,
-        Some(false) => match cx.book.blurred.contains(&between(client, payload.to)) {
-            Some(false) => Standing::NeverIssued,
-            _ => Standing::Unknown,
+        Some(true) => ChallengeStatus::Issued,
+        _ if challenge.value == 0 => ChallengeStatus::Zero,
+        None => ChallengeStatus::Unknown,
+        Some(false) => match cx.shared.blurred.contains(&between(client, payload.to)) {
+            Some(false) => ChallengeStatus::NeverIssued,
+            _ => ChallengeStatus::Unknown,
         },
     }
 }
@@ -185,39 +196,41 @@ pub(super) fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Hos
 fn answer<S: Sink>(
     cx: &mut Context<'_, A2s>,
     answer: Answer,
-    said: &Said,
+    said: &Summary,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     let (from, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
-    cx.talk.learn(said);
+    cx.conversation.learn(said);
     if answer == Answer::Other {
-        cx.talk.answered_somehow(from, now, timeout);
+        cx.conversation.answered_somehow(from, now, timeout);
         expire(cx, now, false, sink);
         return;
     }
-    let copy = cx.talk.repeats(payload, &cx.book.seed);
-    let guarded = cx.talk.has(GUARDED);
+    let copy = cx.conversation.repeats(payload, &cx.shared.seed);
+    let guarded = cx.conversation.has(GUARDED);
     let challenge = answer == Answer::Challenge;
-    let fits = |asked: &Asked| answer.fits(asked, guarded);
-    let best = cx.talk.best(fits, challenge, from, now, timeout);
+    let fits = |asked: &PendingRequest| answer.fits(asked, guarded);
+    let best = cx.conversation.best(fits, challenge, from, now, timeout);
     let mut server = payload.from;
     match best {
         Some((1.., at))
             if answer == Answer::Players
-                && cx.talk.tally.get(Count::Players) > 0
+                && cx.conversation.tally.get(Count::Players) > 0
                 && may_be_info(cx, at) =>
         {
             unexpected(cx, (answer, said.challenge), copy, payload, sink);
         }
         // The first one came while this request waited, and was another's.
-        Some((1.., at)) if copy && cx.talk.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) => {
+        Some((1.., at))
+            if copy && cx.conversation.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) =>
+        {
             unexpected(cx, (answer, said.challenge), copy, payload, sink);
         }
         Some((_, at)) => {
             if let Some(asked) = take_answered(cx, at, answer, said.challenge, payload) {
                 if !asked.was_answered() {
-                    cx.book.waiting.remove(payload);
+                    cx.shared.waiting.remove(payload);
                 }
                 heard(cx, &asked, answer, payload, sink);
             }
@@ -237,9 +250,9 @@ fn answer<S: Sink>(
 /// good that was not seen.
 fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
     let began = cx.flow.began;
-    match cx.talk.at(at) {
-        Some(asked) if began || asked.standing != Standing::NeverIssued => {
-            cx.talk.may_be_answered(at);
+    match cx.conversation.at(at) {
+        Some(asked) if began || asked.standing != ChallengeStatus::NeverIssued => {
+            cx.conversation.may_be_answered(at);
             true
         }
         _ => false,
@@ -259,55 +272,55 @@ fn remember<S: Sink>(
     for server in servers.into_iter().flatten() {
         match challenge {
             Some(challenge) => {
-                cx.book.issued.insert(&issued(client, server, challenge.value), most);
+                cx.shared.issued.insert(&issued(client, server, challenge.value), most);
             }
-            None => cx.book.blurred.insert(&between(client, server), most),
+            None => cx.shared.blurred.insert(&between(client, server), most),
         }
     }
     if let Some(challenge) = challenge {
-        sink.fact(kit::Fact::Challenged(challenge.value as u32), payload.seen());
+        sink.fact(kit::CrossFlowEvent::Challenged(challenge.value as u32), payload.seen());
     }
 }
 
 /// A request was answered.
 fn heard<S: Sink>(
     cx: &mut Context<'_, A2s>,
-    asked: &Asked,
+    asked: &PendingRequest,
     answer: Answer,
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
     sink.answers(asked.reply(asked.is_complete(answer)));
     serve(cx, payload);
-    let talk = &mut *cx.talk;
-    talk.flags |= FOLLOWED;
+    let conversation = &mut *cx.conversation;
+    conversation.flags |= FOLLOWED;
     let again = asked.was_answered();
-    let rounds = if again { 0 } else { rounds(&mut talk.tally, asked, answer) };
+    let rounds = if again { 0 } else { rounds(&mut conversation.tally, asked, answer) };
     let list = matches!(answer, Answer::Players | Answer::Rules);
-    if list && answer.fits(asked, talk.has(GUARDED)) == Some(0) {
-        talk.pass_over(answer);
+    if list && answer.fits(asked, conversation.has(GUARDED)) == Some(0) {
+        conversation.pass_over(answer);
     }
     let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo)
-        && talk.informed(answer, Quarter::of(payload.time, cx.settings.answer_timeout));
+        && conversation.informed(answer, CoarseTime::of(payload.time, cx.settings.answer_timeout));
     if asked.request != Request::Info && asked.is(BEHIND_INFO) {
-        talk.tally.clear(&Count::FORMS);
+        conversation.tally.clear(&Count::FORMS);
     }
-    let guarded = asked.request != Request::Info || talk.has(GUARDED);
-    rules::exchange(&Fact::Answered { asked, answer, rounds, guarded, again }, KIND, sink);
+    let guarded = asked.request != Request::Info || conversation.has(GUARDED);
+    rules::exchange(&Observation::Answered { asked, answer, rounds, guarded, again }, KIND, sink);
     if (asked.request, answer) == (Request::Info, Answer::Challenge) {
-        cx.talk.flags |= GUARDED;
+        cx.conversation.flags |= GUARDED;
     }
     if explained {
-        rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
+        rules::exchange(&Observation::Again { answer: Answer::Players }, KIND, sink);
     }
     match asked.standing {
         _ if answer == Answer::Challenge => {}
-        Standing::Issued => rules::own_challenge(KIND, sink),
-        Standing::NeverIssued | Standing::Unknown => {
+        ChallengeStatus::Issued => rules::own_challenge(KIND, sink),
+        ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
             let told = Told::of(payload, cx.flow.evidence(), None);
             rules::accepted(asked, &told, guarded, KIND, sink);
         }
-        Standing::Absent | Standing::Asking | Standing::Zero => {
+        ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
             sink.reflects(asked.request.name(), asked.mark.length, payload);
         }
     }
@@ -315,26 +328,26 @@ fn heard<S: Sink>(
 
 /// A server has answered: what is sent there by the same host is for a server.
 fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
-    if !cx.talk.has(FOLLOWED) {
+    if !cx.conversation.has(FOLLOWED) {
         let most = cx.settings.limits.remembered;
-        cx.book.served.insert(&between(payload.to.ip(), payload.from), most);
+        cx.shared.served.insert(&between(payload.to.ip(), payload.from), most);
     }
 }
 
 /// Whether an endpoint is known to this host as a server.
-pub(super) fn is_served(book: &Book, payload: &Payload<'_>) -> bool {
-    book.served.contains(&between(payload.from.ip(), payload.to)) == Some(true)
+pub(super) fn is_served(shared: &SharedState, payload: &Payload<'_>) -> bool {
+    shared.served.contains(&between(payload.from.ip(), payload.to)) == Some(true)
 }
 
 /// How often in a row a valid challenge was answered by another, this answer included.
-fn rounds(tally: &mut Tally, asked: &Asked, answer: Answer) -> u8 {
+fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: Answer) -> u8 {
     let Some(count) = Count::rounds(asked.request) else { return 0 };
     let before = tally.get(count);
     if answer != Answer::Challenge {
         tally.clear(&[count]);
         return 0;
     }
-    if asked.standing != Standing::Issued {
+    if asked.standing != ChallengeStatus::Issued {
         return before;
     }
     tally.add(count);
@@ -349,39 +362,39 @@ fn unexpected<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<SocketAddr> {
-    let talk = &mut *cx.talk;
-    if Count::form(answer).is_some_and(|form| talk.tally.spend(form)) {
-        if let Some(asked) = talk.informed_of(payload.side) {
+    let conversation = &mut *cx.conversation;
+    if Count::form(answer).is_some_and(|form| conversation.tally.spend(form)) {
+        if let Some(asked) = conversation.informed_of(payload.side) {
             sink.answers(asked.reply(true));
         }
-        rules::exchange(&Fact::Again { answer }, KIND, sink);
-        if answer == Answer::ObsoleteInfo && talk.explain() {
-            rules::exchange(&Fact::Again { answer: Answer::Players }, KIND, sink);
+        rules::exchange(&Observation::Again { answer }, KIND, sink);
+        if answer == Answer::ObsoleteInfo && conversation.explain() {
+            rules::exchange(&Observation::Again { answer: Answer::Players }, KIND, sink);
         }
         return None;
     }
-    if talk.missed().is_some_and(|request| answer.is_for(request)) {
-        talk.set_missed(None);
+    if conversation.missed().is_some_and(|request| answer.is_for(request)) {
+        conversation.set_missed(None);
         return None;
     }
-    if talk.take_given_up() {
+    if conversation.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-        rules::exchange(&Fact::Unasked { answer, elsewhere: None }, KIND, sink);
+        rules::exchange(&Observation::Unasked { answer, elsewhere: None }, KIND, sink);
         return None;
     }
     if !copy && answered_wrongly(cx, answer, payload, sink) {
         return None;
     }
-    if !cx.talk.was_asked(payload.side)
-        && let Some(asked) = cx.book.waiting.elsewhere(payload, answer, cx.settings)
+    if !cx.conversation.was_asked(payload.side)
+        && let Some(asked) = cx.shared.waiting.elsewhere(payload, answer, cx.settings)
     {
         let from = payload.from;
-        rules::exchange(&Fact::Elsewhere { answer, asked, from }, KIND, sink);
+        rules::exchange(&Observation::Elsewhere { answer, asked, from }, KIND, sink);
         return Some(asked);
     }
-    let elsewhere = (!cx.talk.was_asked(payload.side))
+    let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Told::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
-    rules::exchange(&Fact::Unasked { answer, elsewhere }, KIND, sink);
+    rules::exchange(&Observation::Unasked { answer, elsewhere }, KIND, sink);
     None
 }
 
@@ -393,42 +406,42 @@ fn answered_wrongly<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> bool {
-    let talk = &mut *cx.talk;
-    let at = talk.first_due(payload.side, payload.time, cx.settings.answer_timeout);
-    let due = at.and_then(|at| talk.at(at)).map(|asked| asked.request);
+    let conversation = &mut *cx.conversation;
+    let at = conversation.first_due(payload.side, payload.time, cx.settings.answer_timeout);
+    let due = at.and_then(|at| conversation.at(at)).map(|asked| asked.request);
     let hybrid = match due {
         Some(request) => request == Request::Info,
-        None => talk.tally.get(Count::ObsoleteInfo) > 0,
+        None => conversation.tally.get(Count::ObsoleteInfo) > 0,
     };
-    if answer == Answer::Players && hybrid && talk.stray().is_none() {
+    if answer == Answer::Players && hybrid && conversation.stray().is_none() {
         if let Some(at) = at {
-            talk.may_be_answered(at);
+            conversation.may_be_answered(at);
         }
-        let stray = Stray { mark: payload.mark().into(), instead: due.is_some() };
-        *talk.stray() = Some(stray);
+        let stray = UnmatchedList { mark: payload.mark().into(), instead: due.is_some() };
+        *conversation.stray() = Some(stray);
         return true;
     }
-    let Some(asked) = at.and_then(|at| talk.take(at)) else { return false };
-    cx.book.waiting.remove(payload);
+    let Some(asked) = at.and_then(|at| conversation.take(at)) else { return false };
+    cx.shared.waiting.remove(payload);
     sink.answers(asked.reply(false));
-    rules::exchange(&Fact::Other { asked: &asked, answer }, KIND, sink);
+    rules::exchange(&Observation::Other { asked: &asked, answer }, KIND, sink);
     true
 }
 
 /// Gives the oldest request up.
 pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
-    let Some(asked) = cx.talk.take(0) else { return };
+    let Some(asked) = cx.conversation.take(0) else { return };
     let server = asked.mark.side.other();
     let [client_end, server_end] = cx.flow.ends_from(server.other());
     let frame = asked.mark.frame;
-    if matches!(asked.owed, Owed::NoMore | Owed::Answered) {
+    if matches!(asked.owed, ResponseDue::NoMore | ResponseDue::Answered) {
         return;
     }
-    if cx.book.waiting.was_answered_elsewhere(client_end, server_end, frame) {
-        rules::exchange(&Fact::Moved { asked: &asked }, KIND, sink);
+    if cx.shared.waiting.was_answered_elsewhere(client_end, server_end, frame) {
+        rules::exchange(&Observation::Moved { asked: &asked }, KIND, sink);
         return;
     }
-    cx.talk.set_missed(Some(asked.request));
+    cx.conversation.set_missed(Some(asked.request));
     let mark = asked.mark;
     let evidence = Evidence {
         began: cx.flow.began,
@@ -441,26 +454,30 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
     let challenge = asked.is(FOREIGN).then_some(asked.challenge as u32);
     let seen = kit::Seen { mark, from: client_end, to: server_end };
     let told = Told { seen, evidence, challenge };
-    rules::exchange(&Fact::Overdue { asked: &asked, told }, KIND, sink);
+    rules::exchange(&Observation::Overdue { asked: &asked, told }, KIND, sink);
 }
 
 /// Gives up what is overdue, or with `end` all. What is owed waits on while its answer is on its
 /// way, and while nothing of the asked party is in the capture: it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
-    while let Some(asked) = cx.talk.at(0) {
+    while let Some(asked) = cx.conversation.at(0) {
         let server = asked.mark.side.other();
         let seen = cx.flow.seen[server.index()];
-        let coming = cx.talk.parts_so_far().is_some_and(|parts| parts.is_coming(server));
+        let coming = cx.conversation.parts_so_far().is_some_and(|parts| parts.is_coming(server));
         let overdue = now.since(asked.mark.time) >= cx.settings.answer_timeout;
-        if !end && (!overdue || asked.owed == Owed::Yes && (!seen || coming)) {
+        if !end && (!overdue || asked.owed == ResponseDue::Yes && (!seen || coming)) {
             break;
         }
         give_up(cx, now, sink);
     }
     let timeout = cx.settings.answer_timeout;
-    let is_over = |stray: &Stray| end || now.since(stray.mark.get().time) >= timeout;
-    if let Some(stray) = cx.talk.take_stray(is_over) {
+    let is_over = |stray: &UnmatchedList| end || now.since(stray.mark.get().time) >= timeout;
+    if let Some(stray) = cx.conversation.take_stray(is_over) {
         let (mark, evidence) = (stray.mark.get(), cx.flow.evidence());
-        rules::exchange(&Fact::Stray { mark, instead: stray.instead, evidence }, KIND, sink);
+        rules::exchange(
+            &Observation::UnmatchedList { mark, instead: stray.instead, evidence },
+            KIND,
+            sink,
+        );
     }
 }

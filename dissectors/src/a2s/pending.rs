@@ -2,20 +2,20 @@
 
 use std::num::NonZeroU16;
 
-use super::facts::{Answer, Request, Standing};
+use super::facts::{Answer, ChallengeStatus, Request};
 use crate::kit::{Mark, Reply, Side, Time};
 
 /// A request that waits for its answer. Sent again while it waits, it is the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     /// Its latest sending.
     pub(super) mark: Mark,
     /// The first sending of the exchange: of a request behind a challenge, that of the one before it.
     pub(super) began: Time,
     pub(super) challenge: i32,
     pub(super) request: Request,
-    pub(super) standing: Standing,
-    pub(super) owed: Owed,
+    pub(super) standing: ChallengeStatus,
+    pub(super) owed: ResponseDue,
     /// Bits: [`BEHIND_INFO`] and so on.
     pub(super) past: u8,
     /// How often it was sent, as far as that is counted.
@@ -42,7 +42,7 @@ const MOST_TRIES: u8 = 127;
 
 /// Whether an answer is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owed {
+pub(super) enum ResponseDue {
     Yes,
     /// The request is itself wrong, or one that servers are documented to ignore.
     No,
@@ -53,38 +53,41 @@ pub(super) enum Owed {
     Answered,
 }
 
-impl Asked {
+impl PendingRequest {
     pub(super) const fn is(&self, past: u8) -> bool {
         self.past & past != 0
     }
 
     /// Whether it carries no challenge, but asks for one.
     pub(super) const fn is_asking(&self) -> bool {
-        matches!(self.standing, Standing::Absent | Standing::Asking | Standing::Zero)
+        matches!(
+            self.standing,
+            ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero
+        )
     }
 
     /// Whether it was answered before.
     pub(super) const fn was_answered(&self) -> bool {
-        matches!(self.owed, Owed::Answered) || self.is(GOES_ON)
+        matches!(self.owed, ResponseDue::Answered) || self.is(GOES_ON)
     }
 
     /// Whether an answer to it may come, at this time or any before.
     pub(super) fn may_be_answered(&self, now: Time, timeout: i64) -> bool {
-        self.owed != Owed::Answered || self.left > 0 && now.since(self.mark.time) < timeout
+        self.owed != ResponseDue::Answered || self.left > 0 && now.since(self.mark.time) < timeout
     }
 
     /// Whether this is a request once more.
-    pub(super) fn repeats(&self, before: &Asked) -> bool {
-        let kind = |asked: &Asked| (asked.request, asked.mark.side, asked.standing);
+    pub(super) fn repeats(&self, before: &PendingRequest) -> bool {
+        let kind = |asked: &PendingRequest| (asked.request, asked.mark.side, asked.standing);
         kind(self) == kind(before) && self.challenge == before.challenge
     }
 
     /// Whether this is a request once more, and that is still waited with: not for ever, since who asks
     /// a dead server every second asks more than once. Behind a challenge, the exchange began before.
-    pub(super) fn is_again(&self, before: &Asked, timeout: i64) -> bool {
+    pub(super) fn is_again(&self, before: &PendingRequest, timeout: i64) -> bool {
         let rounds = if self.is_asking() { 1 } else { 3 };
         let now = self.mark.time;
-        matches!(before.owed, Owed::Yes | Owed::No)
+        matches!(before.owed, ResponseDue::Yes | ResponseDue::No)
             && self.repeats(before)
             && now.since(before.mark.time) < timeout
             && now.since(before.began) / rounds < timeout
@@ -99,17 +102,21 @@ impl Asked {
     }
 
     /// Whether this one goes on with an exchange that a challenge answered so far.
-    pub(super) fn goes_on_from(&self, before: &Asked) -> bool {
-        let kind = |asked: &Asked| (asked.request, asked.mark.side);
+    pub(super) fn goes_on_from(&self, before: &PendingRequest) -> bool {
+        let kind = |asked: &PendingRequest| (asked.request, asked.mark.side);
         !self.is_asking() && before.is(GOES_ON) && kind(self) == kind(before)
     }
 
     /// Whether that need not be kept behind this one: it was or may have been answered.
-    pub(super) fn replaces(&self, before: &Asked) -> bool {
+    pub(super) fn replaces(&self, before: &PendingRequest) -> bool {
         match before.owed {
-            Owed::NoMore => before.request == self.request && before.mark.side == self.mark.side,
-            Owed::Answered => before.left == 0 && !before.is(GOES_ON) || self.repeats(before),
-            Owed::Yes | Owed::No => false,
+            ResponseDue::NoMore => {
+                before.request == self.request && before.mark.side == self.mark.side
+            }
+            ResponseDue::Answered => {
+                before.left == 0 && !before.is(GOES_ON) || self.repeats(before)
+            }
+            ResponseDue::Yes | ResponseDue::No => false,
         }
     }
 
@@ -122,7 +129,7 @@ impl Asked {
 
     /// What an answer to it says of it.
     pub(super) fn reply(&self, complete: bool) -> Reply {
-        let Asked { mark, began, tries, .. } = *self;
+        let PendingRequest { mark, began, tries, .. } = *self;
         Reply { request: mark.frame, sent: mark.time, began, tries: tries.into(), complete }
     }
 
@@ -132,7 +139,7 @@ impl Asked {
     }
 }
 
-/// An [`Asked`] in two thirds of its room. Of a packet behind the 2^40th it tells this bound, of an
+/// An [`PendingRequest`] in two thirds of its room. Of a packet behind the 2^40th it tells this bound, of an
 /// exchange that takes more than two seconds whole microseconds, up to 35 minutes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
@@ -163,7 +170,7 @@ impl Kept {
         }
     }
 
-    pub(super) fn get(self) -> Asked {
+    pub(super) fn get(self) -> PendingRequest {
         let (place, state) = (u64::from_le_bytes(self.place), self.state.get());
         let time = i64::from_le_bytes(self.time);
         let since = match u32::from_le_bytes(self.since) {
@@ -177,24 +184,24 @@ impl Kept {
             side: if place & 1 == 0 { Side::First } else { Side::Second },
         };
         let request = usize::from(state & 7).saturating_sub(1);
-        Asked {
+        PendingRequest {
             mark,
             began: Time(time.saturating_sub(since)),
             challenge: i32::from_le_bytes(self.challenge),
             request: Request::ALL.get(request).copied().unwrap_or(Request::Ping),
             standing: match state >> 3 & 7 {
-                0 => Standing::Absent,
-                1 => Standing::Asking,
-                2 => Standing::Zero,
-                3 => Standing::Issued,
-                4 | Kept::FOREIGN => Standing::NeverIssued,
-                _ => Standing::Unknown,
+                0 => ChallengeStatus::Absent,
+                1 => ChallengeStatus::Asking,
+                2 => ChallengeStatus::Zero,
+                3 => ChallengeStatus::Issued,
+                4 | Kept::FOREIGN => ChallengeStatus::NeverIssued,
+                _ => ChallengeStatus::Unknown,
             },
             owed: match state >> 6 & 3 {
-                0 => Owed::Yes,
-                1 => Owed::No,
-                2 => Owed::NoMore,
-                _ => Owed::Answered,
+                0 => ResponseDue::Yes,
+                1 => ResponseDue::No,
+                2 => ResponseDue::NoMore,
+                _ => ResponseDue::Answered,
             },
             past: (state >> 8 & 15) as u8
                 | if state >> 3 & 7 == Kept::FOREIGN { FOREIGN } else { 0 },
@@ -204,8 +211,8 @@ impl Kept {
     }
 }
 
-impl From<Asked> for Kept {
-    fn from(asked: Asked) -> Kept {
+impl From<PendingRequest> for Kept {
+    fn from(asked: PendingRequest) -> Kept {
         let Mark { frame, time, length, side } = asked.mark;
         let length = length.min(u16::MAX.into());
         let tries = asked.tries.min(MOST_TRIES);
@@ -213,7 +220,7 @@ impl From<Asked> for Kept {
             | u64::from(length) << 8
             | u64::from(tries) << 1
             | side.index() as u64;
-        let is_foreign = asked.standing == Standing::NeverIssued && asked.is(FOREIGN);
+        let is_foreign = asked.standing == ChallengeStatus::NeverIssued && asked.is(FOREIGN);
         let standing = if is_foreign { Kept::FOREIGN } else { asked.standing as u16 };
         let state = (asked.request as u16 + 1)
             | standing << 3
@@ -236,19 +243,21 @@ mod tests {
 
     #[test]
     fn a_request_is_kept_as_it_was() {
-        const STANDINGS: [Standing; 6] = [
-            Standing::Absent,
-            Standing::Asking,
-            Standing::Zero,
-            Standing::Issued,
-            Standing::NeverIssued,
-            Standing::Unknown,
+        const STANDINGS: [ChallengeStatus; 6] = [
+            ChallengeStatus::Absent,
+            ChallengeStatus::Asking,
+            ChallengeStatus::Zero,
+            ChallengeStatus::Issued,
+            ChallengeStatus::NeverIssued,
+            ChallengeStatus::Unknown,
         ];
         for request in Request::ALL {
             for standing in STANDINGS {
-                for owed in [Owed::Yes, Owed::No, Owed::NoMore, Owed::Answered] {
+                for owed in
+                    [ResponseDue::Yes, ResponseDue::No, ResponseDue::NoMore, ResponseDue::Answered]
+                {
                     for (waited, side) in [(0, Side::First), (2_147_483_647, Side::Second)] {
-                        let asked = Asked {
+                        let asked = PendingRequest {
                             mark: Mark { frame: 7_000_000_001, time: Time(5), length: 1400, side },
                             began: Time(5 - waited),
                             challenge: -2,
@@ -257,7 +266,11 @@ mod tests {
                             owed,
                             past: PASSED_OVER
                                 | GOES_ON
-                                | if standing == Standing::NeverIssued { FOREIGN } else { 0 },
+                                | if standing == ChallengeStatus::NeverIssued {
+                                    FOREIGN
+                                } else {
+                                    0
+                                },
                             tries: 100,
                             left: 9,
                         };
@@ -277,13 +290,13 @@ mod tests {
             (i64::MAX, 2_147_483_647_000),
         ] {
             let mark = Mark { frame: 1, time: Time(i64::MAX), length: 9, side: Side::First };
-            let asked = Asked {
+            let asked = PendingRequest {
                 mark,
                 began: Time(i64::MAX - nanoseconds),
                 challenge: 0,
                 request: Request::Info,
-                standing: Standing::Absent,
-                owed: Owed::Yes,
+                standing: ChallengeStatus::Absent,
+                owed: ResponseDue::Yes,
                 past: 0,
                 tries: 1,
                 left: 1,

@@ -73,7 +73,7 @@ struct Early {
 
 /// What spans connections.
 #[derive(Default)]
-pub struct Book {
+pub struct SharedState {
     /// The servers that asked to be registered, and whether they are.
     pub(super) registered: RecentMap<Server, bool>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
@@ -83,7 +83,7 @@ pub struct Book {
     sweep: Time,
 }
 
-impl Book {
+impl SharedState {
     /// A master refuses what a server asks for: to be registered, or a challenge for a request id.
     /// What it granted before stays.
     pub(super) fn refuse(&mut self, server: Server, request: &Request, most: usize) {
@@ -222,13 +222,16 @@ mod tests {
 
     #[test]
     fn checks_that_are_over_make_room_for_others() {
-        let (mut book, second) = (Book::default(), 1_000_000_000);
+        let (mut shared, second) = (SharedState::default(), 1_000_000_000);
         let mut call = |number: u32, time: i64| {
             let [_, a, b, c] = number.to_be_bytes();
             let key = (([10, a, b, c], 28764).into(), [10, 0, 0, 9].into());
             let mark = Mark { frame: 1, time: Time(time), length: 9, side: Side::First };
-            book.call_for_check(key, mark, false);
-            book.take_check(&key, &mark).map(|_| book.call_for_check(key, mark, false)).is_some()
+            shared.call_for_check(key, mark, false);
+            shared
+                .take_check(&key, &mark)
+                .map(|_| shared.call_for_check(key, mark, false))
+                .is_some()
         };
         for number in 0..CHECKS as u32 {
             assert!(call(number, 0));

@@ -9,12 +9,12 @@ use super::table::Table;
 
 /// A queue that entries stand in.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Lane {
+pub(super) enum Shard {
     All,
     Source,
 }
 
-impl Lane {
+impl Shard {
     pub(super) const COUNT: usize = 2;
 }
 
@@ -38,32 +38,32 @@ impl Queue {
         self.oldest
     }
 
-    pub(super) fn push(&mut self, lane: Lane, entries: &mut Table<Key, Entry>, number: u32) {
-        *links(entries, number, lane) = Links { older: self.newest, newer: None };
+    pub(super) fn push(&mut self, shard: Shard, entries: &mut Table<Key, Entry>, number: u32) {
+        *links(entries, number, shard) = Links { older: self.newest, newer: None };
         match self.newest {
-            Some(newest) => links(entries, newest, lane).newer = Some(number),
+            Some(newest) => links(entries, newest, shard).newer = Some(number),
             None => self.oldest = Some(number),
         }
         self.newest = Some(number);
     }
 
-    pub(super) fn remove(&mut self, lane: Lane, entries: &mut Table<Key, Entry>, number: u32) {
-        let Links { older, newer } = *links(entries, number, lane);
+    pub(super) fn remove(&mut self, shard: Shard, entries: &mut Table<Key, Entry>, number: u32) {
+        let Links { older, newer } = *links(entries, number, shard);
         match older {
-            Some(older) => links(entries, older, lane).newer = newer,
+            Some(older) => links(entries, older, shard).newer = newer,
             None => self.oldest = newer,
         }
         match newer {
-            Some(newer) => links(entries, newer, lane).older = older,
+            Some(newer) => links(entries, newer, shard).older = older,
             None => self.newest = older,
         }
     }
 }
 
-fn links(entries: &mut Table<Key, Entry>, number: u32, lane: Lane) -> &mut Links {
+fn links(entries: &mut Table<Key, Entry>, number: u32, shard: Shard) -> &mut Links {
     let [all, source] = &mut entries.at_mut(number).links;
-    match lane {
-        Lane::All => all,
-        Lane::Source => source,
+    match shard {
+        Shard::All => all,
+        Shard::Source => source,
     }
 }

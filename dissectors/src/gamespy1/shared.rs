@@ -39,7 +39,7 @@ const MOST: usize = 1 << 16;
 
 /// What spans the flows between two hosts.
 #[derive(Default)]
-pub struct Book {
+pub struct SharedState {
     standings: RecentMap<Pair, Standing>,
     queried: RecentMap<Query, Queried>,
 }
@@ -52,7 +52,7 @@ struct Queried {
     challenged: Option<Time>,
 }
 
-impl Book {
+impl SharedState {
     /// Whether something has been forgotten for the limit on what is remembered.
     pub(super) fn forgot(&self) -> bool {
         self.standings.forgot() || self.queried.forgot()

@@ -4,11 +4,11 @@ use dissectors::kit::{FlowFacts, Piece, Rule, Transport};
 use dissectors::net_rules::NET008;
 
 use super::memory::Incomplete;
-use super::{Around, Recorded, Scene};
-use crate::flows::Followed;
+use super::{FlowContext, PacketContext, Recorded};
+use crate::flows::FlowMut;
 use crate::net::{Hosts, Malformed, Tunnels};
 
-impl Around {
+impl PacketContext {
     /// What a packet's headers have that is no good.
     #[inline]
     pub(super) fn note(&mut self, note: Option<&Malformed>) {
@@ -23,8 +23,8 @@ impl Around {
 
     /// Round which flow the next messages and judgements happen; of no protocol yet.
     #[inline]
-    pub(super) fn scene(&self, flow: &FlowFacts) -> Scene {
-        Scene {
+    pub(super) fn flow_context(&self, flow: &FlowFacts) -> FlowContext {
+        FlowContext {
             protocol: None,
             flow: *flow,
             roles: [None; 2],
@@ -77,7 +77,7 @@ impl Around {
     /// What a protocol may know of a flow that was silent for so long.
     pub(super) fn facts(
         &self,
-        flow: &Followed<'_>,
+        flow: &FlowMut<'_>,
         silence: u64,
         incomplete: &Incomplete,
     ) -> FlowFacts {
@@ -94,7 +94,7 @@ impl Around {
 
     /// Whether some message between the hosts of a flow is not whole, or not yet.
     #[inline(never)]
-    fn lacks_some(&self, flow: &Followed<'_>, incomplete: &Incomplete) -> bool {
+    fn lacks_some(&self, flow: &FlowMut<'_>, incomplete: &Incomplete) -> bool {
         let hosts = Hosts::at(flow.facts().ends);
         incomplete.contains(&hosts) || self.defragmenter.waits_between(&hosts)
     }

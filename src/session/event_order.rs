@@ -3,45 +3,47 @@
 /// When something is told, in the order of a capture. Sessions that share a capture never tell
 /// something of flows at the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(u64);
+pub struct EventOrder(u64);
 
-impl Moment {
+impl EventOrder {
     /// From here on a capture has no more packets.
-    pub const END: Moment = Moment(1 << 63);
+    pub const END: EventOrder = EventOrder(1 << 63);
 
-    /// Lanes of which the last moments can be told apart.
-    const LANES: u64 = 1 << 8;
+    /// Shards of which the last moments can be told apart.
+    const SHARDS: u64 = 1 << 8;
 
     /// A packet has come, and is not looked at yet.
-    pub const fn before(frame: u64) -> Moment {
-        Moment(frame << 1)
+    pub const fn before(frame: u64) -> EventOrder {
+        EventOrder(frame << 1)
     }
 
     /// A packet is looked at.
-    pub const fn at(frame: u64) -> Moment {
-        Moment(frame << 1 | 1)
+    pub const fn at(frame: u64) -> EventOrder {
+        EventOrder(frame << 1 | 1)
     }
 
     /// A flow ends with the capture: one that has a number, or, behind all of those, one of this
-    /// lane that has none, which is 0.
-    pub const fn end_of(number: u32, lane: usize) -> Moment {
+    /// shard that has none, which is 0.
+    pub const fn end_of(number: u32, shard: usize) -> EventOrder {
         let rank = number.wrapping_sub(1) as u64 + 1;
-        Moment(Moment::END.0 + rank * Moment::LANES + lane as u64 % Moment::LANES)
+        EventOrder(
+            EventOrder::END.0 + rank * EventOrder::SHARDS + shard as u64 % EventOrder::SHARDS,
+        )
     }
 
     /// The first moment after this one.
-    pub const fn next(self) -> Moment {
-        Moment(self.0.saturating_add(1))
+    pub const fn next(self) -> EventOrder {
+        EventOrder(self.0.saturating_add(1))
     }
 
     /// The same moment of the whole capture, by the flow's number there.
-    pub fn renumbered(self, number: impl FnOnce(u32) -> u32) -> Moment {
-        let Some(end) = self.0.checked_sub(Moment::END.0) else { return self };
-        let (rank, lane) = (end / Moment::LANES, end % Moment::LANES);
+    pub fn renumbered(self, number: impl FnOnce(u32) -> u32) -> EventOrder {
+        let Some(end) = self.0.checked_sub(EventOrder::END.0) else { return self };
+        let (rank, shard) = (end / EventOrder::SHARDS, end % EventOrder::SHARDS);
         if rank == 0 || rank > u64::from(u32::MAX) {
             return self;
         }
-        Moment::end_of(number(rank as u32), lane as usize)
+        EventOrder::end_of(number(rank as u32), shard as usize)
     }
 }
 
@@ -49,7 +51,7 @@ impl Moment {
 pub struct Numbers {
     given: u32,
     /// When each was given, where that is asked for.
-    begun: Option<Vec<Moment>>,
+    begun: Option<Vec<EventOrder>>,
 }
 
 impl Numbers {
@@ -58,7 +60,7 @@ impl Numbers {
     }
 
     /// A number for one more flow.
-    pub(super) fn next(&mut self, moment: Moment) -> u32 {
+    pub(super) fn next(&mut self, moment: EventOrder) -> u32 {
         self.given = self.given.saturating_add(1);
         if let Some(begun) = &mut self.begun {
             begun.push(moment);
@@ -71,7 +73,7 @@ impl Numbers {
         self.given
     }
 
-    pub(super) fn take_begun(&mut self) -> Vec<Moment> {
+    pub(super) fn take_begun(&mut self) -> Vec<EventOrder> {
         self.begun.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
@@ -83,22 +85,22 @@ mod tests {
     #[test]
     fn what_ends_with_the_capture_comes_last_and_in_the_order_of_the_flows() {
         let moments = [
-            Moment::default(),
-            Moment::before(1),
-            Moment::at(1),
-            Moment::before(u64::from(u32::MAX) * 1000),
-            Moment::END,
-            Moment::end_of(1, 7),
-            Moment::end_of(2, 0),
-            Moment::end_of(u32::MAX, 7),
-            Moment::end_of(0, 0),
-            Moment::end_of(0, 7),
+            EventOrder::default(),
+            EventOrder::before(1),
+            EventOrder::at(1),
+            EventOrder::before(u64::from(u32::MAX) * 1000),
+            EventOrder::END,
+            EventOrder::end_of(1, 7),
+            EventOrder::end_of(2, 0),
+            EventOrder::end_of(u32::MAX, 7),
+            EventOrder::end_of(0, 0),
+            EventOrder::end_of(0, 7),
         ];
         assert!(moments.is_sorted_by(|a, b| a < b), "{moments:?}");
         let renumbered = moments.map(|moment| moment.renumbered(|number| number.min(9) + 10));
         assert_eq!(renumbered[..5], moments[..5]);
-        assert_eq!(renumbered[5], Moment::end_of(11, 7));
-        assert_eq!(renumbered[7], Moment::end_of(19, 7));
+        assert_eq!(renumbered[5], EventOrder::end_of(11, 7));
+        assert_eq!(renumbered[7], EventOrder::end_of(19, 7));
         assert_eq!(renumbered[8..], moments[8..]);
     }
 }

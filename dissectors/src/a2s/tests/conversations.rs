@@ -1,7 +1,7 @@
 //! Conversations: who asked what, who answered, and who is not to blame.
 
-use crate::a2s::{A2s, Talk, rules};
-use crate::kit::{Claim, Fact, Hint, Protocol, Rule};
+use crate::a2s::{A2s, Conversation, rules};
+use crate::kit::{Claim, CrossFlowEvent, Hint, Protocol, Rule};
 
 use super::lab::{C, Ear, Lab, S, bytes};
 
@@ -13,7 +13,7 @@ const OBSOLETE: &str =
 const PLAYERS: &str = "FFFFFFFF 44 01 00 'a' 00 00000000 f32:1";
 
 /// Lines of time, who speaks (`c` or `s`) and what.
-fn talk(lines: &[(f64, char, &str)], end: f64) -> Lab<Ear> {
+fn conversation(lines: &[(f64, char, &str)], end: f64) -> Lab<Ear> {
     let mut lab = Lab::new();
     for &(time, who, what) in lines {
         match who {
@@ -32,13 +32,13 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
 
 #[test]
 fn a_flow_that_said_one_thing_is_small() {
-    assert!(size_of::<Talk>() <= 48, "{}", size_of::<Talk>());
+    assert!(size_of::<Conversation>() <= 48, "{}", size_of::<Conversation>());
 }
 
 #[test]
 fn info_by_way_of_a_challenge() {
     let challenged = &format!("{INFO} 4BA1D522");
-    let lab = talk(
+    let lab = conversation(
         &[
             (0.0, 'c', INFO),
             (0.1, 's', "FFFFFFFF 41 4BA1D522"),
@@ -57,10 +57,10 @@ fn info_by_way_of_a_challenge() {
 fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
     let answered = [(0.0, 'c', "FFFFFFFF 55 FFFFFFFF"), (0.1, 's', "FFFFFFFF 41 4BA1D522")];
     let unanswered = (0.2, 'c', "FFFFFFFF 55 4BA1D522");
-    let with = |end| talk(&[answered[0], answered[1], unanswered], end);
+    let with = |end| conversation(&[answered[0], answered[1], unanswered], end);
     assert_eq!(verdict(&with(9.0), &rules::A2S062), [1, 1, 0]);
     assert_eq!(verdict(&with(1.0), &rules::A2S062), [1, 0, 1]);
-    assert_eq!(verdict(&talk(&[(0.0, 'c', INFO)], 9.0), &rules::A2S062), [0, 0, 1]);
+    assert_eq!(verdict(&conversation(&[(0.0, 'c', INFO)], 9.0), &rules::A2S062), [0, 0, 1]);
 
     let mut vouched = Lab::new();
     vouched.vouched = true;
@@ -70,7 +70,7 @@ fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
 
 #[test]
 fn a_server_that_turns_up_late_proves_that_it_was_silent_before() {
-    let lab = talk(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_ANSWER)], 60.0);
+    let lab = conversation(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_ANSWER)], 60.0);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 1, 0]);
     assert_eq!(lab.sink.judge.findings[0].mark.map(|mark| mark.frame), Some(1));
 }
@@ -79,11 +79,14 @@ fn a_server_that_turns_up_late_proves_that_it_was_silent_before() {
 fn nothing_is_owed_to_wrong_requests_nor_to_those_that_servers_ignore() {
     let wrong = ["FFFFFFFF 54 'Quarry' 00", "FFFFFFFF 55 01", "FFFFFFFF 57", "FFFFFFFF 69"];
     for request in wrong {
-        let lab = talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', request)], 9.0);
+        let lab =
+            conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', request)], 9.0);
         assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0], "{request}");
     }
-    let lab =
-        talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")], 9.0);
+    let lab = conversation(
+        &[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")],
+        9.0,
+    );
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
     assert_eq!(verdict(&lab, &rules::A2S022), [0, 1, 0]);
 }
@@ -106,7 +109,7 @@ fn a_challenge_counts_for_the_address_and_not_for_the_port() {
 
 #[test]
 fn without_a_beginning_or_with_a_challenge_lost_nothing_is_proven() {
-    let lab = talk(&[(0.0, 'c', "FFFFFFFF 55 4BA1D522"), (0.1, 's', PLAYERS)], 9.0);
+    let lab = conversation(&[(0.0, 'c', "FFFFFFFF 55 4BA1D522"), (0.1, 's', PLAYERS)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S022), [0, 0, 1]);
     assert_eq!(verdict(&lab, &rules::A2S024), [0, 0, 1]);
 
@@ -117,7 +120,7 @@ fn without_a_beginning_or_with_a_challenge_lost_nothing_is_proven() {
     assert_eq!(verdict(&lab, &rules::A2S022), [1, 0, 1]);
     assert_eq!(verdict(&lab, &rules::A2S020), [0, 0, 1]);
 
-    let lab = talk(&[(0.0, 's', INFO_ANSWER), (0.1, 's', PLAYERS)], 9.0);
+    let lab = conversation(&[(0.0, 's', INFO_ANSWER), (0.1, 's', PLAYERS)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S061), [0, 0, 2]);
 }
 
@@ -125,9 +128,9 @@ fn without_a_beginning_or_with_a_challenge_lost_nothing_is_proven() {
 fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
     let start = [(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', "FFFFFFFF 55 01020304")];
     let [a, b, c] = start;
-    let lab = talk(&[a, b, c, (0.3, 's', "FFFFFFFF 41 4BA1D522")], 9.0);
+    let lab = conversation(&[a, b, c, (0.3, 's', "FFFFFFFF 41 4BA1D522")], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S024), [1, 0, 0]);
-    let lab = talk(&[a, b, c, (0.3, 's', PLAYERS)], 9.0);
+    let lab = conversation(&[a, b, c, (0.3, 's', PLAYERS)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S024), [0, 1, 0]);
 }
 
@@ -135,11 +138,12 @@ fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
 #[test]
 fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
     let wrong = &format!("{INFO} 01020304");
-    let lab = talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', wrong)], 0.2);
+    let lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER), (0.2, 'c', wrong)], 0.2);
     assert_eq!(verdict(&lab, &rules::A2S022), [0, 1, 0]);
     let with = |first, answer| {
         let asked = (0.0, 'c', INFO);
-        let lab = talk(&[asked, (0.1, 's', first), (0.2, 'c', wrong), (0.3, 's', answer)], 9.0);
+        let lab =
+            conversation(&[asked, (0.1, 's', first), (0.2, 'c', wrong), (0.3, 's', answer)], 9.0);
         verdict(&lab, &rules::A2S024)
     };
     let challenge = "FFFFFFFF 41 4BA1D522";
@@ -151,17 +155,19 @@ fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
 #[test]
 fn hybrid_servers_answer_info_up_to_three_times() {
     let first = (0.0, 'c', INFO);
-    let lab =
-        talk(&[first, (0.1, 's', OBSOLETE), (0.1, 's', INFO_ANSWER), (0.1, 's', PLAYERS)], 9.0);
+    let lab = conversation(
+        &[first, (0.1, 's', OBSOLETE), (0.1, 's', INFO_ANSWER), (0.1, 's', PLAYERS)],
+        9.0,
+    );
     assert_eq!(verdict(&lab, &rules::A2S060), [3, 0, 0]);
     assert_eq!(verdict(&lab, &rules::A2S061), [1, 0, 0]);
-    let lab = talk(&[first, (0.1, 's', INFO_ANSWER), (0.1, 's', INFO_ANSWER)], 9.0);
+    let lab = conversation(&[first, (0.1, 's', INFO_ANSWER), (0.1, 's', INFO_ANSWER)], 9.0);
     assert_eq!(verdict(&lab, &rules::A2S061), [1, 1, 0]);
 }
 
 #[test]
 fn answers_find_their_requests_in_any_order() {
-    let lab = talk(
+    let lab = conversation(
         &[
             (0.0, 'c', INFO),
             (0.0, 'c', "FFFFFFFF 55 FFFFFFFF"),
@@ -227,7 +233,7 @@ fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
     lab.packet(0.05, C, "10.0.0.2:27016", &bytes("FFFFFFFF 55 FFFFFFFF"), false);
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
     assert_eq!(verdict(&lab, &rules::A2S065), [0, 0, 0]);
-    let unasked = |fact: &&Fact| matches!(fact, Fact::Unasked(it) if it.challenge.is_some());
+    let unasked = |fact: &&CrossFlowEvent| matches!(fact, CrossFlowEvent::Unasked(it) if it.challenge.is_some());
     assert_eq!(lab.sink.facts.iter().filter(unasked).count(), 1);
 }
 
@@ -235,8 +241,8 @@ fn an_answer_that_two_ports_may_have_been_asked_for_is_left_to_the_ledger() {
 #[test]
 fn a_foreign_challenge_is_left_to_the_ledger_where_another_may_have_given_it() {
     let foreign = |steps: &[(f64, char, &str)]| {
-        let facts = talk(steps, 9.0).sink.facts;
-        facts.iter().any(|fact| matches!(fact, Fact::Foreign { .. }))
+        let facts = conversation(steps, 9.0).sink.facts;
+        facts.iter().any(|fact| matches!(fact, CrossFlowEvent::Foreign { .. }))
     };
     let (asks, uses) = ((0.0, 'c', "FFFFFFFF 55 FFFFFFFF"), (0.3, 'c', "FFFFFFFF 55 07000000"));
     assert!(foreign(&[asks, uses]));
@@ -268,7 +274,7 @@ fn one_socket_may_ask_several_servers_of_one_host() {
 
 #[test]
 fn game_traffic_on_the_port_is_neither_shown_nor_blamed() {
-    let mut lab = talk(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER)], 0.2);
+    let mut lab = conversation(&[(0.0, 'c', INFO), (0.1, 's', INFO_ANSWER)], 0.2);
     let before = lab.sink.heard.len();
     lab.c(1.0, &bytes(INFO)).s(1.1, &bytes(INFO_ANSWER));
     for time in 2..20 {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::kept::{At, Chunk, Kept};
+use super::buffered::{At, Buffered, Chunk};
 
 /// A range this long takes no more bytes at its end.
 const FULL: usize = 64 << 10;
@@ -20,7 +20,7 @@ const FIRST_COST: usize = 11 * size_of::<(u64, Range)>() + 32;
 /// Bytes that wait behind a hole.
 #[derive(Debug, Default)]
 pub(super) struct Range {
-    pub(super) kept: Kept,
+    pub(super) kept: Buffered,
     /// How many bytes behind the last one were sent with it, but cut off by the snap length.
     pub(super) cut: u64,
 }
@@ -43,13 +43,13 @@ pub(super) struct Stored {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct OutOfOrder {
     ranges: BTreeMap<u64, Range>,
     /// Bytes of memory that the ranges take.
     cost: usize,
 }
 
-impl Ahead {
+impl OutOfOrder {
     /// What [`put_back`](Self::put_back) takes beside the bytes.
     pub(super) const PUT_BACK_COST: usize = FIRST_COST + RANGE_COST;
 
@@ -103,7 +103,7 @@ impl Ahead {
 
     /// Puts back what was in order until the stream turned out to begin earlier. It lies before all
     /// ranges.
-    pub(super) fn put_back(&mut self, start: u64, kept: Kept) {
+    pub(super) fn put_back(&mut self, start: u64, kept: Buffered) {
         let range = Range { kept, cut: 0 };
         self.cost += range.cost();
         self.ranges.insert(start, range);

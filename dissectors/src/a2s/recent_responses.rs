@@ -12,7 +12,7 @@ const MOST: usize = 8;
 
 /// The latest behind. Many flows keep one for long: they are words, one answer's behind the other's.
 #[derive(Default)]
-pub(super) struct Done(Box<[u32]>);
+pub(super) struct RecentResponses(Box<[u32]>);
 
 /// An answer that became whole.
 struct Whole<'d> {
@@ -63,7 +63,7 @@ fn cut(number: u8) -> [u32; 2] {
     [u32::from(number), 0]
 }
 
-impl Done {
+impl RecentResponses {
     fn all(&self) -> impl Iterator<Item = Whole<'_>> {
         let mut words = &*self.0;
         std::iter::from_fn(move || {
@@ -176,7 +176,7 @@ mod tests {
             answers in prop::collection::vec(
                 (0..4u32, any::<bool>(), any::<bool>(), 0..3usize, 0..5u8, any::<u8>()), 0..20),
         ) {
-            let mut done = Done::default();
+            let mut done = RecentResponses::default();
             let mut model = Vec::new();
             for (id, bit, second, layout, count, text) in answers {
                 let layout = Layout::ALL[layout];

@@ -11,7 +11,7 @@ use crate::kit::{Budget, Limits, Payload, Reply, Seed, ShortMark, Side, Time, ro
 
 /// The state of a flow.
 #[derive(Default)]
-pub struct Talk {
+pub struct Conversation {
     /// The latest request.
     latest: Option<Asked>,
     rest: Option<Box<Rest>>,
@@ -185,7 +185,7 @@ impl Asked {
     }
 }
 
-impl Talk {
+impl Conversation {
     fn rest(&mut self) -> &mut Rest {
         self.rest.get_or_insert_default()
     }

@@ -1,8 +1,8 @@
 //! The flows between some of the hosts: everything that remembers a conversation.
 //!
 //! A conversation stays between two hosts, so that what one pair of hosts says changes nothing of
-//! what another says. A session therefore keeps its flows in lanes, every pair of hosts in one of
-//! them, each with its own books, budgets and deadlines: threads can own lanes, and what comes of it
+//! what another says. A session therefore keeps its flows in shards, every pair of hosts in one of
+//! them, each with its own shared state, budgets and deadlines: threads can own shards, and what comes of it
 //! all does not depend on who owns which. What does span pairs of hosts is told as facts, and judged
 //! when the capture has been read.
 
@@ -11,42 +11,42 @@ use std::num::NonZeroU64;
 
 use dissectors::kit::{Budget, Evidence, Limit, Payload, Side, Time, Transport, Unjudged};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
-use dissectors::{Books, Id};
+use dissectors::{Id, SharedStates};
 
 use super::cut::{self, Cut};
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{Recent, Sent};
 use super::stream::Streams;
-use super::{Around, Heard, Options, Quoted, Recorded, Scene, View};
+use super::{FlowContext, Heard, Observer, Options, PacketContext, Quoted, Recorded};
 use crate::flows::table::Slot;
-use crate::flows::{Followed, Key, Ports, State, Table, is_usual};
+use crate::flows::{FlowMut, Key, Ports, State, Table, is_usual};
 use crate::net::icmp::identification;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
-/// Lanes of a session.
-pub const LANES: usize = 8;
+/// Shards of a session.
+pub const SHARDS: usize = 8;
 
 // Whose turn it is, is told by the lowest bits of a packet's number.
-const _: () = assert!(LANES.is_power_of_two());
+const _: () = assert!(SHARDS.is_power_of_two());
 
 // What is counted by groups of hosts is counted by one thread each.
-const _: () = assert!(dissectors::ledger::GROUPS == LANES);
+const _: () = assert!(dissectors::ledger::GROUPS == SHARDS);
 
-/// With less than this for each lane, one lane has all.
+/// With less than this for each shard, one shard has all.
 const FEWEST_FLOWS: usize = 1 << 13;
 const FEWEST_BYTES: usize = 1 << 20;
 
-/// How many lanes a session has: bounds that are set low are not divided.
+/// How many shards a session has: bounds that are set low are not divided.
 pub(super) fn count(options: &Options) -> usize {
     let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
     let flows = options.flows.min(options.settings.limits.remembered);
-    let few = flows / LANES < FEWEST_FLOWS || bytes / LANES < FEWEST_BYTES;
-    if few { 1 } else { LANES }
+    let few = flows / SHARDS < FEWEST_FLOWS || bytes / SHARDS < FEWEST_BYTES;
+    if few { 1 } else { SHARDS }
 }
 
-/// Which lane the traffic between two hosts belongs to, out of so many. The tables are indexed by
+/// Which shard the traffic between two hosts belongs to, out of so many. The tables are indexed by
 /// other, secret hashes.
-pub fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
+pub fn of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
     let word = |address: IpAddr| match address {
         IpAddr::V4(address) => u64::from(u32::from(address)),
         IpAddr::V6(address) => {
@@ -59,14 +59,14 @@ pub fn of(a: IpAddr, b: IpAddr, lanes: usize) -> usize {
         .rotate_left(32)
         .wrapping_add(a.max(b))
         .wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    ((u128::from(mixed) * lanes as u128) >> 64) as usize
+    ((u128::from(mixed) * shards as u128) >> 64) as usize
 }
 
 /// The flows of a share of all pairs of hosts.
-pub(super) struct Lane {
+pub(super) struct Shard {
     pub(super) table: Table,
     pub(super) streams: Streams,
-    pub(super) books: Books,
+    pub(super) shared: SharedStates,
     pub(super) budget: Budget,
     pub(super) deadlines: Deadlines,
     pub(super) incomplete: Incomplete,
@@ -79,28 +79,28 @@ pub(super) struct Lane {
     pub(super) cut: Cut,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
-    /// That the books have forgotten something was told.
+    /// That the shared state has forgotten something was reported.
     forgot: bool,
 }
 
 /// Flows that are looked at at a time: one by one, each would be waited for.
 const LOOKED_AT: u32 = 64;
 
-impl Lane {
+impl Shard {
     /// One of so many.
-    pub(super) fn new(options: &Options, lanes: usize) -> Lane {
+    pub(super) fn new(options: &Options, shards: usize) -> Shard {
         let mut streams = options.streams;
-        streams.total /= lanes;
-        Lane {
+        streams.total /= shards;
+        Shard {
             table: Table::new(
-                options.flows.div_ceil(lanes),
-                options.flow_bytes / lanes,
+                options.flows.div_ceil(shards),
+                options.flow_bytes / shards,
                 options.idle,
             )
             .listed(options.lists),
             streams: Streams::new(streams),
-            books: Books::default(),
-            budget: Budget::new(options.unfinished_bytes / lanes),
+            shared: SharedStates::default(),
+            budget: Budget::new(options.unfinished_bytes / shards),
             deadlines: Deadlines::default(),
             incomplete: Incomplete::default(),
             ports: Box::default(),
@@ -114,43 +114,48 @@ impl Lane {
 
     /// A packet of this host was recorded.
     #[inline]
-    pub(super) fn hear(&mut self, around: &Around, host: IpAddr) {
-        if around.options.hears {
+    pub(super) fn hear(&mut self, context: &PacketContext, host: IpAddr) {
+        if context.options.hears {
             self.heard.insert(host);
         }
     }
 
     /// Tells which of the protocols' limits were met by the packet at hand.
     #[inline]
-    pub(super) fn limits_met<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
+    pub(super) fn limits_met<O: Observer>(
+        &mut self,
+        context: &PacketContext,
+        time: Time,
+        observer: &mut O,
+    ) {
         if self.budget.is_met() {
-            self.tell_limits(around, time, view);
+            self.tell_limits(context, time, observer);
         }
     }
 
     #[cold]
-    fn tell_limits<V: View>(&mut self, around: &Around, time: Time, view: &mut V) {
+    fn tell_limits<O: Observer>(&mut self, context: &PacketContext, time: Time, observer: &mut O) {
         for limit in self.budget.take_met() {
-            limit_met(limit, around, time, view);
+            limit_met(limit, context, time, observer);
         }
     }
 
     /// A UDP datagram.
-    pub(super) fn datagram<V: View>(
+    pub(super) fn datagram<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         key: &Key,
         datagram: &Datagram<'_>,
         time: Time,
         recorded: Recorded<'_>,
-        view: &mut V,
+        observer: &mut O,
     ) {
         let (bytes, lost) = (datagram.payload.bytes, !datagram.payload.is_whole());
         let mut payload = Payload {
             bytes,
             pieces: &[],
             inflated: false,
-            frame: around.frame,
+            frame: context.frame,
             time,
             side: Side::First,
             from: key.from(),
@@ -160,8 +165,8 @@ impl Lane {
             lost,
             hash: None,
         };
-        let Some(slot) = self.flow_of(around, key, &mut payload, view) else {
-            self.hear(around, key.source);
+        let Some(slot) = self.flow_of(context, key, &mut payload, observer) else {
+            self.hear(context, key.source);
             // What was cut may have been a message of ours.
             if lost {
                 let has_known_port = self.has_known_port(key);
@@ -169,18 +174,18 @@ impl Lane {
                     self.incomplete.insert(Hosts::of(key.source, key.destination));
                 }
                 if cut::may_be_ours(&datagram.payload, has_known_port) {
-                    self.cut.see(around);
+                    self.cut.see(context);
                 }
             }
             return;
         };
         // What is in one packet needs no list.
-        let (here, mut joined) = (around.piece(datagram.payload.offset, bytes.len()), Vec::new());
+        let (here, mut joined) = (context.piece(datagram.payload.offset, bytes.len()), Vec::new());
         payload.pieces = match recorded {
             Recorded::Here => std::slice::from_ref(&here),
             Recorded::Joined(_) => {
-                joined = std::mem::take(&mut around.pieces);
-                around.locate(datagram.payload.offset, bytes.len(), recorded, &mut joined);
+                joined = std::mem::take(&mut context.pieces);
+                context.locate(datagram.payload.offset, bytes.len(), recorded, &mut joined);
                 &joined
             }
         };
@@ -195,11 +200,11 @@ impl Lane {
             time,
         };
         match if lost { None } else { self.recent.note(&sent) } {
-            None => self.message(around, slot, &mut payload, datagram, view),
-            Some(first) => self.copy(around, slot, &mut payload, datagram, first, view),
+            None => self.message(context, slot, &mut payload, datagram, observer),
+            Some(first) => self.copy(context, slot, &mut payload, datagram, first, observer),
         }
         if let Recorded::Joined(_) = recorded {
-            around.pieces = joined;
+            context.pieces = joined;
         }
     }
 
@@ -211,27 +216,27 @@ impl Lane {
     /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it who
     /// sends it.
     #[inline]
-    fn flow_of<V: View>(
+    fn flow_of<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         key: &Key,
         payload: &mut Payload<'_>,
-        view: &mut V,
+        observer: &mut O,
     ) -> Option<Slot> {
-        let mut found = self.goes_on(around, key, payload.time, view);
+        let mut found = self.goes_on(context, key, payload.time, observer);
         let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
-            State::Talk(talk) => Some(talk.id()),
+            State::Conversation(conversation) => Some(conversation.id()),
             _ => None,
         });
         if let Some((_, side)) = found {
             payload.side = side;
         }
-        let told = around.options.identifier.datagram(payload.bytes, key.ports, known);
-        let id = told.or_else(|| self.books.expects(payload))?;
+        let told = context.options.identifier.datagram(payload.bytes, key.ports, known);
+        let id = told.or_else(|| self.shared.expects(payload))?;
         if let (Some((slot, _)), Some(known)) = (found, known)
             && known != id
         {
-            self.end_flow(around, slot, view);
+            self.end_flow(context, slot, observer);
             found = None;
         }
         if let Some((slot, _)) = found {
@@ -239,17 +244,17 @@ impl Lane {
         }
         payload.side = Side::First;
         let began = id.opens(payload.bytes);
-        Some(self.begin_flow(around, key, payload.time, id, began, view))
+        Some(self.begin_flow(context, key, payload.time, id, began, observer))
     }
 
     /// The flow that a datagram belongs to, and who sends it; one that is over ends here.
     #[inline]
-    fn goes_on<V: View>(
+    fn goes_on<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         key: &Key,
         time: Time,
-        view: &mut V,
+        observer: &mut O,
     ) -> Option<(Slot, Side)> {
         let [from, to] = key.ports;
         if !self.ports.contains(from) || !self.ports.contains(to) {
@@ -257,59 +262,59 @@ impl Lane {
         }
         let (slot, side) = self.table.find(key)?;
         if self.table.has_ended(slot, time) {
-            self.end_flow(around, slot, view);
+            self.end_flow(context, slot, observer);
             return None;
         }
         Some((slot, side))
     }
 
-    fn begin_flow<V: View>(
+    fn begin_flow<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         key: &Key,
         time: Time,
         id: Id,
         began: bool,
-        view: &mut V,
+        observer: &mut O,
     ) -> Slot {
-        self.make_room(around, view);
+        self.make_room(context, observer);
         let slot = self.table.insert(key, time);
         for port in key.ports {
             self.ports.insert(port);
         }
         if let Some(mut flow) = self.table.flow(slot) {
-            flow.number = around.numbers.next(around.moment);
+            flow.number = context.numbers.next(context.moment);
             flow.set_began(began);
-            flow.state = State::Talk(id.talk());
+            flow.state = State::Conversation(id.conversation());
         }
         slot
     }
 
-    pub(super) fn make_room<V: View>(&mut self, around: &mut Around, view: &mut V) {
+    pub(super) fn make_room<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
         while self.table.is_full() {
             let Some(slot) = self.table.stalest() else { return };
             if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
-                let (flows, bytes) = (around.options.flows, around.options.flow_bytes);
+                let (flows, bytes) = (context.options.flows, context.options.flow_bytes);
                 let too_large = self.table.is_too_large();
                 let detail = || {
                     let (name, most) =
                         if too_large { ("flow-bytes", bytes) } else { ("flows", flows) };
                     format!("the limit {name}, {most}, was met: a flow ends early")
                 };
-                around.about_packet(&NET011, false, around.now, view, detail);
+                context.about_packet(&NET011, false, context.now, observer, detail);
             }
-            self.end_flow(around, slot, view);
+            self.end_flow(context, slot, observer);
         }
     }
 
-    /// Hands one message to its flow's talk.
-    fn message<V: View>(
+    /// Hands one message to its flow's conversation.
+    fn message<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         slot: Slot,
         payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
-        view: &mut V,
+        observer: &mut O,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let before = flow.memory();
@@ -317,120 +322,146 @@ impl Lane {
         if payload.lost {
             flow.set_lossy();
         }
-        let facts = around.facts(&flow, silence, &self.incomplete);
+        let facts = context.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
-        let State::Talk(talk) = &mut flow.state else { return };
-        view.scene(Scene { protocol: Some(talk.id()), roles, tunnels, ..around.scene(&facts) });
-        let whole = payload.whole();
-        let vouched = around.options.complete;
-        view.evidence(Evidence { vouched, ..Evidence::default() });
-        let snapped = datagram.payload.snapped;
-        view.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
-        around.header_checksum(&datagram.headers, |ok, detail| {
-            view.judged(&NET002, ok, whole, detail);
+        let State::Conversation(conversation) = &mut flow.state else { return };
+        observer.flow_context(FlowContext {
+            protocol: Some(conversation.id()),
+            roles,
+            tunnels,
+            ..context.flow_context(&facts)
         });
-        let is_sound = !around.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
+        let whole = payload.whole();
+        let vouched = context.options.complete;
+        observer.evidence(Evidence { vouched, ..Evidence::default() });
+        let snapped = datagram.payload.snapped;
+        observer.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        context.header_checksum(&datagram.headers, |ok, detail| {
+            observer.judged(&NET002, ok, whole, detail);
+        });
+        let is_sound = !context.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
         if !payload.lost {
-            view.judged(&NET013, true, whole, String::new);
+            observer.judged(&NET013, true, whole, String::new);
         }
         if is_sound {
-            view.judged(&NET008, true, whole, String::new);
+            observer.judged(&NET008, true, whole, String::new);
         }
-        for (rule, ok, detail) in around.headers.drain(..) {
-            view.judged(rule, ok, whole, || detail);
+        for (rule, ok, detail) in context.headers.drain(..) {
+            observer.judged(rule, ok, whole, || detail);
         }
-        view.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
+        observer.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
         payload.flow = facts.number;
-        let settings = &around.options.settings;
-        talk.message(&mut self.books, &facts, settings, &mut self.budget, payload, view);
-        let (deadline, held) = (talk.deadline(), talk.held());
-        let told = view.settle();
+        let settings = &context.options.settings;
+        conversation.message(
+            &mut self.shared,
+            &facts,
+            settings,
+            &mut self.budget,
+            payload,
+            observer,
+        );
+        let (deadline, held) = (conversation.deadline(), conversation.held());
+        let told = observer.settle();
         flow.count_told(told);
-        flow.count_exchanges(|detail| view.count_exchanges(detail));
+        flow.count_exchanges(|detail| observer.count_exchanges(detail));
         flow.set_held(held);
         let now = flow.memory();
         self.deadlines.plan(&mut flow, slot, deadline);
         self.table.weigh(before, now);
-        self.keep_within(around, view);
+        self.keep_within(context, observer);
     }
 
     /// A datagram that was doubled on the way: shown, and nothing else.
     #[inline(never)]
-    fn copy<V: View>(
+    fn copy<O: Observer>(
         &mut self,
-        around: &mut Around,
+        context: &mut PacketContext,
         slot: Slot,
         payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
         first: u64,
-        view: &mut V,
+        observer: &mut O,
     ) {
-        around.headers.clear();
+        context.headers.clear();
         let Some(mut flow) = self.table.flow(slot) else { return };
         flow.touch(payload.side, payload.time);
-        let facts = around.facts(&flow, 0, &self.incomplete);
+        let facts = context.facts(&flow, 0, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
-        let State::Talk(talk) = &mut flow.state else { return };
-        let protocol = Some(talk.id());
+        let State::Conversation(conversation) = &mut flow.state else { return };
+        let protocol = Some(conversation.id());
         let copy_of = Some(first);
-        view.scene(Scene { protocol, roles, tunnels, copy_of, ..around.scene(&facts) });
-        view.evidence(Evidence::default());
-        view.judged(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
+        observer.flow_context(FlowContext {
+            protocol,
+            roles,
+            tunnels,
+            copy_of,
+            ..context.flow_context(&facts)
+        });
+        observer.evidence(Evidence::default());
+        observer.judged(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
         payload.flow = facts.number;
-        let (settings, sink) = (&around.options.settings, &mut Unjudged(&mut *view));
-        talk.again(&mut self.books, &facts, settings, &mut self.budget, payload, sink);
-        view.settle();
+        let (settings, sink) = (&context.options.settings, &mut Unjudged(&mut *observer));
+        conversation.again(&mut self.shared, &facts, settings, &mut self.budget, payload, sink);
+        observer.settle();
     }
 
     /// An ICMP error about a datagram between these hosts.
-    pub(super) fn icmp<V: View>(
+    pub(super) fn icmp<O: Observer>(
         &mut self,
-        around: &Around,
+        context: &PacketContext,
         key: &Key,
         error: &IcmpError<'_>,
-        view: &mut V,
+        observer: &mut O,
     ) {
         let Some(message) = self.recent.quoted(key, &error.quote) else { return };
         let Some((slot, _)) = self.table.find(key) else { return };
         let Some(mut flow) = self.table.flow(slot) else { return };
         let (facts, roles) = (flow.facts(), flow.roles);
-        let State::Talk(talk) = &mut flow.state else { return };
-        talk.refused(message);
-        view.scene(Scene { protocol: Some(talk.id()), roles, ..around.scene(&facts) });
-        view.icmp(&Quoted { message, frame: around.frame, time: around.now, error });
-        view.settle();
+        let State::Conversation(conversation) = &mut flow.state else { return };
+        conversation.refused(message);
+        observer.flow_context(FlowContext {
+            protocol: Some(conversation.id()),
+            roles,
+            ..context.flow_context(&facts)
+        });
+        observer.icmp(&Quoted { message, frame: context.frame, time: context.now, error });
+        observer.settle();
     }
 
     /// Where flows take too much memory now, some end.
     #[inline]
-    pub(super) fn keep_within<V: View>(&mut self, around: &mut Around, view: &mut V) {
+    pub(super) fn keep_within<O: Observer>(
+        &mut self,
+        context: &mut PacketContext,
+        observer: &mut O,
+    ) {
         if self.table.is_too_large() {
-            self.make_room(around, view);
+            self.make_room(context, observer);
         }
     }
 
     /// What time has decided: of what is due all, of what may be idle some, now and then.
     #[inline]
-    pub(super) fn elapse<V: View>(&mut self, around: &mut Around, view: &mut V) {
-        self.ask_due(around, view);
+    pub(super) fn elapse<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+        self.ask_due(context, observer);
         self.unlooked += 1;
         if self.unlooked >= LOOKED_AT {
-            self.look(around, view);
+            self.look(context, observer);
         }
-        self.limits_met(around, around.now, view);
+        self.limits_met(context, context.now, observer);
     }
 
     /// Looks for what may be idle, or forgotten.
     #[inline(never)]
-    fn look<V: View>(&mut self, around: &mut Around, view: &mut V) {
+    fn look<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
         self.unlooked = 0;
-        self.end_idle(LOOKED_AT, around, view);
+        self.end_idle(LOOKED_AT, context, observer);
         self.see_forgotten();
     }
 
-    /// Whether the books have forgotten something by now: told once, they never know it again.
+    /// Whether the shared state has forgotten something by now: reported once, since it never knows it again.
     pub(super) fn see_forgotten(&mut self) {
-        if !self.forgot && self.books.forgot() {
+        if !self.forgot && self.shared.forgot() {
             self.forgot = true;
             self.budget.meet(Limit::Remembered);
         }
@@ -438,92 +469,120 @@ impl Lane {
 
     /// Looks at the next so many flows, side by side in memory, and ends those that are silent for
     /// too long.
-    pub(super) fn end_idle<V: View>(&mut self, most: u32, around: &mut Around, view: &mut V) {
+    pub(super) fn end_idle<O: Observer>(
+        &mut self,
+        most: u32,
+        context: &mut PacketContext,
+        observer: &mut O,
+    ) {
         for _ in 0..most {
-            if !self.table.has_idle(around.now) {
+            if !self.table.has_idle(context.now) {
                 return;
             }
-            if let Some(slot) = self.table.idle(around.now) {
-                self.end_flow(around, slot, view);
+            if let Some(slot) = self.table.idle(context.now) {
+                self.end_flow(context, slot, observer);
             }
         }
     }
 
     /// What is due by now.
     #[inline]
-    pub(super) fn ask_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
-        if self.deadlines.is_due(around.now) {
-            self.ask_all_due(around, view);
+    pub(super) fn ask_due<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+        if self.deadlines.is_due(context.now) {
+            self.ask_all_due(context, observer);
         }
     }
 
     #[inline(never)]
-    fn ask_all_due<V: View>(&mut self, around: &mut Around, view: &mut V) {
-        while let Some((number, slot)) = self.deadlines.due(around.now) {
+    fn ask_all_due<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+        while let Some((number, slot)) = self.deadlines.due(context.now) {
             if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
                 flow.set_planned(false);
-                self.ask(around, slot, false, view);
+                self.ask(context, slot, false, observer);
             }
         }
     }
 
-    /// Lets a flow's talk judge what time has decided.
-    fn ask<V: View>(&mut self, around: &mut Around, slot: Slot, end: bool, view: &mut V) {
+    /// Lets a flow's conversation judge what time has decided.
+    fn ask<O: Observer>(
+        &mut self,
+        context: &mut PacketContext,
+        slot: Slot,
+        end: bool,
+        observer: &mut O,
+    ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
-        let silence = match end && around.options.complete {
+        let silence = match end && context.options.complete {
             true => u64::MAX,
-            false => around.now.since(flow.last()).unsigned_abs(),
+            false => context.now.since(flow.last()).unsigned_abs(),
         };
-        let facts = around.facts(&flow, silence, &self.incomplete);
+        let facts = context.facts(&flow, silence, &self.incomplete);
         let roles = flow.roles;
-        let talk = match &mut flow.state {
-            State::Talk(talk) => talk,
+        let conversation = match &mut flow.state {
+            State::Conversation(conversation) => conversation,
             State::Stream(stream) => {
                 // What is missing yet may change what is due.
                 if stream.has_hole() && !end {
                     return;
                 }
-                match stream.talk() {
-                    Some(talk) => talk,
+                match stream.conversation() {
+                    Some(conversation) => conversation,
                     None => return,
                 }
             }
             State::New | State::Ignored => return,
         };
-        view.scene(Scene { protocol: Some(talk.id()), roles, ..around.scene(&facts) });
-        let vouched = around.options.complete;
-        view.evidence(Evidence { vouched, ..facts.evidence() });
-        let (settings, now) = (&around.options.settings, around.now);
-        talk.elapse(&mut self.books, &facts, settings, &mut self.budget, now, end, view);
-        let deadline = talk.deadline();
-        let told = view.settle();
+        observer.flow_context(FlowContext {
+            protocol: Some(conversation.id()),
+            roles,
+            ..context.flow_context(&facts)
+        });
+        let vouched = context.options.complete;
+        observer.evidence(Evidence { vouched, ..facts.evidence() });
+        let (settings, now) = (&context.options.settings, context.now);
+        conversation.elapse(
+            &mut self.shared,
+            &facts,
+            settings,
+            &mut self.budget,
+            now,
+            end,
+            observer,
+        );
+        let deadline = conversation.deadline();
+        let told = observer.settle();
         flow.count_told(told);
-        flow.count_exchanges(|detail| view.count_exchanges(detail));
+        flow.count_exchanges(|detail| observer.count_exchanges(detail));
         // A deadline that has passed and still stands would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }
 
     /// A flow is over: what is open in it is judged.
-    pub(super) fn end_flow<V: View>(&mut self, around: &mut Around, slot: Slot, view: &mut V) {
-        self.drain_stream(around, slot, view);
-        self.ask(around, slot, true, view);
+    pub(super) fn end_flow<O: Observer>(
+        &mut self,
+        context: &mut PacketContext,
+        slot: Slot,
+        observer: &mut O,
+    ) {
+        self.drain_stream(context, slot, observer);
+        self.ask(context, slot, true, observer);
         let table = &self.table;
         let lives = |slot, number| table.get(slot).is_some_and(|flow| flow.number == number);
         self.deadlines.tidy(table.len(), lives);
         if let Some(flow) = self.table.flow(slot)
             && flow.number > 0
         {
-            view.flow_ended(|| flow.row(around.digits));
+            observer.flow_ended(|| flow.row(context.digits));
         }
         self.table.remove(slot);
     }
 }
 
 #[cold]
-fn limit_met<V: View>(limit: Limit, around: &Around, time: Time, view: &mut V) {
+fn limit_met<O: Observer>(limit: Limit, context: &PacketContext, time: Time, observer: &mut O) {
     let detail = || format!("the limit {} was met", limit.name());
-    around.about_packet(&NET011, false, time, view, detail);
+    context.about_packet(&NET011, false, time, observer, detail);
 }
 
 /// The key of a datagram or a segment.
@@ -542,8 +601,8 @@ pub(super) fn key_of(outcome: &Outcome<'_>) -> Option<Key> {
     Some(Key { source: ip.source, destination: ip.destination, ports, transport })
 }
 
-/// Counts the packets of a message; see [`Followed::count`].
-fn count_packet(flow: &mut Followed<'_>, payload: &Payload<'_>) -> u64 {
+/// Counts the packets of a message; see [`FlowMut::count`].
+fn count_packet(flow: &mut FlowMut<'_>, payload: &Payload<'_>) -> u64 {
     let packets = payload.pieces.len().max(1) as u64;
     flow.count(payload.side, payload.time, packets, payload.bytes.len())
 }
@@ -556,16 +615,16 @@ mod tests {
     fn both_directions_share_a_lane_and_hosts_spread_over_all() {
         let address = |n: u32| IpAddr::from(n.to_be_bytes());
         let server = address(0x0A00_0001);
-        let mut seen = [0; LANES];
+        let mut seen = [0; SHARDS];
         for client in 0..8000 {
             let client = address(0x0B00_0000 + client * 256);
-            let lane = of(client, server, LANES);
-            assert_eq!(lane, of(server, client, LANES));
-            seen[lane] += 1;
+            let shard = of(client, server, SHARDS);
+            assert_eq!(shard, of(server, client, SHARDS));
+            seen[shard] += 1;
         }
         assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
         let (a, b) = ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap());
-        assert_eq!(of(a, b, LANES), of(b, a, LANES));
+        assert_eq!(of(a, b, SHARDS), of(b, a, SHARDS));
         assert_eq!(of(a, b, 1), 0);
     }
 }

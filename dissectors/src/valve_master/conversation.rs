@@ -4,12 +4,13 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Context, Evidence, Fact, Limit, Mark, Payload, Protocol, Recent, Refused, Sink, Span, Time,
+    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Protocol, Recent, Refused, Sink, Span,
+    Time,
 };
 
 use super::ValveMaster;
 use super::claim::is_foreign_reply;
-use super::decode::{self, Known, Reply, Said};
+use super::decode::{self, DecodeContext, Reply, Summary};
 use super::endpoint::{Endpoint, ZERO};
 use super::info::{Engine, Info};
 use super::listing::{Answers, Asked, Listing, Query, Standing};
@@ -19,7 +20,7 @@ use super::rules::{self, Owed};
 
 /// What one flow has said. Most flows of a flood say one thing: that is kept in place.
 #[derive(Default)]
-pub struct Talk(State);
+pub struct Conversation(State);
 
 enum State {
     Query(Query),
@@ -51,7 +52,7 @@ impl Long {
     }
 }
 
-impl Talk {
+impl Conversation {
     fn is_silent(&self) -> bool {
         matches!(self.0, State::Long(Long { listing: None, registration: None, .. }))
     }
@@ -92,7 +93,7 @@ impl Talk {
         }
     }
 
-    fn known(&self, payload: &Payload<'_>) -> Known {
+    fn known(&self, payload: &Payload<'_>) -> DecodeContext {
         let (key, server_challenge) = match &self.0 {
             State::Query(query) => (query.key, None),
             State::Join(join) => (None, join.server_challenge),
@@ -107,14 +108,14 @@ impl Talk {
         };
         let [key, server_challenge] =
             [key, server_challenge].map(|sent| sent.map(|sent| sent.map(u32::from_ne_bytes)));
-        Known { key, server_challenge, ipv6: payload.from.is_ipv6(), lost: payload.lost }
+        DecodeContext { key, server_challenge, ipv6: payload.from.is_ipv6(), lost: payload.lost }
     }
 }
 
 /// Where the listings of all clients stand: a client's host, a master, the address that a reply
 /// ended with, and what became of the listing there.
 #[derive(Default)]
-pub struct Book {
+pub struct SharedState {
     pub(super) stops: Recent,
 }
 
@@ -129,7 +130,7 @@ enum Stop {
     Left(u16),
 }
 
-impl Book {
+impl SharedState {
     fn note(&mut self, [client, master]: [SocketAddr; 2], last: Endpoint, stop: Stop, most: usize) {
         self.stops.insert(&(client.ip(), master, last, stop), most);
     }
@@ -150,22 +151,22 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     if is_nothing(cx, payload) {
         return;
     }
-    let known = cx.talk.known(payload);
+    let known = cx.conversation.known(payload);
     let said = decode::message(payload.bytes, known, sink);
     let message = said.message();
     match said {
-        Said::Query(said) => query(cx, payload, &said, sink),
-        Said::Reply(said) => reply(cx, payload, &said, sink),
-        Said::Join { server_challenge, sound } => {
+        Summary::Query(said) => query(cx, payload, &said, sink),
+        Summary::Reply(said) => reply(cx, payload, &said, sink),
+        Summary::Join { server_challenge, sound } => {
             let owed = sound && !payload.lost;
             let server_challenge =
                 (!payload.lost).then_some(server_challenge.map(u32::to_ne_bytes));
             join(cx, payload, Join { mark: payload.mark().into(), server_challenge, owed }, sink);
         }
-        Said::Challenge { value } => challenge(cx, payload, value, sink),
-        Said::Info(said) => info(cx, payload, &said, sink),
-        Said::Quit { form } => quit(cx, payload, form, sink),
-        Said::Other(_) => {}
+        Summary::Challenge { value } => challenge(cx, payload, value, sink),
+        Summary::Info(said) => info(cx, payload, &said, sink),
+        Summary::Quit { form } => quit(cx, payload, form, sink),
+        Summary::Other(_) => {}
     }
     sink.end(message, payload);
 }
@@ -178,7 +179,7 @@ fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
             let waited = payload.time.since(mark.time);
             mark.side != payload.side && waited < cx.settings.answer_timeout
         };
-        match &cx.talk.0 {
+        match &cx.conversation.0 {
             State::Query(query) => due(query),
             State::Long(Long { listing: Some(listing), .. }) => listing.awaited().is_some_and(due),
             State::Join(_) | State::Long(_) => false,
@@ -189,7 +190,7 @@ fn is_nothing(cx: &Cx<'_>, payload: &Payload<'_>) -> bool {
 
 /// A datagram that was doubled on the way: shown, and no more.
 pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
-    let said = decode::message(payload.bytes, cx.talk.known(payload), sink);
+    let said = decode::message(payload.bytes, cx.conversation.known(payload), sink);
     sink.end(said.message(), payload);
 }
 
@@ -203,11 +204,11 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
     };
     sink.asks(QUERY.label, payload);
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
-    let (mut asked, given_up) = if cx.talk.is_silent() {
-        cx.talk.0 = State::Query(query);
+    let (mut asked, given_up) = if cx.conversation.is_silent() {
+        cx.conversation.0 = State::Query(query);
         (Asked::First { elsewhere: false }, None)
     } else {
-        cx.talk.long(timeout, |long| long.listing().ask(query, timeout, pending))
+        cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
     give_up(cx, Owed::Query, given_up, payload.time, sink);
 
@@ -216,15 +217,15 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
     if seed != ZERO && matches!(asked, Asked::First { .. }) {
         // Where the master has spoken before, the listing may have begun here, before the capture.
         let silent = cx.flow.seen.get(payload.side.other().index()) == Some(&false);
-        asked = if cx.book.was(ends, seed, Stop::Left(payload.from.port())) {
+        asked = if cx.shared.was(ends, seed, Stop::Left(payload.from.port())) {
             Asked::Resumed
         } else {
-            Asked::First { elsewhere: silent && cx.book.stands_at(ends, seed) }
+            Asked::First { elsewhere: silent && cx.shared.stands_at(ends, seed) }
         };
     }
     let goes_on = matches!(asked, Asked::On { last, .. } if last == Some(seed));
     if goes_on || asked == Asked::Resumed {
-        cx.book.note(ends, seed, Stop::WentOn, cx.settings.limits.remembered);
+        cx.shared.note(ends, seed, Stop::WentOn, cx.settings.limits.remembered);
     }
     rules::asked(asked, seed, said.seed_at, sink);
 }
@@ -233,16 +234,16 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     let timeout = cx.settings.answer_timeout;
     let known = said.sound && !payload.lost;
     let header = Span::new(0, payload.bytes.len().min(6));
-    let is_unasked = cx.talk.is_silent();
+    let is_unasked = cx.conversation.is_silent();
     if known
         && !said.ended
         && let Some(last) = said.last()
     {
         let (ends, most) = ([payload.to, payload.from], cx.settings.limits.remembered);
-        cx.book.note(ends, last, Stop::Stopped, most);
+        cx.shared.note(ends, last, Stop::Stopped, most);
         if is_unasked {
             // The query is not here, but its socket is known.
-            cx.book.note(ends, last, Stop::Left(payload.to.port()), most);
+            cx.shared.note(ends, last, Stop::Left(payload.to.port()), most);
         }
     }
     // Replies without a query are the noise of floods: the flow keeps nothing for them.
@@ -251,7 +252,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
         return;
     }
     let budget = &mut *cx.budget;
-    let (answers, repeated, asked) = cx.talk.long(timeout, |long| {
+    let (answers, repeated, asked) = cx.conversation.long(timeout, |long| {
         let listing = long.listing();
         let answers = listing.reply(said, known, payload, timeout);
         let belongs = matches!(answers, Answers::Query { .. } | Answers::More { dialect: true });
@@ -275,22 +276,22 @@ fn give_up<S: Sink>(cx: &mut Cx<'_>, owed: Owed, given_up: Option<Mark>, now: Ti
     let Some(mark) = given_up else { return };
     cx.budget.meet(Limit::Pending);
     if now.since(mark.time) >= cx.settings.answer_timeout {
-        let refused = cx.talk.refused_packets();
+        let refused = cx.conversation.refused_packets();
         unanswered(cx, owed, given_up.map(sent_once), refused.as_ref(), now, sink);
     }
 }
 
 fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut S) {
     let (timeout, pending) = (cx.settings.answer_timeout, cx.settings.limits.pending);
-    let joined = if cx.talk.is_silent() {
-        cx.talk.0 = State::Join(join);
+    let joined = if cx.conversation.is_silent() {
+        cx.conversation.0 = State::Join(join);
         Joined::default()
     } else {
-        cx.talk.long(timeout, |long| long.registration().join(join, timeout, pending))
+        cx.conversation.long(timeout, |long| long.registration().join(join, timeout, pending))
     };
     give_up(cx, Owed::Join, joined.given_up, payload.time, sink);
     unchallenged(cx, joined.early, false, sink);
-    sink.fact(Fact::Joined, payload.seen());
+    sink.fact(CrossFlowEvent::Joined, payload.seen());
     let at = payload.whole();
     if joined.after_quit {
         rules::after_quit(true, at, sink);
@@ -305,8 +306,8 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
     let timeout = cx.settings.answer_timeout;
     // The join, of a byte or so, is told by its port alone, unless the flow is known.
     let join_unseen =
-        cx.talk.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
-    let (early, why) = cx.talk.long(timeout, |long| {
+        cx.conversation.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
+    let (early, why) = cx.conversation.long(timeout, |long| {
         let registration = long.registration();
         if join_unseen {
             registration.expect_any();
@@ -319,7 +320,7 @@ fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>
 
 fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut S) {
     let timeout = cx.settings.answer_timeout;
-    let claimed = cx.talk.long(timeout, |long| {
+    let claimed = cx.conversation.long(timeout, |long| {
         let registration = long.registration();
         if registration.speaks() {
             return None;
@@ -337,19 +338,19 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
     let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);
     if claimed == Claimed::Unchallenged && cx.flow.began && !master_seen && !payload.lost {
         let mark = payload.mark();
-        let early = cx.talk.long(timeout, |long| long.registration().told_early(mark));
+        let early = cx.conversation.long(timeout, |long| long.registration().told_early(mark));
         unchallenged(cx, early, false, sink);
     } else {
         let at = said.challenge.map_or(at, |echo| echo.at);
         rules::claimed(claimed, at, sink);
     }
-    let refused = cx.talk.refused_packets();
+    let refused = cx.conversation.refused_packets();
     let given_up = given_up.map(sent_once);
     unanswered(cx, Owed::WrongChallenge, given_up, refused.as_ref(), payload.time, sink);
 }
 
 fn quit<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, form: Option<Engine>, sink: &mut S) {
-    let (again, engine) = cx.talk.long(cx.settings.answer_timeout, |long| {
+    let (again, engine) = cx.conversation.long(cx.settings.answer_timeout, |long| {
         let registration = long.registration();
         (registration.quit(payload.time), registration.engine())
     });
@@ -366,7 +367,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
     if !end {
         return;
     }
-    match std::mem::take(&mut cx.talk.0) {
+    match std::mem::take(&mut cx.conversation.0) {
         State::Query(query) => {
             let mark = query.standing.is_owed().then_some(query.mark.get());
             unanswered(cx, Owed::Query, mark.map(sent_once), None, now, sink);
@@ -383,7 +384,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
                 // The client may take it up again on this socket, after a silence.
                 if let Some((side, last)) = listing.stands_at() {
                     let (ends, most) = (cx.flow.ends_from(side), cx.settings.limits.remembered);
-                    cx.book.note(ends, last, Stop::Left(ends[0].port()), most);
+                    cx.shared.note(ends, last, Stop::Left(ends[0].port()), most);
                 }
             }
             if let Some(mut registration) = registration {
@@ -440,6 +441,6 @@ mod tests {
 
     #[test]
     fn a_flow_that_said_one_thing_is_small() {
-        assert!(size_of::<Talk>() <= 32, "{}", size_of::<Talk>());
+        assert!(size_of::<Conversation>() <= 32, "{}", size_of::<Conversation>());
     }
 }
