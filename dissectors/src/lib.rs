@@ -7,6 +7,8 @@
 //! - One folder per protocol holds its messages, its conversation and its rules.
 //! - The list below is the only place that names all protocols.
 
+#![forbid(unsafe_code)]
+
 pub mod a2s;
 pub mod acr_master;
 pub mod catalogue;

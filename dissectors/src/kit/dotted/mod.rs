@@ -3,9 +3,6 @@
 //! It knows the one form that programs write. What is not told here may be written otherwise, and
 //! takes a closer look.
 
-#[cfg(target_arch = "x86_64")]
-mod shuffle;
-
 use std::net::Ipv4Addr;
 
 use wide::{CmpGt, i8x16};
@@ -37,28 +34,13 @@ pub(crate) fn each<const N: usize>(
     bytes: &[u8],
     opening: &[u8; N],
     between: u8,
-    entry: impl FnMut(usize, &[u8], &Endpoint) -> Option<usize>,
-) -> (usize, u32) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(shuffle) = shuffle::Shuffle::new() {
-        return shuffle.each(bytes, opening, between, entry);
-    }
-    walk(bytes, opening, |bytes| endpoint(bytes, between), entry)
-}
-
-/// The same, by what reads an endpoint that stands [`BEFORE`] bytes into some bytes.
-#[inline(always)]
-fn walk<const N: usize>(
-    bytes: &[u8],
-    opening: &[u8; N],
-    endpoint: impl Fn(&[u8]) -> Option<Endpoint>,
     mut entry: impl FnMut(usize, &[u8], &Endpoint) -> Option<usize>,
 ) -> (usize, u32) {
     const { assert!(N >= BEFORE) };
     let (mut at, mut times) = (0, 0);
     while let Some(rest) = bytes.get(at..)
         && rest.starts_with(opening)
-        && let Some(endpoint) = rest.get(N - BEFORE..).and_then(&endpoint)
+        && let Some(endpoint) = rest.get(N - BEFORE..).and_then(|bytes| endpoint(bytes, between))
         && let Some(length) = entry(at, rest, &endpoint)
     {
         at += length;
