@@ -1,6 +1,5 @@
 //! What the GitHub Action runs, where there is a bash to run it.
 #![cfg(unix)]
-#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
 
 #[path = "support/project.rs"]
 mod project;
@@ -10,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use project::Project;
+use support::skip::skipped;
 use xtask::exchange::Setting;
 
 const GOOD: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522";
@@ -44,7 +44,7 @@ fn act_with(
         .env("VERSION", version)
         .output();
     let Ok(run) = run else {
-        eprintln!("skipped: there is no bash");
+        skipped("bash", "there is no bash");
         return None;
     };
     Some((run.status.code(), String::from_utf8_lossy(&run.stdout).into_owned()))

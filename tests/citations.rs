@@ -3,12 +3,14 @@
 //! The documents are looked for beside the checkout, or in `GAMEWIRE_DOCUMENTS`. They are not part
 //! of the project; without them these tests say so and do nothing.
 
-#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
+#[path = "support/skip.rs"]
+mod skip;
 
 use std::path::{Path, PathBuf};
 
 use dissectors::catalogue;
 use dissectors::kit::{Cite, Document};
+use skip::skipped;
 
 /// What only this document says.
 fn mark(document: Document) -> &'static str {
@@ -75,7 +77,7 @@ fn documents() -> Option<Vec<Text>> {
 #[test]
 fn what_rules_quote_stands_in_the_documents() {
     let Some(documents) = documents() else {
-        eprintln!("skipped: the documents that rules cite are not here");
+        skipped("documents", "the documents that rules cite are not here");
         return;
     };
     let mut wrong = Vec::new();

@@ -1,9 +1,11 @@
 //! Live capture on the loopback interface. Each test skips itself, and says so, where it may not
 //! capture, where libpcap is missing, or where a client is not installed.
 
-#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::disallowed_methods, reason = "what is live has the system's clock")]
+
+#[path = "support/skip.rs"]
+mod skip;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
@@ -11,6 +13,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use skip::skipped;
 
 const INFO_REQUEST: &[u8] = b"\xFF\xFF\xFF\xFFTSource Engine Query\0";
 
@@ -86,7 +90,7 @@ impl Sniffer {
         });
         let first = said.recv_timeout(Duration::from_secs(20)).expect("a first line");
         if first.contains("no right to capture") || first.contains("not installed") {
-            eprintln!("skipped: {first}");
+            skipped("live", &first);
             child.wait().unwrap();
             return None;
         }
@@ -277,7 +281,7 @@ fn third_party_clients_are_understood() {
         let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
         let ran = Command::new(program).args(&arguments).output();
         if !ran.is_ok_and(|ran| ran.status.success()) {
-            eprintln!("skipped: {program} cannot ask here");
+            skipped("clients", &format!("{program} cannot ask here"));
             sniffer.signal("-INT");
             sniffer.output();
             continue;

@@ -1,6 +1,8 @@
 //! Runs gamewire inside the test process.
 #![allow(dead_code, reason = "not every test file uses every helper")]
 
+pub(crate) mod skip;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,13 @@
 //! Captures of public test suites, many malformed on purpose, where they are beside the checkout.
 //! They are no part of the project; without them this test says so and does nothing.
-#![allow(clippy::print_stderr, reason = "a test that skips itself says so")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+#[path = "../../../tests/support/skip.rs"]
+mod skip;
+
+use skip::skipped;
 
 use super::{drain, forget_path, open, streamed};
 
@@ -23,7 +27,7 @@ fn files() -> Option<Vec<PathBuf>> {
 #[test]
 fn every_file_is_read_to_its_end_or_refused() {
     let Some(files) = files() else {
-        eprintln!("skipped: no captures are beside the checkout");
+        skipped("captures", "no captures are beside the checkout");
         return;
     };
     let mut packets = 0;
