@@ -22,7 +22,7 @@ use crate::report::paint::Choice;
 /// Reads packet captures of game-server query and master-server protocols.
 ///
 /// Valve master server, A2S server queries, GameSpy 4 (UT3), the GameSpy text protocol and the
-/// AssaultCube Reloaded master are told by their content, on any port.
+/// AssaultCube Reloaded master are recognized by their content, on any port.
 #[derive(Debug, Parser)]
 #[command(name = "gamewire", version = VERSION, max_term_width = 100)]
 pub struct Cli {
@@ -64,24 +64,24 @@ pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 pub enum Command {
     /// Show every message, with all its fields
     Dissect(Dissect),
-    /// List the flows: who talked to whom, in which protocol, how much
+    /// List the flows: who talked to whom, in which protocol, and how requests fared
     Flows(Flows),
-    /// Judge what was said by the protocols' documents
+    /// Check messages and conversations against the protocols' specifications
     Check(Check),
-    /// List the rules that captures are judged by
+    /// List the rules that captures are checked against
     Rules(Rules),
-    /// Say what a rule asks, where the document says so, and why it matters
+    /// Explain a rule: what it demands, where the specification says so, why it matters
     Explain(Explain),
-    /// Write the manual page, of gamewire or of one of its commands
+    /// Print the manual page of gamewire or of one of its commands
     Man(Man),
-    /// Write what makes a shell complete commands and options
+    /// Print a completion script for a shell
     Completions(Completions),
 }
 
 /// `gamewire man`.
 #[derive(Args, Debug)]
 pub struct Man {
-    /// Whose page; gamewire's own if not said
+    /// The command [default: gamewire itself]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
 }
@@ -126,10 +126,10 @@ pub struct Dissect {
     /// How messages are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DissectFormat,
-    /// Beneath each message, the tree of its fields: value, meaning, bytes
+    /// Below each message, show the tree of its fields: value, meaning, bytes
     #[arg(short, long)]
     pub verbose: bool,
-    /// Beneath each message, its bytes, each field's bytes marked
+    /// Below each message, show its bytes, with the bytes of each field marked
     #[arg(short = 'x', long)]
     pub hex: bool,
     /// In JSON: the tree of fields with names, meanings and byte ranges
@@ -161,14 +161,14 @@ pub struct Flows {
     /// How flows are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FlowsFormat,
-    /// Sort the flows of each capture by a column of JSON and CSV, the largest counts and times taken
-    /// first; if not, by their numbers
+    /// Sort the flows of each capture by a column of the JSON and CSV output, largest first [default:
+    /// by flow number]
     #[arg(long, value_name = "COLUMN", value_parser = flow_column(), hide_possible_values = true)]
     pub sort: Option<flows::Column>,
-    /// Sort the other way round
+    /// Reverse the sort order
     #[arg(long)]
     pub reverse: bool,
-    /// Only so many flows of each capture: the first as they are sorted, by bytes if not said otherwise
+    /// Show only the first N flows of each capture, sorted by bytes unless --sort says otherwise
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
     /// When to use colours
@@ -201,19 +201,19 @@ pub struct Check {
     /// How verdicts are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
-    /// The least severity that makes a broken rule fail the capture: error, if not said otherwise,
-    /// or warning, or note; with never, what is broken does not change the exit code
+    /// Lowest severity of a broken rule that fails the capture: error (the default), warning or note;
+    /// with never, broken rules do not change the exit code
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
-    /// Vouch that the capture is complete: what is missing from it was not sent
+    /// State that the capture is complete: whatever is missing from it was not sent
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub complete: Option<bool>,
-    /// Judge by these rules only: codes, beginnings of codes such as A2S04, names such as player-count
+    /// Check only these rules: codes, code prefixes such as A2S04, or names such as player-count
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
         hide_possible_values = true)]
     pub select: Vec<check::Rules>,
-    /// Do not judge by these rules
+    /// Do not check these rules
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
         hide_possible_values = true)]
     pub ignore: Vec<check::Rules>,
@@ -221,31 +221,31 @@ pub struct Check {
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
         hide_possible_values = true)]
     pub require: Vec<check::Rules>,
-    /// Fail if a capture has no message that could be judged
+    /// Fail if a capture has no message that could be checked
     #[arg(long)]
     pub require_traffic: bool,
-    /// Findings that are known and do not fail
+    /// File of known findings, which do not fail the capture
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// With --format github: append a summary in Markdown to this file
     #[arg(long, value_name = "FILE", env = "GITHUB_STEP_SUMMARY", hide_env_values = true)]
     pub summary: Option<PathBuf>,
-    /// Write what is found as a baseline, and fail for none of it
+    /// Write all findings to this baseline file, and fail for none of them
     #[arg(long, value_name = "FILE")]
     pub write_baseline: Option<PathBuf>,
-    /// Only what this kind of party did
+    /// Only findings about this kind of party
     #[arg(long, value_name = "PARTY", value_parser = party)]
     pub who: Option<Who>,
-    /// Only what this party did
+    /// Only findings about this address, or address and port
     #[arg(long, value_name = "IP[:PORT]")]
     pub host: Option<Host>,
-    /// As text: write out this many findings of each rule; others are counted
+    /// Text output: show this many findings of each rule, and count the others
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub max_findings: usize,
-    /// As text: in the table, the rules that passed, too
+    /// Text output: list all rules in the table, also those that passed
     #[arg(long)]
     pub all_rules: bool,
-    /// As text: findings and totals only
+    /// Text output: findings and totals only
     #[arg(short, long, conflicts_with = "all_rules")]
     pub quiet: bool,
     /// When to use colours
@@ -355,7 +355,7 @@ pub struct Input {
         value_name = "FILE"
     )]
     pub files: Vec<PathBuf>,
-    /// The same, as tcpdump has it
+    /// The same as FILE, spelled as in tcpdump
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["interface", "list_interfaces"])]
     pub read: Vec<PathBuf>,
     /// Packets as they come, in place of files.
@@ -367,22 +367,22 @@ pub struct Input {
     /// Force a protocol on a port: `udp.port==27999,a2s`
     #[arg(short = 'd', long, value_name = "PORT,PROTOCOL")]
     pub decode_as: Vec<DecodeAs>,
-    /// Stop behind this many packets; with -f, behind so many that it takes
+    /// Stop after this many packets; with -f, after this many that match
     #[arg(short = 'c', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// Read with so many threads: one for each processor core, up to eight, if not said otherwise.
-    /// The output is the same; what is compressed, or filtered by -f, is read by one
+    /// Number of threads [default: one per processor core, at most eight]. The output does not depend
+    /// on it; compressed input, and input filtered by -f, is read by one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Judge UDP and TCP checksums, too, and those of all packets (network cards fill them in late,
-    /// so captures lie)
+    /// Check UDP and TCP checksums of all packets. Off by default: network cards fill them in after
+    /// the packet was recorded, so they look wrong on the sending host
     #[arg(long)]
     pub verify_checksums: bool,
-    /// How much memory a run may take, such as 512M: 1G if not said otherwise, or a quarter of the
-    /// machine's if that is less. With it go the bounds below
+    /// Memory that a run may use, such as 512M [default: 1G, or a quarter of the machine's memory if
+    /// that is less]. The limits set by --limit scale with it
     #[arg(long, value_name = "BYTES")]
     pub memory: Option<limits::Memory>,
-    /// Set a bound on memory or length, such as flows=1000 or inflated=4M: docs/limits.md has all
+    /// Set one limit on memory or length, such as flows=1000 or inflated=4M; docs/limits.md lists them
     #[arg(long, value_name = "NAME=N")]
     pub limit: Vec<limits::Setting>,
     /// A GameSpy game's secret key, to check validate codes
@@ -416,39 +416,40 @@ pub struct Sniffing {
     /// List the interfaces
     #[arg(help_heading = LIVE, short = 'D', long)]
     pub list_interfaces: bool,
-    /// Only packets that this filter takes, in libpcap's language; on files, too
+    /// Only packets that match this filter, in libpcap's syntax (`man pcap-filter`); on files, too
     #[arg(short = 'f', long, value_name = "BPF")]
     pub capture_filter: Option<String>,
     /// Bytes kept of each packet [default: 262144]
     #[arg(help_heading = LIVE, short, long, value_name = "BYTES",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
     pub snaplen: Option<u32>,
-    /// Not what is for other hosts
+    /// Do not put the interface into promiscuous mode
     #[arg(help_heading = LIVE, short = 'p', long)]
     pub no_promiscuous: bool,
-    /// What the kernel buffers, in KiB [default: 65536]
+    /// Size of the kernel's capture buffer, in KiB [default: 65536]
     #[arg(help_heading = LIVE, short = 'B', long, value_name = "KIB",
         value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
     pub buffer_size: Option<u32>,
     /// Stop after this time: 30s, 5min
     #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
-    /// Keep what is captured: as pcapng if the name ends so, else as pcap
+    /// Write the captured packets to this file: pcapng if its name ends in .pcapng, else pcap
     #[arg(help_heading = LIVE, short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// Begin a new file after so many seconds; files are numbered
+    /// Start a new file every SECONDS seconds; files are numbered
     #[arg(help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..))]
     pub rotate_seconds: Option<u64>,
-    /// Begin a new file after so many million bytes; files are numbered
+    /// Start a new file after MB million bytes; files are numbered
     #[arg(help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_size: Option<u64>,
-    /// Keep this many files, the newest
+    /// Keep only the newest FILES files
     #[arg(help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub rotate_files: Option<u64>,
-    /// Who goes on when root has opened the interface [default: who called sudo, else nobody]
+    /// As root: run as this user once the interface is open [default: the user who called sudo, or
+    /// nobody]
     #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
 }
@@ -498,7 +499,7 @@ impl Sniffing {
 /// Where the project's settings come from: the same for every command that they can change.
 #[derive(Args, Debug)]
 pub struct ConfigFile {
-    /// The project's settings; else the nearest gamewire.toml upward from the working directory
+    /// Configuration file [default: the nearest gamewire.toml in the working directory or above it]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
     config: Option<PathBuf>,
     /// Read no gamewire.toml

@@ -23,7 +23,10 @@ fn every_command_has_a_page() {
         assert!(main.out.contains(&format!("gamewire\\-{command}(1)")), "{command}");
         let page = gamewire(["man", command]);
         assert_eq!(page.code, 0, "{command}");
-        assert!(page.out.contains(".TH gamewire-") && page.out.contains(".SH SYNOPSIS"));
+        assert!(page.out.contains(".TH gamewire-"));
+        for section in ["SYNOPSIS", "\"EXIT STATUS\"", "FILES", "\"SEE ALSO\""] {
+            assert!(page.out.contains(&format!(".SH {section}\n")), "{command}: {section}");
+        }
     }
     let unknown = gamewire(["man", "what\u{1B}[2J"]);
     assert!(unknown.code == 2 && unknown.err.contains(r"what\x1B[2J"), "{}", unknown.err);

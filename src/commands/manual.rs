@@ -5,6 +5,7 @@ use std::io::Write;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::cli::{self, Cli, Completions};
 use crate::commands::Failure;
@@ -28,7 +29,89 @@ pub fn page(args: &cli::Man, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let mut page = Vec::new();
     Man::new(command).render(&mut page)?;
+    sections(args.command.as_deref()).to_writer(&mut page)?;
     Ok(out.write_all(&page)?)
+}
+
+/// What the command line itself does not tell.
+fn sections(command: Option<&str>) -> Roff {
+    let mut page = Roff::new();
+    let examples = examples(command);
+    if !examples.is_empty() {
+        page.control("SH", ["EXAMPLES"]);
+    }
+    for (what, line) in examples {
+        page.control("TP", []).text([roman(*what)]).text([bold(*line)]);
+    }
+    page.control("SH", ["EXIT STATUS"]);
+    for (code, meaning) in EXIT_CODES {
+        page.control("TP", []).text([bold(code)]).text([roman(meaning)]);
+    }
+    page.control("SH", ["FILES"]);
+    page.control("TP", []).text([bold("gamewire.toml")]).text([roman(
+        "Settings of a project: the nearest one in the working directory or above it, unless --config or \
+         --no-config is given.",
+    )]);
+    let others = if command.is_some() { "gamewire(1), " } else { "" };
+    page.control("SH", ["SEE ALSO"]);
+    page.text([roman(format!("{others}tcpdump(1), tshark(1), editcap(1), pcap-filter(7)"))]);
+    page
+}
+
+const EXIT_CODES: [(&str, &str); 4] = [
+    ("0", "It ran, and check found nothing that fails."),
+    ("1", "check found something that fails: see --fail-on, --require and --require-traffic."),
+    (
+        "2",
+        "The command line, the input or the configuration cannot be used, or output cannot be written.",
+    ),
+    ("130", "It was interrupted before there was a result."),
+];
+
+/// What people do with a command most: in words, and as they type it.
+fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
+    match command {
+        None => &[
+            ("Show what is in a capture:", "gamewire dissect evening.pcapng"),
+            (
+                "Check it, and say why a rule is broken:",
+                "gamewire check evening.pcapng; gamewire explain A2S030",
+            ),
+        ],
+        Some("dissect") => &[
+            ("One line for each message:", "gamewire dissect evening.pcapng"),
+            ("With all fields and their bytes:", "gamewire dissect -v -x evening.pcapng"),
+            (
+                "The names of all servers:",
+                "gamewire dissect --format json evening.pcapng | jq -r .fields.name",
+            ),
+            ("What a server is asked right now:", "gamewire dissect -i eth0 -f 'udp port 27015'"),
+        ],
+        Some("flows") => &[
+            ("The ten flows with most bytes:", "gamewire flows --top 10 evening.pcapng"),
+            ("For a spreadsheet:", "gamewire flows --format csv evening.pcapng > flows.csv"),
+        ],
+        Some("check") => &[
+            (
+                "In continuous integration:",
+                "gamewire check --complete --require-traffic server.pcap",
+            ),
+            (
+                "One server, two groups of rules:",
+                "gamewire check --host 192.0.2.7:27015 --select A2S04,SEC server.pcap",
+            ),
+            ("As JUnit XML:", "gamewire check --format junit server.pcap > report.xml"),
+        ],
+        Some("rules") => &[("Rules about split responses:", "gamewire rules A2S04")],
+        Some("explain") => {
+            &[("What a rule demands, and why:", "gamewire explain A2S030 player-count")]
+        }
+        Some("completions") => &[(
+            "For bash:",
+            "gamewire completions bash > ~/.local/share/bash-completion/completions/gamewire",
+        )],
+        Some(_) => &[],
+    }
 }
 
 /// Writes a shell's completions.

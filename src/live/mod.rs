@@ -129,7 +129,7 @@ pub struct Request {
     pub buffer: Option<u32>,
     /// How long, in nanoseconds.
     pub duration: Option<i64>,
-    /// Who goes on when the device is open.
+    /// The user as whom the capture continues once the device is open.
     pub user: Option<String>,
     /// Where packets are kept.
     pub write: Option<Plan>,
@@ -361,7 +361,7 @@ fn device(library: &Arc<Library>, request: &Request) -> Result<Handle, LiveError
     })
 }
 
-/// Whether who goes on can make files where this one is. Without root's rights, who began goes on.
+/// Whether the user that root's rights are given up for can create files beside this one.
 fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -372,8 +372,8 @@ fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
         return Ok(());
     }
     let what = format!(
-        "{user}, who goes on when the device is open, may not make further files in {}; name \
-         another user with -Z, or another folder",
+        "cannot rotate files in '{}': user '{user}', as whom gamewire runs after opening the \
+         interface, has no write permission there; use -Z USER or another directory",
         escaped(&folder.to_string_lossy())
     );
     Err(LiveError::Privileges(what))
