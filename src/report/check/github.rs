@@ -4,6 +4,7 @@ use dissectors::kit::{Severity, Verdict};
 
 use super::{Unreadable, put};
 use crate::check::{Answered, Found, Outcome};
+use crate::text::escaped;
 
 /// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
 const SHOWN: usize = 10;
@@ -82,9 +83,8 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
 /// Text in a cell of a table: nothing in it is Markdown or HTML.
 fn cell(text: &str) -> String {
     let mut out = String::new();
-    for c in text.chars() {
+    for c in escaped(&text.replace(['\n', '\r'], " ")).chars() {
         match c {
-            '\n' | '\r' => out.push(' '),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -124,7 +124,8 @@ fn required(outcome: &Outcome) -> impl Iterator<Item = String> {
 
 /// The workflow commands' own escapes: without them a server's name could issue commands.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let line = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    escaped(&line).into_owned()
 }
 
 fn property(text: &str) -> String {
@@ -143,6 +144,8 @@ mod tests {
     #[test]
     fn no_text_can_issue_a_command() {
         assert_eq!(data("a\r\n::error::b%"), "a%0D%0A::error::b%25");
+        assert_eq!(data("1\u{B}2\u{202E}"), r"1\x0B2\u{202E}");
+        assert_eq!(cell("1\u{B}\n2"), r"1\\x0B 2");
         assert_eq!(property("a,b:c\n"), "a%2Cb%3Ac%0A");
     }
 }
