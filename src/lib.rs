@@ -12,9 +12,9 @@
 //! - [`live`] takes packets from a network device, through libpcap.
 //! - [`net`] walks link, IP, UDP and TCP headers, joins fragments and orders segments.
 //! - [`flows`] finds the flow of a packet and tells its protocol.
-//! - [`session`] leads each packet through these, to the protocol's dissector and to a view.
+//! - [`session`] leads each packet through these and to the protocol's dissector: packets in, events out.
 //! - [`check`] turns judgements into verdicts.
-//! - [`report`] writes what a view was told: text, JSON, tables.
+//! - [`report`] writes events: text, JSON, tables.
 //! - [`config`] reads what a project has settled for all its runs: `gamewire.toml`.
 //! - [`limits`] names every bound that a user can set.
 //! - [`commands`] are what users type; [`cli`] is how they type it.

@@ -476,7 +476,7 @@ mod tests {
             "servers that are asked, by group of hosts | 4,096,",
         ),
         (
-            include_str!("check/requests.rs"),
+            include_str!("session/requests.rs"),
             "const MOST: usize = 1 << 16;",
             "requests they answered | 65,536,",
         ),

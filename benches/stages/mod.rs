@@ -17,7 +17,7 @@ use gamewire::flows::{Key, Table};
 use gamewire::net::{Outcome, decode};
 use gamewire::report::json::Json;
 use gamewire::report::{Envelope, Report};
-use gamewire::session::{Options, Session};
+use gamewire::session::{Decoder, Options};
 use xtask::bulk::Input;
 
 use inputs::{Conversation, File};
@@ -221,7 +221,7 @@ impl Audience for Writer {
             info,
             message,
             payload,
-            tree,
+            tree: tree.view(),
             findings,
             findings_left_out,
             digits: 6,
@@ -238,14 +238,24 @@ impl Audience for Writer {
 fn check() -> Prepared {
     let packets = inputs::packets(Input::A2s, PACKETS);
     Prepared::new(PACKETS, move || {
-        let mut session = Session::new(Options::default());
-        let mut checker =
-            Checker::new(Selection::default(), Terms::of(&Settings::default(), 1 << 18));
+        let (selection, terms) = (Selection::default(), Terms::of(&Settings::default(), 1 << 18));
+        let needs = Checker::needs(&selection, &terms);
+        let mut decoder = Decoder::new(Options { needs, ..Options::default() });
+        let mut checker = Checker::new(selection, terms, false);
+        let mut read = |decoder: &mut Decoder| {
+            let mut events = decoder.events();
+            while let Some(event) = events.next() {
+                checker.event(&event);
+            }
+        };
         for packet in &packets {
-            session.packet(&packet.lent(), &mut checker);
+            decoder.push(&packet.lent());
+            read(&mut decoder);
         }
-        let mut open = session.finish(&mut checker);
-        while session.finish_next(&mut open, &mut checker) {}
+        while decoder.finish() {
+            read(&mut decoder);
+        }
+        read(&mut decoder);
         checker.found().len() as u64
     })
 }

@@ -101,7 +101,7 @@ impl<'m> AtHand<'m> {
 impl Found {
     /// A finding in the context of its flow; about the message at hand, or about a past one that its mark names.
     pub(super) fn of(
-        finding: Finding,
+        finding: &Finding,
         flow_context: &FlowContext,
         at_hand: Option<&AtHand<'_>>,
     ) -> Found {
@@ -124,7 +124,7 @@ impl Found {
             frames_left_out,
             time,
             digits: flow_context.digits,
-            detail: finding.detail,
+            detail: finding.detail.clone(),
             protocol: flow_context.protocol.map_or("", |id| id.info().id),
             message: message.map_or("", |message| message.name),
             offset: finding.span.start,

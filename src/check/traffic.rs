@@ -3,43 +3,23 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::Id;
-
 use super::{Fared, Host, RuleOutcome, Selection};
-use crate::session::{FlowContext, Totals};
+use crate::session::{Totals, Traffic};
 
 /// Hosts that are named.
 const NAMED: usize = 6;
 
-/// What messages there were.
+/// Where a host is asked for, whether some message is from or to it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Traffic {
-    /// Of which protocols: a bit each, in the order of [`Id::ALL`].
-    protocols: u32,
-    /// One was from or to the host that is asked for.
+pub(super) struct Hosts {
     met: bool,
-    /// Where a host is asked for, the lowest addresses of those that there are: one more than is named.
+    /// Otherwise, the lowest addresses of those that there are: one more than is named.
     hosts: BTreeSet<IpAddr>,
 }
 
-impl Traffic {
-    #[inline]
-    pub(super) fn message(
-        &mut self,
-        flow_context: Option<&FlowContext>,
-        host: Option<Host>,
-        ends: [SocketAddr; 2],
-    ) {
-        if let Some(id) = flow_context.and_then(|flow_context| flow_context.protocol) {
-            self.protocols |= 1 << id as u32;
-        }
-        if let Some(host) = host {
-            self.look_for(host, ends);
-        }
-    }
-
-    #[cold]
-    fn look_for(&mut self, host: Host, ends: [SocketAddr; 2]) {
+impl Hosts {
+    /// A message went from one end to the other.
+    pub(super) fn look_for(&mut self, host: Host, ends: [SocketAddr; 2]) {
         self.met |= ends.into_iter().any(|end| host.is(end));
         if !self.met {
             self.hosts.extend(ends.map(|end| end.ip()));
@@ -53,27 +33,21 @@ impl Traffic {
         }
     }
 
-    pub(super) fn join(&mut self, other: Traffic) {
-        self.protocols |= other.protocols;
-        self.met |= other.met;
-        self.hosts.extend(other.hosts);
-        self.trim();
-    }
-
     /// That nothing of what was asked for is there, and what is.
     pub(super) fn lacking(
         &self,
         selection: &Selection,
         rules: &[RuleOutcome],
-        messages: u64,
+        traffic: &Traffic,
         read: &Totals,
     ) -> Option<String> {
+        let messages = traffic.messages;
         if messages == 0 {
             return read
                 .no_traffic()
                 .or_else(|| Some(format!("{} packets, no message", read.packets)));
         }
-        let of = self.protocols();
+        let of = Vec::from_iter(traffic.protocols().map(|id| id.info().id)).join(", ");
         let s = if messages == 1 { "" } else { "s" };
         if let Some(host) = selection.host.filter(|_| !self.met) {
             return Some(format!(
@@ -89,11 +63,6 @@ impl Traffic {
             };
             format!("{rules}; {messages} message{s} of {of}")
         })
-    }
-
-    fn protocols(&self) -> String {
-        let there = Id::ALL.iter().filter(|&&id| self.protocols & 1 << id as u32 != 0);
-        there.map(|id| id.info().id).collect::<Vec<_>>().join(", ")
     }
 
     fn named_hosts(&self) -> String {

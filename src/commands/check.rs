@@ -11,14 +11,14 @@ use dissectors::ledger::Terms;
 
 use crate::Terminal;
 use crate::check::{
-    Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection, Tidings,
+    Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
 };
 use crate::cli::{Check, CheckFormat};
-use crate::commands::read::{Command, Slice, read};
+use crate::commands::read::{Consumer, read};
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
-use crate::session::{EventOrder, Totals};
+use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
 
 /// Runs the command. `true`: something was found that fails.
@@ -41,7 +41,7 @@ pub fn run(
     // Until they are told apart, the challenges among them take up to twice as much.
     let facts = args.input.limits().protocols.remembered / 2;
     let terms = Terms::of(&config.settings, facts);
-    let checker = Checker::new(selection.clone(), terms);
+    let checker = Checker::new(selection.clone(), terms, demands.complete);
     let mut checking = Checking {
         args,
         demands,
@@ -197,40 +197,37 @@ struct Checking<'a> {
     out: &'a mut dyn Write,
 }
 
-impl Command for Checking<'_> {
-    type Observer = Checker;
-    type Entry = Tidings;
+impl Consumer for Checking<'_> {
+    fn needs(&self) -> Needs {
+        Checker::needs(&self.selection, &self.terms)
+    }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.several = name.is_some();
         if let Some(name) = name {
             self.names = vec![name.to_owned()];
         }
-        self.checker = Checker::new(self.selection.clone(), self.terms);
+        self.checker = Checker::new(self.selection.clone(), self.terms, self.demands.complete);
         Ok(())
-    }
-
-    fn observer(&mut self) -> &mut Checker {
-        &mut self.checker
     }
 
     fn complete(&self) -> bool {
         self.demands.complete
     }
 
-    fn hears(&self) -> bool {
-        true
-    }
-
     fn makes(&self) -> Option<&Path> {
         self.args.write_baseline.as_deref()
     }
 
-    fn check(&mut self) -> io::Result<()> {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.checker.event(event);
         Ok(())
     }
 
-    fn live(&mut self) -> io::Result<()> {
+    fn pause(&mut self, live: bool) -> io::Result<()> {
+        if !live {
+            return Ok(());
+        }
         let paint = painted(self.args.color, self.terminal.out);
         let mut lines = String::new();
         for found in self.checker.found().iter().skip(self.shown) {
@@ -249,33 +246,6 @@ impl Command for Checking<'_> {
         format!("{errors} errors, {warnings} warnings, {notes} notes")
     }
 
-    fn part(&self) -> Option<Checker> {
-        // A baseline remembers a bounded number of findings: which, the order decides.
-        self.selection.baseline.is_none().then(|| self.checker.part())
-    }
-
-    fn waiting(part: &Checker) -> usize {
-        part.waiting()
-    }
-
-    fn cut(part: &mut Checker, slice: &mut Slice<Tidings>) {
-        part.exchange(&mut slice.entries, &mut slice.text);
-    }
-
-    fn take(
-        &mut self,
-        _: EventOrder,
-        told: &mut Tidings,
-        text: &[u8],
-        number: &dyn Fn(u32) -> u32,
-    ) {
-        self.checker.hear(told, text, number);
-    }
-
-    fn join(&mut self, parts: Vec<Checker>) {
-        self.checker.join(parts);
-    }
-
     fn no_traffic(&self, _: &Totals) -> Option<String> {
         self.lacking.clone()
     }
@@ -284,8 +254,8 @@ impl Command for Checking<'_> {
         self.unreadable.push(Unreadable { file: file.to_owned(), why: why.to_string() });
     }
 
-    fn end(&mut self, read: &Totals) -> io::Result<()> {
-        let empty = Checker::new(Selection::default(), self.terms);
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let empty = Checker::new(Selection::default(), self.terms, false);
         let checker = std::mem::replace(&mut self.checker, empty);
         let outcome = checker.outcome(self.names.clone(), read);
         self.lacks |= !outcome.lacking.is_empty();

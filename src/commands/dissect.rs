@@ -2,26 +2,22 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::ops::Range;
 
 use dissectors::Id;
-use dissectors::kit::{
-    Audience, Judge, Message, Payload, Reply, Severities, Show, Time, Transport, Tree, Verdict,
-};
+use dissectors::kit::{Payload, Transport};
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
-use crate::commands::held::{self, BUFFER, Held};
-use crate::commands::read::{Command, Slice, read};
+use crate::commands::held::{BUFFER, Held, Text as HeldText};
+use crate::commands::read::{Consumer, read};
 use crate::commands::{Failure, painted};
-use crate::flows::MessageCounts;
 use crate::limits::Limits;
 use crate::net::Tunnels;
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
-use crate::report::{Envelope, IcmpNote, Report, Written, unsigned};
-use crate::session::{EventOrder, FlowContext, Observer, Quoted, Totals};
+use crate::report::{Envelope, Report};
+use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 
 /// Runs the command.
 ///
@@ -40,21 +36,22 @@ pub fn run(
         tree: args.tree,
         paint: painted(args.color, terminal.out),
         limits: args.input.limits(),
-        severities: config.severities.clone(),
         capture: None,
     };
     let is_stream = args.input.live.interface.is_some()
         || args.input.files.iter().any(|file| file.as_os_str() == "-");
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let mut dissecting = Dissecting {
-        show: how.show(None),
+        report: how.report(),
+        text: HeldText::default(),
+        held: Held::default(),
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
         how,
         out,
     };
     let ran = read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out);
-    let late = dissecting.late + dissecting.show.audience.held.late;
+    let late = dissecting.late + dissecting.held.late;
     if late > 0 {
         let errors = if late == 1 { "ICMP error is" } else { "ICMP errors are" };
         let note = "about messages that were written before it came";
@@ -70,13 +67,12 @@ struct How {
     tree: bool,
     paint: Paint,
     limits: Limits,
-    severities: Severities,
     /// Which capture it is, where there are several.
     capture: Option<String>,
 }
 
 impl How {
-    fn report(&self) -> Box<dyn Report + Send> {
+    fn report(&self) -> Box<dyn Report> {
         match self.format {
             DissectFormat::Text => Box::new(Text::new(self.detail, self.paint)),
             DissectFormat::Json => {
@@ -88,19 +84,14 @@ impl How {
             }
         }
     }
-
-    fn show(&self, places: Option<Vec<(EventOrder, Entry)>>) -> Show<Collector> {
-        let (text, held) = (held::Text::default(), Held::default());
-        let (report, told) = (self.report(), MessageCounts::default());
-        let collector = Collector { report, flow_context: None, told, text, held, places };
-        let tree = Tree::bounded(self.limits.fields, self.limits.depth);
-        let judge = Judge::new(self.severities.clone());
-        Show { judge, tree, ..Show::new(collector) }
-    }
 }
 
 struct Dissecting<'w> {
-    show: Show<Collector>,
+    report: Box<dyn Report>,
+    /// What was written of the latest messages.
+    text: HeldText,
+    /// What was written before, and waits.
+    held: Held,
     how: How,
     /// What comes while somebody waits for it is written when it comes.
     at_once: bool,
@@ -112,7 +103,7 @@ struct Dissecting<'w> {
 impl Dissecting<'_> {
     /// Writes what need not wait any more, or all.
     fn write(&mut self, all: bool) -> io::Result<()> {
-        let Collector { text, held, report, .. } = &mut self.show.audience;
+        let Dissecting { text, held, report, .. } = self;
         let now = text.latest().filter(|_| !all);
         if all {
             held.give_up(text, &mut **report);
@@ -121,170 +112,74 @@ impl Dissecting<'_> {
         held.write(now, &**report, self.out)?;
         self.out.flush()
     }
+
+    fn message(&mut self, m: &MessageEvent<'_>) {
+        let context = m.context();
+        let (Some(id), Some(tree)) = (context.protocol, m.tree()) else { return };
+        let (payload, via, checked) = (m.payload(), Via(context.tunnels), m.checked());
+        let envelope = Envelope {
+            info: Id::info(id),
+            message: m.message(),
+            payload: &payload,
+            tree,
+            findings: checked.map_or(&[], |checked| checked.findings),
+            findings_left_out: checked.map_or(0, |checked| checked.findings_left_out()),
+            digits: context.digits,
+            reply: m.reply(),
+            copy_of: context.copy_of,
+            via: if context.tunnels.is_empty() { None } else { Some(&via) },
+        };
+        self.report.heading(payload.time, &mut self.text.bytes);
+        let end = self.report.message(&envelope, &mut self.text.bytes);
+        self.text.push(payload.frame, end, payload.time);
+        let parts = parts(&payload);
+        if !parts.is_empty() {
+            self.held.parts(&mut self.text, &parts);
+        }
+    }
 }
 
-impl Command for Dissecting<'_> {
-    type Observer = Show<Collector>;
-    type Entry = Entry;
+impl Consumer for Dissecting<'_> {
+    fn needs(&self) -> Needs {
+        let Limits { fields, depth, .. } = self.how.limits;
+        Needs {
+            messages: Messages::All,
+            fields: Some(FieldLimits { fields, depth }),
+            findings: Findings::OfMessages,
+            icmp: true,
+            ..Needs::default()
+        }
+    }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         let Some(name) = name else { return Ok(()) };
         self.how.capture = Some(name.to_owned());
-        // Each capture has its own headings, whoever reads it.
-        self.late += self.show.audience.held.late;
-        self.show = self.how.show(None);
+        // Each capture has its own headings.
+        self.late += self.held.late;
+        (self.text, self.held) = (HeldText::default(), Held::default());
+        self.report = self.how.report();
         if self.how.format == DissectFormat::Text {
-            writeln!(self.show.audience.text.bytes, "==> {name} <==")?;
+            writeln!(self.text.bytes, "==> {name} <==")?;
         }
         Ok(())
     }
 
-    fn observer(&mut self) -> &mut Self::Observer {
-        &mut self.show
-    }
-
-    fn check(&mut self) -> io::Result<()> {
-        let Collector { text, held, .. } = &self.show.audience;
-        let length = text.bytes.len();
-        let at_once = self.at_once && (length > 0 || held.has_early());
-        if length >= BUFFER || at_once { self.write(at_once) } else { Ok(()) }
-    }
-
-    fn part(&self) -> Option<Self::Observer> {
-        Some(self.how.show(Some(Vec::new())))
-    }
-
-    fn waiting(part: &Self::Observer) -> usize {
-        part.audience.text.bytes.len()
-    }
-
-    fn cut(part: &mut Self::Observer, slice: &mut Slice<Entry>) {
-        let collector = &mut part.audience;
-        if let Some(places) = &mut collector.places {
-            std::mem::swap(places, &mut slice.entries);
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
+            Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
         }
-        std::mem::swap(&mut collector.text.bytes, &mut slice.text);
+        if self.text.bytes.len() >= BUFFER { self.write(false) } else { Ok(()) }
     }
 
-    fn take(&mut self, _: EventOrder, entry: &mut Entry, text: &[u8], number: &dyn Fn(u32) -> u32) {
-        let Collector { text: out, held, report, .. } = &mut self.show.audience;
-        let place = match entry {
-            Entry::Message(place) => place,
-            Entry::Icmp(message, note) => {
-                return held.note(out, *message, *note, &mut **report);
-            }
-        };
-        report.heading(place.time, &mut out.bytes);
-        let get = |range: Range<usize>| text.get(range).unwrap_or_default();
-        let mut rest = place.text.clone();
-        if let Some(told) = &place.number {
-            out.bytes.extend_from_slice(get(rest.start..told.start));
-            unsigned(&mut out.bytes, number(place.flow).into());
-            rest.start = told.end;
-        }
-        let end = out.bytes.len() + place.end.saturating_sub(rest.start);
-        out.bytes.extend_from_slice(get(rest));
-        out.push(place.frame, end, place.time);
-        if !place.parts.is_empty() {
-            held.parts(out, &place.parts);
-        }
+    fn pause(&mut self, _: bool) -> io::Result<()> {
+        let is_waiting = !self.text.bytes.is_empty() || self.held.has_early();
+        if self.at_once && is_waiting { self.write(true) } else { Ok(()) }
     }
 
-    fn end(&mut self, _: &Totals) -> io::Result<()> {
+    fn end(&mut self, _: &mut Totals) -> io::Result<()> {
         self.write(true)
-    }
-}
-
-/// Collects what is written of the messages as they become whole.
-struct Collector {
-    report: Box<dyn Report + Send>,
-    flow_context: Option<FlowContext>,
-    told: MessageCounts,
-    text: held::Text,
-    /// What was written before, and waits.
-    held: Held,
-    /// Where the messages stand in the text, where others than us put them in order.
-    places: Option<Vec<(EventOrder, Entry)>>,
-}
-
-/// What is told of a part of the flows.
-enum Entry {
-    Message(Place),
-    /// About the message in this packet.
-    Icmp(u64, IcmpNote),
-}
-
-/// Where a message stands in a text.
-struct Place {
-    frame: u64,
-    /// Packets that carried parts of it, where there are several.
-    parts: Box<[u64]>,
-    time: Time,
-    flow: u32,
-    text: Range<usize>,
-    /// Where its line ends.
-    end: usize,
-    /// Where the number of its flow stands, if it is told.
-    number: Option<Range<usize>>,
-}
-
-impl Audience for Collector {
-    fn message(
-        &mut self,
-        message: &'static Message,
-        payload: &Payload<'_>,
-        tree: &Tree,
-        judge: &Judge,
-        reply: Option<&Reply>,
-    ) {
-        let Some(FlowContext { protocol: Some(id), digits, tunnels, moment, copy_of, .. }) =
-            &self.flow_context
-        else {
-            return;
-        };
-        let copy_of = *copy_of;
-        self.told.messages += u32::from(copy_of.is_none());
-        let left_out = judge.left_out().filter(|(_, verdict, _)| *verdict != Verdict::Inconclusive);
-        let (findings, findings_left_out) =
-            (&*judge.findings, left_out.map(|(.., times)| times).sum::<u64>());
-        let found = findings.len() as u64 + findings_left_out;
-        self.told.findings += u32::try_from(found).unwrap_or(u32::MAX);
-        let via = Via(*tunnels);
-        let via: Option<&dyn fmt::Display> = if tunnels.is_empty() { None } else { Some(&via) };
-        let info = Id::info(*id);
-        let digits = *digits;
-        let envelope = Envelope {
-            info,
-            message,
-            payload,
-            tree,
-            findings,
-            findings_left_out,
-            digits,
-            reply,
-            copy_of,
-            via,
-        };
-        let Payload { time, flow, frame, .. } = *payload;
-        let (start, text) = (self.text.bytes.len(), &mut self.text.bytes);
-        if self.places.is_none() {
-            self.report.heading(time, text);
-        }
-        let Written { flow: number, end } = self.report.message(&envelope, text);
-        let parts = parts(payload);
-        match &mut self.places {
-            Some(places) => {
-                let text = start..text.len();
-                let place = Place { frame, parts, time, flow, text, end, number };
-                places.push((*moment, Entry::Message(place)));
-            }
-            None => {
-                self.text.push(frame, end, time);
-                if !parts.is_empty() {
-                    self.held.parts(&mut self.text, &parts);
-                }
-            }
-        }
     }
 }
 
@@ -294,39 +189,6 @@ fn parts(payload: &Payload<'_>) -> Box<[u64]> {
         return Box::default();
     }
     payload.pieces.iter().map(|piece| piece.frame).collect()
-}
-
-impl Observer for Show<Collector> {
-    #[inline]
-    fn flow_context(&mut self, flow_context: FlowContext) {
-        self.audience.flow_context = Some(flow_context);
-    }
-
-    fn icmp(&mut self, quoted: &Quoted<'_>) {
-        let collector = &mut self.audience;
-        let Some(FlowContext { moment, digits, .. }) = collector.flow_context else { return };
-        let error = quoted.error;
-        let note = IcmpNote {
-            frame: quoted.frame,
-            time: quoted.time,
-            digits,
-            from: error.ip.source,
-            kind: [error.kind, error.code],
-            meaning: error.meaning(),
-        };
-        match &mut collector.places {
-            Some(places) => places.push((moment, Entry::Icmp(quoted.message, note))),
-            None => {
-                let Collector { report, text, held, .. } = collector;
-                held.note(text, quoted.message, note, &mut **report);
-            }
-        }
-    }
-
-    fn settle(&mut self) -> MessageCounts {
-        self.clear();
-        std::mem::take(&mut self.audience.told)
-    }
 }
 
 /// The tunnels that a packet came through, outermost first: `vxlan 42`, `gre > ipip`.

@@ -2,18 +2,14 @@
 
 use std::io::{self, Write};
 
-use dissectors::kit::{
-    Evidence, Judge, Mark, Message, Payload, Reply, Rule, Side, Sink, Span, Verdict, Who,
-};
-
 use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
-use crate::commands::read::{Command, Slice, read};
+use crate::commands::read::{Consumer, read};
 use crate::commands::{Failure, painted};
-use crate::flows::{Detail, FlowRow, MessageCounts};
+use crate::flows::FlowRow;
 use crate::report::flows;
 use crate::report::paint::Paint;
-use crate::session::{EventOrder, FlowContext, Observer, Totals};
+use crate::session::{Event, Needs, Totals};
 
 /// Flows that have ended and are kept, to be written in the order of their numbers, if there is
 /// memory for it. When there are so many, they are written, and those that end later come behind them.
@@ -41,7 +37,7 @@ pub fn run(
     let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
     let mut listing = Listing {
-        observer: Counting::default(),
+        rows: Vec::new(),
         format: args.format,
         paint: painted(args.color, terminal.out),
         columns: terminal.columns,
@@ -85,19 +81,20 @@ struct Sorting {
 impl Sorting {
     /// Only the first are kept, in any order. Done when there are twice as many, this takes a constant
     /// time for each.
-    fn keep_first(&mut self, rows: &mut Vec<(EventOrder, FlowRow)>) {
+    fn keep_first(&mut self, rows: &mut Vec<FlowRow>) {
         if rows.len() <= self.most {
             return;
         }
         let (by, reverse) = (self.by, self.reverse);
-        rows.select_nth_unstable_by(self.most, |(_, a), (_, b)| by.compare(reverse, a, b));
+        rows.select_nth_unstable_by(self.most, |a, b| by.compare(reverse, a, b));
         self.left_out += (rows.len() - self.most) as u64;
         rows.truncate(self.most);
     }
 }
 
 struct Listing<'w> {
-    observer: Counting,
+    /// Flows that have ended and are not written yet.
+    rows: Vec<FlowRow>,
     format: FlowsFormat,
     paint: Paint,
     /// The terminal's, if the output is one.
@@ -113,67 +110,52 @@ struct Listing<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Command for Listing<'_> {
-    type Observer = Counting;
-    type Entry = FlowRow;
+impl Consumer for Listing<'_> {
+    fn needs(&self) -> Needs {
+        Needs { flows: true, ..Needs::default() }
+    }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.heading = name.map(str::to_owned);
         Ok(())
     }
 
-    fn observer(&mut self) -> &mut Counting {
-        &mut self.observer
-    }
-
-    fn lists(&self) -> bool {
-        true
-    }
-
-    fn check(&mut self) -> io::Result<()> {
-        if let Some(sorting) = &mut self.sorting {
-            if self.observer.rows.len() >= sorting.most.saturating_mul(2) {
-                sorting.keep_first(&mut self.observer.rows);
-            }
-            return Ok(());
-        }
-        while self.observer.rows.len() >= self.kept {
-            self.write(self.kept)?;
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let Event::FlowEnded(row) = event {
+            self.rows.push((*row).clone());
+            self.make_room()?;
         }
         Ok(())
     }
 
-    fn part(&self) -> Option<Counting> {
-        Some(Counting::default())
-    }
-
-    fn waiting(part: &Counting) -> usize {
-        part.rows.len() * size_of::<FlowRow>()
-    }
-
-    fn cut(part: &mut Counting, slice: &mut Slice<FlowRow>) {
-        std::mem::swap(&mut part.rows, &mut slice.entries);
-    }
-
-    fn take(&mut self, at: EventOrder, row: &mut FlowRow, _: &[u8], number: &dyn Fn(u32) -> u32) {
-        self.observer.rows.push((at, FlowRow { flow: number(row.flow), ..row.clone() }));
-    }
-
-    fn end(&mut self, _: &Totals) -> io::Result<()> {
-        self.check()?;
+    fn end(&mut self, _: &mut Totals) -> io::Result<()> {
         if let Some(sorting) = &mut self.sorting {
-            sorting.keep_first(&mut self.observer.rows);
+            sorting.keep_first(&mut self.rows);
         }
-        self.write(self.observer.rows.len())?;
+        self.write(self.rows.len())?;
         self.table = None;
         self.out.flush()
     }
 }
 
 impl Listing<'_> {
+    /// Of too many flows, writes the first, or keeps the first in the order that is asked for.
+    fn make_room(&mut self) -> io::Result<()> {
+        if let Some(sorting) = &mut self.sorting {
+            if self.rows.len() >= sorting.most.saturating_mul(2) {
+                sorting.keep_first(&mut self.rows);
+            }
+            return Ok(());
+        }
+        while self.rows.len() >= self.kept {
+            self.write(self.kept)?;
+        }
+        Ok(())
+    }
+
     /// Writes the next so many of the flows that are kept, in their order.
     fn write(&mut self, count: usize) -> io::Result<()> {
-        let mut rows: Vec<_> = self.observer.rows.drain(..count).map(|(_, row)| row).collect();
+        let mut rows: Vec<_> = self.rows.drain(..count).collect();
         match &self.sorting {
             Some(Sorting { by, reverse, .. }) => rows.sort_by(|a, b| by.compare(*reverse, a, b)),
             None => rows.sort_by_key(|row| row.flow),
@@ -206,107 +188,5 @@ impl Listing<'_> {
             text.clear();
         }
         self.out.write_all(&text)
-    }
-}
-
-/// Counts messages and findings, and keeps the flows.
-#[derive(Default)]
-struct Counting {
-    judge: Judge,
-    told: MessageCounts,
-    /// What was told since the last context of requests, and of the second end.
-    messages: u32,
-    requests: u32,
-    answered: u32,
-    /// The request that the message at hand answers, and how long responses took, in nanoseconds.
-    reply: Option<Reply>,
-    response_times: Vec<u64>,
-    moment: EventOrder,
-    rows: Vec<(EventOrder, FlowRow)>,
-}
-
-impl Counting {
-    fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) {
-        if self.judge.verdict(rule, recalled) != Verdict::Inconclusive {
-            self.told.findings += 1;
-        }
-    }
-
-    /// A rule was exercised so many times: perhaps that a request is answered.
-    #[inline]
-    fn exercised(&mut self, rule: &'static Rule, ok: bool, times: u32) {
-        if rule.asks_for_answer {
-            self.requests = self.requests.saturating_add(times);
-            self.answered = self.answered.saturating_add(if ok { times } else { 0 });
-        }
-    }
-}
-
-impl Sink for Counting {
-    fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
-        self.exercised(rule, ok, 1);
-        if !ok {
-            self.broken(rule, None);
-        }
-    }
-    fn kept(&mut self, rule: &'static Rule, times: u32) {
-        self.exercised(rule, true, times);
-    }
-    fn noted(&mut self, _: &'static Rule, _: Span, _: impl FnOnce() -> String) {
-        self.told.findings += 1;
-    }
-    fn recalled(
-        &mut self,
-        rule: &'static Rule,
-        ok: bool,
-        evidence: Evidence,
-        _: &Mark,
-        _: impl FnOnce() -> String,
-    ) {
-        self.exercised(rule, ok, 1);
-        if !ok {
-            self.broken(rule, Some(evidence));
-        }
-    }
-    fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
-    }
-    fn answers(&mut self, reply: Reply) {
-        self.reply = Some(reply);
-    }
-    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
-        self.told.messages += 1;
-        self.messages += u32::from(payload.side == Side::Second);
-        if let Some(reply) = self.reply.take().filter(|reply| reply.complete) {
-            let time = payload.time.since(reply.sent).max(0);
-            self.response_times.push(time.unsigned_abs());
-        }
-        if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
-            self.told.spoke = Some((payload.side, message.speaker));
-        }
-    }
-}
-
-impl Observer for Counting {
-    fn flow_context(&mut self, flow_context: FlowContext) {
-        self.moment = flow_context.moment;
-        (self.messages, self.requests, self.answered) = (0, 0, 0);
-        self.reply = None;
-        self.response_times.clear();
-    }
-
-    fn settle(&mut self) -> MessageCounts {
-        std::mem::take(&mut self.told)
-    }
-
-    fn count_exchanges(&mut self, detail: &mut Detail) {
-        detail.messages = detail.messages.saturating_add(self.messages);
-        detail.requests = detail.requests.saturating_add(self.requests);
-        detail.answered = detail.answered.saturating_add(self.answered);
-        self.response_times.drain(..).for_each(|time| detail.response(time));
-    }
-
-    fn flow_ended(&mut self, row: impl FnOnce() -> FlowRow) {
-        self.rows.push((self.moment, row()));
     }
 }

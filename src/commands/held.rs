@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use dissectors::kit::Time;
 use foldhash::quality::RandomState;
 
-use crate::report::{IcmpNote, Report};
+use crate::report::Report;
+use crate::session::IcmpEvent;
 
 /// How much is collected before it is written to what is no terminal.
 pub(super) const BUFFER: usize = 64 << 10;
@@ -32,7 +33,7 @@ pub(super) struct Text {
     /// Packets that carried parts of messages, and whose: the place of the line.
     parts: HashMap<u64, usize, RandomState>,
     /// What is to be put in, by the line; of a line, in the order of the capture.
-    notes: Vec<(usize, IcmpNote)>,
+    notes: Vec<(usize, IcmpEvent)>,
     latest: Option<Time>,
 }
 
@@ -67,7 +68,8 @@ impl Text {
     }
 
     /// Puts a note into the line of the message in this packet. Says whether the message is here.
-    fn note(&mut self, frame: u64, note: IcmpNote) -> bool {
+    fn note(&mut self, note: IcmpEvent) -> bool {
+        let frame = note.message;
         let found = self.lines.binary_search_by_key(&frame, |line| line.frame).ok();
         let Some(at) = found.or_else(|| self.parts.get(&frame).copied()) else { return false };
         let line = self.lines.get_mut(at).filter(|line| line.notes < NOTES);
@@ -112,7 +114,7 @@ pub(super) struct Held {
     bytes: usize,
     spare: Vec<Text>,
     /// Errors about packets of which no message was told yet: it may come with a later packet.
-    early: Vec<(u64, IcmpNote)>,
+    early: Vec<IcmpEvent>,
     /// ICMP errors about messages that were written before, for which the format has no line.
     pub(super) late: u64,
 }
@@ -128,29 +130,22 @@ impl Held {
 
     /// Notes an error about the message in this packet, in what waits or in `text` behind it; or in a
     /// line of its own, where the message was written before.
-    pub(super) fn note(
-        &mut self,
-        text: &mut Text,
-        frame: u64,
-        note: IcmpNote,
-        report: &mut dyn Report,
-    ) {
-        let is_here = text.note(frame, note)
-            || self.waiting.iter_mut().rev().any(|text| text.note(frame, note));
+    pub(super) fn note(&mut self, text: &mut Text, note: IcmpEvent, report: &mut dyn Report) {
+        let is_here = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
         if is_here {
             return;
         }
-        self.early.push((frame, note));
+        self.early.push(note);
         if self.early.len() > EARLY {
-            let (frame, note) = self.early.remove(0);
-            self.tell_late(text, frame, &note, report);
+            let note = self.early.remove(0);
+            self.tell_late(text, &note, report);
         }
     }
 
     /// These packets carried the latest message of `text`; errors about them may have come before.
     pub(super) fn parts(&mut self, text: &mut Text, frames: &[u64]) {
         text.push_parts(frames);
-        self.early.retain(|&(frame, note)| !(frames.contains(&frame) && text.note(frame, note)));
+        self.early.retain(|&note| !(frames.contains(&note.message) && text.note(note)));
     }
 
     /// Whether there are errors about messages that were not told yet.
@@ -160,13 +155,13 @@ impl Held {
 
     /// Errors about messages that were written before have lines of their own.
     pub(super) fn give_up(&mut self, text: &mut Text, report: &mut dyn Report) {
-        for (frame, note) in std::mem::take(&mut self.early) {
-            self.tell_late(text, frame, &note, report);
+        for note in std::mem::take(&mut self.early) {
+            self.tell_late(text, &note, report);
         }
     }
 
-    fn tell_late(&mut self, text: &mut Text, frame: u64, note: &IcmpNote, report: &mut dyn Report) {
-        if !report.icmp_late(note, frame, &mut text.bytes) {
+    fn tell_late(&mut self, text: &mut Text, note: &IcmpEvent, report: &mut dyn Report) {
+        if !report.icmp_late(note, &mut text.bytes) {
             self.late += 1;
         }
     }

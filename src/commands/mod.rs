@@ -1,4 +1,4 @@
-//! The commands: each reads captures through a session and writes what its observer was given.
+//! The commands: each is a loop over the events of captures.
 
 pub mod check;
 pub mod dissect;

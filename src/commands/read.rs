@@ -1,18 +1,18 @@
-//! From the files that were named to a session's packets: what is the same for every command.
+//! From the files that were named to a session's packets: what is the same for every consumer.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use dissectors::kit::{Secret, Settings};
 
-use crate::capture::{self, CaptureError, Event, Packets};
+use crate::capture::{self, CaptureError, Packets};
 use crate::cli::Input;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
-use crate::session::{EventOrder, Observer, Options, Session, Totals};
+use crate::session::{Decoder, Event, Needs, Options, Totals};
 
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
@@ -20,59 +20,27 @@ const LARGE: u64 = 64 << 20;
 /// How many packets pass between two looks at the clock of the progress bar.
 const STEP: u64 = 1 << 14;
 
-/// What a command does with each capture, beside looking on.
-pub(super) trait Command {
-    /// Looks on.
-    type Observer: Observer + Send;
-    /// One of the things that a part of the observers has to tell.
-    type Entry: Send;
-    /// A capture begins; it has a name where there are several.
-    fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
-    /// The observer.
-    fn observer(&mut self) -> &mut Self::Observer;
+/// Reads the events of captures: what a command does with them.
+pub(super) trait Consumer {
+    /// Which events it wants to read.
+    fn needs(&self) -> Needs;
     /// Whether the user vouches that captures are complete.
     fn complete(&self) -> bool {
         false
     }
-    /// Whether it wants to know whom the recording has heard.
-    fn hears(&self) -> bool {
-        false
-    }
-    /// Whether it lists flows.
-    fn lists(&self) -> bool {
-        false
-    }
-    /// A file that it makes when all has been read.
-    fn makes(&self) -> Option<&Path> {
-        None
-    }
-    /// Whether the output still takes something: an error ends the reading.
-    fn check(&mut self) -> io::Result<()>;
-    /// Some packets of a live capture were read, or none came: what there is to say is said now.
-    fn live(&mut self) -> io::Result<()> {
+    /// A capture begins; it has a name where there are several.
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
+    /// The next event, in the order of the capture.
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
+    /// No more events are here for now. `live`: they come from a live capture, and somebody may wait for
+    /// what there is to say.
+    fn pause(&mut self, _live: bool) -> io::Result<()> {
         Ok(())
     }
-    /// What a running line says beside the counts.
+    /// What the line of a live capture shows beside the counts.
     fn running(&self) -> String {
         String::new()
     }
-    /// Looks on at a share of a capture's flows, beside others; `None`: one must see them all.
-    fn part(&self) -> Option<Self::Observer>;
-    /// How many bytes a part has to tell: they wait to be taken.
-    fn waiting(part: &Self::Observer) -> usize;
-    /// Takes what a part has to tell, and gives it the room of an empty slice for what follows.
-    fn cut(part: &mut Self::Observer, slice: &mut Slice<Self::Entry>);
-    /// The next of what the parts have told, in the order of the capture. `number` says which number
-    /// a flow of the part has in the whole capture. None is taken twice.
-    fn take(
-        &mut self,
-        at: EventOrder,
-        told: &mut Self::Entry,
-        text: &[u8],
-        number: &dyn Fn(u32) -> u32,
-    );
-    /// All parts are over, and what they have told was taken.
-    fn join(&mut self, _parts: Vec<Self::Observer>) {}
     /// That a capture has nothing that was asked for, and what it has.
     fn no_traffic(&self, read: &Totals) -> Option<String> {
         read.no_traffic()
@@ -80,40 +48,41 @@ pub(super) trait Command {
     /// A file, or the rest of it, cannot be read, and why; the next one follows.
     fn unreadable(&mut self, _file: &str, _why: &Failure) {}
     /// The capture was read.
-    fn end(&mut self, read: &Totals) -> io::Result<()>;
-}
-
-/// What a part of the observers has to tell of the packets of a while.
-pub(super) struct Slice<E> {
-    /// When it was told, and what, in this order.
-    pub(super) entries: Vec<(EventOrder, E)>,
-    /// What the entries point into.
-    pub(super) text: Vec<u8>,
-}
-
-impl<E> Default for Slice<E> {
-    fn default() -> Slice<E> {
-        Slice { entries: Vec::new(), text: Vec::new() }
+    fn end(&mut self, read: &mut Totals) -> io::Result<()>;
+    /// A file that it makes when all has been read.
+    fn makes(&self) -> Option<&Path> {
+        None
     }
 }
 
+/// Hands the events that are here to a consumer.
+#[inline]
+pub(super) fn consume<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
+    if decoder.has_events() {
+        let mut events = decoder.events();
+        while let Some(event) = events.next() {
+            consumer.event(&event)?;
+        }
+    }
+    Ok(())
+}
+
 /// Reads all captures, one by one or merged. Warnings go to `err`.
-pub(super) fn read<C: Command>(
+pub(super) fn read<C: Consumer>(
     input: &Input,
     config: &Config,
-    command: &mut C,
+    consumer: &mut C,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
     let options = Options {
-        complete: command.complete(),
-        hears: command.hears(),
-        lists: command.lists(),
+        complete: consumer.complete(),
+        needs: consumer.needs(),
         ..options(input, config)?
     };
     if let Some(request) = input.live.request() {
-        let request = Request { made_later: command.makes().map(Path::to_owned), ..request };
-        return sniff::sniff(&request, input.count, options, command, err, progress);
+        let request = Request { made_later: consumer.makes().map(Path::to_owned), ..request };
+        return sniff::sniff(&request, input.count, options, consumer, err, progress);
     }
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let unpacking = input.memory.unwrap_or_default().unpacking();
@@ -121,7 +90,8 @@ pub(super) fn read<C: Command>(
         let packets = capture::open_merged(&input.files, unpacking)?;
         let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
         let names = names.join(", ");
-        let read = one(input, options, &names, None, packets, &mut filter, command, err, progress)?;
+        let read =
+            one(input, options, &names, None, packets, &mut filter, consumer, err, progress)?;
         return tell_unread(&names, &read, err);
     }
     // A file that cannot be read does not keep the others from being read.
@@ -132,7 +102,7 @@ pub(super) fn read<C: Command>(
         let opened = capture::open_within(file, unpacking).map_err(Failure::from);
         let read = opened.and_then(|packets| {
             let options = options.clone();
-            one(input, options, &name, shown, packets, &mut filter, command, err, progress)
+            one(input, options, &name, shown, packets, &mut filter, consumer, err, progress)
         });
         match read.and_then(|read| tell_unread(&name, &read, err)) {
             Ok(()) => {}
@@ -141,7 +111,7 @@ pub(super) fn read<C: Command>(
             }
             Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
                 writeln!(err, "gamewire: {failure}").ok();
-                command.unreadable(&name, &failure);
+                consumer.unreadable(&name, &failure);
                 ended = Err(Failure::Reported);
             }
             Err(failure) => return Err(failure),
@@ -151,15 +121,15 @@ pub(super) fn read<C: Command>(
 }
 
 /// Of a capture with nothing that was asked for, says so, and what it has.
-pub(super) fn tell_no_traffic<C: Command>(
+pub(super) fn tell_no_traffic<C: Consumer>(
     name: &str,
     read: &Totals,
-    command: &C,
+    consumer: &C,
     err: &mut dyn Write,
 ) {
     // Packets that cannot be read are told of elsewhere.
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
-    if let Some(there) = command.no_traffic(read).filter(|_| !is_unread) {
+    if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
         writeln!(err, "gamewire: warning: {name}: {there}").ok();
     }
 }
@@ -208,87 +178,86 @@ fn display(file: &Path) -> String {
 }
 
 #[allow(clippy::too_many_arguments, reason = "what is read, how, by whom and for whom")]
-fn one<C: Command>(
+fn one<C: Consumer>(
     input: &Input,
     options: Options,
     called: &str,
     name: Option<&str>,
     packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
-    command: &mut C,
+    consumer: &mut C,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<Totals, Failure> {
     let bar = bar(packets.as_ref(), progress);
-    command.begin(name)?;
+    consumer.begin(name)?;
     let shares = match filter {
         Some(_) => None,
-        None => Shares::of(input.threads, &options, packets.as_ref(), command),
+        None => Shares::of(input.threads, &options, packets.as_ref()),
     };
     let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
-    let read = match shares {
-        Some(shares) => shares.read(&options, input.count, command, err, &mut progress)?,
-        None => alone(options, input.count, packets, filter, command, err, &mut progress)?,
+    let mut read = match shares {
+        Some(shares) => shares.read(&options, input.count, consumer, err, &mut progress)?,
+        None => alone(options, input.count, packets, filter, consumer, err, &mut progress)?,
     };
     bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
-    command.check()?;
-    command.end(&read)?;
-    tell_no_traffic(called, &read, command, err);
+    consumer.end(&mut read)?;
+    tell_no_traffic(called, &read, consumer, err);
     Ok(read)
 }
 
 /// Reads a capture with one thread.
-fn alone<C: Command>(
+fn alone<C: Consumer>(
     options: Options,
     count: Option<u64>,
     mut packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
-    command: &mut C,
+    consumer: &mut C,
     err: &mut dyn Write,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Totals, Failure> {
-    let mut session = Session::new(options);
+    let mut decoder = Decoder::new(options);
     if let Some(capture) = packets.in_memory() {
-        session.lend(capture);
+        decoder.lend(capture);
     }
     let mut taken = 0;
     while let Some(event) = packets.next() {
         match event {
-            Event::Packet(packet) => {
+            capture::Event::Packet(packet) => {
                 let wanted = filter.as_mut().map_or(Ok(true), |filter| filter.takes(&packet))?;
                 if wanted {
                     taken += 1;
-                    session.packet(&packet, command.observer());
+                    decoder.push(&packet);
                 } else {
-                    session.pass_over();
+                    decoder.pass_over();
                 }
             }
-            Event::Notice(notice) => {
-                session.notice(&notice, command.observer());
+            capture::Event::Notice(notice) => {
+                decoder.notice(&notice);
                 if notice.is_warning() {
                     writeln!(err, "gamewire: warning: {notice}").ok();
                 }
             }
         }
-        if session.packets().is_multiple_of(STEP) {
+        consume(&mut decoder, consumer)?;
+        consumer.pause(false)?;
+        if decoder.packets().is_multiple_of(STEP) {
             progress(packets.progress().map_or(0, |(done, _)| done));
         }
-        command.check()?;
         if count.is_some_and(|count| taken >= count) {
             break;
         }
     }
-    finish(&mut session, command)?;
-    Ok(session.totals_in_the_end())
+    finish(&mut decoder, consumer)?;
+    Ok(decoder.into_totals())
 }
 
-/// What is open is judged, and told as it is.
-pub(super) fn finish<C: Command>(session: &mut Session, command: &mut C) -> io::Result<()> {
-    let mut open = session.finish(command.observer());
-    while session.finish_next(&mut open, command.observer()) {
-        command.check()?;
+/// Ends all flows that are open, and hands over the events of that.
+pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
+    while decoder.finish() {
+        consume(decoder, consumer)?;
     }
-    command.check()
+    consume(decoder, consumer)
 }
 
 /// What the command line says, before what the configuration says.
@@ -301,6 +270,7 @@ fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
     Ok(input.limits().options(Options {
         identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
         settings,
+        severities: config.severities.clone(),
         verify_checksums: input.verify_checksums,
         idle: config.flow_idle,
         ..Options::default()

@@ -2,8 +2,8 @@
 //! hosts.
 //!
 //! Every thread walks the whole capture, so that none waits for another: to read a packet's headers
-//! takes less than to hand it over. What they tell comes here in slices, and is put in the order in
-//! which one thread would have told it. Flows get the numbers that one thread would have given them.
+//! takes less than to hand it over. Their events come here in batches, and are put in the order in which
+//! one thread would have reported them. Flows get the numbers that one thread would have given them.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -11,34 +11,34 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
-use super::read::{Command, Slice};
-use crate::capture::{Event, Notice, Packets};
-use crate::session::{Cut, EventOrder, Foreign, Heard, Options, Session, Totals};
+use super::read::Consumer;
+use crate::capture::{self, Notice, Packets};
+use crate::session::{Batch, Decoder, EventOrder, Options, Totals};
 
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
 
-/// Slices of a thread that wait at most: with fewer, a thread that is ahead for a moment waits, with
+/// Batches of a thread that wait at most: with fewer, a thread that is ahead for a moment waits; with
 /// more, what waits is in nobody's cache.
 const WAITING: usize = 4;
 
-/// Packets after which a slice is sent, whatever is in it: so many that to wake the one who puts
-/// slices in order costs little of what reading them does.
+/// Packets after which a batch is sent, whatever is in it: so many that to wake the thread that puts
+/// batches in order costs little of what reading them does.
 const PACKETS: u64 = 1 << 14;
 
-/// Bytes that a slice holds at most, but for its last message.
-const FULL: usize = 1 << 17;
+/// Bytes that a batch holds at most, but for its last message.
+const FULL: usize = 1 << 18;
 
 /// A thread tells which flows are still needed when it has numbered so many, and twice as many as
 /// are open: to look at those costs little of what numbering did.
 const NUMBERED: usize = 1 << 12;
 
-/// A slice, and what else a thread tells.
-struct Batch<E> {
-    slice: Slice<E>,
+/// What a thread sends: some events, and what else is to be known of them.
+struct Sent {
+    events: Batch,
     /// When flows began that were numbered in it.
     begun: Vec<EventOrder>,
-    /// Behind it only these flows and later ones are told of, where that is told.
+    /// After it only these flows and later ones are mentioned, where that is known.
     needed: Option<Vec<u32>>,
     /// Nothing earlier than this comes any more.
     through: EventOrder,
@@ -47,135 +47,115 @@ struct Batch<E> {
     position: u64,
 }
 
-/// What several threads read a capture with.
-pub(super) struct Shares<O> {
+/// The readers of several threads that share a capture.
+pub(super) struct Shares {
     readers: Vec<Box<dyn Packets + Send>>,
-    observers: Vec<O>,
 }
 
-impl<O> Shares<O> {
-    /// So many readers and observers as there are to be threads; `None` where one thread reads it all:
-    /// of what comes only once, of little, or for a command that must see everything.
-    pub(super) fn of<C: Command<Observer = O>>(
+impl Shares {
+    /// As many readers as there are to be threads; `None` where one thread reads it all: of what comes
+    /// only once, or of little.
+    pub(super) fn of(
         wanted: Option<u16>,
         options: &Options,
         packets: &dyn Packets,
-        command: &C,
-    ) -> Option<Shares<O>> {
+    ) -> Option<Shares> {
         let (_, total) = packets.progress()?;
         let threads = match wanted {
             Some(threads) => threads.into(),
             None if total < LARGE => 1,
             None => std::thread::available_parallelism().map_or(1, NonZero::get),
         };
-        let threads = threads.min(Session::most_shares(options));
+        let threads = threads.min(Decoder::most_shares(options));
         if threads < 2 {
             return None;
         }
-        // A capture waits for all readers that it was forked for: none is made in vain.
-        let observers = (0..threads).map(|_| command.part()).collect::<Option<_>>()?;
         let readers = (0..threads).map(|_| packets.fork()).collect::<Option<_>>()?;
-        Some(Shares { readers, observers })
+        Some(Shares { readers })
     }
 
     /// Reads the capture.
     ///
     /// # Errors
-    /// What the command says of its output.
-    pub(super) fn read<C: Command<Observer = O>>(
+    /// What the consumer says of its output.
+    pub(super) fn read<C: Consumer>(
         self,
         options: &Options,
         count: Option<u64>,
-        command: &mut C,
+        consumer: &mut C,
         err: &mut dyn Write,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Totals, Failure>
-    where
-        O: Send,
-    {
+    ) -> Result<Totals, Failure> {
         let of = self.readers.len();
         let parts = std::thread::scope(|scope| {
             let (mut queues, mut threads) = (Vec::new(), Vec::new());
-            for (nth, (packets, part)) in self.readers.into_iter().zip(self.observers).enumerate() {
+            for (nth, packets) in self.readers.into_iter().enumerate() {
                 let (sender, receiver) = sync_channel(WAITING);
-                let mut session = Session::share(options.clone(), nth, of);
-                if let Some(capture) = packets.in_memory() {
-                    session.lend(capture);
-                }
-                let notices = Vec::new();
                 let (spare, spares) = sync_channel(WAITING);
-                let (needed, numbered) = (None, 0);
-                let thread = Thread::<C> {
+                let mut decoder = Decoder::share(options.clone(), nth, of);
+                if let Some(capture) = packets.in_memory() {
+                    decoder.lend(capture);
+                }
+                let thread = Thread {
                     packets,
-                    session,
-                    part,
+                    decoder,
                     sender,
                     spares,
-                    notices,
-                    needed,
-                    numbered,
+                    notices: Vec::new(),
+                    needed: None,
+                    numbered: 0,
                 };
                 queues.push(Queue::new(receiver, spare));
                 threads.push(scope.spawn(move || thread.run(count)));
             }
             let mut merge = Merge::new(queues);
-            let merged = merge.run(command, err, progress);
+            let merged = merge.run(consumer, err, progress);
             // Whoever still sends learns that nobody listens.
             drop(merge);
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
             merged.map(|()| parts)
         })?;
         let parts = parts.into_iter();
-        let parts = parts.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)));
-        let (observers, totals): (Vec<_>, Vec<_>) = parts.unzip();
-        let flows = totals.iter().fold(0u32, |sum, read| sum.saturating_add(read.flows));
-        command.join(observers);
-        let (mut foreign, mut heard) = (Foreign::default(), Heard::default());
-        let mut cut = Cut::default();
-        for read in &totals {
-            foreign.add(&read.foreign);
-            heard.add(&read.heard);
-            cut.add(&read.cut);
-        }
-        Ok(Totals { flows, foreign, heard, cut, ..totals.first().cloned().unwrap_or_default() })
+        let mut parts = parts.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic)));
+        let mut totals = parts.next().unwrap_or_default();
+        parts.for_each(|part| totals.add_share(part));
+        Ok(totals)
     }
 }
 
 /// One of the threads.
-struct Thread<C: Command> {
+struct Thread {
     packets: Box<dyn Packets + Send>,
-    session: Session,
-    part: C::Observer,
-    sender: SyncSender<Batch<C::Entry>>,
-    /// Empty slices, to be used again.
-    spares: Receiver<Slice<C::Entry>>,
+    decoder: Decoder,
+    sender: SyncSender<Sent>,
+    /// Empty batches, to be used again.
+    spares: Receiver<Batch>,
     notices: Vec<Notice>,
-    /// See [`Batch::needed`], and how many flows had a number when that was looked at last.
+    /// See [`Sent::needed`], and how many flows had a number when that was looked at last.
     needed: Option<Vec<u32>>,
     numbered: u32,
 }
 
-impl<C: Command> Thread<C> {
-    fn run(mut self, count: Option<u64>) -> (C::Observer, Totals) {
+impl Thread {
+    fn run(mut self, count: Option<u64>) -> Totals {
         // Nobody listens any more: what was read is of no use.
         self.work(count).unwrap_or_default();
-        let totals = self.session.totals_in_the_end();
-        (self.part, totals)
+        self.decoder.into_totals()
     }
 
     fn work(&mut self, count: Option<u64>) -> Option<()> {
         while let Some(event) = self.packets.next() {
             match event {
-                Event::Packet(packet) => self.session.packet(&packet, &mut self.part),
-                Event::Notice(notice) => {
-                    self.session.notice(&notice, &mut self.part);
-                    if self.session.is_first() && notice.is_warning() {
+                capture::Event::Packet(packet) => self.decoder.push(&packet),
+                capture::Event::Notice(notice) => {
+                    self.decoder.notice(&notice);
+                    if self.decoder.is_first() && notice.is_warning() {
                         self.notices.push(notice);
                     }
                 }
             }
-            let read = self.session.packets();
-            if read.is_multiple_of(PACKETS) || C::waiting(&self.part) >= FULL {
+            let read = self.decoder.packets();
+            if read.is_multiple_of(PACKETS) || self.decoder.batch().size() >= FULL {
                 self.see_needed();
                 self.send()?;
             }
@@ -183,9 +163,8 @@ impl<C: Command> Thread<C> {
                 break;
             }
         }
-        let mut open = self.session.finish(&mut self.part);
-        while self.session.finish_next(&mut open, &mut self.part) {
-            if C::waiting(&self.part) >= FULL {
+        while self.decoder.finish() {
+            if self.decoder.batch().size() >= FULL {
                 self.send()?;
             }
         }
@@ -194,48 +173,48 @@ impl<C: Command> Thread<C> {
 
     /// Now and then, sees which flows are still needed: most of a long capture have ended.
     fn see_needed(&mut self) {
-        let numbered = self.session.numbered();
+        let numbered = self.decoder.flows();
         let since = (numbered - self.numbered) as usize;
-        if since < NUMBERED + 2 * self.session.followed() {
+        if since < NUMBERED + 2 * self.decoder.open_flows() {
             return;
         }
         self.numbered = numbered;
-        let mut needed = Vec::from_iter(self.session.followed_numbers());
+        let mut needed = Vec::from_iter(self.decoder.open_numbers());
         needed.sort_unstable();
         self.needed = Some(needed);
     }
 
     fn send(&mut self) -> Option<()> {
-        let position = if self.session.is_first() { self.packets.progress() } else { None };
-        let mut slice = self.spares.try_recv().unwrap_or_default();
-        C::cut(&mut self.part, &mut slice);
-        let batch = Batch {
-            slice,
-            begun: self.session.take_begun(),
+        let position = if self.decoder.is_first() { self.packets.progress() } else { None };
+        let empty = self.spares.try_recv().unwrap_or_default();
+        let events = std::mem::replace(self.decoder.batch(), empty);
+        let sent = Sent {
+            events,
+            begun: self.decoder.take_begun(),
             needed: self.needed.take(),
-            through: self.session.moment(),
+            through: self.decoder.order(),
             notices: std::mem::take(&mut self.notices),
             position: position.map_or(0, |(done, _)| done),
         };
-        self.sender.send(batch).ok()
+        self.sender.send(sent).ok()
     }
 }
 
-/// What came of a thread and waits to be told.
-struct Queue<E> {
-    receiver: Receiver<Batch<E>>,
-    /// Takes slices that were told.
-    spare: SyncSender<Slice<E>>,
-    batch: Option<Batch<E>>,
-    /// Entries of the batch that were told, and beginnings.
-    entry: usize,
+/// What came of a thread and waits to be read.
+struct Queue {
+    receiver: Receiver<Sent>,
+    /// Takes batches that were read.
+    spare: SyncSender<Batch>,
+    sent: Option<Sent>,
+    /// Events of it that were read, and beginnings.
+    event: usize,
     begun: usize,
     is_over: bool,
 }
 
-impl<E> Queue<E> {
-    fn new(receiver: Receiver<Batch<E>>, spare: SyncSender<Slice<E>>) -> Queue<E> {
-        Queue { receiver, spare, batch: None, entry: 0, begun: 0, is_over: false }
+impl Queue {
+    fn new(receiver: Receiver<Sent>, spare: SyncSender<Batch>) -> Queue {
+        Queue { receiver, spare, sent: None, event: 0, begun: 0, is_over: false }
     }
 }
 
@@ -255,23 +234,23 @@ impl Head {
     }
 }
 
-/// What all threads tell, in one order.
-struct Merge<E> {
+/// The events of all threads, in one order.
+struct Merge {
     /// The numbers of each thread's flows in the whole capture.
     numbers: Vec<Numbers>,
     given: u32,
-    queues: Vec<Queue<E>>,
+    queues: Vec<Queue>,
 }
 
-impl<E> Merge<E> {
-    fn new(queues: Vec<Queue<E>>) -> Merge<E> {
+impl Merge {
+    fn new(queues: Vec<Queue>) -> Merge {
         let numbers = queues.iter().map(|_| Numbers::default()).collect();
         Merge { numbers, given: 0, queues }
     }
 
-    fn run<C: Command<Entry = E>>(
+    fn run<C: Consumer>(
         &mut self,
-        command: &mut C,
+        consumer: &mut C,
         err: &mut dyn Write,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), Failure> {
@@ -285,8 +264,9 @@ impl<E> Merge<E> {
                 Head::Known(moment) => {
                     let others = heads.filter(|&(_, other)| other != nth);
                     let until = others.map(|(head, _)| head.moment()).min();
-                    self.tell(nth, until.map(|until| until.max(moment.next())), command);
-                    command.check()?;
+                    let until = until.map(|until| until.max(moment.next()));
+                    self.hand_over(nth, until, consumer)?;
+                    consumer.pause(false)?;
                 }
             }
         }
@@ -295,77 +275,76 @@ impl<E> Merge<E> {
     /// What a thread has next, if it is not over, in the order of the whole capture.
     fn head(&self, nth: usize) -> Option<Head> {
         let queue = self.queues.get(nth).filter(|queue| !queue.is_over)?;
-        let Some(batch) = &queue.batch else { return Some(Head::Unknown(EventOrder::default())) };
+        let Some(sent) = &queue.sent else { return Some(Head::Unknown(EventOrder::default())) };
         let numbers = self.numbers.get(nth)?;
         let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
-        let entry = batch.slice.entries.get(queue.entry).map(|&(moment, _)| moment);
-        let next = entry.into_iter().chain(batch.begun.get(queue.begun).copied()).min();
+        let event = sent.events.order(queue.event);
+        let next = event.into_iter().chain(sent.begun.get(queue.begun).copied()).min();
         Some(match next {
             Some(moment) => Head::Known(whole(moment)),
-            None => Head::Unknown(whole(batch.through).next()),
+            None => Head::Unknown(whole(sent.through).next()),
         })
     }
 
     fn receive(&mut self, nth: usize, err: &mut dyn Write, progress: &mut dyn FnMut(u64)) {
         let Some(queue) = self.queues.get_mut(nth) else { return };
-        (queue.entry, queue.begun) = (0, 0);
-        if let Some(mut told) = queue.batch.take() {
-            if let (Some(needed), Some(numbers)) = (told.needed, self.numbers.get_mut(nth)) {
+        (queue.event, queue.begun) = (0, 0);
+        if let Some(mut read) = queue.sent.take() {
+            if let (Some(needed), Some(numbers)) = (read.needed, self.numbers.get_mut(nth)) {
                 numbers.keep(&needed);
             }
-            told.slice.entries.clear();
-            told.slice.text.clear();
+            read.events.clear();
             // Where there are enough, or nobody wants any, its memory goes.
-            queue.spare.try_send(told.slice).ok();
+            queue.spare.try_send(read.events).ok();
         }
         match queue.receiver.recv() {
-            Ok(batch) => {
-                for notice in &batch.notices {
+            Ok(sent) => {
+                for notice in &sent.notices {
                     writeln!(err, "gamewire: warning: {notice}").ok();
                 }
-                if batch.position > 0 {
-                    progress(batch.position);
+                if sent.position > 0 {
+                    progress(sent.position);
                 }
-                queue.batch = Some(batch);
+                queue.sent = Some(sent);
             }
             Err(_) => queue.is_over = true,
         }
     }
 
-    /// Tells what a thread has before this moment; all it has, if nobody else has anything.
-    fn tell<C: Command<Entry = E>>(
+    /// Hands over what a thread has before this moment; all it has, if nobody else has anything.
+    fn hand_over<C: Consumer>(
         &mut self,
         nth: usize,
         until: Option<EventOrder>,
-        command: &mut C,
-    ) {
+        consumer: &mut C,
+    ) -> std::io::Result<()> {
         let Merge { numbers, given, queues } = self;
         let (Some(queue), Some(numbers)) = (queues.get_mut(nth), numbers.get_mut(nth)) else {
-            return;
+            return Ok(());
         };
-        let Some(batch) = &mut queue.batch else { return };
+        let Some(sent) = &mut queue.sent else { return Ok(()) };
         loop {
             let whole = |moment: EventOrder| moment.renumbered(|local| numbers.whole(local));
             let is_due = |moment: EventOrder| until.is_none_or(|until| whole(moment) < until);
-            let entry = batch.slice.entries.get_mut(queue.entry);
-            let moment = entry.as_ref().map(|entry| entry.0);
-            // A flow has its number before anything of it is told.
-            if let Some(&begun) = batch.begun.get(queue.begun)
-                && moment.is_none_or(|moment| begun <= moment)
+            let order = sent.events.order(queue.event);
+            // A flow has its number before anything of it is reported.
+            if let Some(&begun) = sent.begun.get(queue.begun)
+                && order.is_none_or(|order| begun <= order)
             {
                 if !is_due(begun) {
-                    return;
+                    return Ok(());
                 }
                 *given = given.saturating_add(1);
                 numbers.push(*given);
                 queue.begun += 1;
-            } else if let Some((moment, entry)) = entry
-                && is_due(*moment)
-            {
-                command.take(*moment, entry, &batch.slice.text, &|local| numbers.whole(local));
-                queue.entry += 1;
+            } else if order.is_some_and(is_due) {
+                sent.events.renumber(queue.event, |local| numbers.whole(local));
+                if let Some(event) = sent.events.event(queue.event) {
+                    consumer.event(&event)?;
+                }
+                queue.event += 1;
             } else {
-                return;
+                return Ok(());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! From a network device to a session's packets: what is the same for every command.
+//! From a network device to events: what is the same for every command.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 use std::io::{self, Write};
@@ -9,56 +9,56 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::read::{Command, Unread, finish, tell_no_traffic};
+use super::read::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
-use crate::session::{Options, Session};
+use crate::session::{Decoder, Options};
 use crate::text::escaped;
 
 /// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
 /// told, however it ends.
-pub(super) fn sniff<C: Command>(
+pub(super) fn sniff<C: Consumer>(
     request: &Request,
     most: Option<u64>,
     options: Options,
-    command: &mut C,
+    consumer: &mut C,
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
     let mut live = Live::open(request)?;
     let interface = escaped(&request.interface).into_owned();
-    let mut session = Session::new(options);
-    command.begin(None)?;
+    let mut decoder = Decoder::new(options);
+    consumer.begin(None)?;
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
     let line = Line::new(running);
     let mut told = Reported { interface: &interface, lost: 0 };
-    let ended = listen(&mut live, &mut session, most, command, err, &line, &mut told)?;
+    let ended = listen(&mut live, &mut decoder, most, consumer, err, &line, &mut told)?;
     let finished = live.finish();
-    told.losses(live.counts(), &mut session, command);
+    told.losses(live.counts(), &mut decoder);
     if told.lost == 0 {
-        told.drops(0, &mut session, command);
+        told.drops(0, &mut decoder);
     }
-    let judged = finish(&mut session, command);
+    let judged = finish(&mut decoder, consumer);
     line.ends();
-    let read = session.totals_in_the_end();
+    let mut read = decoder.into_totals();
     if let Some(unread) = Unread::of(&interface, &read) {
         writeln!(err, "gamewire: warning: {unread}").ok();
     }
     judged?;
-    command.live()?;
-    command.end(&read)?;
-    tell_no_traffic(&interface, &read, command, err);
+    consumer.pause(true)?;
+    consumer.end(&mut read)?;
+    tell_no_traffic(&interface, &read, consumer, err);
     told.counts(live.counts(), err);
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
 }
 
 /// Captures, and tells what was captured, until something ends it: that is what it returns. Errors are
 /// those of the output.
-fn listen<C: Command>(
+fn listen<C: Consumer>(
     live: &mut Live,
-    session: &mut Session,
+    decoder: &mut Decoder,
     most: Option<u64>,
-    command: &mut C,
+    consumer: &mut C,
     err: &mut dyn Write,
     line: &Line,
     told: &mut Reported<'_>,
@@ -67,21 +67,21 @@ fn listen<C: Command>(
         match live.turn() {
             Ok(Turn::Packets(packets)) => {
                 for packet in packets.iter() {
-                    session.packet(&packet, command.observer());
-                    command.check()?;
-                    if most.is_some_and(|most| session.packets() >= most) {
+                    decoder.push(&packet);
+                    consume(decoder, consumer)?;
+                    if most.is_some_and(|most| decoder.packets() >= most) {
                         break;
                     }
                 }
             }
-            Ok(Turn::Nothing(now)) => session.reach(Time(now), command.observer()),
+            Ok(Turn::Nothing(now)) => decoder.reach(Time(now)),
             Ok(Turn::End) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
         }
-        command.check()?;
-        told.losses(live.counts(), session, command);
-        line.suspended(|| command.live())?;
-        line.says(session, &command.running());
+        told.losses(live.counts(), decoder);
+        consume(decoder, consumer)?;
+        line.suspended(|| consumer.pause(true))?;
+        line.says(decoder, &consumer.running());
         if let Some(error) = live.not_begun_anew() {
             let goes_on = "what is captured goes on into the file as it was";
             line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
@@ -92,7 +92,7 @@ fn listen<C: Command>(
         if reader_is_gone() {
             return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
         }
-        if most.is_some_and(|most| session.packets() >= most) {
+        if most.is_some_and(|most| decoder.packets() >= most) {
             return Ok(Ok(()));
         }
     }
@@ -106,17 +106,17 @@ struct Reported<'a> {
 
 impl Reported<'_> {
     /// Tells the session as soon as more is lost: what is missing from then on proves nothing.
-    fn losses<C: Command>(&mut self, counts: Counts, session: &mut Session, command: &mut C) {
+    fn losses(&mut self, counts: Counts, decoder: &mut Decoder) {
         let lost = counts.lost();
         if lost > self.lost {
             self.lost = lost;
-            self.drops(lost, session, command);
+            self.drops(lost, decoder);
         }
     }
 
-    fn drops<C: Command>(&self, count: u64, session: &mut Session, command: &mut C) {
+    fn drops(&self, count: u64, decoder: &mut Decoder) {
         let path = self.interface.into();
-        session.notice(&Notice::Drops { path, interface: 0, count }, command.observer());
+        decoder.notice(&Notice::Drops { path, interface: 0, count });
     }
 
     fn counts(&self, counts: Counts, err: &mut dyn Write) {
@@ -145,9 +145,9 @@ impl Line {
         }))
     }
 
-    fn says(&self, session: &Session, more: &str) {
+    fn says(&self, decoder: &Decoder, more: &str) {
         let Some((bar, begun)) = &self.0 else { return };
-        let (packets, flows) = (session.packets(), session.numbered());
+        let (packets, flows) = (decoder.packets(), decoder.flows());
         let seconds = begun.elapsed().as_secs();
         let comma = if more.is_empty() { "" } else { ", " };
         bar.set_message(format!("{seconds} s: {packets} packets, {flows} flows{comma}{more}"));

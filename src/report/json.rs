@@ -12,7 +12,6 @@ mod short;
 mod write;
 
 use std::net::SocketAddr;
-use std::ops::Range;
 
 use dissectors::kit::{Finding, Payload, Transport};
 
@@ -21,7 +20,8 @@ use self::write::{ip4, string};
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;
-use crate::report::{Envelope, IcmpNote, Report, Written, put};
+use crate::report::{Envelope, Report, put};
+use crate::session::IcmpEvent;
 
 pub(super) use self::write::Escaped;
 
@@ -60,7 +60,7 @@ impl Json {
         }
     }
 
-    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Range<usize> {
+    fn head(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
         let payload = m.payload;
         out.extend_from_slice(b"{\"frame\":");
         let start = out.len();
@@ -75,9 +75,7 @@ impl Json {
         out.extend_from_slice(b"],\"time\":\"");
         self.clock.rfc3339(payload.time, m.digits, out);
         out.extend_from_slice(b"\",\"flow\":");
-        let start = out.len();
         unsigned(out, payload.flow.into());
-        let flow = start..out.len();
         out.extend_from_slice(b",\"transport\":\"");
         out.extend_from_slice(transport(payload.transport).as_bytes());
         out.extend_from_slice(b"\",\"src\":\"");
@@ -94,13 +92,12 @@ impl Json {
             let _ = std::fmt::write(&mut Escaped(out), format_args!("{via}"));
             out.push(b'"');
         }
-        flow
     }
 }
 
 impl Report for Json {
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written {
-        let flow = self.head(m, out);
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
+        self.head(m, out);
         request(m, out);
         let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         let line = std::mem::take(out);
@@ -114,9 +111,9 @@ impl Report for Json {
             projection.nodes();
         }
         *out = projection.out;
-        if m.tree.left_out() > 0 {
+        if m.tree.left_out > 0 {
             out.extend_from_slice(b",\"fields_left_out\":");
-            unsigned(out, m.tree.left_out().into());
+            unsigned(out, m.tree.left_out.into());
         }
         out.extend_from_slice(b",\"findings\":[");
         for (index, found) in m.findings.iter().enumerate() {
@@ -133,13 +130,13 @@ impl Report for Json {
         out.extend_from_slice(&self.capture);
         let end = out.len();
         out.extend_from_slice(b"}\n");
-        Written { flow: Some(flow), end }
+        end
     }
 
-    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpNote>, out: &mut Vec<u8>) {
+    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>) {
         for (index, note) in notes.enumerate() {
             out.extend_from_slice(if index > 0 { b"," } else { b",\"icmp\":[" });
-            let IcmpNote { frame, from, kind: [kind, code], meaning, .. } = note;
+            let IcmpEvent { frame, from, kind: [kind, code], meaning, .. } = note;
             put(
                 out,
                 format_args!(

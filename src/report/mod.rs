@@ -23,12 +23,10 @@ pub mod text;
 mod view;
 
 use std::fmt;
-use std::net::IpAddr;
-use std::ops::Range;
 
-use dissectors::kit::{Finding, Info, Message, Payload, Reply, Time, Tree};
+use dissectors::kit::{Finding, Info, Message, Payload, Reply, Time, TreeView};
 
-pub(crate) use digits::unsigned;
+use crate::session::IcmpEvent;
 
 /// One message as a report sees it.
 #[derive(Clone, Copy)]
@@ -40,7 +38,7 @@ pub struct Envelope<'a> {
     /// The bytes it was decoded from, and where they were recorded.
     pub payload: &'a Payload<'a>,
     /// Its fields.
-    pub tree: &'a Tree,
+    pub tree: TreeView<'a>,
     /// What was found in it.
     pub findings: &'a [Finding],
     /// How many more were found.
@@ -60,42 +58,16 @@ pub trait Report {
     /// Appends what stands above a message of this time, if something does.
     fn heading(&mut self, _: Time, _: &mut Vec<u8>) {}
 
-    /// Appends one message.
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written;
+    /// Appends one message. Returns where its line ends: what [`Report::icmp`] says belongs there.
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize;
 
     /// Appends what is put into the line of a message that did not arrive.
-    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpNote>, out: &mut Vec<u8>);
+    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>);
 
     /// Appends a line of its own about a message that was written before. Says whether there is one.
-    fn icmp_late(&mut self, _note: &IcmpNote, _message: u64, _out: &mut Vec<u8>) -> bool {
+    fn icmp_late(&mut self, _note: &IcmpEvent, _out: &mut Vec<u8>) -> bool {
         false
     }
-}
-
-/// Where a message that was appended can be changed.
-#[derive(Clone, Debug)]
-pub struct Written {
-    /// The number of its flow, if it is told.
-    pub flow: Option<Range<usize>>,
-    /// Where its line ends: what [`Report::icmp`] says belongs there.
-    pub end: usize,
-}
-
-/// An ICMP error about a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IcmpNote {
-    /// The packet of the error.
-    pub frame: u64,
-    /// When it came, and how many digits behind the second the capture has.
-    pub time: Time,
-    /// See there.
-    pub digits: u8,
-    /// Who sent it.
-    pub from: IpAddr,
-    /// Its type and its code.
-    pub kind: [u8; 2],
-    /// What these say.
-    pub meaning: &'static str,
 }
 
 /// Formats into bytes, which cannot fail.

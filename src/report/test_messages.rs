@@ -198,7 +198,7 @@ impl Sample {
             info: &PROTOCOL,
             message: self.message,
             payload: &payload,
-            tree: &self.tree,
+            tree: self.tree.view(),
             findings: &self.findings,
             findings_left_out: self.findings_left_out,
             digits: self.digits,

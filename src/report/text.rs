@@ -19,7 +19,8 @@ use crate::report::clock::{Clock, day};
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::View;
-use crate::report::{Envelope, IcmpNote, Report, Written, put};
+use crate::report::{Envelope, Report, put};
+use crate::session::IcmpEvent;
 
 /// What follows the line of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,8 +124,8 @@ impl Text {
         if m.payload.lost {
             note(&"not whole in the capture");
         }
-        if m.tree.left_out() > 0 {
-            note(&format_args!("{} fields left out", m.tree.left_out()));
+        if m.tree.left_out > 0 {
+            note(&format_args!("{} fields left out", m.tree.left_out));
         }
         if m.findings_left_out > 0 {
             note(&format_args!("{} findings left out", m.findings_left_out));
@@ -163,7 +164,7 @@ impl Text {
     }
 
     /// `! port unreachable, from 10.0.0.2`
-    fn icmp_note(&self, note: &IcmpNote, out: &mut Vec<u8>) {
+    fn icmp_note(&self, note: &IcmpEvent, out: &mut Vec<u8>) {
         self.paint.paint(Tone::Finding(Severity::Warning, Verdict::Fail), out, |out| {
             put(out, format_args!("! {}, from {}", note.meaning, note.from));
         });
@@ -181,7 +182,7 @@ impl Report for Text {
         self.date(time, out);
     }
 
-    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> Written {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
         let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         self.line(m, view, out);
         let end = out.len().saturating_sub(1);
@@ -191,17 +192,17 @@ impl Report for Text {
         if self.detail.bytes {
             self.dump.write(view, m.payload.inflated, self.paint, out);
         }
-        Written { flow: None, end }
+        end
     }
 
-    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpNote>, out: &mut Vec<u8>) {
+    fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>) {
         for note in notes {
             out.extend_from_slice(b"  ");
             self.icmp_note(note, out);
         }
     }
 
-    fn icmp_late(&mut self, note: &IcmpNote, message: u64, out: &mut Vec<u8>) -> bool {
+    fn icmp_late(&mut self, note: &IcmpEvent, out: &mut Vec<u8>) -> bool {
         self.date(note.time, out);
         self.paint.paint(Tone::Faint, out, |out| {
             self.clock.time_of_day(note.time, note.digits, out);
@@ -209,7 +210,7 @@ impl Report for Text {
         });
         out.extend_from_slice(b"  ");
         self.icmp_note(note, out);
-        put(out, format_args!(", for packet {message}\n"));
+        put(out, format_args!(", for packet {}\n", note.message));
         true
     }
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
-use dissectors::kit::{Kind, Node, Place, Tree};
+use dissectors::kit::{Kind, Node, Place, TreeView};
 
 /// The fields of one message and its bytes.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) tree: &'a Tree,
+    pub(super) tree: TreeView<'a>,
     pub(super) payload: &'a [u8],
     /// The recording lost its end.
     pub(super) lost: bool,
@@ -49,7 +49,7 @@ impl<'a> Among<'a> {
 impl<'a> View<'a> {
     /// The node at this place.
     pub(super) fn node(self, at: usize) -> Option<&'a Node> {
-        self.tree.nodes().get(at)
+        self.tree.nodes.get(at)
     }
 
     /// The nodes directly below a node, or the outermost ones.

@@ -1,12 +1,51 @@
 //! What surrounds a message: where its bytes were recorded, what its flow's protocol may know.
 
-use dissectors::kit::{FlowFacts, Piece, Rule, Transport};
+use dissectors::Id;
+use dissectors::kit::{FlowFacts, Piece, Rule, Transport, Who};
 use dissectors::net_rules::NET008;
 
 use super::memory::Incomplete;
-use super::{FlowContext, PacketContext, Recorded};
+use super::{EventOrder, NOWHERE, PacketContext, Recorded};
 use crate::flows::FlowMut;
 use crate::net::{Hosts, Malformed, Tunnels};
+
+/// Of which flow, and in which packet, something is reported.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowContext {
+    /// The protocol; `None` where a packet is checked before its protocol is known.
+    pub protocol: Option<Id>,
+    /// The flow; its number is 0 where no flow is concerned.
+    pub flow: FlowFacts,
+    /// Which part each end plays, as far as it has spoken, by
+    /// [`Side::index`](dissectors::kit::Side::index).
+    pub roles: [Option<Who>; 2],
+    /// The packet, and where its recorded bytes begin in the capture file.
+    pub packet: (u64, u64),
+    /// When this is reported.
+    pub moment: EventOrder,
+    /// How many digits of a second the capture has: 6 or 9.
+    pub digits: u8,
+    /// The packet of which that is a copy, where the datagram was doubled on the way.
+    pub copy_of: Option<u64>,
+    /// The tunnels that the packet came through.
+    pub tunnels: Tunnels,
+}
+
+impl FlowContext {
+    /// Of no flow, and in no packet.
+    pub fn outside(digits: u8) -> FlowContext {
+        FlowContext {
+            protocol: None,
+            flow: NOWHERE,
+            roles: [None; 2],
+            packet: (0, 0),
+            moment: EventOrder::END,
+            digits,
+            copy_of: None,
+            tunnels: Tunnels::default(),
+        }
+    }
+}
 
 impl PacketContext {
     /// What a packet's headers have that is no good.

@@ -2,8 +2,8 @@
 
 use dissectors::kit::{Mark, Side, Time};
 
-use super::{EventOrder, FlowContext, NOWHERE, PacketContext};
-use crate::net::{Payload, Tunnels};
+use super::{FlowContext, PacketContext};
+use crate::net::Payload;
 
 /// With fewer bytes than this no protocol can be told: the shortest header has four.
 const TELLING: usize = 4;
@@ -45,16 +45,7 @@ impl Cut {
     /// The first of them, and the context in which it is reported: it is in no flow.
     pub fn first(&self) -> Option<(FlowContext, Mark)> {
         let First { frame, offset, time, digits } = self.first?;
-        let flow_context = FlowContext {
-            protocol: None,
-            flow: NOWHERE,
-            roles: [None; 2],
-            packet: (frame, offset),
-            moment: EventOrder::END,
-            digits,
-            copy_of: None,
-            tunnels: Tunnels::default(),
-        };
+        let flow_context = FlowContext { packet: (frame, offset), ..FlowContext::outside(digits) };
         Some((flow_context, Mark { frame, time, length: 0, side: Side::First }))
     }
 }

@@ -1,39 +1,43 @@
-//! The way of a packet: headers, fragments, flow, protocol, observer.
+//! The way of a packet: headers, fragments, flow, protocol, events.
 //!
 //! ```text
 //! Packet --net::decode--> Fragment --Defragmenter--+
 //!                    \--> Datagram, Segment <------+
-//! Datagram --Shard: Table, Identifier--> Conversation::message --> Observer
-//! Segment  --Shard: Table--> Stream (net::tcp) --frames--> Conversation::message --> Observer
+//! Datagram --Shard: Table, Identifier--> Conversation::message --> Recorder
+//! Segment  --Shard: Table--> Stream (net::tcp) --frames--> Conversation::message --> Recorder
 //! ```
 //!
 //! The session owns all state that outlives a packet and drives it by the capture's own clock. It
-//! knows no output and no file, and no threads; but several sessions can share a capture: each reads
+//! knows no output, no file and no threads; but several decoders can share a capture: each reads
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
+mod batch;
 mod context;
 mod cut;
+mod decoder;
 mod event_order;
 mod files;
 mod heard;
 mod memory;
-mod observer;
 mod recent;
+mod recorder;
 mod recording;
+mod requests;
 mod segments;
 mod shard;
 mod stream;
 mod totals;
+mod traffic;
 
 use std::net::IpAddr;
 
-use dissectors::kit::{FlowFacts, Piece, Rule, Settings, Time, Transport};
+use dissectors::kit::{FlowFacts, Piece, Rule, RuleCounts, Settings, Severities, Time, Transport};
 use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Memory, Packet};
 use crate::flows::table::{InOrder, Slot};
 use crate::flows::{Identifier, Key};
-use crate::net::ip_defrag::{Event, EventKind, Joined};
+use crate::net::ip_defrag::{self, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
@@ -41,15 +45,23 @@ use crate::net::{
     decode_ip_payload, glance,
 };
 
+pub use batch::{
+    Batch, Checked, CheckedEvent, CrossFlow, Event, Events, IcmpEvent, LeftOut, MessageEvent,
+    Passes,
+};
+pub use context::FlowContext;
 pub use cut::Cut;
+pub use decoder::Decoder;
 pub use event_order::{EventOrder, Numbers};
 pub use files::Files;
 pub use heard::Heard;
-pub use observer::{FlowContext, Observer, Quoted};
+pub use recorder::{FieldLimits, Findings, Messages, Needs};
+use recorder::{Fields, Recorder};
 use recording::words;
+pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
-pub use shard::{SHARDS, of as shard_of, of as group};
 pub use totals::{Foreign, Totals};
+pub use traffic::Traffic;
 
 /// What a session is told before it begins.
 #[derive(Clone, Debug)]
@@ -62,10 +74,10 @@ pub struct Options {
     pub complete: bool,
     /// Judge IP, UDP and TCP checksums.
     pub verify_checksums: bool,
-    /// Note whom the recording has heard; see [`Totals::heard`].
-    pub hears: bool,
-    /// Somebody lists flows: of each is counted what a listing asks for.
-    pub lists: bool,
+    /// What somebody wants to read of it.
+    pub needs: Needs,
+    /// How much each rule weighs.
+    pub severities: Severities,
     /// Flows that are followed at a time.
     pub flows: usize,
     /// Bytes of memory that these flows take, unfinished answers and streams left out.
@@ -87,8 +99,8 @@ impl Default for Options {
             settings: Settings::default(),
             complete: false,
             verify_checksums: false,
-            hears: false,
-            lists: false,
+            needs: Needs::default(),
+            severities: Severities::default(),
             flows: 1 << 22,
             flow_bytes: 1 << 29,
             unfinished_bytes: 16 << 20,
@@ -100,12 +112,12 @@ impl Default for Options {
 }
 
 /// Reads a capture's packets, one after the other.
-pub struct Session {
+struct Session {
     context: PacketContext,
     /// The shards of this session's share.
     shards: Vec<Shard>,
     share: Share,
-    fragment_events: Vec<Event>,
+    fragment_events: Vec<ip_defrag::Event>,
     /// Packets of a link type that cannot be read, and the first such link type.
     unknown_links: u64,
     unknown_link: Option<LinkType>,
@@ -152,7 +164,7 @@ struct PacketContext {
 
 /// The flows that are open when a capture is over: of each shard, in the order of their numbers,
 /// those without one behind.
-pub struct Open {
+struct Open {
     shards: Vec<Left>,
 }
 
@@ -183,14 +195,9 @@ enum Recorded<'a> {
 }
 
 impl Session {
-    /// A session that has seen nothing.
-    pub fn new(options: Options) -> Session {
-        Session::share(options, 0, 1)
-    }
-
     /// One of several sessions that share a capture: the `nth`, from 0, of so many; of no more than
     /// [`Session::most_shares`]. The first one tells what concerns no flow.
-    pub fn share(mut options: Options, nth: usize, of: usize) -> Session {
+    fn share(mut options: Options, nth: usize, of: usize) -> Session {
         let all = shard::count(&options);
         options.settings.limits.remembered /= all;
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
@@ -223,21 +230,22 @@ impl Session {
     }
 
     /// The capture is in memory as a whole: what is kept of its packets can stay there.
-    pub fn lend(&mut self, capture: Memory) {
+    fn lend(&mut self, capture: Memory) {
         self.context.defragmenter.lend(capture);
     }
 
     /// How many sessions can share a capture.
-    pub fn most_shares(options: &Options) -> usize {
+    fn most_shares(options: &Options) -> usize {
         shard::count(options)
     }
 
     /// What was read so far.
-    pub fn totals(&self) -> Totals {
+    fn totals(&self) -> Totals {
         Totals {
             packets: self.context.frame,
             span: (self.context.span[0] <= self.context.span[1])
                 .then(|| self.context.span.map(Time)),
+            digits: self.context.digits,
             flows: self.context.numbers.given(),
             lossy: self.context.lossy,
             dropped: self.context.dropped,
@@ -248,11 +256,13 @@ impl Session {
             passed_over: self.passed_over,
             foreign: self.foreign.clone(),
             cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
+            rules: RuleCounts::default(),
+            traffic: Traffic::default(),
         }
     }
 
     /// What was read, whom it has heard, and what was cut, now that the capture is over.
-    pub fn totals_in_the_end(&self) -> Totals {
+    fn totals_in_the_end(&self) -> Totals {
         let mut totals = self.totals();
         for shard in &self.shards {
             totals.heard.add(&shard.heard);
@@ -262,39 +272,39 @@ impl Session {
     }
 
     /// Packets read so far.
-    pub fn packets(&self) -> u64 {
+    fn packets(&self) -> u64 {
         self.context.frame
     }
 
     /// What was told last was told at this moment; nothing will be told at an earlier one.
-    pub fn moment(&self) -> EventOrder {
+    fn moment(&self) -> EventOrder {
         self.context.moment
     }
 
     /// When the flows began whose protocol was told since the last time, in the order of their
     /// numbers; kept only by sessions that share a capture.
-    pub fn take_begun(&mut self) -> Vec<EventOrder> {
+    fn take_begun(&mut self) -> Vec<EventOrder> {
         self.context.numbers.take_begun()
     }
 
     /// How many flows have got a number so far.
-    pub fn numbered(&self) -> u32 {
+    fn numbered(&self) -> u32 {
         self.context.numbers.given()
     }
 
     /// How many flows are followed.
-    pub fn followed(&self) -> usize {
+    fn followed(&self) -> usize {
         self.shards.iter().map(|shard| shard.table.len()).sum()
     }
 
     /// The numbers of the flows that are followed, as far as they have one.
-    pub fn followed_numbers(&self) -> impl Iterator<Item = u32> {
+    fn followed_numbers(&self) -> impl Iterator<Item = u32> {
         let flows = self.shards.iter().flat_map(|shard| shard.table.iter());
         flows.map(|(_, flow)| flow.number).filter(|&number| number > 0)
     }
 
     /// The next packet.
-    pub fn packet<O: Observer>(&mut self, packet: &Packet<'_>, observer: &mut O) {
+    fn packet<F: Fields>(&mut self, packet: &Packet<'_>, recorder: &mut Recorder<F>) {
         let context = &mut self.context;
         context.frame += 1;
         let has_no_file = self.files.go_on(context.frame, packet.file);
@@ -303,18 +313,18 @@ impl Session {
         context.offset = packet.offset;
         context.now = Time(packet.time);
         context.moment = EventOrder::before(context.frame);
-        self.elapse(observer);
+        self.elapse(recorder);
         self.context.moment = EventOrder::at(self.context.frame);
         let time = Time(packet.time);
         if has_no_file && self.is_first() {
-            self.context.files_end(time, observer);
+            self.context.files_end(time, recorder);
         }
         let Some(glance) = glance(packet.link, packet.data) else {
             let outcome = decode(packet.link, packet.data, packet.original_length);
-            return self.outcome(&outcome, time, Recorded::Here, 0, observer);
+            return self.outcome(&outcome, time, Recorded::Here, 0, recorder);
         };
         if glance.is_fragment() {
-            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, observer);
+            return self.outcome(&glance.outcome(), time, Recorded::Here, 0, recorder);
         }
         let [source, destination] = glance.hosts().map(IpAddr::from);
         if let Some(shard) = self.share.place_of(source, destination) {
@@ -323,61 +333,61 @@ impl Session {
             // other pieces than were just written waits for all that was written before.
             let key = Key { source, destination, ports: glance.ports(), transport };
             match glance.segment_head().filter(|_| !self.context.options.verify_checksums) {
-                Some(head) => self.glanced(shard, key, &glance, &head, observer),
-                None => self.carried(shard, key, &glance.outcome(), time, Recorded::Here, observer),
+                Some(head) => self.glanced(shard, key, &glance, &head, recorder),
+                None => self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder),
             }
         }
     }
 
     /// A segment told at a glance, for this shard. Most do nothing: no more of these is looked at.
     #[inline]
-    fn glanced<O: Observer>(
+    fn glanced<F: Fields>(
         &mut self,
         shard: usize,
         key: Key,
         glance: &Glance<'_>,
         head: &SegmentHead,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let Some(shard) = self.shards.get_mut(shard) else { return };
         let context = &mut self.context;
         let time = context.now;
-        shard.ask_due(context, observer);
+        shard.ask_due(context, recorder);
         shard.hear(context, key.source);
         if let Some(place) = shard.place(&key, head, time)
             && let Outcome::Tcp(segment) = glance.outcome()
         {
-            shard.segment(context, &key, place, &segment, time, Recorded::Here, observer);
+            shard.segment(context, &key, place, &segment, time, Recorded::Here, recorder);
         }
-        shard.limits_met(context, time, observer);
+        shard.limits_met(context, time, recorder);
         self.foreign.see(&key, &self.context.numbers);
     }
 
     /// The next packet is not wanted: it only counts.
-    pub fn pass_over(&mut self) {
+    fn pass_over(&mut self) {
         self.context.frame += 1;
         self.passed_over += 1;
     }
 
     /// No packet has come until now: what was due by then is judged, and what is idle ends.
-    pub fn reach<O: Observer>(&mut self, now: Time, observer: &mut O) {
+    fn reach<F: Fields>(&mut self, now: Time, recorder: &mut Recorder<F>) {
         /// Flows that are looked at in one turn.
         const MOST: u32 = 1000;
         self.context.now = self.context.now.max(now);
-        self.expire(observer);
+        self.expire(recorder);
         for shard in &mut self.shards {
-            shard.elapse(&mut self.context, observer);
-            shard.end_idle(MOST, &mut self.context, observer);
+            shard.elapse(&mut self.context, recorder);
+            shard.end_idle(MOST, &mut self.context, recorder);
         }
     }
 
     /// The capture is over: what is open is judged, flow after flow, as often as the flows that
     /// are left are asked for.
     #[must_use]
-    pub fn finish<O: Observer>(&mut self, observer: &mut O) -> Open {
+    fn finish<F: Fields>(&mut self, recorder: &mut Recorder<F>) -> Open {
         self.context.moment = EventOrder::END;
         self.context.defragmenter.finish(&mut self.fragment_events);
-        self.fragment_events(observer);
+        self.fragment_events(recorder);
         let left = |shard: &mut Shard| {
             let mut left = Left { rank: 0, next: None, behind: shard.table.in_order() };
             left.go_on(shard);
@@ -387,7 +397,7 @@ impl Session {
     }
 
     /// Ends the next of the flows that are still open. Returns whether there was one.
-    pub fn finish_next<O: Observer>(&mut self, open: &mut Open, observer: &mut O) -> bool {
+    fn finish_next<F: Fields>(&mut self, open: &mut Open, recorder: &mut Recorder<F>) -> bool {
         // There are few shards: to look at each takes less than to keep them in order.
         let shards = open.shards.iter_mut().enumerate();
         if let Some((at, left)) = shards.min_by_key(|(_, left)| left.rank)
@@ -396,107 +406,107 @@ impl Session {
             let number = (left.rank as u32).wrapping_add(1);
             left.go_on(shard);
             self.context.moment = EventOrder::end_of(number, self.share.first + at);
-            shard.end_flow(&mut self.context, slot, observer);
+            shard.end_flow(&mut self.context, slot, recorder);
             return true;
         }
         for (at, shard) in self.shards.iter_mut().enumerate() {
             self.context.moment = EventOrder::end_of(0, self.share.first + at);
             shard.see_forgotten();
-            shard.limits_met(&self.context, self.context.now, observer);
+            shard.limits_met(&self.context, self.context.now, recorder);
         }
         false
     }
 
     /// What time has decided, before the packet at hand.
-    fn elapse<O: Observer>(&mut self, observer: &mut O) {
-        self.expire(observer);
+    fn elapse<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
+        self.expire(recorder);
         // One shard after the other has its turn; the packet's own looks after itself.
         let turn = self.context.frame as usize & (self.share.all - 1);
         if let Some(shard) =
             turn.checked_sub(self.share.first).and_then(|at| self.shards.get_mut(at))
         {
-            shard.elapse(&mut self.context, observer);
+            shard.elapse(&mut self.context, recorder);
         }
     }
 
-    fn expire<O: Observer>(&mut self, observer: &mut O) {
+    fn expire<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
         self.context.defragmenter.expire(self.context.now.0, &mut self.fragment_events);
         if !self.fragment_events.is_empty() {
-            self.fragment_events(observer);
+            self.fragment_events(recorder);
         }
     }
 
-    fn outcome<O: Observer>(
+    fn outcome<F: Fields>(
         &mut self,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let Some(key) = shard::key_of(outcome) else {
-            return self.no_message(outcome, time, recorded, depth, observer);
+            return self.no_message(outcome, time, recorded, depth, recorder);
         };
         match self.share.place_of(key.source, key.destination) {
-            Some(shard) => self.carried(shard, key, outcome, time, recorded, observer),
+            Some(shard) => self.carried(shard, key, outcome, time, recorded, recorder),
             None => self.context.headers.clear(),
         }
     }
 
     /// A datagram or a segment, for this shard.
     #[inline]
-    fn carried<O: Observer>(
+    fn carried<F: Fields>(
         &mut self,
         shard: usize,
         key: Key,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let Some(shard) = self.shards.get_mut(shard) else { return };
         let context = &mut self.context;
-        shard.ask_due(context, observer);
+        shard.ask_due(context, recorder);
         if context.options.verify_checksums {
             context.checksums(outcome);
         }
         match outcome {
             Outcome::Udp(datagram) => {
                 context.note(datagram.note.as_ref());
-                shard.datagram(context, &key, datagram, time, recorded, observer);
+                shard.datagram(context, &key, datagram, time, recorded, recorder);
             }
             Outcome::Icmp(error) => {
                 shard.hear(context, error.ip.source);
-                shard.icmp(context, &key, error, observer);
+                shard.icmp(context, &key, error, recorder);
             }
             Outcome::Tcp(segment) => {
                 shard.hear(context, key.source);
                 context.note(segment.note.as_ref());
                 if let Some(place) = shard.place(&key, &segment.head(), time) {
-                    shard.segment(context, &key, place, segment, time, recorded, observer);
+                    shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }
             }
             _ => {}
         }
-        shard.limits_met(context, time, observer);
-        self.headers(time, observer);
+        shard.limits_met(context, time, recorder);
+        self.headers(time, recorder);
         self.foreign.see(&key, &self.context.numbers);
     }
 
     /// What carries no message, or is not known yet to carry one.
-    fn no_message<O: Observer>(
+    fn no_message<F: Fields>(
         &mut self,
         outcome: &Outcome<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         if self.context.options.verify_checksums {
             self.context.checksums(outcome);
         }
         match outcome {
-            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, observer),
+            Outcome::Fragment(fragment) => self.fragment(fragment, time, recorded, depth, recorder),
             Outcome::Malformed(malformed) => self.context.note(Some(malformed)),
             Outcome::UnknownLink(link) => {
                 self.unknown_links += 1;
@@ -510,19 +520,19 @@ impl Session {
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
         if self.is_first() {
-            self.headers(time, observer);
+            self.headers(time, recorder);
         }
         self.context.headers.clear();
     }
 
     /// A part of a datagram, and the datagram if it is whole with it.
-    fn fragment<O: Observer>(
+    fn fragment<F: Fields>(
         &mut self,
         fragment: &Fragment<'_>,
         time: Time,
         recorded: Recorded<'_>,
         depth: usize,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         self.context.note(fragment.note.as_ref());
         let at = FrameRef { frame: self.context.frame, time: time.0 };
@@ -542,12 +552,13 @@ impl Session {
         }
         if !self.fragment_events.is_empty() {
             if whole.as_ref().is_some_and(|whole| whole.overlapped) {
-                let overlaps = |event: &mut Event| matches!(event.kind, EventKind::Overlap { .. });
+                let overlaps =
+                    |event: &mut ip_defrag::Event| matches!(event.kind, EventKind::Overlap { .. });
                 for event in self.fragment_events.extract_if(.., overlaps) {
                     self.context.headers.push((&NET004, false, words(&event)));
                 }
             }
-            self.fragment_events(observer);
+            self.fragment_events(recorder);
         }
         let Some(whole) = whole else { return };
         self.context.headers.push((&NET005, true, String::new()));
@@ -556,24 +567,24 @@ impl Session {
         }
         if depth < NESTED_DATAGRAMS {
             let outcome = decode_ip_payload(whole.ip, whole.protocol, &whole.bytes);
-            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, observer);
+            self.outcome(&outcome, time, Recorded::Joined(&whole), depth + 1, recorder);
         }
         self.context.defragmenter.recycle(whole);
     }
 
     /// Tells what the packet's headers show, where no message of it has told it.
     #[inline]
-    fn headers<O: Observer>(&mut self, time: Time, observer: &mut O) {
+    fn headers<F: Fields>(&mut self, time: Time, recorder: &mut Recorder<F>) {
         if self.context.headers.is_empty() {
             return;
         }
         for (rule, ok, detail) in std::mem::take(&mut self.context.headers) {
-            self.context.about_packet(rule, ok, time, observer, || detail);
+            self.context.about_packet(rule, ok, time, recorder, || detail);
         }
     }
 
     /// Whether this session tells what concerns no flow.
-    pub fn is_first(&self) -> bool {
+    fn is_first(&self) -> bool {
         self.share.first == 0
     }
 }

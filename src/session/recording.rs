@@ -1,11 +1,12 @@
 //! What the recording itself shows: notices, headers, fragments, and limits that were met. It is told
 //! round no message.
 
-use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Time, counted};
+use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Sink, Time, counted};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
 
 use super::files::MOST as FILES;
-use super::{EventOrder, FlowContext, NOWHERE, Observer, PacketContext, Session};
+use super::recorder::{Fields, Recorder};
+use super::{EventOrder, FlowContext, NOWHERE, PacketContext, Session};
 use crate::capture::Notice;
 use crate::flows::MessageCounts;
 use crate::net::ip_defrag::{Cause, Event, EventKind};
@@ -13,7 +14,7 @@ use crate::net::{Headers, Hosts, Outcome, checksum};
 
 impl Session {
     /// Something was said about the recording itself.
-    pub fn notice<O: Observer>(&mut self, notice: &Notice, observer: &mut O) {
+    pub(super) fn notice<F: Fields>(&mut self, notice: &Notice, recorder: &mut Recorder<F>) {
         let rule = match notice {
             Notice::Drops { .. } => &NET010,
             Notice::FileCut { .. }
@@ -32,10 +33,10 @@ impl Session {
         context.moment = EventOrder::at(context.frame);
         let (frame, time) = (context.frame, context.now.max(Time(0)));
         let mark = Mark { frame, time, length: 0, side: Side::First };
-        tell(observer, context.flow_context(&NOWHERE), rule, is_good, &mark, || notice.to_string());
+        tell(recorder, context.flow_context(&NOWHERE), rule, is_good, &mark, || notice.to_string());
     }
 
-    pub(super) fn fragment_events<O: Observer>(&mut self, observer: &mut O) {
+    pub(super) fn fragment_events<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
         let is_first = self.is_first();
         for event in std::mem::take(&mut self.fragment_events) {
             let (source, destination) = (event.ip.source, event.ip.destination);
@@ -62,30 +63,30 @@ impl Session {
             let ends = [source, destination].map(|ip| (ip, 0).into());
             let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
             let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
-            tell(observer, flow_context, rule, false, &mark, || words(&event));
+            tell(recorder, flow_context, rule, false, &mark, || words(&event));
         }
     }
 }
 
 impl PacketContext {
     /// Tells what no message of the packet at hand has told.
-    pub(super) fn about_packet<O: Observer>(
+    pub(super) fn about_packet<F: Fields>(
         &self,
         rule: &'static Rule,
         ok: bool,
         time: Time,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
         detail: impl FnOnce() -> String,
     ) {
         let mark = Mark { frame: self.frame, time, length: 0, side: Side::First };
-        tell(observer, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
+        tell(recorder, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
     }
 
     /// Which of merged files packets are from is not known from the packet at hand on.
     #[cold]
-    pub(super) fn files_end<O: Observer>(&self, time: Time, observer: &mut O) {
+    pub(super) fn files_end<F: Fields>(&self, time: Time, recorder: &mut Recorder<F>) {
         let detail = || format!("from here on, no file is named: they took turns {FILES} times");
-        self.about_packet(&NET011, false, time, observer, detail);
+        self.about_packet(&NET011, false, time, recorder, detail);
     }
 
     pub(super) fn checksums(&mut self, outcome: &Outcome<'_>) {
@@ -121,18 +122,18 @@ fn judged(verdict: checksum::Verdict, judge: impl FnOnce(bool, &dyn Fn() -> Stri
 }
 
 /// Tells what the recording itself shows: nothing that it lost elsewhere leaves that open.
-pub(super) fn tell<O: Observer>(
-    observer: &mut O,
+pub(super) fn tell<F: Fields>(
+    recorder: &mut Recorder<F>,
     flow_context: FlowContext,
     rule: &'static Rule,
     ok: bool,
     mark: &Mark,
     detail: impl FnOnce() -> String,
 ) -> MessageCounts {
-    observer.flow_context(flow_context);
-    observer.evidence(Evidence::default());
-    observer.recalled(rule, ok, Evidence::default(), mark, detail);
-    observer.settle()
+    recorder.flow_context(flow_context);
+    recorder.evidence(Evidence::default());
+    recorder.recalled(rule, ok, Evidence::default(), mark, detail);
+    recorder.settle()
 }
 
 /// What happened to a fragmented datagram, in words.

@@ -9,28 +9,29 @@
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 
-use dissectors::kit::{Budget, Evidence, Limit, Payload, Side, Time, Transport, Unjudged};
+use dissectors::kit::{Budget, Evidence, Limit, Payload, Side, Sink, Time, Transport, Unjudged};
 use dissectors::net_rules::{NET001, NET002, NET008, NET011, NET013};
 use dissectors::{Id, SharedStates};
 
 use super::cut::{self, Cut};
 use super::memory::{Deadlines, Incomplete};
 use super::recent::{Recent, Sent};
+use super::recorder::{Fields, Recorder};
 use super::stream::Streams;
-use super::{FlowContext, Heard, Observer, Options, PacketContext, Quoted, Recorded};
+use super::{FlowContext, Heard, IcmpEvent, Options, PacketContext, Recorded};
 use crate::flows::table::Slot;
 use crate::flows::{FlowMut, Key, Ports, State, Table, is_usual};
 use crate::net::icmp::identification;
 use crate::net::{Datagram, Hosts, IcmpError, Outcome, Quote};
 
 /// Shards of a session.
-pub const SHARDS: usize = 8;
-
-// Whose turn it is, is told by the lowest bits of a packet's number.
-const _: () = assert!(SHARDS.is_power_of_two());
+const SHARDS: usize = 8;
 
 // What is counted by groups of hosts is counted by one thread each.
 const _: () = assert!(dissectors::ledger::GROUPS == SHARDS);
+
+// Whose turn it is, is told by the lowest bits of a packet's number.
+const _: () = assert!(SHARDS.is_power_of_two());
 
 /// With less than this for each shard, one shard has all.
 const FEWEST_FLOWS: usize = 1 << 13;
@@ -46,7 +47,7 @@ pub(super) fn count(options: &Options) -> usize {
 
 /// Which shard the traffic between two hosts belongs to, out of so many. The tables are indexed by
 /// other, secret hashes.
-pub fn of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
+pub(super) fn of(a: IpAddr, b: IpAddr, shards: usize) -> usize {
     let word = |address: IpAddr| match address {
         IpAddr::V4(address) => u64::from(u32::from(address)),
         IpAddr::V6(address) => {
@@ -97,7 +98,7 @@ impl Shard {
                 options.flow_bytes / shards,
                 options.idle,
             )
-            .listed(options.lists),
+            .listed(options.needs.flows),
             streams: Streams::new(streams),
             shared: SharedStates::default(),
             budget: Budget::new(options.unfinished_bytes / shards),
@@ -115,40 +116,45 @@ impl Shard {
     /// A packet of this host was recorded.
     #[inline]
     pub(super) fn hear(&mut self, context: &PacketContext, host: IpAddr) {
-        if context.options.hears {
+        if context.options.needs.hosts {
             self.heard.insert(host);
         }
     }
 
     /// Tells which of the protocols' limits were met by the packet at hand.
     #[inline]
-    pub(super) fn limits_met<O: Observer>(
+    pub(super) fn limits_met<F: Fields>(
         &mut self,
         context: &PacketContext,
         time: Time,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         if self.budget.is_met() {
-            self.tell_limits(context, time, observer);
+            self.tell_limits(context, time, recorder);
         }
     }
 
     #[cold]
-    fn tell_limits<O: Observer>(&mut self, context: &PacketContext, time: Time, observer: &mut O) {
+    fn tell_limits<F: Fields>(
+        &mut self,
+        context: &PacketContext,
+        time: Time,
+        recorder: &mut Recorder<F>,
+    ) {
         for limit in self.budget.take_met() {
-            limit_met(limit, context, time, observer);
+            limit_met(limit, context, time, recorder);
         }
     }
 
     /// A UDP datagram.
-    pub(super) fn datagram<O: Observer>(
+    pub(super) fn datagram<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         key: &Key,
         datagram: &Datagram<'_>,
         time: Time,
         recorded: Recorded<'_>,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let (bytes, lost) = (datagram.payload.bytes, !datagram.payload.is_whole());
         let mut payload = Payload {
@@ -165,7 +171,7 @@ impl Shard {
             lost,
             hash: None,
         };
-        let Some(slot) = self.flow_of(context, key, &mut payload, observer) else {
+        let Some(slot) = self.flow_of(context, key, &mut payload, recorder) else {
             self.hear(context, key.source);
             // What was cut may have been a message of ours.
             if lost {
@@ -200,8 +206,8 @@ impl Shard {
             time,
         };
         match if lost { None } else { self.recent.note(&sent) } {
-            None => self.message(context, slot, &mut payload, datagram, observer),
-            Some(first) => self.copy(context, slot, &mut payload, datagram, first, observer),
+            None => self.message(context, slot, &mut payload, datagram, recorder),
+            Some(first) => self.copy(context, slot, &mut payload, datagram, first, recorder),
         }
         if let Recorded::Joined(_) = recorded {
             context.pieces = joined;
@@ -216,14 +222,14 @@ impl Shard {
     /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it who
     /// sends it.
     #[inline]
-    fn flow_of<O: Observer>(
+    fn flow_of<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         key: &Key,
         payload: &mut Payload<'_>,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) -> Option<Slot> {
-        let mut found = self.goes_on(context, key, payload.time, observer);
+        let mut found = self.goes_on(context, key, payload.time, recorder);
         let known = found.and_then(|(slot, _)| match &self.table.flow(slot)?.state {
             State::Conversation(conversation) => Some(conversation.id()),
             _ => None,
@@ -236,7 +242,7 @@ impl Shard {
         if let (Some((slot, _)), Some(known)) = (found, known)
             && known != id
         {
-            self.end_flow(context, slot, observer);
+            self.end_flow(context, slot, recorder);
             found = None;
         }
         if let Some((slot, _)) = found {
@@ -244,17 +250,17 @@ impl Shard {
         }
         payload.side = Side::First;
         let began = id.opens(payload.bytes);
-        Some(self.begin_flow(context, key, payload.time, id, began, observer))
+        Some(self.begin_flow(context, key, payload.time, id, began, recorder))
     }
 
     /// The flow that a datagram belongs to, and who sends it; one that is over ends here.
     #[inline]
-    fn goes_on<O: Observer>(
+    fn goes_on<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         key: &Key,
         time: Time,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) -> Option<(Slot, Side)> {
         let [from, to] = key.ports;
         if !self.ports.contains(from) || !self.ports.contains(to) {
@@ -262,22 +268,22 @@ impl Shard {
         }
         let (slot, side) = self.table.find(key)?;
         if self.table.has_ended(slot, time) {
-            self.end_flow(context, slot, observer);
+            self.end_flow(context, slot, recorder);
             return None;
         }
         Some((slot, side))
     }
 
-    fn begin_flow<O: Observer>(
+    fn begin_flow<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         key: &Key,
         time: Time,
         id: Id,
         began: bool,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) -> Slot {
-        self.make_room(context, observer);
+        self.make_room(context, recorder);
         let slot = self.table.insert(key, time);
         for port in key.ports {
             self.ports.insert(port);
@@ -290,7 +296,11 @@ impl Shard {
         slot
     }
 
-    pub(super) fn make_room<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+    pub(super) fn make_room<F: Fields>(
+        &mut self,
+        context: &mut PacketContext,
+        recorder: &mut Recorder<F>,
+    ) {
         while self.table.is_full() {
             let Some(slot) = self.table.stalest() else { return };
             if self.table.flow(slot).is_some_and(|flow| flow.number > 0) {
@@ -301,20 +311,20 @@ impl Shard {
                         if too_large { ("flow-bytes", bytes) } else { ("flows", flows) };
                     format!("the limit {name}, {most}, was met: a flow ends early")
                 };
-                context.about_packet(&NET011, false, context.now, observer, detail);
+                context.about_packet(&NET011, false, context.now, recorder, detail);
             }
-            self.end_flow(context, slot, observer);
+            self.end_flow(context, slot, recorder);
         }
     }
 
     /// Hands one message to its flow's conversation.
-    fn message<O: Observer>(
+    fn message<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         slot: Slot,
         payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let before = flow.memory();
@@ -325,7 +335,7 @@ impl Shard {
         let facts = context.facts(&flow, silence, &self.incomplete);
         let (roles, tunnels) = (flow.roles, datagram.ip.tunnels);
         let State::Conversation(conversation) = &mut flow.state else { return };
-        observer.flow_context(FlowContext {
+        recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
             roles,
             tunnels,
@@ -333,23 +343,23 @@ impl Shard {
         });
         let whole = payload.whole();
         let vouched = context.options.complete;
-        observer.evidence(Evidence { vouched, ..Evidence::default() });
+        recorder.evidence(Evidence { vouched, ..Evidence::default() });
         let snapped = datagram.payload.snapped;
-        observer.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
+        recorder.judged(&NET001, !snapped, whole, || "cut by the snap length".to_owned());
         context.header_checksum(&datagram.headers, |ok, detail| {
-            observer.judged(&NET002, ok, whole, detail);
+            recorder.judged(&NET002, ok, whole, detail);
         });
         let is_sound = !context.headers.iter().any(|(rule, ..)| rule.code == NET008.code);
         if !payload.lost {
-            observer.judged(&NET013, true, whole, String::new);
+            recorder.judged(&NET013, true, whole, String::new);
         }
         if is_sound {
-            observer.judged(&NET008, true, whole, String::new);
+            recorder.judged(&NET008, true, whole, String::new);
         }
         for (rule, ok, detail) in context.headers.drain(..) {
-            observer.judged(rule, ok, whole, || detail);
+            recorder.judged(rule, ok, whole, || detail);
         }
-        observer.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
+        recorder.evidence(Evidence { vouched, lost: payload.lost, ..facts.evidence() });
         payload.flow = facts.number;
         let settings = &context.options.settings;
         conversation.message(
@@ -358,29 +368,29 @@ impl Shard {
             settings,
             &mut self.budget,
             payload,
-            observer,
+            recorder,
         );
         let (deadline, held) = (conversation.deadline(), conversation.held());
-        let told = observer.settle();
+        let told = recorder.settle();
         flow.count_told(told);
-        flow.count_exchanges(|detail| observer.count_exchanges(detail));
+        flow.count_exchanges(|detail| recorder.count_exchanges(detail));
         flow.set_held(held);
         let now = flow.memory();
         self.deadlines.plan(&mut flow, slot, deadline);
         self.table.weigh(before, now);
-        self.keep_within(context, observer);
+        self.keep_within(context, recorder);
     }
 
     /// A datagram that was doubled on the way: shown, and nothing else.
     #[inline(never)]
-    fn copy<O: Observer>(
+    fn copy<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         slot: Slot,
         payload: &mut Payload<'_>,
         datagram: &Datagram<'_>,
         first: u64,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         context.headers.clear();
         let Some(mut flow) = self.table.flow(slot) else { return };
@@ -390,28 +400,28 @@ impl Shard {
         let State::Conversation(conversation) = &mut flow.state else { return };
         let protocol = Some(conversation.id());
         let copy_of = Some(first);
-        observer.flow_context(FlowContext {
+        recorder.flow_context(FlowContext {
             protocol,
             roles,
             tunnels,
             copy_of,
             ..context.flow_context(&facts)
         });
-        observer.evidence(Evidence::default());
-        observer.judged(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
+        recorder.evidence(Evidence::default());
+        recorder.judged(&NET013, false, payload.whole(), || format!("a copy of packet {first}"));
         payload.flow = facts.number;
-        let (settings, sink) = (&context.options.settings, &mut Unjudged(&mut *observer));
+        let (settings, sink) = (&context.options.settings, &mut Unjudged(&mut *recorder));
         conversation.again(&mut self.shared, &facts, settings, &mut self.budget, payload, sink);
-        observer.settle();
+        recorder.settle();
     }
 
     /// An ICMP error about a datagram between these hosts.
-    pub(super) fn icmp<O: Observer>(
+    pub(super) fn icmp<F: Fields>(
         &mut self,
         context: &PacketContext,
         key: &Key,
         error: &IcmpError<'_>,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let Some(message) = self.recent.quoted(key, &error.quote) else { return };
         let Some((slot, _)) = self.table.find(key) else { return };
@@ -419,43 +429,55 @@ impl Shard {
         let (facts, roles) = (flow.facts(), flow.roles);
         let State::Conversation(conversation) = &mut flow.state else { return };
         conversation.refused(message);
-        observer.flow_context(FlowContext {
+        recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
             roles,
             ..context.flow_context(&facts)
         });
-        observer.icmp(&Quoted { message, frame: context.frame, time: context.now, error });
-        observer.settle();
+        recorder.icmp(context.moment, || IcmpEvent {
+            message,
+            frame: context.frame,
+            time: context.now,
+            digits: context.digits,
+            from: error.ip.source,
+            kind: [error.kind, error.code],
+            meaning: error.meaning(),
+        });
+        recorder.settle();
     }
 
     /// Where flows take too much memory now, some end.
     #[inline]
-    pub(super) fn keep_within<O: Observer>(
+    pub(super) fn keep_within<F: Fields>(
         &mut self,
         context: &mut PacketContext,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         if self.table.is_too_large() {
-            self.make_room(context, observer);
+            self.make_room(context, recorder);
         }
     }
 
     /// What time has decided: of what is due all, of what may be idle some, now and then.
     #[inline]
-    pub(super) fn elapse<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
-        self.ask_due(context, observer);
+    pub(super) fn elapse<F: Fields>(
+        &mut self,
+        context: &mut PacketContext,
+        recorder: &mut Recorder<F>,
+    ) {
+        self.ask_due(context, recorder);
         self.unlooked += 1;
         if self.unlooked >= LOOKED_AT {
-            self.look(context, observer);
+            self.look(context, recorder);
         }
-        self.limits_met(context, context.now, observer);
+        self.limits_met(context, context.now, recorder);
     }
 
     /// Looks for what may be idle, or forgotten.
     #[inline(never)]
-    fn look<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+    fn look<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
         self.unlooked = 0;
-        self.end_idle(LOOKED_AT, context, observer);
+        self.end_idle(LOOKED_AT, context, recorder);
         self.see_forgotten();
     }
 
@@ -469,47 +491,51 @@ impl Shard {
 
     /// Looks at the next so many flows, side by side in memory, and ends those that are silent for
     /// too long.
-    pub(super) fn end_idle<O: Observer>(
+    pub(super) fn end_idle<F: Fields>(
         &mut self,
         most: u32,
         context: &mut PacketContext,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         for _ in 0..most {
             if !self.table.has_idle(context.now) {
                 return;
             }
             if let Some(slot) = self.table.idle(context.now) {
-                self.end_flow(context, slot, observer);
+                self.end_flow(context, slot, recorder);
             }
         }
     }
 
     /// What is due by now.
     #[inline]
-    pub(super) fn ask_due<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+    pub(super) fn ask_due<F: Fields>(
+        &mut self,
+        context: &mut PacketContext,
+        recorder: &mut Recorder<F>,
+    ) {
         if self.deadlines.is_due(context.now) {
-            self.ask_all_due(context, observer);
+            self.ask_all_due(context, recorder);
         }
     }
 
     #[inline(never)]
-    fn ask_all_due<O: Observer>(&mut self, context: &mut PacketContext, observer: &mut O) {
+    fn ask_all_due<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
         while let Some((number, slot)) = self.deadlines.due(context.now) {
             if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
                 flow.set_planned(false);
-                self.ask(context, slot, false, observer);
+                self.ask(context, slot, false, recorder);
             }
         }
     }
 
     /// Lets a flow's conversation judge what time has decided.
-    fn ask<O: Observer>(
+    fn ask<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         slot: Slot,
         end: bool,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let silence = match end && context.options.complete {
@@ -532,13 +558,13 @@ impl Shard {
             }
             State::New | State::Ignored => return,
         };
-        observer.flow_context(FlowContext {
+        recorder.flow_context(FlowContext {
             protocol: Some(conversation.id()),
             roles,
             ..context.flow_context(&facts)
         });
         let vouched = context.options.complete;
-        observer.evidence(Evidence { vouched, ..facts.evidence() });
+        recorder.evidence(Evidence { vouched, ..facts.evidence() });
         let (settings, now) = (&context.options.settings, context.now);
         conversation.elapse(
             &mut self.shared,
@@ -547,42 +573,47 @@ impl Shard {
             &mut self.budget,
             now,
             end,
-            observer,
+            recorder,
         );
         let deadline = conversation.deadline();
-        let told = observer.settle();
+        let told = recorder.settle();
         flow.count_told(told);
-        flow.count_exchanges(|detail| observer.count_exchanges(detail));
+        flow.count_exchanges(|detail| recorder.count_exchanges(detail));
         // A deadline that has passed and still stands would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }
 
     /// A flow is over: what is open in it is judged.
-    pub(super) fn end_flow<O: Observer>(
+    pub(super) fn end_flow<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         slot: Slot,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
-        self.drain_stream(context, slot, observer);
-        self.ask(context, slot, true, observer);
+        self.drain_stream(context, slot, recorder);
+        self.ask(context, slot, true, recorder);
         let table = &self.table;
         let lives = |slot, number| table.get(slot).is_some_and(|flow| flow.number == number);
         self.deadlines.tidy(table.len(), lives);
         if let Some(flow) = self.table.flow(slot)
             && flow.number > 0
         {
-            observer.flow_ended(|| flow.row(context.digits));
+            recorder.flow_ended(context.moment, || flow.row(context.digits));
         }
         self.table.remove(slot);
     }
 }
 
 #[cold]
-fn limit_met<O: Observer>(limit: Limit, context: &PacketContext, time: Time, observer: &mut O) {
+fn limit_met<F: Fields>(
+    limit: Limit,
+    context: &PacketContext,
+    time: Time,
+    recorder: &mut Recorder<F>,
+) {
     let detail = || format!("the limit {} was met", limit.name());
-    context.about_packet(&NET011, false, time, observer, detail);
+    context.about_packet(&NET011, false, time, recorder, detail);
 }
 
 /// The key of a datagram or a segment.

@@ -1,17 +1,18 @@
 //! A TCP connection on its way to a protocol: which one it speaks, and where its messages end.
 
 use dissectors::kit::{
-    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Span, StreamView, Time,
-    Unread, counted,
+    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Sink, Span, StreamView,
+    Time, Unread, counted,
 };
 use dissectors::net_rules::{NET001, NET006, NET007, NET011};
 use dissectors::{Conversation, Id, SharedStates};
 
 use super::cut;
+use super::recorder::{Fields, Recorder};
 use super::recording::tell;
 use super::segments::{acknowledges, read, recorded_in, side, way};
 use super::shard::Shard;
-use super::{FlowContext, Observer, Options, PacketContext, Recorded};
+use super::{FlowContext, Options, PacketContext, Recorded};
 use crate::flows::identify::Undecided;
 use crate::flows::stream::{Speech, Wait};
 use crate::flows::table::Slot;
@@ -74,7 +75,7 @@ impl Shard {
 
     /// A TCP segment, whose [`place`](Shard::place) this is.
     #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is told")]
-    pub(super) fn segment<O: Observer>(
+    pub(super) fn segment<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         key: &Key,
@@ -82,15 +83,15 @@ impl Shard {
         segment: &Segment<'_>,
         time: Time,
         recorded: Recorded<'_>,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         let (slot, side) = match place {
             Place::GoesOn(slot, side) => (slot, side),
             Place::Begins(ended) if segment.flags.syn() || segment.payload.announced > 0 => {
                 if let Some(slot) = ended {
-                    self.end_flow(context, slot, observer);
+                    self.end_flow(context, slot, recorder);
                 }
-                self.make_room(context, observer);
+                self.make_room(context, recorder);
                 let slot = self.table.insert(key, time);
                 if let Some(mut flow) = self.table.flow(slot) {
                     flow.set_began(segment.flags.syn() && !segment.flags.ack());
@@ -108,7 +109,7 @@ impl Shard {
             context,
             slot,
             segment.ip.tunnels,
-            observer,
+            recorder,
             |connection, budget, reading| {
                 reading.flow.count(side, time, 1, length);
                 let recorded = recorded_in(&pieces, time);
@@ -123,21 +124,21 @@ impl Shard {
         if is_untold && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
             self.cut.see(context);
         }
-        self.keep_within(context, observer);
+        self.keep_within(context, recorder);
     }
 
     /// Nothing more comes of this connection: what waits for missing bytes is read without them.
-    pub(super) fn drain_stream<O: Observer>(
+    pub(super) fn drain_stream<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         slot: Slot,
-        observer: &mut O,
+        recorder: &mut Recorder<F>,
     ) {
         self.with_stream(
             context,
             slot,
             Tunnels::default(),
-            observer,
+            recorder,
             |connection, budget, reading| {
                 std::mem::take(connection).finish(budget, reading);
             },
@@ -145,13 +146,13 @@ impl Shard {
     }
 
     /// Lets `work` use a flow's connection and a reader for it.
-    fn with_stream<O: Observer>(
+    fn with_stream<F: Fields>(
         &mut self,
         context: &mut PacketContext,
         slot: Slot,
         tunnels: Tunnels,
-        observer: &mut O,
-        work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, O>),
+        recorder: &mut Recorder<F>,
+        work: impl FnOnce(&mut Connection, &mut Budget, &mut Reading<'_, F>),
     ) {
         let Some(mut flow) = self.table.flow(slot) else { return };
         let state = &mut flow.state;
@@ -173,7 +174,7 @@ impl Shard {
             tunnels,
             rereads: false,
             cut_short: false,
-            observer: &mut *observer,
+            recorder: &mut *recorder,
         };
         let (connection, budget) = (&mut stream.connection, &mut self.streams.budget);
         work(connection, budget, &mut reading);
@@ -195,7 +196,7 @@ impl Shard {
 }
 
 /// Reads a connection's bytes, finds its messages and hands them to its conversation.
-struct Reading<'s, O> {
+struct Reading<'s, F> {
     speech: Speech,
     flow: FlowMut<'s>,
     context: &'s mut PacketContext,
@@ -208,10 +209,10 @@ struct Reading<'s, O> {
     rereads: bool,
     /// More bytes might have told the protocol, but are not here.
     cut_short: bool,
-    observer: &'s mut O,
+    recorder: &'s mut Recorder<F>,
 }
 
-impl<O: Observer> Reader for Reading<'_, O> {
+impl<F: Fields> Reader for Reading<'_, F> {
     fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
         let side = side(way);
         if self.speech.conversation.is_none() {
@@ -290,13 +291,13 @@ impl<O: Observer> Reader for Reading<'_, O> {
     }
 }
 
-impl<O: Observer> Reading<'_, O> {
+impl<F: Fields> Reading<'_, F> {
     /// Tells what is wrong with the stream.
     fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
         let &Event { frame, time, way, .. } = event;
         let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
         let flow_context = self.flow_context(id);
-        let told = tell(self.observer, flow_context, rule, false, &mark, || detail);
+        let told = tell(self.recorder, flow_context, rule, false, &mark, || detail);
         self.flow.count_told(told);
     }
 
@@ -475,13 +476,13 @@ impl<O: Observer> Reading<'_, O> {
         let bytes = run.bytes().get(..length).unwrap_or_default();
         let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
         self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {
-            cx.observer.judged(&NET006, !lost, Span::new(0, length), || {
+            cx.recorder.judged(&NET006, !lost, Span::new(0, length), || {
                 "the recording lost bytes of this message".to_owned()
             });
-            cx.observer.judged(&NET007, true, Span::new(0, length), String::new);
-            cx.observer.evidence(cx.evidence(lost));
+            cx.recorder.judged(&NET007, true, Span::new(0, length), String::new);
+            cx.recorder.evidence(cx.evidence(lost));
             let settings = &cx.options.settings;
-            conversation.message(shared, &cx.facts, settings, cx.unfinished, &payload, cx.observer);
+            conversation.message(shared, &cx.facts, settings, cx.unfinished, &payload, cx.recorder);
         });
         self.pieces = pieces;
     }
@@ -491,14 +492,14 @@ impl<O: Observer> Reading<'_, O> {
         let now = self.context.now;
         self.conversation(false, other_has_hole, |conversation, shared, cx| {
             let settings = &cx.options.settings;
-            conversation.elapse(shared, &cx.facts, settings, cx.unfinished, now, end, cx.observer);
+            conversation.elapse(shared, &cx.facts, settings, cx.unfinished, now, end, cx.recorder);
         });
     }
 
     fn closed(&mut self, side: Side, how: Closed, time: Time, other_has_hole: bool) {
         let payload = Payload { time, ..self.payload(side, &[]) };
         self.conversation(false, other_has_hole, |conversation, shared, cx| {
-            cx.observer.evidence(cx.evidence(false));
+            cx.recorder.evidence(cx.evidence(false));
             let settings = &cx.options.settings;
             conversation.closed(
                 shared,
@@ -507,7 +508,7 @@ impl<O: Observer> Reading<'_, O> {
                 cx.unfinished,
                 how,
                 &payload,
-                cx.observer,
+                cx.recorder,
             );
         });
     }
@@ -518,7 +519,7 @@ impl<O: Observer> Reading<'_, O> {
         if let Some(conversation) = self.speech.conversation.take() {
             let protocol = conversation.id().info().id;
             let row = || FlowRow { protocol, ..self.flow.row(self.context.digits) };
-            self.observer.flow_ended(row);
+            self.recorder.flow_ended(self.context.moment, row);
         }
         self.speech = Speech::default();
         self.flow.begin_again(self.context.now);
@@ -535,19 +536,19 @@ impl<O: Observer> Reading<'_, O> {
         &mut self,
         lost: bool,
         other_has_hole: bool,
-        work: impl FnOnce(&mut Conversation, &mut SharedStates, Working<'_, O>),
+        work: impl FnOnce(&mut Conversation, &mut SharedStates, Working<'_, F>),
     ) {
         let Some(mut conversation) = self.speech.conversation.take() else { return };
-        self.observer.flow_context(self.flow_context(conversation.id()));
+        self.recorder.flow_context(self.flow_context(conversation.id()));
         let mut facts = self.flow.facts();
         facts.lossy |= self.lossy || other_has_hole;
         let working = Working {
             facts,
             options: &self.context.options,
             unfinished: self.unfinished,
-            observer: self.observer,
+            recorder: self.recorder,
         };
-        working.observer.evidence(Evidence { lost: false, ..working.evidence(lost) });
+        working.recorder.evidence(Evidence { lost: false, ..working.evidence(lost) });
         work(&mut conversation, self.shared, working);
         self.speech.conversation = Some(conversation);
         self.settle();
@@ -564,20 +565,20 @@ impl<O: Observer> Reading<'_, O> {
     }
 
     fn settle(&mut self) {
-        self.flow.count_told(self.observer.settle());
-        self.flow.count_exchanges(|detail| self.observer.count_exchanges(detail));
+        self.flow.count_told(self.recorder.settle());
+        self.flow.count_exchanges(|detail| self.recorder.count_exchanges(detail));
     }
 }
 
 /// What a conversation works with.
-struct Working<'w, O> {
+struct Working<'w, F> {
     facts: FlowFacts,
     options: &'w Options,
     unfinished: &'w mut dissectors::kit::Budget,
-    observer: &'w mut O,
+    recorder: &'w mut Recorder<F>,
 }
 
-impl<O> Working<'_, O> {
+impl<F> Working<'_, F> {
     fn evidence(&self, lost: bool) -> Evidence {
         Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
     }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use dissectors::kit::{Time, Transport};
+use dissectors::kit::{RuleCounts, Time, Transport};
 
-use super::{Cut, Files, Heard, Numbers};
+use super::{Cut, Files, Heard, Numbers, Traffic};
 use crate::capture::LinkType;
 use crate::flows::Key;
 
@@ -16,12 +16,14 @@ const NAMED: usize = 8;
 const PORTS: usize = 1 << 16;
 
 /// What a session has read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Totals {
     /// Packets.
     pub packets: u64,
     /// The earliest and the latest time of a packet.
     pub span: Option<[Time; 2]>,
+    /// How many digits of a second the times of its packets have: 6 or 9.
+    pub digits: u8,
     /// Flows whose protocol was told.
     pub flows: u32,
     /// The recording lost something of which nobody knows what.
@@ -42,9 +44,23 @@ pub struct Totals {
     pub foreign: Foreign,
     /// Packets that were cut before anything in them could be told.
     pub cut: Cut,
+    /// How rules fared, but for passes that were reported one by one.
+    pub rules: RuleCounts,
+    /// What messages there were, as far as that was to be counted.
+    pub traffic: Traffic,
 }
 
 impl Totals {
+    /// Adds what another share of the same capture has read.
+    pub fn add_share(&mut self, other: Totals) {
+        self.flows = self.flows.saturating_add(other.flows);
+        self.foreign.add(&other.foreign);
+        self.heard.add(&other.heard);
+        self.cut.add(&other.cut);
+        self.rules.add(&other.rules);
+        self.traffic.add(other.traffic);
+    }
+
     /// What there is, in words, where nothing is of a protocol of ours.
     pub fn no_traffic(&self) -> Option<String> {
         let packets = match self.packets {

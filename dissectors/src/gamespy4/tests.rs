@@ -117,7 +117,7 @@ fn fields(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
         let name = node.field.name;
         match node.field.kind {
             Kind::Pair => {
-                let (key, value) = tree.pair(at, bytes).unwrap_or_default();
+                let (key, value) = tree.view().pair(at, bytes).unwrap_or_default();
                 format!("{}={}", String::from_utf8_lossy(key), String::from_utf8_lossy(value))
             }
             Kind::Group | Kind::Map => format!("{name}{{{}}}", fields(tree, Some(at), bytes)),

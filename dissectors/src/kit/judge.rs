@@ -98,9 +98,40 @@ pub struct Counts {
     pub inconclusive: u64,
 }
 
+/// How all rules fared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleCounts(Box<[Counts; CODES]>);
+
+impl Default for RuleCounts {
+    fn default() -> RuleCounts {
+        RuleCounts(Box::new([Counts::default(); CODES]))
+    }
+}
+
+impl RuleCounts {
+    /// How one of them fared.
+    pub fn of(&self, rule: &Rule) -> Counts {
+        self.0.get(rule.code.index()).copied().unwrap_or_default()
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: &RuleCounts) {
+        for (counts, more) in self.0.iter_mut().zip(&*other.0) {
+            counts.passed += more.passed;
+            counts.failed += more.failed;
+            counts.inconclusive += more.inconclusive;
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, rule: &Rule) -> &mut Counts {
+        &mut self.0[rule.code.index()]
+    }
+}
+
 /// Counts what passes, and keeps a finding where something does not.
 pub struct Judge {
-    counts: Box<[Counts; CODES]>,
+    counts: RuleCounts,
     /// What was found since the last message ended, as far as it is kept.
     pub findings: Vec<Finding>,
     /// How often each rule came to a verdict since then.
@@ -114,7 +145,7 @@ pub struct Judge {
 impl Default for Judge {
     fn default() -> Judge {
         Judge {
-            counts: Box::new([Counts::default(); CODES]),
+            counts: RuleCounts::default(),
             findings: Vec::new(),
             found: Vec::new(),
             most: Judge::MOST,
@@ -147,6 +178,12 @@ impl Judge {
         self.found.iter().filter_map(left_out)
     }
 
+    /// Whether something was found since the last message ended, kept or not.
+    #[inline]
+    pub const fn has_found(&self) -> bool {
+        !self.found.is_empty()
+    }
+
     /// The message has ended: forgets what was found in it.
     pub fn clear(&mut self) {
         self.findings.clear();
@@ -155,7 +192,7 @@ impl Judge {
 
     /// How a rule fared so far.
     pub fn counts(&self, rule: &Rule) -> Counts {
-        self.counts.get(rule.code.index()).copied().unwrap_or_default()
+        self.counts.of(rule)
     }
 
     /// Whether the user vouches for the whole capture.
@@ -163,19 +200,19 @@ impl Judge {
         self.evidence.vouched
     }
 
-    /// Adds what another one counted, and what the user vouched for.
-    pub fn add(&mut self, other: &Judge) {
-        self.evidence.vouched |= other.evidence.vouched;
-        for (counts, more) in self.counts.iter_mut().zip(&*other.counts) {
-            counts.passed += more.passed;
-            counts.failed += more.failed;
-            counts.inconclusive += more.inconclusive;
-        }
+    /// How all rules fared.
+    pub fn into_counts(self) -> RuleCounts {
+        self.counts
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, counts: &RuleCounts) {
+        self.counts.add(counts);
     }
 
     #[inline]
     fn count(&mut self, rule: &Rule) -> &mut Counts {
-        &mut self.counts[rule.code.index()]
+        self.counts.count(rule)
     }
 
     /// What a breach comes to, by a message of the past if there is evidence of its own.

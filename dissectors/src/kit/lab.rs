@@ -85,7 +85,7 @@ fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
         match node.field.kind {
             Kind::List | Kind::Map => format!("{name}=[{}]", project(tree, Some(at), bytes)),
             Kind::Pair => {
-                let (key, value) = tree.pair(at, bytes).unwrap();
+                let (key, value) = tree.view().pair(at, bytes).unwrap();
                 format!("{}:{}", String::from_utf8_lossy(key), String::from_utf8_lossy(value))
             }
             Kind::Endpoint => {

@@ -112,60 +112,25 @@ impl Tree {
         self.flat = 0;
     }
 
-    /// The bytes of a text, without its terminator.
-    pub fn bytes<'a>(&'a self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
-        let (among, start, length) = self.text(node, payload);
-        among.get(start..start.saturating_add(length)).unwrap_or_default()
+    /// The fields as they are read.
+    #[inline]
+    pub fn view(&self) -> TreeView<'_> {
+        TreeView { nodes: &self.nodes, store: &self.store, left_out: self.left_out() }
     }
 
-    /// The bytes among which a text stands, where in them it begins, and how long it is: for who
-    /// reads several bytes at once, and may read on behind the text.
-    #[inline]
-    pub fn text<'a>(&'a self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize, usize) {
-        let text = Text::of(node.value);
-        let among = if text.stored { self.store.as_slice() } else { payload };
-        (among, text.start as usize, text.length as usize)
+    /// The bytes of a text, without its terminator.
+    pub fn bytes<'a>(&'a self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
+        self.view().bytes(node, payload)
     }
 
     /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.
     pub fn children(&self, at: Option<usize>) -> impl Iterator<Item = (usize, &Node)> {
-        let (mut next, end) = match at {
-            None => (0, self.nodes.len()),
-            Some(at) => match self.nodes.get(at) {
-                Some(node) => (at + 1, (at + 1 + node.descendants as usize).min(self.nodes.len())),
-                None => (0, 0),
-            },
-        };
-        std::iter::from_fn(move || {
-            if next >= end {
-                return None;
-            }
-            let (at, node) = (next, self.nodes.get(next)?);
-            next = at + 1 + node.descendants as usize;
-            Some((at, node))
-        })
+        self.view().children(at)
     }
 
     /// What the value of `nodes[at]` means to people, if it means more than itself.
     pub fn meaning(&self, at: usize, payload: &[u8]) -> Option<Cow<'static, str>> {
-        let node = self.nodes.get(at)?;
-        match node.field.meaning {
-            Meaning::None => None,
-            Meaning::Number(meaning) => meaning(node.value).map(Cow::Borrowed),
-            Meaning::Text(meaning) => meaning(self.bytes(node, payload)),
-            Meaning::Pair(meaning) => {
-                let (key, value) = self.pair(at, payload)?;
-                meaning(key, value)
-            }
-        }
-    }
-
-    /// The key and the value of a pair.
-    pub fn pair<'a>(&'a self, at: usize, payload: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
-        let mut texts = self.children(Some(at)).filter(|(_, node)| node.field.kind == Kind::Text);
-        let (_, key) = texts.next()?;
-        let value = texts.next().map(|(_, value)| self.bytes(value, payload)).unwrap_or_default();
-        Some((self.bytes(key, payload), value))
+        self.view().meaning(at, payload)
     }
 
     #[inline(always)]
@@ -198,6 +163,75 @@ impl Tree {
         if let Some(last) = self.nodes.last_mut() {
             last.span.end = last.span.end.max(span.end);
         }
+    }
+}
+
+/// The fields of one message, as they are read, wherever they are kept.
+#[derive(Clone, Copy)]
+pub struct TreeView<'a> {
+    /// The nodes, each followed by those below it.
+    pub nodes: &'a [Node],
+    /// Texts that had to be decoded.
+    pub store: &'a [u8],
+    /// How many fields did not fit.
+    pub left_out: u32,
+}
+
+impl<'a> TreeView<'a> {
+    /// The bytes of a text, without its terminator.
+    pub fn bytes(self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
+        let (among, start, length) = self.text(node, payload);
+        among.get(start..start.saturating_add(length)).unwrap_or_default()
+    }
+
+    /// The bytes among which a text stands, where in them it begins, and how long it is: for who
+    /// reads several bytes at once, and may read on behind the text.
+    #[inline]
+    pub fn text(self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize, usize) {
+        let text = Text::of(node.value);
+        let among = if text.stored { self.store } else { payload };
+        (among, text.start as usize, text.length as usize)
+    }
+
+    /// The nodes directly below `nodes[at]`, or the outermost ones for `None`.
+    pub fn children(self, at: Option<usize>) -> impl Iterator<Item = (usize, &'a Node)> {
+        let (mut next, end) = match at {
+            None => (0, self.nodes.len()),
+            Some(at) => match self.nodes.get(at) {
+                Some(node) => (at + 1, (at + 1 + node.descendants as usize).min(self.nodes.len())),
+                None => (0, 0),
+            },
+        };
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let (at, node) = (next, self.nodes.get(next)?);
+            next = at + 1 + node.descendants as usize;
+            Some((at, node))
+        })
+    }
+
+    /// What the value of `nodes[at]` means to people, if it means more than itself.
+    pub fn meaning(self, at: usize, payload: &'a [u8]) -> Option<Cow<'static, str>> {
+        let node = self.nodes.get(at)?;
+        match node.field.meaning {
+            Meaning::None => None,
+            Meaning::Number(meaning) => meaning(node.value).map(Cow::Borrowed),
+            Meaning::Text(meaning) => meaning(self.bytes(node, payload)),
+            Meaning::Pair(meaning) => {
+                let (key, value) = self.pair(at, payload)?;
+                meaning(key, value)
+            }
+        }
+    }
+
+    /// The key and the value of a pair.
+    pub fn pair(self, at: usize, payload: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        let mut texts = self.children(Some(at)).filter(|(_, node)| node.field.kind == Kind::Text);
+        let (_, key) = texts.next()?;
+        let value = texts.next().map(|(_, value)| self.bytes(value, payload)).unwrap_or_default();
+        Some((self.bytes(key, payload), value))
     }
 }
 

@@ -100,7 +100,7 @@ impl Projection<'_> {
     /// `,"fields":{...}`
     pub(super) fn fields(&mut self) {
         self.out.extend_from_slice(b",\"fields\":");
-        let end = self.view.tree.nodes().len();
+        let end = self.view.tree.nodes.len();
         self.object(Object { start: 0, end, shown: Shown::FIELDS });
     }
 
@@ -130,7 +130,7 @@ impl Projection<'_> {
     /// last counts, and a pair never takes the name of a field.
     fn object(&mut self, object: Object) {
         let view = self.view;
-        let nodes = view.tree.nodes().get(..object.end).unwrap_or_default();
+        let nodes = view.tree.nodes.get(..object.end).unwrap_or_default();
         let (mut next, mut seen, mut has_pairs) = (object.start, 0, false);
         self.out.push(b'{');
         while let Some(node) = nodes.get(next) {
@@ -169,7 +169,7 @@ impl Projection<'_> {
 
     /// A list: the values of the fields directly below its node.
     fn list(&mut self, at: usize, node: &Node) {
-        let nodes = self.view.tree.nodes();
+        let nodes = self.view.tree.nodes;
         let list = Object::at(at, node);
         let nodes = nodes.get(..list.end).unwrap_or_default();
         let mut next = list.start;

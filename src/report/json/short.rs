@@ -106,7 +106,7 @@ mod tests {
     fn written(field: &'static Field, value: u64, payload: &[u8]) -> Option<String> {
         let (mut tree, mut window) = (Tree::default(), [b'!'; WINDOW]);
         tree.leaf(field, Span::default(), value);
-        let view = View { tree: &tree, payload, lost: false };
+        let view = View { tree: tree.view(), payload, lost: false };
         let length = member(Names::default().of(field), view, &tree.nodes()[0], &mut window)?;
         Some(String::from_utf8_lossy(&window[..length]).into_owned())
     }

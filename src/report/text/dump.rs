@@ -43,7 +43,7 @@ impl Dump {
         out: &mut Vec<u8>,
     ) {
         let is_leaf = |node: &&Node| node.descendants == 0 && !node.span.is_empty();
-        let leaves = view.tree.nodes().iter().filter(is_leaf);
+        let leaves = view.tree.nodes.iter().filter(is_leaf);
         self.leaves.clear();
         self.leaves.extend(leaves.map(|node| Leaf { span: node.span, name: node.field.name }));
         self.leaves.sort_by_key(|leaf| leaf.span.start);

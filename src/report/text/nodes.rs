@@ -31,11 +31,11 @@ impl Placed {
         paint: Paint,
         out: &mut Vec<u8>,
     ) {
-        self.place(view.tree.nodes(), findings);
+        self.place(view.tree.nodes, findings);
         let width = range_width(view.payload.len());
         let mut order = self.order.iter().peekable();
         let mut pair = None;
-        for (at, node) in view.tree.nodes().iter().enumerate() {
+        for (at, node) in view.tree.nodes.iter().enumerate() {
             let here = |&&finding: &&usize| matches!(self.node.get(finding), Some(Some((n, _))) if *n == at);
             let told = pair.is_some_and(|(key, value)| at == key || Some(at) == value);
             if told && node.descendants == 0 && !order.peek().is_some_and(here) {

@@ -98,13 +98,13 @@ fn named<'a>(name: &str, view: View<'a>) -> Option<(usize, &'a Node)> {
     if let Some(found) = view.children(None).find(|(_, node)| node.field.name == name) {
         return Some(found);
     }
-    let nodes = view.tree.nodes().iter().enumerate();
+    let nodes = view.tree.nodes.iter().enumerate();
     nodes.filter(|(_, node)| node.field.name == name).min_by_key(|(_, node)| node.depth)
 }
 
 /// The value of the first pair whose key the wire spells so.
 fn keyed<'a>(name: &str, view: View<'a>) -> Option<(usize, &'a Node)> {
-    let nodes = view.tree.nodes().iter().enumerate();
+    let nodes = view.tree.nodes.iter().enumerate();
     let mut pairs = nodes.filter(|(_, node)| node.field.kind == Kind::Pair);
     let value = pairs.find_map(|(at, _)| {
         let (key, value) = view.pair(at)?;

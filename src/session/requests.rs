@@ -9,7 +9,7 @@ use dissectors::Id;
 use dissectors::kit::{Evidence, Map, Mark, Rule, Set};
 use dissectors::net_rules::{NET012, NET014};
 
-use crate::session::{FlowContext, Heard};
+use super::{FlowContext, Heard};
 
 /// How many requests were judged, and how many of them were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,15 +29,16 @@ impl Answered {
 }
 
 /// Requests by the servers that were asked.
-pub(super) struct Requests {
+pub struct Requests {
     /// All of them.
-    pub(super) count: Answered,
+    pub count: Answered,
     servers: Map<SocketAddr, Server>,
     /// The server that answered last: mostly it answers next, too.
     latest: Option<SocketAddr>,
     /// Servers that are kept; there were more than these.
     most: usize,
-    pub(super) is_full: bool,
+    /// There were more than are kept.
+    pub is_full: bool,
 }
 
 /// What came of the requests to one server.
@@ -70,24 +71,32 @@ struct Silence {
 }
 
 /// A server, or all of them, of which a rule asks for an answer.
-pub(super) struct Unanswered {
-    pub(super) rule: &'static Rule,
-    pub(super) server: SocketAddr,
-    /// Who sent the latest request, in which packet, and of which protocol it is.
-    pub(super) client: SocketAddr,
-    pub(super) mark: Mark,
-    pub(super) protocol: Option<Id>,
-    pub(super) digits: u8,
-    pub(super) evidence: Evidence,
-    pub(super) detail: String,
+pub struct Unanswered {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The server.
+    pub server: SocketAddr,
+    /// Who sent the latest request.
+    pub client: SocketAddr,
+    /// That request.
+    pub mark: Mark,
+    /// Its protocol.
+    pub protocol: Option<Id>,
+    /// How many digits of a second the capture has: 6 or 9.
+    pub digits: u8,
+    /// Whether the silence is proven.
+    pub evidence: Evidence,
+    /// How many requests there were, in words.
+    pub detail: String,
 }
 
 /// What all requests come to.
 #[derive(Default)]
-pub(super) struct Review {
-    pub(super) unanswered: Vec<Unanswered>,
+pub struct RequestReview {
+    /// Servers, and all of them together, that never answered.
+    pub unanswered: Vec<Unanswered>,
     /// Servers that answered, in no order: each keeps NET014, all together NET012.
-    pub(super) answering: Vec<SocketAddr>,
+    pub answering: Vec<SocketAddr>,
 }
 
 impl Requests {
@@ -95,7 +104,7 @@ impl Requests {
     const MOST: usize = 1 << 16;
 
     /// None yet; of at most so many servers.
-    pub(super) fn new(most: usize) -> Requests {
+    pub fn new(most: usize) -> Requests {
         Requests {
             count: Answered::default(),
             servers: Map::default(),
@@ -105,14 +114,9 @@ impl Requests {
         }
     }
 
-    /// None yet, with the same bounds.
-    pub(super) fn like(&self) -> Requests {
-        Requests::new(self.most)
-    }
-
     /// A server answered so many requests.
     #[inline]
-    pub(super) fn answered(&mut self, server: SocketAddr, times: u64) {
+    pub fn answered(&mut self, server: SocketAddr, times: u64) {
         self.count.add(Answered { asked: times, answered: times });
         if self.latest != Some(server) {
             self.latest = Some(server);
@@ -121,12 +125,7 @@ impl Requests {
     }
 
     /// A request, which the mark names, was not answered as far as the capture goes.
-    pub(super) fn unanswered(
-        &mut self,
-        flow_context: &FlowContext,
-        evidence: Evidence,
-        mark: &Mark,
-    ) {
+    pub fn unanswered(&mut self, flow_context: &FlowContext, evidence: Evidence, mark: &Mark) {
         self.count.asked += 1;
         let [client, server] = flow_context.flow.ends_from(mark.side);
         let silence = Silence {
@@ -170,8 +169,8 @@ impl Requests {
 
     /// What the requests come to, if these hosts are in the recording; nothing, where there were more
     /// servers than are kept. With `lossy`, packets are missing, and nobody knows whose.
-    pub(super) fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> Review {
-        let (count, mut review) = (self.servers.len(), Review::default());
+    pub fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> RequestReview {
+        let (count, mut review) = (self.servers.len(), RequestReview::default());
         if self.is_full {
             return review;
         }

@@ -1,0 +1,592 @@
+//! What a session reports: events, in the order of the capture.
+//!
+//! A session writes them into a batch, whose memory is used again; whoever reads them borrows from
+//! it. A batch owns all that its events show, so that it can go to another thread.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::kit::{
+    CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, Rule, Side, Span, Time,
+    Transport, TreeView, Verdict,
+};
+use dissectors::ledger::{Listed, Witness};
+
+use super::{EventOrder, FlowContext};
+use crate::flows::FlowRow;
+
+/// One thing that a session reports. [`Needs`](super::Needs) says which of them it does.
+#[derive(Clone, Copy)]
+pub enum Event<'b> {
+    /// A message is whole.
+    Message(MessageEvent<'b>),
+    /// Something was found about a message of the past, or about the recording.
+    Checked(CheckedEvent<'b>),
+    /// A message shows something that matters beyond its flow.
+    CrossFlow(CrossFlow<'b>),
+    /// An ICMP error says that a message did not arrive.
+    Icmp(&'b IcmpEvent),
+    /// A flow has ended.
+    FlowEnded(&'b FlowRow),
+}
+
+/// A message, and what was found in it.
+#[derive(Clone, Copy)]
+pub struct MessageEvent<'b> {
+    batch: &'b Batch,
+    record: &'b Record,
+    decoded: &'b Decoded,
+}
+
+impl<'b> MessageEvent<'b> {
+    /// Its flow, its protocol, and its packet.
+    #[inline]
+    pub fn context(&self) -> &'b FlowContext {
+        &self.record.context
+    }
+
+    /// Which message of its protocol it is.
+    #[inline]
+    pub fn message(&self) -> &'static Message {
+        self.decoded.message
+    }
+
+    /// The sender and the receiver.
+    #[inline]
+    pub fn ends(&self) -> [SocketAddr; 2] {
+        self.record.context.flow.ends_from(self.decoded.side)
+    }
+
+    /// Its bytes, if they were asked for or a finding is about them, and where they were recorded;
+    /// who sent it, and when.
+    pub fn payload(&self) -> Payload<'b> {
+        let (decoded, [from, to]) = (self.decoded, self.ends());
+        Payload {
+            bytes: part(&self.batch.bytes, decoded.bytes),
+            pieces: part(&self.batch.pieces, decoded.pieces),
+            inflated: decoded.inflated,
+            frame: decoded.frame,
+            time: decoded.time,
+            side: decoded.side,
+            from,
+            to,
+            flow: self.record.context.flow.number,
+            transport: decoded.transport,
+            lost: decoded.lost,
+            hash: None,
+        }
+    }
+
+    /// Its fields, if they were asked for.
+    pub fn tree(&self) -> Option<TreeView<'b>> {
+        let FieldSpans { nodes, texts, left_out } = self.decoded.fields?;
+        let (nodes, store) = (part(&self.batch.nodes, nodes), part(&self.batch.texts, texts));
+        Some(TreeView { nodes, store, left_out })
+    }
+
+    /// The request that it answers, if it is a response to one.
+    pub fn reply(&self) -> Option<&'b Reply> {
+        self.decoded.reply.as_ref()
+    }
+
+    /// How rules fared by it; `None`: there is nothing to say.
+    #[inline]
+    pub fn checked(&self) -> Option<Checked<'b>> {
+        self.batch.checked(self.record)
+    }
+}
+
+/// How rules fared by something other than the message that was decoded last.
+#[derive(Clone, Copy)]
+pub struct CheckedEvent<'b> {
+    batch: &'b Batch,
+    record: &'b Record,
+}
+
+impl<'b> CheckedEvent<'b> {
+    /// The flow concerned; its number is 0 where none is.
+    pub fn context(&self) -> &'b FlowContext {
+        &self.record.context
+    }
+
+    /// How rules fared; `None`: there is nothing to say.
+    pub fn checked(&self) -> Option<Checked<'b>> {
+        self.batch.checked(self.record)
+    }
+}
+
+/// How rules fared.
+#[derive(Clone, Copy)]
+pub struct Checked<'b> {
+    /// What was found, as far as it was put into words.
+    pub findings: &'b [Finding],
+    /// What else was found.
+    pub left_out: &'b [LeftOut],
+    /// The rules that were passed, where that was asked for.
+    pub passes: &'b [Passes],
+}
+
+/// Findings that were not put into words: of a rule that is broken all the time, the first ones are
+/// enough.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOut {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Who sent the message of the past that they are about; `None`: they are about this message.
+    pub side: Option<Side>,
+    /// How many they are.
+    pub times: u64,
+}
+
+/// A rule that was passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Passes {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Who sent the message of the past that passed it; `None`: this message did.
+    pub side: Option<Side>,
+    /// How often.
+    pub times: u64,
+}
+
+/// Something that matters beyond its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct CrossFlow<'b> {
+    /// What it is.
+    pub event: CrossFlowEvent,
+    /// The message that shows it.
+    pub witness: Witness,
+    /// The servers of a list.
+    pub servers: &'b [Listed],
+}
+
+/// A message that did not arrive, as an ICMP error says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IcmpEvent {
+    /// The packet that carried the message.
+    pub message: u64,
+    /// The packet of the error.
+    pub frame: u64,
+    /// When it came.
+    pub time: Time,
+    /// How many digits of a second the capture has: 6 or 9.
+    pub digits: u8,
+    /// Who sent it.
+    pub from: IpAddr,
+    /// Its type and its code.
+    pub kind: [u8; 2],
+    /// What these say.
+    pub meaning: &'static str,
+}
+
+/// Events in the order of the capture.
+#[derive(Default)]
+pub struct Batch {
+    entries: Vec<Entry>,
+    /// The first ones are in use; the context of what comes next is in one of them.
+    records: Vec<Record>,
+    records_in_use: usize,
+    context: usize,
+    cross_flow: Vec<(CrossFlowEvent, Witness, Span)>,
+    icmp: Vec<IcmpEvent>,
+    rows: Vec<FlowRow>,
+    details: Vec<Details>,
+    /// What the details refer to by its place.
+    found: Found,
+    /// Something was added to it since the last record.
+    has_found: bool,
+    bytes: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// The fields of messages, and texts of them that had to be decoded.
+    nodes: Vec<Node>,
+    texts: Vec<u8>,
+    /// The servers of lists, and where those of the list at hand begin.
+    servers: Vec<Listed>,
+    next_list: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    order: EventOrder,
+    kind: Kind,
+    at: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Record,
+    CrossFlow,
+    Icmp,
+    FlowEnded,
+}
+
+/// What was found, of all events.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) findings: Vec<Finding>,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) passes: Vec<Passes>,
+}
+
+/// What of that belongs to one event.
+#[derive(Clone, Copy, Default)]
+struct Details {
+    findings: Span,
+    left_out: Span,
+    passes: Span,
+}
+
+/// A message, or what was found outside of one.
+struct Record {
+    context: FlowContext,
+    message: Option<Decoded>,
+    /// Which details, if there are any.
+    details: Option<u32>,
+}
+
+/// Where the fields of a message are.
+#[derive(Clone, Copy)]
+struct FieldSpans {
+    nodes: Span,
+    texts: Span,
+    left_out: u32,
+}
+
+/// A message that was decoded.
+pub(super) struct Decoded {
+    message: &'static Message,
+    bytes: Span,
+    pieces: Span,
+    fields: Option<FieldSpans>,
+    frame: u64,
+    time: Time,
+    side: Side,
+    transport: Transport,
+    inflated: bool,
+    lost: bool,
+    pub(super) reply: Option<Reply>,
+}
+
+/// Records that are kept to be used again.
+const SPARE: usize = 1 << 12;
+
+impl Batch {
+    /// These findings, outside of a message: for tests of what reads them.
+    #[cfg(test)]
+    pub(crate) fn of_findings(context: FlowContext, findings: Vec<Finding>) -> Batch {
+        let mut batch = Batch::default();
+        batch.set_context(context);
+        batch.found().findings = findings;
+        batch.push_record(None);
+        batch
+    }
+
+    /// Whether it has no event.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many events it has.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many bytes its events take, roughly.
+    #[inline]
+    pub fn size(&self) -> usize {
+        self.records_in_use * size_of::<Record>()
+            + self.found.findings.len() * size_of::<Finding>()
+            + self.nodes.len() * size_of::<Node>()
+            + self.bytes.len()
+            + self.rows.len() * size_of::<FlowRow>()
+            + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
+            + self.servers.len() * size_of::<Listed>()
+    }
+
+    /// Forgets its events and keeps the memory.
+    pub fn clear(&mut self) {
+        if self.entries.is_empty() {
+            return;
+        }
+        self.entries.clear();
+        self.records.truncate(SPARE);
+        self.records_in_use = 0;
+        if !self.details.is_empty() {
+            self.details.clear();
+            self.found.clear();
+        }
+        self.bytes.clear();
+        self.pieces.clear();
+        self.icmp.clear();
+        self.rows.clear();
+        if !self.cross_flow.is_empty() {
+            self.cross_flow.clear();
+            self.servers.drain(..self.next_list);
+            self.next_list = 0;
+        }
+        self.nodes.clear();
+        self.texts.clear();
+    }
+
+    /// When an event was reported.
+    pub(crate) fn order(&self, at: usize) -> Option<EventOrder> {
+        self.entries.get(at).map(|entry| entry.order)
+    }
+
+    /// The event in this place.
+    pub fn event(&self, at: usize) -> Option<Event<'_>> {
+        let &Entry { kind, at, .. } = self.entries.get(at)?;
+        let at = at as usize;
+        Some(match kind {
+            Kind::Record => {
+                let record = self.records.get(at)?;
+                match &record.message {
+                    Some(decoded) => Event::Message(MessageEvent { batch: self, record, decoded }),
+                    None => Event::Checked(CheckedEvent { batch: self, record }),
+                }
+            }
+            Kind::CrossFlow => {
+                let &(event, witness, servers) = self.cross_flow.get(at)?;
+                Event::CrossFlow(CrossFlow {
+                    event,
+                    witness,
+                    servers: part(&self.servers, servers),
+                })
+            }
+            Kind::Icmp => Event::Icmp(self.icmp.get(at)?),
+            Kind::FlowEnded => Event::FlowEnded(self.rows.get(at)?),
+        })
+    }
+
+    #[inline]
+    fn checked(&self, record: &Record) -> Option<Checked<'_>> {
+        let details = self.details.get(record.details? as usize)?;
+        Some(Checked {
+            findings: part(&self.found.findings, details.findings),
+            left_out: part(&self.found.left_out, details.left_out),
+            passes: part(&self.found.passes, details.passes),
+        })
+    }
+
+    /// Gives the flow of an event the number that it has in the whole capture.
+    pub(crate) fn renumber(&mut self, at: usize, number: impl Fn(u32) -> u32) {
+        let Some(&Entry { kind, at, .. }) = self.entries.get(at) else { return };
+        let at = at as usize;
+        let flow = match kind {
+            Kind::Record => self.records.get_mut(at).map(|record| &mut record.context.flow.number),
+            Kind::CrossFlow => self.cross_flow.get_mut(at).map(|(_, witness, _)| &mut witness.flow),
+            Kind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
+            Kind::Icmp => None,
+        };
+        if let Some(flow) = flow {
+            *flow = number(*flow);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, order: EventOrder, kind: Kind, at: usize) {
+        self.entries.push(Entry { order, kind, at: at as u32 });
+    }
+
+    /// What follows belongs to this flow. It is written where it is wanted if something does follow.
+    #[inline]
+    pub(super) fn set_context(&mut self, context: FlowContext) {
+        self.context = self.records_in_use;
+        match self.records.get_mut(self.context) {
+            Some(record) => record.context = context,
+            None => self.records.push(Record { context, message: None, details: None }),
+        }
+    }
+
+    /// The flow that what follows belongs to.
+    #[inline]
+    pub(super) fn context(&self) -> Option<&FlowContext> {
+        self.records.get(self.context).map(|record| &record.context)
+    }
+
+    /// Adds a message, or what was found outside of one: all that was found since the last time
+    /// belongs to it.
+    #[inline]
+    pub(super) fn push_record(&mut self, message: Option<Decoded>) {
+        if self.context != self.records_in_use
+            && let Some(&context) = self.context()
+        {
+            self.set_context(context);
+        }
+        let details = self.has_found.then(|| self.push_details());
+        let Some(record) = self.records.get_mut(self.context) else { return };
+        record.message = message;
+        record.details = details;
+        let order = record.context.moment;
+        self.records_in_use += 1;
+        self.push(order, Kind::Record, self.context);
+    }
+
+    fn push_details(&mut self) -> u32 {
+        let (last, found) = (self.details.last().copied().unwrap_or_default(), &self.found);
+        self.details.push(Details {
+            findings: since(last.findings, found.findings.len()),
+            left_out: since(last.left_out, found.left_out.len()),
+            passes: since(last.passes, found.passes.len()),
+        });
+        self.has_found = false;
+        self.details.len() as u32 - 1
+    }
+
+    /// Whether something was found since the last record.
+    #[inline]
+    pub(super) fn has_found(&self) -> bool {
+        self.has_found
+    }
+
+    /// Whether some of that was put into words.
+    #[inline]
+    pub(super) fn has_findings(&self) -> bool {
+        let start = self.details.last().map_or(0, |last| last.findings.end);
+        self.has_found && self.found.findings.len() > start as usize
+    }
+
+    /// What was found: something is added to it.
+    #[inline]
+    pub(super) fn found(&mut self) -> &mut Found {
+        self.has_found = true;
+        &mut self.found
+    }
+
+    /// The findings that were not put into words since the last record.
+    pub(super) fn left_out_now(&mut self) -> &mut [LeftOut] {
+        let start = self.details.last().map_or(0, |last| last.left_out.end);
+        self.found.left_out.get_mut(start as usize..).unwrap_or_default()
+    }
+
+    /// The passes since the last record.
+    pub(super) fn passes_now(&mut self) -> &mut [Passes] {
+        let start = self.details.last().map_or(0, |last| last.passes.end);
+        self.found.passes.get_mut(start as usize..).unwrap_or_default()
+    }
+
+    /// What a record needs of a message; its bytes, if `with_bytes`.
+    #[inline]
+    pub(super) fn decoded(
+        &mut self,
+        message: &'static Message,
+        payload: &Payload<'_>,
+        with_bytes: bool,
+    ) -> Decoded {
+        let (mut bytes, mut pieces) = (Span::default(), Span::default());
+        if with_bytes {
+            bytes = append(&mut self.bytes, payload.bytes);
+            pieces = append(&mut self.pieces, payload.pieces);
+        }
+        let &Payload { inflated, frame, time, side, transport, lost, .. } = payload;
+        Decoded {
+            message,
+            bytes,
+            pieces,
+            fields: None,
+            frame,
+            time,
+            side,
+            transport,
+            inflated,
+            lost,
+            reply: None,
+        }
+    }
+
+    /// Adds the fields of a message.
+    pub(super) fn add_fields(&mut self, decoded: &mut Decoded, tree: TreeView<'_>) {
+        let nodes = append(&mut self.nodes, tree.nodes);
+        let texts = append(&mut self.texts, tree.store);
+        decoded.fields = Some(FieldSpans { nodes, texts, left_out: tree.left_out });
+    }
+
+    pub(super) fn listed(&mut self, server: Listed) {
+        self.servers.push(server);
+    }
+
+    pub(super) fn push_cross_flow(
+        &mut self,
+        order: EventOrder,
+        event: CrossFlowEvent,
+        witness: Witness,
+    ) {
+        let servers = match event {
+            CrossFlowEvent::Listed => Span::new(self.next_list, self.servers.len()),
+            _ => Span::default(),
+        };
+        self.next_list = self.servers.len();
+        self.push(order, Kind::CrossFlow, self.cross_flow.len());
+        self.cross_flow.push((event, witness, servers));
+    }
+
+    pub(super) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {
+        self.push(order, Kind::Icmp, self.icmp.len());
+        self.icmp.push(icmp);
+    }
+
+    pub(super) fn push_row(&mut self, order: EventOrder, row: FlowRow) {
+        self.push(order, Kind::FlowEnded, self.rows.len());
+        self.rows.push(row);
+    }
+}
+
+impl Checked<'_> {
+    /// How many findings there are that were not put into words; inconclusive ones do not count.
+    pub fn findings_left_out(&self) -> u64 {
+        let left_out = self.left_out.iter().filter(|it| it.verdict != Verdict::Inconclusive);
+        left_out.map(|it| it.times).sum()
+    }
+}
+
+impl Found {
+    fn clear(&mut self) {
+        self.findings.clear();
+        self.left_out.clear();
+        self.passes.clear();
+    }
+}
+
+/// The events of a batch, one after the other; they are forgotten with this.
+pub struct Events<'d> {
+    batch: &'d mut Batch,
+    at: usize,
+}
+
+impl<'d> Events<'d> {
+    pub(super) fn new(batch: &'d mut Batch) -> Events<'d> {
+        Events { batch, at: 0 }
+    }
+
+    /// The next event. It borrows from the batch, so that this is no `Iterator`.
+    #[allow(clippy::should_implement_trait, reason = "an event borrows from what is iterated over")]
+    #[inline]
+    pub fn next(&mut self) -> Option<Event<'_>> {
+        self.at += 1;
+        self.batch.event(self.at - 1)
+    }
+}
+
+impl Drop for Events<'_> {
+    fn drop(&mut self) {
+        self.batch.clear();
+    }
+}
+
+#[inline]
+fn part<T>(all: &[T], at: Span) -> &[T] {
+    all.get(at.start as usize..at.end as usize).unwrap_or_default()
+}
+
+#[inline]
+fn since(last: Span, end: usize) -> Span {
+    Span { start: last.end, end: end as u32 }
+}
+
+fn append<T: Copy>(all: &mut Vec<T>, more: &[T]) -> Span {
+    let start = all.len();
+    all.extend_from_slice(more);
+    Span::new(start, all.len())
+}

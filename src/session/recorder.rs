@@ -1,0 +1,499 @@
+//! Where a session's protocols put what they find: counts, and a batch of events.
+//!
+//! What is counted of a flow does not depend on who reads the events.
+
+use std::net::SocketAddr;
+
+use dissectors::kit::{
+    Blind, CODES, CrossFlowEvent, Evidence, Field, FlowFacts, Judge, Leaf, Mark, Message, Payload,
+    Reply, Rule, RuleCounts, Seen, Side, Sink, Span, Tree, Verdict, Who,
+};
+use dissectors::ledger::{GROUPS, Loads, Witness, listed};
+
+use super::batch::{Batch, IcmpEvent, LeftOut, Passes};
+use super::{EventOrder, FlowContext, Options, Requests, Traffic, shard};
+use crate::flows::{Detail, FlowRow, MessageCounts};
+
+/// Which events somebody wants to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Messages.
+    pub messages: Messages,
+    /// With their bytes and their fields: as many as fit in this tree.
+    pub fields: Option<FieldLimits>,
+    /// What was found.
+    pub findings: Findings,
+    /// Which rules each message passed, beside how many did.
+    pub passes: bool,
+    /// What matters beyond its flow.
+    pub cross_flow: bool,
+    /// What messages there were in all, requests by server among it: of so many servers. See
+    /// [`Totals::traffic`](super::Totals::traffic).
+    pub traffic: Option<usize>,
+    /// ICMP errors about messages.
+    pub icmp: bool,
+    /// Flows that have ended, with what a listing shows of them.
+    pub flows: bool,
+    /// Whom the recording has heard; see [`Totals::heard`](super::Totals::heard).
+    pub hosts: bool,
+}
+
+/// Which messages are reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Messages {
+    /// None.
+    #[default]
+    None,
+    /// Those in which something was found.
+    WithFindings,
+    /// All.
+    All,
+}
+
+/// How large a message's tree of fields becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldLimits {
+    /// Fields.
+    pub fields: usize,
+    /// Groups within groups.
+    pub depth: usize,
+}
+
+/// Which findings are reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Findings {
+    /// None.
+    #[default]
+    None,
+    /// What a message shows by itself, when it is read.
+    OfMessages,
+    /// All, also those that only what follows a message shows, and those that are inconclusive.
+    All {
+        /// Each is put into words: otherwise only the first ones of a rule and verdict.
+        in_words: bool,
+    },
+}
+
+/// Findings of a rule and verdict that are put into words, if not all are.
+const IN_WORDS: u32 = Judge::MOST as u32;
+
+/// Keeps the fields of the message at hand, or none.
+pub(super) trait Fields: Sink {
+    /// The tree that they are in.
+    fn tree(&mut self) -> Option<&mut Tree>;
+}
+
+impl Fields for Tree {
+    #[inline(always)]
+    fn tree(&mut self) -> Option<&mut Tree> {
+        Some(self)
+    }
+}
+
+impl Fields for Blind {
+    #[inline(always)]
+    fn tree(&mut self) -> Option<&mut Tree> {
+        None
+    }
+}
+
+/// Takes what a session's protocols find.
+pub(super) struct Recorder<F> {
+    fields: F,
+    needs: Needs,
+    judge: Judge,
+    pub(super) batch: Batch,
+    told: MessageCounts,
+    exchanges: Exchanges,
+    /// The request that the message at hand answers.
+    reply: Option<Reply>,
+    /// What is counted of all messages, if that is wanted.
+    traffic: Option<Box<Traffic>>,
+    /// Requests that the message at hand answers.
+    answered: u32,
+    /// Findings that were put into words, by rule and verdict.
+    in_words: Box<[[u32; 3]; CODES]>,
+}
+
+/// What a listing shows of a flow's requests, since `flow_context`.
+#[derive(Default)]
+struct Exchanges {
+    messages: u32,
+    requests: u32,
+    answered: u32,
+    /// In nanoseconds.
+    response_times: Vec<u64>,
+}
+
+impl<F: Fields> Recorder<F> {
+    pub(super) fn new(fields: F, options: &Options) -> Recorder<F> {
+        let (needs, abuse) = (options.needs, options.settings.abuse);
+        let judge = Judge::new(options.severities.clone());
+        let traffic = |most| Traffic::new(Requests::new(most), Loads::new(most, abuse));
+        let keeps_all = needs.findings == Findings::All { in_words: true };
+        Recorder {
+            fields,
+            needs,
+            judge: if keeps_all { judge.keeping_all() } else { judge },
+            batch: Batch::default(),
+            told: MessageCounts::default(),
+            exchanges: Exchanges::default(),
+            reply: None,
+            traffic: needs.traffic.map(|most| Box::new(traffic(most))),
+            answered: 0,
+            in_words: Box::new([[0; 3]; CODES]),
+        }
+    }
+
+    /// How rules fared, and what messages there were.
+    pub(super) fn into_counts(self) -> (RuleCounts, Traffic) {
+        let traffic = self.traffic.map(|traffic| *traffic).unwrap_or_default();
+        (self.judge.into_counts(), traffic)
+    }
+
+    /// What follows belongs to this flow.
+    #[inline]
+    pub(super) fn flow_context(&mut self, context: FlowContext) {
+        self.batch.set_context(context);
+        if self.needs.flows {
+            self.exchanges.clear();
+        }
+        self.reply = None;
+    }
+
+    /// Nothing more follows for now; says how much was reported since `flow_context`.
+    pub(super) fn settle(&mut self) -> MessageCounts {
+        if let Some(tree) = self.fields.tree() {
+            tree.clear();
+        }
+        self.reply = None;
+        if self.answered > 0 {
+            self.answered_without_message();
+        }
+        if matches!(self.needs.findings, Findings::All { .. }) {
+            if self.judge.has_found() {
+                collect(&mut self.judge, &mut self.batch);
+            }
+            if self.batch.has_found() {
+                self.batch.push_record(None);
+            }
+        } else {
+            self.judge.clear();
+        }
+        std::mem::take(&mut self.told)
+    }
+
+    /// After `settle`: what was reported since `flow_context` that a listing of flows shows.
+    #[inline]
+    pub(super) fn count_exchanges(&mut self, detail: &mut Detail) {
+        let Exchanges { messages, requests, answered, response_times } = &mut self.exchanges;
+        detail.messages = detail.messages.saturating_add(*messages);
+        detail.requests = detail.requests.saturating_add(*requests);
+        detail.answered = detail.answered.saturating_add(*answered);
+        response_times.drain(..).for_each(|time| detail.response(time));
+    }
+
+    /// An ICMP error quotes a message that was reported before.
+    pub(super) fn icmp(&mut self, order: EventOrder, icmp: impl FnOnce() -> IcmpEvent) {
+        if self.needs.icmp {
+            self.batch.push_icmp(order, icmp());
+        }
+    }
+
+    /// A flow has ended.
+    #[inline]
+    pub(super) fn flow_ended(&mut self, order: EventOrder, row: impl FnOnce() -> FlowRow) {
+        if self.needs.flows {
+            self.batch.push_row(order, row());
+        }
+    }
+
+    /// A rule was passed so many times: by a past message of this side, or by the one at hand.
+    #[inline]
+    fn passed(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
+        if rule.asks_for_answer {
+            self.request_answered(side, times);
+        }
+        if self.needs.passes {
+            self.note_pass(rule, side, times);
+        } else {
+            self.judge.kept(rule, times);
+        }
+    }
+
+    fn request_answered(&mut self, side: Option<Side>, times: u32) {
+        self.exchanges.requests = self.exchanges.requests.saturating_add(times);
+        self.exchanges.answered = self.exchanges.answered.saturating_add(times);
+        match (&mut self.traffic, side) {
+            (None, _) => {}
+            (Some(_), None) => self.answered = self.answered.saturating_add(times),
+            (Some(traffic), Some(side)) => {
+                if let Some(context) = self.batch.context() {
+                    let [_, server] = context.flow.ends_from(side);
+                    traffic.requests.answered(server, times.into());
+                }
+            }
+        }
+    }
+
+    /// Requests were answered that no message answers: by the end that plays the part of the asked.
+    #[cold]
+    fn answered_without_message(&mut self) {
+        let times = std::mem::take(&mut self.answered);
+        let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
+            return;
+        };
+        let asked = |role: &Option<Who>| matches!(role, Some(Who::Server | Who::Master));
+        let side = context.roles.iter().position(asked).unwrap_or(1);
+        traffic.requests.answered(context.flow.ends[side], times.into());
+    }
+
+    #[cold]
+    fn note_pass(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
+        let times = u64::from(times);
+        let same = |it: &&mut Passes| it.rule.code == rule.code && it.side == side;
+        match self.batch.passes_now().iter_mut().find(same) {
+            Some(passes) => passes.times += times,
+            None => self.batch.found().passes.push(Passes { rule, side, times }),
+        }
+    }
+
+    /// A rule was broken: by a past message, if there is evidence of its own. Says whether that is to be
+    /// put into words.
+    #[cold]
+    fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
+        let verdict = self.judge.verdict(rule, recalled.map(|(evidence, _)| evidence));
+        let is_certain = verdict != Verdict::Inconclusive;
+        self.told.findings += u32::from(is_certain);
+        if rule.asks_for_answer {
+            self.exchanges.requests = self.exchanges.requests.saturating_add(1);
+            if let (Some((evidence, mark)), Some(traffic), Some(context)) =
+                (recalled, &mut self.traffic, self.batch.context())
+            {
+                traffic.requests.unanswered(context, evidence, mark);
+            }
+        }
+        let is_wanted = match self.needs.findings {
+            Findings::None => false,
+            Findings::OfMessages => is_certain && recalled.is_none(),
+            Findings::All { .. } => {
+                self.puts_into_words(rule, verdict, recalled.map(|(_, mark)| mark.side))
+            }
+        };
+        if !is_wanted {
+            self.judge.count_broken(rule, verdict);
+        }
+        is_wanted
+    }
+
+    /// Whether a finding is to be put into words; counts it, if not.
+    fn puts_into_words(
+        &mut self,
+        rule: &'static Rule,
+        verdict: Verdict,
+        side: Option<Side>,
+    ) -> bool {
+        let count = &mut self.in_words[rule.code.index()][verdict as usize];
+        if *count < IN_WORDS || self.needs.findings == (Findings::All { in_words: true }) {
+            *count = count.saturating_add(1);
+            return true;
+        }
+        let same = |it: &&mut LeftOut| {
+            it.rule.code == rule.code && it.verdict == verdict && it.side == side
+        };
+        match self.batch.left_out_now().iter_mut().find(same) {
+            Some(left_out) => left_out.times += 1,
+            None => self.batch.found().left_out.push(LeftOut { rule, verdict, side, times: 1 }),
+        }
+        false
+    }
+
+    /// Counts a message among those of the capture; what was doubled on the way is none.
+    fn count_traffic(&mut self, payload: &Payload<'_>) {
+        let answered = std::mem::take(&mut self.answered);
+        let (Some(traffic), Some(context)) = (&mut self.traffic, self.batch.context()) else {
+            return;
+        };
+        if context.copy_of.is_none() {
+            traffic.message(context.protocol);
+            if answered > 0 {
+                traffic.requests.answered(payload.from, answered.into());
+            }
+        }
+    }
+
+    /// Counts a message of a flow.
+    #[inline]
+    fn count(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        self.told.messages += 1;
+        if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
+            self.told.spoke = Some((payload.side, message.speaker));
+        }
+        if self.needs.flows {
+            self.exchanges.messages += u32::from(payload.side == Side::Second);
+            if let Some(reply) = self.reply.filter(|reply| reply.complete) {
+                let time = payload.time.since(reply.sent).max(0);
+                self.exchanges.response_times.push(time.unsigned_abs());
+            }
+        }
+    }
+}
+
+/// Moves what the judge found to the batch.
+#[cold]
+fn collect(judge: &mut Judge, batch: &mut Batch) {
+    let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
+    let found = batch.found();
+    found.left_out.extend(judge.left_out().map(left_out));
+    found.findings.append(&mut judge.findings);
+    judge.clear();
+}
+
+/// The group of the hosts between which a message goes: all of it is read by one thread.
+#[inline]
+fn group_of(payload: &Payload<'_>) -> usize {
+    shard::of(payload.from.ip(), payload.to.ip(), GROUPS)
+}
+
+impl Exchanges {
+    fn clear(&mut self) {
+        (self.messages, self.requests, self.answered) = (0, 0, 0);
+        self.response_times.clear();
+    }
+}
+
+impl<F: Fields> Sink for Recorder<F> {
+    #[inline(always)]
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.fields.leaf(field, span, value);
+    }
+    #[inline(always)]
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.fields.leaf_text(field, span, text);
+    }
+    #[inline(always)]
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.fields.open(field, start, value);
+    }
+    #[inline(always)]
+    fn close(&mut self, end: u32) {
+        self.fields.close(end);
+    }
+    #[inline(always)]
+    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
+        self.fields.group(group, span, fields);
+    }
+    #[inline]
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        if ok {
+            self.passed(rule, None, 1);
+        } else if self.broken(rule, None) {
+            self.judge.judged(rule, false, at, detail);
+        }
+    }
+    #[inline]
+    fn kept(&mut self, rule: &'static Rule, times: u32) {
+        self.passed(rule, None, times);
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.told.findings += 1;
+        let is_wanted = match self.needs.findings {
+            Findings::None => false,
+            Findings::OfMessages => true,
+            Findings::All { .. } => self.puts_into_words(rule, Verdict::Note, None),
+        };
+        if is_wanted {
+            self.judge.noted(rule, at, detail);
+        } else {
+            self.judge.kept(rule, 1);
+        }
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        if ok {
+            self.passed(rule, Some(mark.side), 1);
+        } else if self.broken(rule, Some((evidence, mark))) {
+            self.judge.recalled(rule, false, evidence, mark, detail);
+        }
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    #[inline]
+    fn listed(&mut self, server: SocketAddr) {
+        if self.needs.cross_flow {
+            self.batch.listed(listed(server));
+        }
+    }
+    fn fact(&mut self, fact: CrossFlowEvent, seen: Seen) {
+        if let Some(context) = self.batch.context().filter(|_| self.needs.cross_flow) {
+            let FlowFacts { number: flow, began, lossy, .. } = context.flow;
+            let (order, witness) = (context.moment, Witness { seen, flow, began, lossy });
+            self.batch.push_cross_flow(order, fact, witness);
+        }
+    }
+    fn unless_explained(
+        &mut self,
+        rule: &'static Rule,
+        at: Option<Span>,
+        fact: CrossFlowEvent,
+        seen: Seen,
+        detail: impl FnOnce() -> String,
+    ) {
+        match at {
+            _ if self.needs.cross_flow => self.fact(fact, seen),
+            Some(at) => self.judged(rule, false, at, detail),
+            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+        }
+    }
+    #[inline]
+    fn asks(&mut self, what: &'static str, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.asks(group_of(payload), what, payload);
+        }
+    }
+    #[inline]
+    fn reflects(&mut self, what: &'static str, asked: u32, payload: &Payload<'_>) {
+        if let Some(traffic) = &mut self.traffic {
+            traffic.loads.reflects(group_of(payload), what, asked, payload);
+        }
+    }
+    #[inline]
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
+    #[inline]
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        self.count(message, payload);
+        if self.traffic.is_some() {
+            self.count_traffic(payload);
+        }
+        let has_findings = self.judge.has_found() || self.batch.has_found();
+        let is_wanted = match self.needs.messages {
+            Messages::None => false,
+            Messages::WithFindings => has_findings,
+            Messages::All => true,
+        };
+        if !is_wanted {
+            self.reply = None;
+            return;
+        }
+        if self.judge.has_found() {
+            collect(&mut self.judge, &mut self.batch);
+        }
+        let with_bytes = self.needs.fields.is_some() || self.batch.has_findings();
+        let mut decoded = self.batch.decoded(message, payload, with_bytes);
+        decoded.reply = self.reply.take();
+        if let Some(tree) = self.fields.tree() {
+            self.batch.add_fields(&mut decoded, tree.view());
+            tree.clear();
+        }
+        self.batch.push_record(Some(decoded));
+    }
+}
