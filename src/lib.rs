@@ -1,146 +1,69 @@
-//! gamewire reads packet captures of game-server query and master-server protocols.
+//! gamewire decodes the query and master-server protocols of games from captured packets, and checks
+//! them against the protocols' specifications.
 //!
-//! The way of a packet, and which module may know which:
+//! As a library it is [`Decoder`]: packets go in, [`Event`]s come out. Without default features it opens
+//! no file, reads no clock, starts no thread and needs no C library; `docs/library.md` lists what is public
+//! and stays so.
 //!
-//! ```text
-//! main -> cli, commands -> report -> check -> session -> flows -> net -> capture
-//!                             \        \        \        \
-//!                              +--------+--------+--------+--> dissectors
+//! ```
+//! use gamewire::capture::{LinkType, Packet};
+//! use gamewire::{Decoder, Event, Needs, Options, Value};
+//!
+//! // An A2S_PLAYER request over UDP and IPv4, as a capture holds it.
+//! let mut data = vec![0x45, 0, 0, 37, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+//! data.extend([0xC3, 0x50, 0x69, 0x87, 0, 17, 0, 0]); // port 50000 to port 27015
+//! data.extend(b"\xFF\xFF\xFF\xFFU\x4B\xA1\xD5\x22");
+//! let packet = Packet { link: LinkType::RAW, ..Packet::new(0, &data) };
+//!
+//! let mut decoder = Decoder::new(Options { needs: Needs::messages_with_fields(), ..Options::default() });
+//! decoder.push(&packet);
+//! let mut events = decoder.events();
+//! let Some(Event::Message(message)) = events.next() else { panic!("a message") };
+//! assert_eq!(message.path(), "a2s.player_request");
+//! assert_eq!(message.field("challenge"), Some(Value::Signed(0x22D5_A14B)));
 //! ```
 //!
-//! - [`capture`] yields packets from files, pipes and compressed streams.
-//! - [`live`] takes packets from a network device, through libpcap.
-//! - [`net`] walks link, IP, UDP and TCP headers, joins fragments and orders segments.
-//! - [`flows`] finds the flow of a packet and tells its protocol.
-//! - [`session`] leads each packet through these and to the protocol's dissector: packets in, events out.
-//! - [`check`] turns judgements into verdicts.
-//! - [`report`] writes events: text, JSON, tables.
-//! - [`config`] reads what a project has settled for all its runs: `gamewire.toml`.
-//! - [`limits`] names every bound that a user can set.
-//! - [`commands`] are what users type; [`cli`] is how they type it.
-//!
-//! The protocols themselves are in the crate `dissectors`, which knows bytes and times only.
+//! How the code is laid out, and which module may know which, `ARCHITECTURE.md` says.
 
 pub mod capture;
 pub mod check;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod commands;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod config;
+#[doc(hidden)]
 pub mod flows;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod limits;
+#[cfg(feature = "live")]
+#[doc(hidden)]
 pub mod live;
+#[doc(hidden)]
 pub mod net;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod report;
+#[cfg(feature = "cli")]
+mod run;
+#[doc(hidden)]
 pub mod session;
+#[doc(hidden)]
 pub mod text;
+#[doc(hidden)]
 pub mod why;
 
-use std::ffi::OsString;
-use std::io::Write;
-
-use clap::error::ErrorKind;
-
-use crate::capture::CaptureError;
-use crate::cli::{Cli, Command};
-use crate::commands::Failure;
-
-/// Which of the streams are terminals.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Terminal {
-    /// Standard output.
-    pub out: bool,
-    /// Standard error.
-    pub err: bool,
-    /// The width of standard output, in columns, where it is a terminal that tells.
-    pub columns: Option<usize>,
-}
-
-/// The run did what it was asked to do.
-pub const RAN: u8 = 0;
-/// `check` found something at or above the severity that fails.
-pub const FOUND: u8 = 1;
-/// Usage, unreadable input, or output that cannot be written.
-pub const UNUSABLE: u8 = 2;
-
-/// Interrupted before there was a result.
-pub const INTERRUPTED: u8 = 130;
-
-/// Runs a command line and returns the exit code.
-pub fn run(
-    args: impl IntoIterator<Item = OsString>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-    terminal: Terminal,
-) -> u8 {
-    let mut cli = match Cli::read(args) {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error, out, err, terminal),
-    };
-    if cli.command.input().is_some_and(|input| input.live.list_interfaces) {
-        let listed = commands::interfaces(out);
-        return ended(listed.map(|()| RAN), out, err);
-    }
-    if let Some(input) = cli.command.input_mut() {
-        commands::folders::expand(&mut input.files, err);
-    }
-    let ran = match &cli.command {
-        Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
-        Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
-        Command::Check(check) => {
-            let judged = commands::check::run(check, out, err, terminal);
-            return ended(judged.map(|found| if found { FOUND } else { RAN }), out, err);
-        }
-        Command::Rules(rules) => commands::rules::list(rules, out),
-        Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
-        Command::Man(man) => commands::manual::page(man, out),
-        Command::Completions(shell) => commands::manual::completions(shell, out),
-    };
-    ended(ran.map(|()| RAN), out, err)
-}
-
-/// The exit code. A reader that went away is no fault, and changes no verdict.
-fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
-    let (code, failure) = match ran {
-        Ok(code) => (code, out.flush().err().map(Failure::Output)),
-        Err(failure) => (RAN, Some(failure)),
-    };
-    let Some(failure) = failure.filter(|failure| !failure.reader_is_gone()) else { return code };
-    if !matches!(failure, Failure::Reported) {
-        writeln!(err, "gamewire: {failure}").ok();
-    }
-    match failure {
-        Failure::Capture(CaptureError::Interrupted { .. }) => INTERRUPTED,
-        _ => UNUSABLE,
-    }
-}
-
-/// Help goes to the output, and keeps its colours on a terminal; a mistake is a line on the errors.
-fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> u8 {
-    let text = error.render();
-    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        writeln!(err, "gamewire: {}", in_a_line(&text.to_string())).ok();
-        return UNUSABLE;
-    }
-    let show = |to: &mut dyn Write, is_terminal: bool| {
-        if is_terminal { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") }
-    };
-    if error.use_stderr() {
-        show(err, terminal.err).ok();
-        return UNUSABLE;
-    }
-    let shown = show(out, terminal.out).map(|()| RAN).map_err(Failure::Output);
-    ended(shown, out, err)
-}
-
-/// What is wrong with a command line, without the usage, which `--help` has.
-fn in_a_line(text: &str) -> String {
-    let lines = text.strip_prefix("error: ").unwrap_or(text).lines().map(str::trim);
-    let mut line = String::new();
-    for part in lines.filter(|part| !part.is_empty() && !part.starts_with("Usage: ")) {
-        if !line.is_empty() {
-            line.push_str(if line.ends_with(':') || part.starts_with('[') { " " } else { "; " });
-        }
-        line.push_str(part.strip_prefix("For more information, ").unwrap_or(part));
-    }
-    line.trim_end_matches('.').to_owned()
-}
+pub use dissectors::catalogue;
+pub use dissectors::kit::{Finding, Rule, Settings, Severity, Verdict};
+#[cfg(feature = "cli")]
+pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
+pub use session::{
+    Batch, Checked, CheckedEvent, CrossFlow, Decoder, Event, EventOrder, Events, FieldLimits,
+    Findings, FlowContext, IcmpEvent, LeftOut, MessageEvent, Messages, Needs, Options, Passes,
+    Totals, Value,
+};

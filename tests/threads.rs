@@ -16,11 +16,12 @@ use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::tunnel::{self, Gre};
 use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
 
-const COMMANDS: [&[&str]; 6] = [
+const COMMANDS: [&[&str]; 7] = [
     &["dissect", "--format", "json"],
     &["dissect", "-v"],
     &["check"],
     &["check", "--format", "json", "--complete"],
+    &["check", "--format", "json", "--who", "server"],
     &["flows", "--format", "csv"],
     &["check", "--format", "json", "--verify-checksums", "-c", "700"],
 ];

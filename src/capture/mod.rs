@@ -5,23 +5,38 @@
 //! through a buffer that grows no further than one record. This module knows records and their
 //! times. It refuses to know what a packet's bytes say.
 
+#[cfg(feature = "files")]
 mod clock;
+#[cfg(feature = "files")]
 mod error;
+#[cfg(feature = "files")]
 mod input;
+#[cfg(feature = "files")]
 mod interrupt;
 mod link;
+#[cfg(feature = "files")]
 mod mapping;
+#[cfg(feature = "files")]
 mod merge;
+mod notice;
+#[cfg(feature = "files")]
 mod open;
+#[cfg(feature = "files")]
 mod pcap;
+#[cfg(feature = "files")]
 mod pcapng;
-#[cfg(test)]
+#[cfg(all(test, feature = "files"))]
 mod tests;
+#[cfg(feature = "files")]
 mod zstd;
 
-pub use error::{CaptureError, Notice};
+#[cfg(feature = "files")]
+pub use error::CaptureError;
+#[cfg(feature = "live")]
 pub(crate) use interrupt::asked_to_stop;
 pub use link::LinkType;
+pub use notice::Notice;
+#[cfg(feature = "files")]
 pub use open::{open, open_merged, open_stream, open_within};
 
 use std::sync::Arc;
@@ -46,6 +61,23 @@ pub struct Packet<'a> {
     pub offset: u64,
     /// How many digits behind the second the recorder's clock has: 6 or 9.
     pub digits: u8,
+}
+
+impl<'a> Packet<'a> {
+    /// A packet of Ethernet that was recorded whole, at a time in nanoseconds since 1970; the other fields
+    /// can be changed.
+    pub fn new(time: i64, data: &'a [u8]) -> Packet<'a> {
+        Packet {
+            time,
+            link: LinkType::ETHERNET,
+            interface: 0,
+            original_length: u32::try_from(data.len()).unwrap_or(u32::MAX),
+            data,
+            file: 0,
+            offset: 0,
+            digits: 9,
+        }
+    }
 }
 
 /// What a capture yields, lent until the next is asked for.
@@ -87,4 +119,5 @@ pub trait Packets {
 }
 
 /// At most so much of one packet is lent, and buffered: far more than any IP packet has.
+#[cfg(feature = "files")]
 const LENT: usize = 1 << 20;

@@ -24,9 +24,10 @@ use dissectors::kit::{
 use dissectors::ledger::{Kept as KeptRule, Ledger, Ruling, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
+use crate::capture::{self, Packets};
 use crate::session::{
-    self, Checked, Event, Findings, FlowContext, LeftOut, MessageEvent, Messages, Passes, Totals,
-    Traffic, Unanswered,
+    self, Checked, Decoder, Event, Findings, FlowContext, LeftOut, MessageEvent, Messages, Options,
+    Passes, Totals, Traffic, Unanswered,
 };
 
 pub use crate::session::Answered;
@@ -46,7 +47,39 @@ const KEPT: u64 = Judge::MOST;
 /// Findings of one rule, by verdict.
 type Kept = [u64; 3];
 
-/// Judges a capture.
+/// Reads a capture and checks it. `complete`: the user vouches that nothing of it is missing.
+pub fn check(
+    packets: &mut dyn Packets,
+    options: Options,
+    selection: Selection,
+    complete: bool,
+) -> Outcome {
+    let terms = Terms::of(&options.settings, options.settings.limits.remembered / 2);
+    let needs = Checker::needs(&selection, &terms);
+    let severities = selection.severities.clone();
+    let mut decoder = Decoder::new(Options { needs, complete, severities, ..options });
+    let mut checker = Checker::new(selection, terms, complete);
+    let mut read = |decoder: &mut Decoder| {
+        let mut events = decoder.events();
+        while let Some(event) = events.next() {
+            checker.event(&event);
+        }
+    };
+    while let Some(event) = packets.next() {
+        match event {
+            capture::Event::Packet(packet) => decoder.push(&packet),
+            capture::Event::Notice(notice) => decoder.notice(&notice),
+        }
+        read(&mut decoder);
+    }
+    while decoder.finish() {
+        read(&mut decoder);
+    }
+    read(&mut decoder);
+    checker.outcome(Vec::new(), &mut decoder.into_totals())
+}
+
+/// Checks the events of a capture.
 pub struct Checker {
     judge: Judge,
     /// What spans flows.

@@ -331,7 +331,7 @@ impl Batch {
     }
 
     /// When an event was reported.
-    pub(crate) fn order(&self, at: usize) -> Option<EventOrder> {
+    pub fn order(&self, at: usize) -> Option<EventOrder> {
         self.entries.get(at).map(|entry| entry.order)
     }
 
@@ -371,7 +371,7 @@ impl Batch {
     }
 
     /// Gives the flow of an event the number that it has in the whole capture.
-    pub(crate) fn renumber(&mut self, at: usize, number: impl Fn(u32) -> u32) {
+    pub fn renumber(&mut self, at: usize, number: impl Fn(u32) -> u32) {
         let Some(&Entry { kind, at, .. }) = self.entries.get(at) else { return };
         let at = at as usize;
         let flow = match kind {

@@ -139,27 +139,28 @@ impl Decoder {
     }
 
     /// What is reported from now on comes at this point of the capture or later.
-    pub(crate) fn order(&self) -> EventOrder {
+    pub fn order(&self) -> EventOrder {
         self.session.moment()
     }
 
-    /// See [`Session::take_begun`].
-    pub(crate) fn take_begun(&mut self) -> Vec<EventOrder> {
+    /// When the flows began that got a number since the last time, in the order of their numbers; known
+    /// only to decoders that share a capture.
+    pub fn take_begun(&mut self) -> Vec<EventOrder> {
         self.session.take_begun()
     }
 
     /// Whether it reports what concerns no flow.
-    pub(crate) fn is_first(&self) -> bool {
+    pub fn is_first(&self) -> bool {
         self.session.is_first()
     }
 
     /// How many flows are open.
-    pub(crate) fn open_flows(&self) -> usize {
+    pub fn open_flows(&self) -> usize {
         self.session.followed()
     }
 
     /// The numbers of the open flows that have one.
-    pub(crate) fn open_numbers(&self) -> impl Iterator<Item = u32> {
+    pub fn open_numbers(&self) -> impl Iterator<Item = u32> {
         self.session.followed_numbers()
     }
 }

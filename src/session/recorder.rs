@@ -38,6 +38,15 @@ pub struct Needs {
     pub hosts: bool,
 }
 
+impl Needs {
+    /// All messages with their fields, and what each shows by itself.
+    pub fn messages_with_fields() -> Needs {
+        let fields = Some(FieldLimits { fields: Tree::MOST, depth: Tree::DEEPEST });
+        let (messages, findings) = (Messages::All, Findings::OfMessages);
+        Needs { messages, fields, findings, ..Needs::default() }
+    }
+}
+
 /// Which messages are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Messages {

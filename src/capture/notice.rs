@@ -1,0 +1,120 @@
+//! What can be wrong with a recording while it is read.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::text::escaped;
+
+/// Something about the recording that whoever judges it has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The file ends inside a record.
+    FileCut {
+        /// The file.
+        path: PathBuf,
+        /// Where the record begins.
+        offset: u64,
+        /// That counts bytes of what a compressed file unpacks to.
+        unpacked: bool,
+    },
+    /// A record or block does not parse and was passed over, or ends the reading.
+    BrokenBlock {
+        /// The file.
+        path: PathBuf,
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The recorder says how many packets it dropped.
+    Drops {
+        /// The file.
+        path: PathBuf,
+        /// Of which of its interfaces, as packets number them.
+        interface: u32,
+        /// How many until now: what is said last of an interface counts. 0 is good news.
+        count: u64,
+    },
+    /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the nearest
+    /// time inside. Said once for a file.
+    TimeOutOfRange {
+        /// The file.
+        path: PathBuf,
+        /// Where the packet's block begins.
+        offset: u64,
+    },
+    /// The file became shorter while it was read.
+    FileShrank {
+        /// The file.
+        path: PathBuf,
+        /// Where reading stopped.
+        offset: u64,
+    },
+    /// Reading or decompressing failed.
+    ReadError {
+        /// The file.
+        path: PathBuf,
+        /// Where reading stopped.
+        offset: u64,
+        /// That counts bytes of what a compressed file unpacks to.
+        unpacked: bool,
+        /// What the system or the decompressor says, and what to do.
+        what: String,
+    },
+}
+
+impl Notice {
+    /// Whether something is wrong with the recording.
+    pub fn is_warning(&self) -> bool {
+        !matches!(self, Notice::Drops { count: 0, .. })
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::FileCut { path, offset, unpacked } => write!(
+                f,
+                "{}: the file ends inside the record at byte {offset}{}; everything before it was \
+                 read",
+                shown(path),
+                of_what(*unpacked)
+            ),
+            Notice::BrokenBlock { path, offset, what } => {
+                write!(f, "{}: at byte {offset}: {what}", shown(path))
+            }
+            Notice::Drops { path, interface, count } => {
+                let packets = if *count == 1 { "packet" } else { "packets" };
+                let path = shown(path);
+                write!(f, "{path}: the recorder dropped {count} {packets} of interface {interface}")
+            }
+            Notice::TimeOutOfRange { path, offset } => write!(
+                f,
+                "{}: the packet at byte {offset} has a time outside of the years 1677 to 2262",
+                shown(path)
+            ),
+            Notice::FileShrank { path, offset } => write!(
+                f,
+                "{}: the file became shorter while it was read; reading stopped at byte {offset}",
+                shown(path)
+            ),
+            Notice::ReadError { path, offset, unpacked, what } => {
+                let (path, of_what) = (shown(path), of_what(*unpacked));
+                write!(f, "{path}: reading stopped at byte {offset}{of_what}: {}", escaped(what))
+            }
+        }
+    }
+}
+
+/// Which bytes are counted, where that is not plain.
+fn of_what(unpacked: bool) -> &'static str {
+    if unpacked { " of what it unpacks to" } else { "" }
+}
+
+/// A path as it is safe to show on a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => escaped(&path.to_string_lossy()).into_owned(),
+    }
+}

@@ -1,0 +1,111 @@
+//! Runs a command line.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::error::ErrorKind;
+
+use crate::capture::CaptureError;
+use crate::cli::{Cli, Command};
+use crate::commands::{self, Failure};
+
+/// Which of the streams are terminals.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terminal {
+    /// Standard output.
+    pub out: bool,
+    /// Standard error.
+    pub err: bool,
+    /// The width of standard output, in columns, where it is a terminal that tells.
+    pub columns: Option<usize>,
+}
+
+/// The run did what it was asked to do.
+pub const RAN: u8 = 0;
+/// `check` found something at or above the severity that fails.
+pub const FOUND: u8 = 1;
+/// Usage, unreadable input, or output that cannot be written.
+pub const UNUSABLE: u8 = 2;
+
+/// Interrupted before there was a result.
+pub const INTERRUPTED: u8 = 130;
+
+/// Runs a command line and returns the exit code.
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> u8 {
+    let mut cli = match Cli::read(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, out, err, terminal),
+    };
+    if cli.command.input().is_some_and(|input| input.live.list_interfaces) {
+        let listed = commands::interfaces(out);
+        return ended(listed.map(|()| RAN), out, err);
+    }
+    if let Some(input) = cli.command.input_mut() {
+        commands::folders::expand(&mut input.files, err);
+    }
+    let ran = match &cli.command {
+        Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
+        Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
+        Command::Check(check) => {
+            let judged = commands::check::run(check, out, err, terminal);
+            return ended(judged.map(|found| if found { FOUND } else { RAN }), out, err);
+        }
+        Command::Rules(rules) => commands::rules::list(rules, out),
+        Command::Explain(explain) => commands::rules::explain(explain, out, terminal),
+        Command::Man(man) => commands::manual::page(man, out),
+        Command::Completions(shell) => commands::manual::completions(shell, out),
+    };
+    ended(ran.map(|()| RAN), out, err)
+}
+
+/// The exit code. A reader that went away is no fault, and changes no verdict.
+fn ended(ran: Result<u8, Failure>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let (code, failure) = match ran {
+        Ok(code) => (code, out.flush().err().map(Failure::Output)),
+        Err(failure) => (RAN, Some(failure)),
+    };
+    let Some(failure) = failure.filter(|failure| !failure.reader_is_gone()) else { return code };
+    if !matches!(failure, Failure::Reported) {
+        writeln!(err, "gamewire: {failure}").ok();
+    }
+    match failure {
+        Failure::Capture(CaptureError::Interrupted { .. }) => INTERRUPTED,
+        _ => UNUSABLE,
+    }
+}
+
+/// Help goes to the output, and keeps its colours on a terminal; a mistake is a line on the errors.
+fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> u8 {
+    let text = error.render();
+    if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        writeln!(err, "gamewire: {}", in_a_line(&text.to_string())).ok();
+        return UNUSABLE;
+    }
+    let show = |to: &mut dyn Write, is_terminal: bool| {
+        if is_terminal { write!(to, "{}", text.ansi()) } else { write!(to, "{text}") }
+    };
+    if error.use_stderr() {
+        show(err, terminal.err).ok();
+        return UNUSABLE;
+    }
+    let shown = show(out, terminal.out).map(|()| RAN).map_err(Failure::Output);
+    ended(shown, out, err)
+}
+
+/// What is wrong with a command line, without the usage, which `--help` has.
+fn in_a_line(text: &str) -> String {
+    let lines = text.strip_prefix("error: ").unwrap_or(text).lines().map(str::trim);
+    let mut line = String::new();
+    for part in lines.filter(|part| !part.is_empty() && !part.starts_with("Usage: ")) {
+        if !line.is_empty() {
+            line.push_str(if line.ends_with(':') || part.starts_with('[') { " " } else { "; " });
+        }
+        line.push_str(part.strip_prefix("For more information, ").unwrap_or(part));
+    }
+    line.trim_end_matches('.').to_owned()
+}

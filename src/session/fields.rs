@@ -1,0 +1,182 @@
+//! Fields of a message, by the paths that filters and tables name them by.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use dissectors::kit::{Kind, Node, Place, TreeView};
+
+use super::MessageEvent;
+
+/// The value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'b> {
+    /// An unsigned number, or a 64-bit id.
+    Unsigned(u64),
+    /// A signed number.
+    Signed(i64),
+    /// A 32-bit float.
+    Float(f32),
+    /// True or false.
+    Flag(bool),
+    /// One character, a byte on the wire.
+    Char(char),
+    /// A number that is known by its name.
+    Name(&'static str),
+    /// Text, as it was sent: it need not be UTF-8.
+    Text(&'b [u8]),
+    /// Bytes of which no more is known.
+    Bytes(&'b [u8]),
+    /// An address and a port.
+    Endpoint(SocketAddr),
+}
+
+impl<'b> MessageEvent<'b> {
+    /// The path of the message: `a2s.info_response`. That of a field goes on from there:
+    /// `a2s.info_response.map`.
+    pub fn path(&self) -> String {
+        let protocol = self.context().protocol.map_or("", |id| id.info().id);
+        format!("{protocol}.{}", self.message().name)
+    }
+
+    /// The first value of a field, by its path below the message: `map`, `players.name`. `None`: the
+    /// message has none, or [`Needs::fields`](super::Needs::fields) did not ask for fields.
+    pub fn field(&self, path: &str) -> Option<Value<'b>> {
+        self.values(path).into_iter().next()
+    }
+
+    /// All values of a field, by its path below the message: `players.name` of a list has one for
+    /// each player. In a map, a part of the path is a key: `properties.gamever`.
+    pub fn values(&self, path: &str) -> Vec<Value<'b>> {
+        let mut values = Vec::new();
+        if let Some(tree) = self.tree() {
+            let payload = self.payload().bytes;
+            let parts = Vec::from_iter(path.split('.'));
+            Fields { tree, payload }.below(None, &parts, &mut values);
+        }
+        values
+    }
+}
+
+/// The fields of a message, and its bytes.
+#[derive(Clone, Copy)]
+struct Fields<'b> {
+    tree: TreeView<'b>,
+    payload: &'b [u8],
+}
+
+impl<'b> Fields<'b> {
+    /// Adds the values that the path leads to from below a node.
+    fn below(self, at: Option<usize>, path: &[&str], values: &mut Vec<Value<'b>>) {
+        let Some((name, rest)) = path.split_first() else { return };
+        for (at, node) in self.tree.children(at) {
+            if node.field.kind == Kind::Pair {
+                // A key may have dots in it.
+                if self.tree.pair(at, self.payload).is_some_and(|(key, _)| is_key(key, path)) {
+                    let texts = self.tree.children(Some(at)).filter(|(_, node)| is_text(node));
+                    values.extend(texts.skip(1).filter_map(|(at, _)| self.value(at)));
+                }
+            } else if node.field.name == *name {
+                self.at(at, node, rest, values);
+            }
+        }
+    }
+
+    /// Adds the values that the path leads to from a node.
+    fn at(self, at: usize, node: &Node, path: &[&str], values: &mut Vec<Value<'b>>) {
+        match node.field.kind {
+            Kind::List => {
+                let shown = |(_, element): &(usize, &Node)| element.field.place == Place::Fields;
+                for (at, element) in self.tree.children(Some(at)).filter(shown) {
+                    if path.is_empty() {
+                        values.extend(self.value(at));
+                    } else if element.field.kind == Kind::Group {
+                        self.below(Some(at), path, values);
+                    }
+                }
+            }
+            Kind::Group | Kind::Map => self.below(Some(at), path, values),
+            _ if path.is_empty() => values.extend(self.value(at)),
+            _ => {}
+        }
+    }
+
+    /// The value of a node that is not made of others.
+    fn value(self, at: usize) -> Option<Value<'b>> {
+        let node = self.tree.nodes.get(at)?;
+        let bytes = || {
+            let (start, end) = (node.span.start as usize, node.span.end as usize);
+            self.payload.get(start..end).unwrap_or_default()
+        };
+        Some(match node.field.kind {
+            Kind::Unsigned | Kind::Id => Value::Unsigned(node.value),
+            Kind::Signed => Value::Signed(node.value as i64),
+            Kind::Float => Value::Float(f32::from_bits(node.value as u32)),
+            Kind::Flag => Value::Flag(node.value != 0),
+            Kind::Char => Value::Char(char::from(node.value as u8)),
+            Kind::Text => Value::Text(self.tree.bytes(node, self.payload)),
+            Kind::Bytes => Value::Bytes(bytes()),
+            Kind::Name => match self.tree.meaning(at, self.payload) {
+                Some(Cow::Borrowed(name)) => Value::Name(name),
+                _ => Value::Unsigned(node.value),
+            },
+            Kind::Endpoint => {
+                let [_, _, a, b, c, d, high, low] = node.value.to_be_bytes();
+                let port = u16::from_be_bytes([high, low]);
+                Value::Endpoint((Ipv4Addr::new(a, b, c, d), port).into())
+            }
+            Kind::Endpoint6 => {
+                let (ip, port) = bytes().split_first_chunk::<16>()?;
+                let port = u16::from_be_bytes(*port.first_chunk()?);
+                Value::Endpoint((IpAddr::from(Ipv6Addr::from(*ip)), port).into())
+            }
+            Kind::Group | Kind::List | Kind::Map | Kind::Pair => return None,
+        })
+    }
+}
+
+fn is_text(node: &Node) -> bool {
+    node.field.kind == Kind::Text
+}
+
+/// Whether a key is what is left of a path.
+fn is_key(key: &[u8], path: &[&str]) -> bool {
+    let mut rest = key;
+    for (nth, part) in path.iter().enumerate() {
+        let part = part.as_bytes();
+        let dot = if nth > 0 { &b"."[..] } else { b"" };
+        match rest.strip_prefix(dot).and_then(|rest| rest.strip_prefix(part)) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+impl Value<'_> {
+    /// The value as an unsigned number, if it is one.
+    pub fn as_u64(&self) -> Option<u64> {
+        match *self {
+            Value::Unsigned(value) => Some(value),
+            Value::Signed(value) => value.try_into().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    /// As people read it: text that is not UTF-8 with replacement characters, bytes in hex.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Unsigned(value) => value.fmt(f),
+            Value::Signed(value) => value.fmt(f),
+            Value::Float(value) => value.fmt(f),
+            Value::Flag(value) => value.fmt(f),
+            Value::Char(value) => value.fmt(f),
+            Value::Name(value) => f.write_str(value),
+            Value::Text(value) => f.write_str(&String::from_utf8_lossy(value)),
+            Value::Bytes(value) => value.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Value::Endpoint(value) => value.fmt(f),
+        }
+    }
+}
