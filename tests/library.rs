@@ -10,7 +10,7 @@ use support::{gamewire, samples};
 
 /// Hands every event of a capture to `read`.
 fn each_event(file: &Path, needs: Needs, mut read: impl FnMut(&Event<'_>)) {
-    let mut packets = capture::open(file).unwrap();
+    let mut packets = capture::open(file).expect("a capture");
     let mut decoder = Decoder::new(Options { needs, ..Options::default() });
     let mut drain = |decoder: &mut Decoder| {
         let mut events = decoder.events();
@@ -61,7 +61,7 @@ fn every_field_in_json_has_a_path() {
     let mut compared = 0;
     for file in samples() {
         let run = gamewire(["dissect", "--format", "json", &file.to_string_lossy()]);
-        let lines = run.out.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        let lines = run.out.lines().map(|line| serde_json::from_str::<Json>(line).expect("JSON"));
         let mut lines = lines.collect::<Vec<_>>().into_iter();
         each_event(&file, Needs::messages_with_fields(), |event| {
             let Event::Message(message) = event else { return };
