@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use super::ip::protocol::{TCP, UDP};
 use super::ip_defrag::Joined;
 use super::packet::{
-    Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, SegmentHead, TcpFlags, Tunnels,
+    Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
 };
 use super::tunnel;
 use crate::capture::LinkType;
@@ -93,19 +93,6 @@ impl<'a> Glance<'a> {
     #[inline]
     pub fn is_fragment(&self) -> bool {
         is_fragment(self.head)
-    }
-
-    /// What tells whether a segment does anything; `None` for what is none.
-    #[inline]
-    pub fn segment_head(&self) -> Option<SegmentHead> {
-        if self.is_fragment() || self.is_udp() {
-            return None;
-        }
-        let tcp = self.tcp();
-        let recorded = self.data.len().saturating_sub(self.payload);
-        let (acknowledgment, flags) = acknowledged(tcp);
-        let (sequence, announced) = (self.double(38), recorded as u32);
-        Some(SegmentHead { sequence, acknowledgment, flags, announced, recorded })
     }
 
     /// The datagram, the segment or the fragment.
@@ -209,9 +196,6 @@ mod tests {
         for cut in [0, 1] {
             let decoded = decode(LinkType::ETHERNET, packet, packet.len() as u32 + cut);
             assert_eq!(glance.outcome(), decoded);
-            let head =
-                if let Outcome::Tcp(segment) = &decoded { Some(segment.head()) } else { None };
-            assert_eq!(glance.segment_head(), head);
             let ip = match decoded {
                 Outcome::Udp(datagram) => datagram.ip,
                 Outcome::Tcp(segment) => segment.ip,

@@ -39,6 +39,6 @@ pub use hosts::Hosts;
 pub use icmp::{IcmpError, Quote};
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use packet::{
-    Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, SegmentHead,
-    TcpFlags, Tunnel, Tunnels,
+    Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
+    Tunnels,
 };

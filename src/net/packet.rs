@@ -117,30 +117,6 @@ pub struct Segment<'a> {
     pub headers: Headers<'a>,
 }
 
-/// What tells whether a segment does anything to its connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SegmentHead {
-    /// See [`Segment::sequence`].
-    pub sequence: u32,
-    /// See [`Segment::acknowledgment`].
-    pub acknowledgment: u32,
-    /// The eight flags.
-    pub flags: TcpFlags,
-    /// Bytes of payload as the lengths in the headers have it.
-    pub announced: u32,
-    /// Bytes of payload that were recorded.
-    pub recorded: usize,
-}
-
-impl Segment<'_> {
-    /// What tells whether it does anything.
-    pub fn head(&self) -> SegmentHead {
-        let &Segment { sequence, acknowledgment, flags, payload, .. } = self;
-        let (announced, recorded) = (payload.announced, payload.bytes.len());
-        SegmentHead { sequence, acknowledgment, flags, announced, recorded }
-    }
-}
-
 /// The flag byte of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFlags(pub u8);

@@ -42,8 +42,7 @@ use crate::net::ip_defrag::{self, EventKind, Joined};
 use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
 use crate::net::tcp;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Glance, Ip, Outcome, SegmentHead, Whole, decode,
-    decode_ip_payload, glance,
+    Defragmenter, Fragment, FrameRef, Ip, Outcome, Whole, decode, decode_ip_payload, glance,
 };
 
 pub use batch::{
@@ -334,35 +333,8 @@ impl Session {
             // Made of what was read, not of what was written for the outcome: a processor that reads in
             // other pieces than were just written waits for all that was written before.
             let key = Key { source, destination, ports: glance.ports(), transport };
-            match glance.segment_head().filter(|_| !self.context.options.verify_checksums) {
-                Some(head) => self.glanced(shard, key, &glance, &head, recorder),
-                None => self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder),
-            }
+            self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
         }
-    }
-
-    /// A segment told at a glance, for this shard. Most do nothing: no more of these is looked at.
-    #[inline]
-    fn glanced<F: Fields>(
-        &mut self,
-        shard: usize,
-        key: Key,
-        glance: &Glance<'_>,
-        head: &SegmentHead,
-        recorder: &mut Recorder<F>,
-    ) {
-        let Some(shard) = self.shards.get_mut(shard) else { return };
-        let context = &mut self.context;
-        let time = context.now;
-        shard.ask_due(context, recorder);
-        shard.hear(context, key.source);
-        if let Some(place) = shard.place(&key, head, time)
-            && let Outcome::Tcp(segment) = glance.outcome()
-        {
-            shard.segment(context, &key, place, &segment, time, Recorded::Here, recorder);
-        }
-        shard.limits_met(context, time, recorder);
-        self.foreign.see(&key, &self.context.numbers);
     }
 
     /// The next packet is not wanted: it only counts.
@@ -484,7 +456,7 @@ impl Session {
             Outcome::Tcp(segment) => {
                 shard.hear(context, key.source);
                 context.note(segment.note.as_ref());
-                if let Some(place) = shard.place(&key, &segment.head(), time) {
+                if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);
                 }
             }

@@ -2,13 +2,15 @@
 
 use dissectors::kit::{Piece, Side, Time};
 
+use crate::net::Segment;
 use crate::net::tcp::{self, Connection, Flags, Way};
-use crate::net::{Segment, SegmentHead};
 
 /// Whether a segment says nothing but that it has what was sent.
-pub(super) fn acknowledges(connection: &Connection, side: Side, head: &SegmentHead) -> bool {
-    let &SegmentHead { sequence, acknowledgment, flags, announced, .. } = head;
-    announced == 0 && flags.ack() && connection.is_settled(way(side), sequence, acknowledgment)
+pub(super) fn acknowledges(connection: &Connection, side: Side, segment: &Segment<'_>) -> bool {
+    let &Segment { sequence, acknowledgment, flags, payload, .. } = segment;
+    payload.announced == 0
+        && flags.ack()
+        && connection.is_settled(way(side), sequence, acknowledgment)
 }
 
 /// Where the bytes of a segment were recorded, if IP fragments carried it.

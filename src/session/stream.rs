@@ -20,7 +20,7 @@ use crate::flows::{FlowMut, FlowRow, Key, State};
 use crate::net::tcp::{
     Budget, Cause, Connection, End, Event, Kind, Limit, Limits, Next, Reader, Run, Way,
 };
-use crate::net::{Segment, SegmentHead, TcpFlags, Tunnels};
+use crate::net::{Segment, TcpFlags, Tunnels};
 
 /// Bytes of each direction that may wait for the other to tell the protocol.
 const UNDECIDED: usize = 4096;
@@ -52,21 +52,21 @@ pub(super) enum Place {
 impl Shard {
     /// Where a segment belongs that does something. One that does nothing is counted, and that is all.
     #[inline]
-    pub(super) fn place(&mut self, key: &Key, head: &SegmentHead, time: Time) -> Option<Place> {
+    pub(super) fn place(&mut self, key: &Key, segment: &Segment<'_>, time: Time) -> Option<Place> {
         let Some((slot, side)) = self.table.find(key) else { return Some(Place::Begins(None)) };
         if self.table.has_ended(slot, time) {
             return Some(Place::Begins(Some(slot)));
         }
         if let Some(mut flow) = self.table.flow(slot)
             && let State::Stream(stream) = &flow.state
-            && head.flags.0 & TcpFlags::CHANGING == 0
+            && segment.flags.0 & TcpFlags::CHANGING == 0
         {
             if stream.connection.is_ignored() {
                 flow.touch(side, time);
                 return None;
             }
-            if acknowledges(&stream.connection, side, head) {
-                flow.count(side, time, 1, head.recorded);
+            if acknowledges(&stream.connection, side, segment) {
+                flow.count(side, time, 1, segment.payload.bytes.len());
                 return None;
             }
         }

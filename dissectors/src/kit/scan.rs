@@ -20,30 +20,11 @@ pub(crate) const ONES: u64 = u64::MAX / 0xFF;
 pub(crate) const HIGHS: u64 = ONES << 7;
 
 /// The text that `bytes` begin with. `None` where no zero ends it.
-#[inline(always)]
+#[inline]
 pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {
-    let (words, short) = bytes.as_chunks();
-    let mut highs = 0;
-    for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let zeros = zeros(word);
-        if zeros != 0 {
-            return cut(bytes, 8 * at, zeros, highs, word);
-        }
-        highs |= word;
-    }
-    let word = last_word(bytes, short.len());
-    cut(bytes, 8 * words.len(), zeros(word), highs, word)
-}
-
-/// Cuts `bytes` at the first of the `zeros` in the word at `at`.
-#[inline(always)]
-fn cut(bytes: &[u8], at: usize, zeros: u64, highs: u64, word: u64) -> Option<Terminated<'_>> {
-    let before = (zeros & zeros.wrapping_neg()).wrapping_sub(1);
-    let is_ascii = (highs | word & before) & HIGHS == 0;
-    let (text, rest) = bytes.split_at_checked(at + zeros.trailing_zeros() as usize / 8)?;
+    let (text, rest) = bytes.split_at_checked(memchr::memchr(0, bytes)?)?;
     let (_, behind) = rest.split_first()?;
-    Some(Terminated { text, behind, is_ascii })
+    Some(Terminated { text, behind, is_ascii: text.is_ascii() })
 }
 
 /// Where zeros stand, one behind the other. They are looked for in 64 bytes at once, so that how far the
@@ -119,12 +100,6 @@ pub(crate) fn utf8_up_to(bytes: &[u8]) -> usize {
 #[inline(always)]
 pub(crate) fn sixteen(bytes: &[u8; 16]) -> i8x16 {
     i8x16::from(bytes.map(|byte| byte as i8))
-}
-
-/// A bit for each zero in a word, its highest. The lowest bit is right, those above it may be not.
-#[inline(always)]
-fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & HIGHS
 }
 
 /// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
