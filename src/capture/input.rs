@@ -131,27 +131,6 @@ impl Input {
         }
     }
 
-    /// Consumes `count` bytes of a mapped file, if `read` makes something of what stands behind them:
-    /// how long the record is that begins there, and what it says. All of it is at hand then, else
-    /// nothing was done. This is the way of nearly all records.
-    #[inline(always)]
-    pub(super) fn record<T>(
-        &mut self,
-        count: usize,
-        read: impl FnOnce(&[u8]) -> Option<(usize, T)>,
-    ) -> Option<T> {
-        let Input::Mapped(mapped) = self else { return None };
-        let unread = mapped.mapping.bytes().get(mapped.at.saturating_add(count)..)?;
-        let (record, said) = read(unread)?;
-        // Where a file became shorter, zeros are read.
-        if record > unread.len() || mapped.mapping.shrank() {
-            return None;
-        }
-        prefetch(unread, record);
-        mapped.advance(count);
-        Some(said)
-    }
-
     /// Consumes `count` bytes, also ones that are not available yet. Where there are fewer, it
     /// consumes those, and says `false`.
     #[inline]
@@ -165,6 +144,21 @@ impl Input {
             Input::Stream(stream) => stream.skip(count),
         };
         consumed == count
+    }
+
+    /// Asks memory for as many bytes further ahead of a mapped file as the record at hand has: one record
+    /// after the other, all are asked for in time.
+    #[inline]
+    pub(super) fn prefetch(&self, record: usize) {
+        let Input::Mapped(mapped) = self else { return };
+        let unread = mapped.unread();
+        let Some(far) = unread.get(AHEAD..) else { return };
+        let lines = far.as_chunks::<LINE>().0.iter().take(record.min(AHEAD) / LINE + 1);
+        lines.for_each(|[first, ..]| mapping::prefetch(first));
+        if record > AHEAD {
+            let next = unread.get(record..).unwrap_or_default();
+            next.iter().step_by(LINE).take(2).for_each(mapping::prefetch);
+        }
     }
 
     /// Bytes consumed so far.
@@ -244,19 +238,6 @@ impl Input {
 pub(super) fn numbers<const N: usize>(bytes: &[u8], big_endian: bool) -> Option<[u32; N]> {
     let numbers: &[[u8; 4]; N] = bytes.as_chunks().0.first_chunk()?;
     Some(if big_endian { numbers.map(u32::from_be_bytes) } else { numbers.map(u32::from_le_bytes) })
-}
-
-/// Asks memory for as many bytes further ahead as the record has that `unread` begins with: one behind
-/// the other, all are asked for in time.
-#[inline]
-fn prefetch(unread: &[u8], record: usize) {
-    let Some(far) = unread.get(AHEAD..) else { return };
-    let lines = far.as_chunks::<LINE>().0.iter().take(record.min(AHEAD) / LINE + 1);
-    lines.for_each(|[first, ..]| mapping::prefetch(first));
-    if record > AHEAD {
-        let next = unread.get(record..).unwrap_or_default();
-        next.iter().step_by(LINE).take(2).for_each(mapping::prefetch);
-    }
 }
 
 impl Stream {

@@ -116,25 +116,6 @@ impl Pcap {
         })
     }
 
-    /// Goes on to the next packet of a mapped file, if nothing is odd about its record, as about nearly
-    /// all. `None`: nothing was done.
-    #[inline(always)]
-    fn usual(&mut self) -> Option<()> {
-        let (big_endian, head) = (self.big_endian, self.head);
-        if self.notice.is_some() || self.lengths != Lengths::InOrder {
-            return None;
-        }
-        let [seconds, fraction, length, original_length] =
-            self.input.record(self.record, |bytes| {
-                let numbers = numbers(bytes, big_endian)?;
-                let length = numbers[2] as usize;
-                let is_odd = length > LENT || numbers == [0; 4];
-                (!is_odd).then_some((head + length, numbers))
-            })?;
-        self.is_at((seconds, fraction), (length, original_length));
-        Some(())
-    }
-
     /// A packet is at hand: when it was recorded, how much of it, and how much there was.
     #[inline(always)]
     fn is_at(&mut self, (seconds, fraction): (u32, u32), (length, original_length): (u32, u32)) {
@@ -159,9 +140,23 @@ impl Pcap {
         }
     }
 
-    /// Goes on to the next event, whatever it is.
-    #[inline(never)]
-    fn other(&mut self) -> Option<i64> {
+    /// Nothing comes behind `offset`: why, if it is worth a word.
+    #[cold]
+    fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
+        let notice = self.input.end(&self.path, offset, inside)?;
+        self.stop(notice)
+    }
+
+    fn stop(&mut self, notice: Notice) -> Option<i64> {
+        self.notice = Some(notice);
+        self.record = 0;
+        Some(i64::MIN)
+    }
+}
+
+impl Packets for Pcap {
+    #[inline]
+    fn advance(&mut self) -> Option<i64> {
         if self.notice.is_some() {
             return None;
         }
@@ -194,31 +189,9 @@ impl Pcap {
         if self.input.fill(wanted) < wanted {
             return self.end(offset, true);
         }
+        self.input.prefetch(self.head + length as usize);
         self.is_at((seconds, fraction), (length, original_length));
         Some(self.time)
-    }
-
-    /// Nothing comes behind `offset`: why, if it is worth a word.
-    #[cold]
-    fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
-        let notice = self.input.end(&self.path, offset, inside)?;
-        self.stop(notice)
-    }
-
-    fn stop(&mut self, notice: Notice) -> Option<i64> {
-        self.notice = Some(notice);
-        self.record = 0;
-        Some(i64::MIN)
-    }
-}
-
-impl Packets for Pcap {
-    #[inline]
-    fn advance(&mut self) -> Option<i64> {
-        match self.usual() {
-            Some(()) => Some(self.time),
-            None => self.other(),
-        }
     }
 
     #[inline(always)]
@@ -227,17 +200,6 @@ impl Packets for Pcap {
             return Event::Notice(notice.clone());
         }
         Event::Packet(self.packet())
-    }
-
-    #[inline]
-    fn next(&mut self) -> Option<Event<'_>> {
-        match self.usual() {
-            Some(()) => Some(Event::Packet(self.packet())),
-            None => {
-                self.other()?;
-                Some(self.current())
-            }
-        }
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {

@@ -122,40 +122,6 @@ impl PcapNg {
         }
     }
 
-    /// Goes on to the next block of a mapped file, if it is a packet of the usual kind and nothing is odd
-    /// about it, as about nearly all. `None`: nothing was done.
-    #[inline(never)]
-    fn usual(&mut self) -> Option<()> {
-        if self.over || self.notice.is_some() {
-            return None;
-        }
-        let (big_endian, interfaces, earlier) = (self.big_endian, &self.interfaces, self.earlier);
-        (self.block, self.here) = self.input.record(self.block, |bytes| {
-            let [kind, length, number, high, low, recorded, original_length] =
-                numbers(bytes, big_endian)?;
-            let (length, lent) = (length as usize, recorded as usize);
-            let [behind] = numbers(bytes.get(length.checked_sub(4)?..)?, big_endian)?;
-            let is_odd = kind != ENHANCED_PACKET
-                || length % 4 != 0
-                || behind as usize != length
-                || lent > LENT
-                || HEAD + lent + 4 > length;
-            let interface = interfaces.get(number as usize).filter(|_| !is_odd)?;
-            let units = u64::from(high) << 32 | u64::from(low);
-            let here = Here {
-                time: interface.clock.nanoseconds(units).ok()?,
-                link: interface.link,
-                interface: earlier.saturating_add(number),
-                original_length,
-                digits: interface.clock.digits(),
-                head: HEAD,
-                lent,
-            };
-            Some((length, (length, here)))
-        })?;
-        Some(())
-    }
-
     /// The packet at hand.
     #[inline(always)]
     fn here(&self) -> Packet<'_> {
@@ -169,45 +135,6 @@ impl PcapNg {
             file: self.file,
             offset: self.input.position() + head as u64,
             digits,
-        }
-    }
-
-    /// Goes on to the next event, whatever it is.
-    #[inline(never)]
-    fn other(&mut self) -> Option<i64> {
-        self.notice = None;
-        loop {
-            if self.over {
-                return None;
-            }
-            let before = self.input.position();
-            let block = std::mem::take(&mut self.block) as u64;
-            if !self.input.consume(block) {
-                return self.end(before, true);
-            }
-            let available = self.input.fill(SHORTEST);
-            if available < SHORTEST {
-                return self.end(before + block, available > 0);
-            }
-            let offset = self.input.position();
-            let block = self.read(offset);
-            // Where a file became shorter, zeros are read.
-            if self.input.shrank() {
-                return self.end(offset, true);
-            }
-            match block {
-                Block::Event => return Some(self.here.time),
-                Block::Nothing => {}
-                Block::Cut => return self.end(offset, true),
-                Block::Broken(_) | Block::Lost(_) if self.input.is_shorter() => {
-                    return self.end(offset, true);
-                }
-                Block::Broken(what) => return self.broken(offset, what),
-                Block::Lost(what) => {
-                    self.over = true;
-                    return self.broken(offset, what);
-                }
-            }
         }
     }
 
@@ -468,9 +395,42 @@ fn value<'a>(option: &'a PcapNGOption<'_>) -> &'a [u8] {
 impl Packets for PcapNg {
     #[inline]
     fn advance(&mut self) -> Option<i64> {
-        match self.usual() {
-            Some(()) => Some(self.here.time),
-            None => self.other(),
+        self.notice = None;
+        loop {
+            if self.over {
+                return None;
+            }
+            let before = self.input.position();
+            let block = std::mem::take(&mut self.block) as u64;
+            if !self.input.consume(block) {
+                return self.end(before, true);
+            }
+            let available = self.input.fill(SHORTEST);
+            if available < SHORTEST {
+                return self.end(before + block, available > 0);
+            }
+            let offset = self.input.position();
+            let block = self.read(offset);
+            // Where a file became shorter, zeros are read.
+            if self.input.shrank() {
+                return self.end(offset, true);
+            }
+            match block {
+                Block::Event => {
+                    self.input.prefetch(self.block);
+                    return Some(self.here.time);
+                }
+                Block::Nothing => {}
+                Block::Cut => return self.end(offset, true),
+                Block::Broken(_) | Block::Lost(_) if self.input.is_shorter() => {
+                    return self.end(offset, true);
+                }
+                Block::Broken(what) => return self.broken(offset, what),
+                Block::Lost(what) => {
+                    self.over = true;
+                    return self.broken(offset, what);
+                }
+            }
         }
     }
 
@@ -480,17 +440,6 @@ impl Packets for PcapNg {
             return Event::Notice(notice.clone());
         }
         Event::Packet(self.here())
-    }
-
-    #[inline]
-    fn next(&mut self) -> Option<Event<'_>> {
-        match self.usual() {
-            Some(()) => Some(Event::Packet(self.here())),
-            None => {
-                self.other()?;
-                Some(self.current())
-            }
-        }
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
