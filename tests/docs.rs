@@ -73,3 +73,25 @@ fn the_commands_of_the_page_are_understood() {
     }
     assert_eq!(count, 3);
 }
+
+/// The README shows what the program prints: each paragraph of a block that begins with a command is in
+/// the command's output.
+#[test]
+fn the_readme_shows_real_output() {
+    let page = page("README.md");
+    let blocks = page.split("```text\n$ gamewire ").skip(1);
+    let mut compared = 0;
+    for block in blocks {
+        let block = block.split("```").next().unwrap_or_default();
+        let (command, shown) = block.split_once('\n').expect("a command and its output");
+        let run = gamewire(command.split(' '));
+        for paragraph in shown.trim_end().split("\n\n") {
+            assert!(run.out.contains(paragraph), "`gamewire {command}` does not print:\n{paragraph}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 5, "{compared}");
+    let first = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
+    let run = gamewire(["dissect", "samples/a2s-info-players-rules.pcap"]);
+    assert!(run.out.starts_with(first.expect("a first block")), "the first block");
+}
