@@ -404,7 +404,7 @@ impl Input {
     }
 }
 
-/// What stands above the options that are for interfaces only.
+/// What is above the options that are for interfaces only.
 const LIVE: &str = "Live capture";
 
 /// Packets as they come, from a network interface, through libpcap.

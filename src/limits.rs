@@ -238,7 +238,7 @@ impl std::str::FromStr for Memory {
     }
 }
 
-/// A limit as it is given: `NAME=N`, N perhaps with K, M or G behind it.
+/// A limit as it is given: `NAME=N`, N perhaps with K, M or G after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     index: usize,
@@ -300,7 +300,7 @@ impl Limits {
         limits
     }
 
-    /// What a session is told of them.
+    /// What a session is given of them.
     pub fn options(&self, options: Options) -> Options {
         let mut options = Options {
             flows: self.flows,
@@ -372,7 +372,7 @@ mod tests {
         }
     }
 
-    /// Those that are fixed, as they stand in the code and on the page.
+    /// Those that are fixed, as they are in the code and on the page.
     const FIXED: &[(&str, &str, &str)] = &[
         (
             include_str!("check/found.rs"),

@@ -24,7 +24,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
-/// of what stands around it. Variation selectors are not counted: emoji are full of them.
+/// of what is around it. Variation selectors are not counted: emoji are full of them.
 pub fn is_hidden(c: char) -> bool {
     match c {
         ' '..='~' => false,

@@ -325,7 +325,7 @@ fn what_was_judged_before_an_unreadable_file_is_not_lost() {
     let run = gamewire(["check", "--format", "json", &name, "/no/such/file"]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("/no/such/file") && run.out.contains("A2S030"));
-    // Nor what stands behind it.
+    // Nor what follows it.
     let other = File::of("behind", UNANSWERED);
     let behind = other.0.to_string_lossy().into_owned();
     let files = ["/no/such/file", &name, "/nor/this", &behind, "/nor/that"];

@@ -1,4 +1,4 @@
-//! What rules quote stands in the documents, word for word and below the heading they name.
+//! What rules quote is in the documents, word for word and below the heading they name.
 //!
 //! The documents are looked for beside the checkout, or in `GAMEWIRE_DOCUMENTS`. They are not part
 //! of the project; without them these tests say so and do nothing.

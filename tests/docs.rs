@@ -86,7 +86,10 @@ fn the_readme_shows_real_output() {
         let (command, shown) = block.split_once('\n').expect("a command and its output");
         let run = gamewire(command.split(' '));
         for paragraph in shown.trim_end().split("\n\n") {
-            assert!(run.out.contains(paragraph), "`gamewire {command}` does not print:\n{paragraph}");
+            assert!(
+                run.out.contains(paragraph),
+                "`gamewire {command}` does not print:\n{paragraph}"
+            );
             compared += 1;
         }
     }

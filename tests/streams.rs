@@ -84,7 +84,7 @@ fn halves(packet: TimedPacket) -> Vec<TimedPacket> {
     vec![front, back]
 }
 
-/// The recordings in which two packets that stand so far apart have changed places. Each place keeps
+/// The recordings in which two packets that are so far apart have changed places. Each place keeps
 /// its time.
 fn swapped(capture: &Capture, apart: usize) -> Vec<Capture> {
     let carries = |at: usize| capture.packets.get(at).and_then(payload).is_some();

@@ -5,7 +5,7 @@ use crate::kit::Rule;
 use crate::rule;
 
 rule! {
-    /// Bytes behind the snap length were never recorded: what they said cannot be judged. Record with -s 0.
+    /// Bytes after the snap length were never recorded: what they said cannot be judged. Record with -s 0.
     pub NET001 "snapped" { severity: Note, who: Capture, needs: Interval,
         asks: "no packet was cut by the snap length",
         cite: [],
@@ -21,7 +21,7 @@ rule! {
         wrong: "0.00 c > s  ipsum=bad FFFFFFFF 55 FFFFFFFF" }
 }
 rule! {
-    /// The receiver drops such packets. Off by default: network cards fill the sum in behind the place where captures are made.
+    /// The receiver drops such packets. Off by default: network cards fill the sum in after the place where captures are made.
     pub NET003 "transport-checksum" { severity: Note, who: Any, needs: Message,
         asks: "the UDP or TCP checksum is right",
         cite: [],
@@ -37,7 +37,7 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The datagram is not in the capture: what it said, and whether an answer came, cannot be told.
+    /// The datagram is not in the capture: what it said, and whether an answer came, cannot be known.
     pub NET005 "fragment-missing" { severity: Note, who: Capture, needs: Interval,
         asks: "the IP fragments of every datagram become whole",
         cite: [],
@@ -45,7 +45,7 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// Bytes of a stream were never recorded; what stands behind the gap is read, and marked.
+    /// Bytes of a stream were never recorded; what follows the gap is read, and marked.
     pub NET006 "tcp-gap" { severity: Note, who: Capture, needs: Interval,
         asks: "every byte of a stream is in the capture",
         cite: [],

@@ -46,7 +46,7 @@ impl Clock {
         i64::try_from(time).map_err(|_| if time < 0 { i64::MIN } else { i64::MAX })
     }
 
-    /// Digits behind the second: 6 where they tell all, else 9.
+    /// Digits of a second: 6 where they tell all, else 9.
     pub(super) fn digits(self) -> u8 {
         if self.resolution <= 6 { 6 } else { 9 }
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(at(0x80, i64::MAX, u64::MAX), Err(i64::MAX));
         assert_eq!(at(6, i64::MIN, 0), Err(i64::MIN));
         assert_eq!(at(9, 0, i64::MAX as u64), Ok(i64::MAX));
-        // Out of range before the offset is added, in range behind it.
+        // Out of range before the offset is added, in range after it.
         assert_eq!(at(0, -10_000_000_000, 10_000_000_001), Ok(1_000_000_000));
     }
 

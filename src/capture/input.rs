@@ -285,7 +285,7 @@ impl Stream {
 }
 
 impl Read for Input {
-    /// Hands on what was looked at and the rest behind it: for what turns out to be compressed.
+    /// Hands on what was looked at and the rest after it: for what turns out to be compressed.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let available = self.fill(1);
         if available == 0 {

@@ -1,6 +1,6 @@
 //! A file in memory, that may become shorter while it is read.
 //!
-//! Reading behind the end of a mapped file raises SIGBUS, which kills the process. Here a handler
+//! Reading after the end of a mapped file raises SIGBUS, which kills the process. Here a handler
 //! puts a page of zeros in the place of the missing one and takes a note; the reader sees the note
 //! and stops with what it has. A SIGBUS anywhere else goes to whoever handled it before.
 //!
@@ -110,7 +110,7 @@ impl Mapping {
     /// same place would wait for each other there. Worth 10 % of reading bulk traffic with two threads.
     fn map_ahead(&self, next: usize, nth: u8) {
         let readers = usize::from(self.readers.load(Ordering::Relaxed));
-        // What is gone from the file is told when it is read, and not before.
+        // What is gone from the file is reported when it is read, and not before.
         if readers < 2 || next % readers != usize::from(nth) || self.is_shorter() {
             return;
         }

@@ -59,7 +59,7 @@ pub struct Packet<'a> {
     pub file: u32,
     /// Where `data` begins in the capture file, in bytes; in a compressed one, decompressed.
     pub offset: u64,
-    /// How many digits behind the second the recorder's clock has: 6 or 9.
+    /// How many digits of a second the recorder's clock has: 6 or 9.
     pub digits: u8,
 }
 

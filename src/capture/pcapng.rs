@@ -29,7 +29,7 @@ const ENHANCED_PACKET: u32 = 6;
 /// Bytes of a packet's block before its data, but of a simple one's.
 const HEAD: usize = 28;
 
-/// The shortest block: its type, and its length in front and behind.
+/// The shortest block: its type, and its length in front and after.
 const SHORTEST: usize = 12;
 
 /// Interfaces a section may describe: more are an attack on memory.
@@ -92,7 +92,7 @@ enum Block {
     Broken(&'static str),
     /// The file ends inside it.
     Cut,
-    /// Where the next one begins cannot be told.
+    /// Where the next one begins cannot be known.
     Lost(&'static str),
 }
 
@@ -311,7 +311,7 @@ impl PcapNg {
         Block::Event
     }
 
-    /// A packet: where its interface, time, lengths and bytes stand.
+    /// A packet: where its interface, time, lengths and bytes are.
     #[inline]
     fn packet(&mut self, kind: u32, length: usize, offset: u64) -> Block {
         const PAST_ITS_BLOCK: Block = Block::Broken("a packet that is longer than its block");
@@ -332,7 +332,7 @@ impl PcapNg {
             }
             _ => self.numbers().unwrap_or_default(),
         };
-        // In an obsolete block, the interface's number is 16 bits, and a count of drops is behind it.
+        // In an obsolete block, the interface's number is 16 bits, and a count of drops is after it.
         let number = match (kind, self.big_endian) {
             (OBSOLETE_PACKET, true) => number >> 16,
             (OBSOLETE_PACKET, false) => number & 0xFFFF,
@@ -354,7 +354,7 @@ impl PcapNg {
         if time.is_err() && !self.told_of_time {
             self.told_of_time = true;
             self.notice = Some(Notice::TimeOutOfRange { path: self.path.clone(), offset });
-            // The same block comes again behind the notice.
+            // The same block comes again after the notice.
             self.block = 0;
             return Block::Event;
         }
@@ -371,7 +371,7 @@ impl PcapNg {
         Block::Event
     }
 
-    /// Whether the length behind a block is the one in front.
+    /// Whether the length after a block is the one in front.
     #[inline]
     fn has_both_lengths(&self, length: usize) -> bool {
         let behind = self.input.unread().get(length - 4..).unwrap_or_default();

@@ -15,7 +15,7 @@ const WINDOW: u64 = 128 << 20;
 /// A block that is the last of its frame and empty, and room for the frame's checksum.
 const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];
 
-/// Decompresses frame after frame. (ruzstd's own reader ends behind the first, without a word.)
+/// Decompresses frame after frame. (ruzstd's own reader ends after the first, without a word.)
 pub(super) struct Zstd<R> {
     source: BufReader<Watched<R>>,
     /// The frame at hand.

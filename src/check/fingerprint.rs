@@ -98,8 +98,8 @@ fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
     }
 }
 
-/// What stands behind the quoted text that begins here. No quote stands inside of it; one that is cut
-/// has three dots behind it.
+/// What follows the quoted text that begins here. No quote is inside of it; one that is cut
+/// has three dots after it.
 fn unquoted(text: &str) -> &str {
     let inside = text.get(1..).unwrap_or_default();
     let behind = inside.split_once('"').map_or("", |(_, behind)| behind);

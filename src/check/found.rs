@@ -7,7 +7,7 @@ use dissectors::kit::{Finding, Message, Payload, Rule, Severity, Side, Time, Ver
 
 use crate::session::FlowContext;
 
-/// How many bytes before and behind the bytes in question are shown.
+/// How many bytes before and after the bytes in question are shown.
 const AROUND: usize = 8;
 
 /// How many bytes of a long run are shown.
@@ -38,7 +38,7 @@ pub struct Found {
     pub frames_left_out: u32,
     /// When that was.
     pub time: Time,
-    /// Digits behind the second that the capture has.
+    /// Digits of a second that the capture has.
     pub digits: u8,
     /// What is wrong, in this message's own numbers.
     pub detail: String,
@@ -62,7 +62,7 @@ pub struct Found {
 /// A few bytes of a message, those in question among them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// Where the first one stands in the message.
+    /// Where the first one is in the message.
     pub start: usize,
     /// The bytes.
     pub bytes: Vec<u8>,

@@ -185,7 +185,7 @@ impl Checker {
         }
     }
 
-    /// What was found so far, in the order in which it was told.
+    /// What was found so far, in the order in which it was reported.
     pub fn found(&self) -> &[Found] {
         &self.found
     }
@@ -215,7 +215,7 @@ impl Checker {
         for found in self.found.iter_mut().chain(known) {
             found.capture = read.files.of(found.frame());
         }
-        // Sorted as they stand, thousands of findings would want as much room again.
+        // Sorted as they are, thousands of findings would want as much room again.
         let place = |found: &Found| (found.frame(), found.rule.code, found.offset, found.flow);
         self.found.sort_by_cached_key(place);
         let counts = |rule: &&Rule| self.selection.has(rule) || self.selection.requires(rule);

@@ -44,7 +44,7 @@ pub struct RuleOutcome {
     pub passed: u64,
     /// Broken.
     pub failed: u64,
-    /// Not to be told from this capture.
+    /// Cannot be known from this capture.
     pub inconclusive: u64,
     /// Broken in ways that the baseline holds.
     pub in_baseline: u64,
@@ -94,7 +94,7 @@ pub struct Outcome {
     pub packets: u64,
     /// The earliest and the latest time of one.
     pub span: Option<[Time; 2]>,
-    /// Messages told.
+    /// Messages reported.
     pub messages: u64,
     /// Flows of protocols of ours.
     pub flows: u64,

@@ -28,7 +28,7 @@ pub struct Selection {
     pub baseline: Option<Arc<Baseline>>,
 }
 
-/// A rule that is not to be told of.
+/// A rule that is not reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Ignore {
     /// Which rule.

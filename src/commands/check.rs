@@ -38,7 +38,7 @@ pub fn run(
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     args.write_baseline.as_deref().map(Baseline::try_writing).transpose()?;
     let selection = selection(args, &config, baseline, err);
-    // Until they are told apart, the challenges among them take up to twice as much.
+    // Until they are distinguished, the challenges among them take up to twice as much.
     let facts = args.input.limits().protocols.remembered / 2;
     let terms = Terms::of(&config.settings, facts);
     let checker = Checker::new(selection.clone(), terms, demands.complete);

@@ -12,7 +12,7 @@ use crate::report::paint::Paint;
 use crate::session::{Event, Needs, Totals};
 
 /// Flows that have ended and are kept, to be written in the order of their numbers, if there is
-/// memory for it. When there are so many, they are written, and those that end later come behind them.
+/// memory for it. When there are so many, they are written, and those that end later come after them.
 const KEPT: usize = 1 << 18;
 
 /// Of what flows may take in memory, a row is kept for every so many bytes.

@@ -19,7 +19,7 @@ const MOST: usize = 1 << 20;
 /// Nanoseconds of the capture for which a message waits: an error comes as quickly as an answer.
 const WAITS: i64 = 1_000_000_000;
 
-/// Errors about messages that were not told yet.
+/// Errors about messages that were not reported yet.
 const EARLY: usize = 32;
 
 /// ICMP errors that one message shows.
@@ -50,7 +50,7 @@ impl Text {
     /// A message was appended whose last packet this is; at `end` something can be put into its line.
     pub(super) fn push(&mut self, frame: u64, end: usize, time: Time) {
         self.latest = self.latest.max(Some(time));
-        // Rising, so that one can be found. What is told late is an answer that never became whole.
+        // Rising, so that one can be found. What is reported late is an answer that never became whole.
         if self.lines.last().is_none_or(|line| line.frame < frame) {
             self.lines.push(Line { frame, end, notes: 0 });
         }
@@ -113,7 +113,7 @@ pub(super) struct Held {
     waiting: VecDeque<Text>,
     bytes: usize,
     spare: Vec<Text>,
-    /// Errors about packets of which no message was told yet: it may come with a later packet.
+    /// Errors about packets of which no message was reported yet: it may come with a later packet.
     early: Vec<IcmpEvent>,
     /// ICMP errors about messages that were written before, for which the format has no line.
     pub(super) late: u64,
@@ -128,7 +128,7 @@ impl Held {
         self.waiting.push_back(full);
     }
 
-    /// Notes an error about the message in this packet, in what waits or in `text` behind it; or in a
+    /// Notes an error about the message in this packet, in what waits or in `text` after it; or in a
     /// line of its own, where the message was written before.
     pub(super) fn note(&mut self, text: &mut Text, note: IcmpEvent, report: &mut dyn Report) {
         let is_here = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
@@ -148,7 +148,7 @@ impl Held {
         self.early.retain(|&note| !(frames.contains(&note.message) && text.note(note)));
     }
 
-    /// Whether there are errors about messages that were not told yet.
+    /// Whether there are errors about messages that were not reported yet.
     pub(super) fn has_early(&self) -> bool {
         !self.early.is_empty()
     }

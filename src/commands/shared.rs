@@ -366,7 +366,7 @@ impl Numbers {
         self.latest.push(whole);
     }
 
-    /// The number in the whole capture. A flow whose beginning is not told yet comes before all
+    /// The number in the whole capture. A flow whose beginning is not reported yet comes before all
     /// others: nothing of it is told before that.
     fn whole(&self, own: u32) -> u32 {
         if own == 0 {
@@ -382,7 +382,7 @@ impl Numbers {
         whole.unwrap_or(1)
     }
 
-    /// Forgets all but these, which stand in order.
+    /// Forgets all but these, which are in order.
     fn keep(&mut self, needed: &[u32]) {
         self.kept = needed.iter().map(|&own| (own, self.whole(own))).collect();
         self.before = self.before.saturating_add(self.latest.len() as u32);

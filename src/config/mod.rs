@@ -41,7 +41,7 @@ pub struct Config {
     pub require: Vec<&'static Rule>,
     /// What rules weigh.
     pub severities: Severities,
-    /// What is not to be told.
+    /// Rules that are not reported.
     pub ignores: Vec<Ignored>,
     /// Protocols that are forced on ports.
     pub decode_as: Vec<DecodeAs>,
@@ -60,7 +60,7 @@ pub struct Ignored {
     pub reason: String,
     /// The last day on which it holds, if there is one.
     pub until: Option<Date>,
-    /// The line it stands in, from 1.
+    /// The line it is in, from 1.
     pub line: usize,
 }
 
@@ -110,7 +110,7 @@ impl Config {
         Config::read(&file, &text)
     }
 
-    /// Reads what stands in the file.
+    /// Reads what is in the file.
     ///
     /// # Errors
     /// It says something that cannot be.
@@ -164,7 +164,7 @@ fn text(file: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The line, from 1, that a byte of the text stands in.
+/// The line, from 1, that a byte of the text is in.
 fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Something that cannot be, and where it stands.
+/// Something that cannot be, and where it is.
 #[derive(Debug)]
 pub(super) struct Wrong {
     /// The first byte in question.
@@ -27,7 +27,7 @@ pub(super) struct Table<'t> {
 #[derive(Clone, Copy)]
 pub(super) struct Value<'t> {
     pub(super) name: &'t str,
-    /// Where its key stands.
+    /// Where its key is.
     pub(super) at: usize,
     value: &'t DeValue<'t>,
 }

@@ -14,9 +14,9 @@ pub(super) struct Totals {
     pub(super) packets: u64,
     /// Bytes of payload recorded.
     pub(super) bytes: u64,
-    /// Messages told.
+    /// Messages reported.
     pub(super) messages: u32,
-    /// Findings told.
+    /// Findings reported.
     pub(super) findings: u32,
 }
 

@@ -21,7 +21,7 @@ pub enum State {
     New,
     /// Datagrams of a protocol of ours.
     Conversation(Conversation),
-    /// A stream whose protocol is ours, or is not told yet.
+    /// A stream whose protocol is ours, or is not reported yet.
     Stream(Box<Stream>),
     /// None of ours: only counted.
     Ignored,
@@ -33,7 +33,7 @@ pub struct Flow {
     /// is the number of the place where they are.
     addresses: [Ipv4Addr; 2],
     ports: [u16; 2],
-    /// Its number in this run, from 1, given when its protocol is told; 0 before.
+    /// Its number in this run, from 1, given when its protocol is identified; 0 before.
     pub number: u32,
     /// When it was first recorded.
     pub first: Time,
@@ -137,7 +137,7 @@ impl Apart {
     }
 }
 
-// The bits of `Flow::marks`. The next one behind SEEN says so of the other side.
+// The bits of `Flow::marks`. The next one after SEEN says so of the other side.
 const SEEN: u8 = 1;
 const BEGAN: u8 = 4;
 const LOSSY: u8 = 8;
@@ -227,7 +227,7 @@ impl Flow {
         } else {
             return None;
         };
-        // What stands in the place of wide addresses may look like others.
+        // What is in the place of wide addresses may look like others.
         (!self.is(WIDE)).then_some(side)
     }
 
@@ -436,7 +436,7 @@ impl FlowMut<'_> {
     }
 }
 
-/// How much was told since the last time.
+/// How much was reported since the last time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageCounts {
     /// Messages.
@@ -456,7 +456,7 @@ pub struct FlowRow {
     pub transport: Transport,
     /// Its ends, the sender of the first packet first.
     pub ends: [std::net::SocketAddr; 2],
-    /// The name of its protocol; empty if none is told.
+    /// The name of its protocol; empty if none is known.
     pub protocol: &'static str,
     /// When it was first recorded.
     pub first: Time,
@@ -468,7 +468,7 @@ pub struct FlowRow {
     pub packets: [u64; 2],
     /// Bytes of payload recorded of each end.
     pub bytes: [u64; 2],
-    /// Messages told of each end.
+    /// Messages reported of each end.
     pub messages: [u64; 2],
     /// Requests that were judged: answered, or given up.
     pub requests: u64,
@@ -477,9 +477,9 @@ pub struct FlowRow {
     /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and all
     /// are not above.
     pub response_times: Option<[u64; 3]>,
-    /// Findings told.
+    /// Findings reported.
     pub findings: u64,
-    /// Digits behind the second that the capture has: 6 or 9.
+    /// Digits of a second that the capture has: 6 or 9.
     pub digits: u8,
 }
 

@@ -89,7 +89,7 @@ impl Identifier {
     }
 }
 
-/// Why a stream's protocol is not told.
+/// Why a stream's protocol is not identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecided {
     /// More bytes may tell.

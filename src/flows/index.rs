@@ -4,9 +4,9 @@
 //! for, so that hardly ever a flow is looked at that is another. Those that may stand for a hash are
 //! side by side: to find a flow is to wait for memory once here.
 
-/// Nothing is here, and what is sought is not behind it.
+/// Nothing is here, and what is sought is not after it.
 const FREE: u32 = u32::MAX;
-/// What was here is gone; what is sought may be behind it.
+/// What was here is gone; what is sought may be after it.
 const GONE: u32 = u32::MAX - 1;
 
 /// Places by hashes.
@@ -107,7 +107,7 @@ impl Index {
         if self.entries.get((at + 1) & mask) != Some(&FREE) {
             return;
         }
-        // Nothing is behind it: it is free, and so are those in front that are gone.
+        // Nothing is after it: it is free, and so are those in front that are gone.
         let mut last = at;
         while let Some(entry) = self.entries.get_mut(last).filter(|entry| **entry == GONE) {
             *entry = FREE;

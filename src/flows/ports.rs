@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use dissectors::Id;
 
-/// A bit for each port: whether it is one of them is told by one word of memory.
+/// A bit for each port: whether it is one of them is recognized by one word of memory.
 pub struct Ports([u64; 1024]);
 
 impl Default for Ports {

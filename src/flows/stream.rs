@@ -16,9 +16,9 @@ pub struct Stream {
 #[derive(Default)]
 pub(crate) struct Speech {
     pub(crate) conversation: Option<Box<Conversation>>,
-    /// The unread beginnings, while the protocol is not told.
+    /// The unread beginnings, while the protocol is not identified.
     pub(crate) beginnings: Option<Box<[Vec<u8>; 2]>>,
-    /// What waits until the protocol is told, or until what it answers to is read.
+    /// What waits until the protocol is identified, or until what it answers to is read.
     pub(crate) waits: Option<Box<[Option<Wait>; 2]>>,
     /// Bytes of this direction were read, by [`Side::index`].
     pub(crate) heard: [bool; 2],
@@ -34,7 +34,7 @@ pub(crate) struct Wait {
     pub(crate) since: u64,
     /// How many were shown.
     pub(crate) shown: usize,
-    /// When the direction was closed behind them.
+    /// When the direction was closed after them.
     pub(crate) closed: Option<Time>,
 }
 
@@ -73,7 +73,7 @@ impl Stream {
         size_of::<Stream>() + self.connection.uncharged() + self.speech.held()
     }
 
-    /// The protocol, if it is told.
+    /// The protocol, if it is known.
     pub fn protocol(&self) -> Option<Id> {
         self.speech.conversation.as_ref().map(|conversation| conversation.id())
     }
@@ -83,7 +83,7 @@ impl Stream {
         [Way::AToB, Way::BToA].into_iter().any(|way| self.connection.has_hole(way))
     }
 
-    /// The state of the conversation, if its protocol is told.
+    /// The state of the conversation, if its protocol is identified.
     pub fn conversation(&mut self) -> Option<&mut Conversation> {
         self.speech.conversation.as_deref_mut()
     }

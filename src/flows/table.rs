@@ -154,7 +154,7 @@ impl Table {
         self.slots.get(slot.0)?.as_ref()
     }
 
-    /// All flows in the order of their numbers, those without one behind. No flow will be looked for
+    /// All flows in the order of their numbers, those without one after. No flow will be looked for
     /// any more, and none inserted: they are only taken out.
     pub fn in_order(&mut self) -> InOrder {
         let mut places = std::mem::take(&mut self.index).into_room();

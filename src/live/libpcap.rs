@@ -351,7 +351,7 @@ impl Handle {
         unsafe { (self.library.functions.link)(self.pcap.as_ptr()) }
     }
 
-    /// Digits behind the second: 6 or 9.
+    /// Digits of a second: 6 or 9.
     pub(super) fn digits(&self) -> u8 {
         // SAFETY: the handle is open.
         let precision = unsafe { (self.library.functions.precision)(self.pcap.as_ptr()) };

@@ -39,7 +39,7 @@ const LONGEST_TURN: Duration = Duration::from_millis(100);
 /// Milliseconds after which packets are handed on, at the latest.
 const HANDED_ON: i32 = 10;
 
-/// How far behind the clock packets may still be on their way from the kernel, in nanoseconds.
+/// How far after the clock packets may still be on their way from the kernel, in nanoseconds.
 const ON_THE_WAY: i64 = 1_000_000_000;
 
 /// Why live capture does not go. Each says what to do.

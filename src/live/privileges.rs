@@ -1,4 +1,4 @@
-//! Root is needed to open a device, and for nothing behind that.
+//! Root is needed to open a device, and for nothing after that.
 
 use std::ffi::OsString;
 

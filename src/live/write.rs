@@ -49,7 +49,7 @@ pub(super) struct Description {
     /// The link type, as capture files number it.
     pub(super) link: u16,
     pub(super) snaplen: u32,
-    /// Digits behind the second: 6 or 9.
+    /// Digits of a second: 6 or 9.
     pub(super) digits: u8,
 }
 

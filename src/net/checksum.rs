@@ -121,7 +121,7 @@ fn pseudo_header(ip: &Ip, protocol: u8, length: usize) -> Sum16BitWords {
     sum.add_2bytes([0, protocol]).add_4bytes(length.to_be_bytes())
 }
 
-/// Sums `bytes` without the checksum that stands `at` an even place in them.
+/// Sums `bytes` without the checksum that is `at` an even place in them.
 fn judge(sum: Sum16BitWords, bytes: &[u8], at: usize) -> Option<Verdict> {
     let (before, rest) = bytes.split_at_checked(at)?;
     let (found, after) = rest.split_first_chunk()?;

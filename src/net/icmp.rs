@@ -150,7 +150,7 @@ fn udp(bytes: &[u8]) -> Option<([u16; 2], usize, &[u8])> {
     let (length, rest) = u16_be(rest)?;
     let length = usize::from(length).checked_sub(8)?;
     let carried = rest.get(2..).unwrap_or_default();
-    // Behind a short quote stands padding (RFC 4884).
+    // Behind a short quote is padding (RFC 4884).
     let carried = carried.get(..length).unwrap_or(carried);
     Some(([source, destination], length, carried))
 }
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((quote.source, quote.destination), (sent.ip.source, sent.ip.destination));
         assert_eq!(quote.ports, [sent.source_port, sent.destination_port]);
         assert_eq!((quote.bytes, quote.length), (sent.payload.bytes, sent.payload.bytes.len()));
-        // Eight bytes behind the IP header are what every host quotes.
+        // Eight bytes after the IP header are what every host quotes.
         let bare = ipv4(1, &cat(&[&[11, 0, 0, 0, 0, 0, 0, 0], &inner[..28]]));
         let error = quoted(&bare).unwrap();
         assert_eq!(error.meaning(), "time exceeded in transit");

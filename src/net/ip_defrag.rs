@@ -6,7 +6,7 @@
 //! was sent, so it is joined alike and the overlap reported.
 //!
 //! Nothing is dropped silently: what did not become whole, or could not be taken, is an [`Event`].
-//! The exception are leftovers right behind a whole datagram with the same identification: copies
+//! The exception are leftovers right after a whole datagram with the same identification: copies
 //! of its fragments, from captures that hold each packet twice ([`limits::ECHO`]).
 //! Memory is bounded per source and in all ([`FragmentLimits`]); the oldest datagrams are given up
 //! first. Work is proportional to the bytes of the fragments, whatever their order: bytes lie in
@@ -17,7 +17,7 @@
 //! many. They count for the limits as if they had been copied: what comes of a capture does not
 //! depend on how it is read.
 //!
-//! IPv6 fragments are joined from the bytes right behind the fragment header; extension headers
+//! IPv6 fragments are joined from the bytes right after the fragment header; extension headers
 //! among them are read when the datagram is whole.
 
 mod entry;
@@ -224,7 +224,7 @@ impl Defragmenter {
         let pieces = extent.bytes.len() / 16 + 1 + origin.pieces.map_or(0, <[Piece]>::len);
         let worst = ENTRY_COST + Touched::most(extent.bytes.len()) + pieces * PIECE_COST;
         let key = Key::of(fragment);
-        // Mostly a datagram's fragments come one behind the other.
+        // Mostly a datagram's fragments come one after the other.
         let is_latest = |&number: &u32| *self.entries.key(number) == key;
         let mut found = self.latest.filter(is_latest).or_else(|| self.entries.find(&key));
         let mut source = match found {

@@ -13,7 +13,7 @@ pub const TUNNELS: usize = 8;
 /// Entries of one MPLS label stack.
 pub const LABELS: usize = 16;
 
-/// Extension headers behind one IP header. RFC 8200 gives each of the six kinds one place, and
+/// Extension headers after one IP header. RFC 8200 gives each of the six kinds one place, and
 /// destination options two.
 pub const EXTENSION_HEADERS: usize = 16;
 

@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
         self.ether_type(tag.ether_type().0, tag.payload_slice())
     }
 
-    /// IEEE 802.2 LLC; of interest only if IP follows, directly or behind a SNAP header.
+    /// IEEE 802.2 LLC; of interest only if IP follows, directly or after a SNAP header.
     fn logical_link_control(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         match bytes {
             // SNAP: organization 0 (or bridged, 0x0000f8), then an EtherType.

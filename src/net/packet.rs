@@ -107,7 +107,7 @@ pub struct Segment<'a> {
     pub acknowledgment: u32,
     /// The eight flags.
     pub flags: TcpFlags,
-    /// The window as it stands in the header, unscaled.
+    /// The window as it is in the header, unscaled.
     pub window: u16,
     /// The stream's bytes in this segment.
     pub payload: Payload<'a>,
@@ -156,7 +156,7 @@ pub struct Fragment<'a> {
     /// The protocol of the datagram's payload; in IPv6 the header that follows the fragment
     /// header, of which only the first fragment's counts.
     pub protocol: u8,
-    /// Where the payload stands in the datagram, in bytes; a multiple of 8.
+    /// Where the payload is in the datagram, in bytes; a multiple of 8.
     pub at: u32,
     /// Another fragment follows this one.
     pub more: bool,

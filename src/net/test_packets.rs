@@ -21,7 +21,7 @@ pub(super) fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
     cat(&[b"\x02\x00\x00\x00\x00\x07\x02\x00\x00\x00\x00\x01", &ether_type.to_be_bytes(), payload])
 }
 
-/// A tag as it stands behind the EtherType that announces it.
+/// A tag as it follows the EtherType that announces it.
 pub(super) fn vlan(id: u16, ether_type: u16, payload: &[u8]) -> Vec<u8> {
     cat(&[&id.to_be_bytes(), &ether_type.to_be_bytes(), payload])
 }
@@ -159,7 +159,7 @@ pub(super) fn survives_cuts(link: LinkType, packet: &[u8]) {
                 assert!(!datagram.payload.is_whole());
                 assert_eq!(datagram.note, None);
             }
-            // Only bytes behind the IP packet are cut.
+            // Only bytes after the IP packet are cut.
             Outcome::Udp(datagram) => assert_eq!(datagram.payload.bytes, QUERY),
             Outcome::Fragment(fragment) => assert!(fragment.payload.snapped),
             outcome => panic!("{length} bytes with a snap length: {outcome:?}"),

@@ -23,7 +23,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with 6 or 9 digits behind the point.
+    /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with 6 or 9 digits after the point.
     #[inline]
     pub(super) fn rfc3339(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         self.turn_to(time);
@@ -76,7 +76,7 @@ pub(super) fn day(time: Time) -> i64 {
     time.0.div_euclid(NANOSECONDS * SECONDS_PER_DAY)
 }
 
-/// The point, and the digits behind it, cut and not rounded.
+/// The point, and the digits after it, cut and not rounded.
 #[inline]
 fn fraction(time: Time, digits: u8, out: &mut Vec<u8>) {
     let nanoseconds = time.0.rem_euclid(NANOSECONDS) as u32;

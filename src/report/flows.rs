@@ -136,7 +136,7 @@ const HEADINGS: [(&str, bool); 12] = [
     ("MAX", true),
 ];
 
-/// The last heading, which stands to the right.
+/// The last heading, which is to the right.
 const FINDINGS: &str = "FINDINGS";
 
 type Cells = [String; HEADINGS.len() + 1];
@@ -185,7 +185,7 @@ impl Table {
     }
 }
 
-/// What stands between two columns.
+/// What is between two columns.
 const GAP: &str = "  ";
 
 fn line(cells: &Cells, widths: &[Option<usize>], out: &mut Vec<u8>) {

@@ -55,7 +55,7 @@ pub struct Envelope<'a> {
 
 /// One format. Messages come in the order of the capture; the text they become is appended.
 pub trait Report {
-    /// Appends what stands above a message of this time, if something does.
+    /// Appends what is above a message of this time, if something does.
     fn heading(&mut self, _: Time, _: &mut Vec<u8>) {}
 
     /// Appends one message. Returns where its line ends: what [`Report::icmp`] says belongs there.

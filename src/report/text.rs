@@ -1,7 +1,7 @@
 //! Messages as text: a line each, for people who search a capture at night.
 //!
 //! A line is never broken, whatever a packet says: what a terminal would obey is spelled out, and
-//! a text that is not a plain word stands in quotes, inside of which a quote is written `\x22`.
+//! a text that is not a plain word is in quotes, inside of which a quote is written `\x22`.
 //! With [`Detail::fields`] the annotated fields follow the line, with [`Detail::bytes`] the bytes.
 
 mod dump;
@@ -31,7 +31,7 @@ pub struct Detail {
     pub bytes: bool,
 }
 
-/// One line a message. The date stands above the first message of a day, so that messages must
+/// One line a message. The date is above the first message of a day, so that messages must
 /// come in the order in which they are to be read.
 pub struct Text {
     detail: Detail,

@@ -17,7 +17,7 @@ pub(super) struct View<'a> {
 /// A text among other bytes, so that several bytes can be read at once.
 #[derive(Clone, Copy)]
 pub(super) struct Among<'a> {
-    /// What the text stands in.
+    /// What the text is in.
     pub(super) bytes: &'a [u8],
     /// Where it begins.
     pub(super) start: usize,
@@ -26,7 +26,7 @@ pub(super) struct Among<'a> {
 }
 
 impl<'a> Among<'a> {
-    /// The text's first `N` bytes, or those behind it if it is shorter.
+    /// The text's first `N` bytes, or those after it if it is shorter.
     #[inline(always)]
     pub(super) fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
         self.bytes.get(self.start..self.start.saturating_add(N))?.first_chunk()

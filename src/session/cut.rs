@@ -1,11 +1,11 @@
-//! Packets that the snap length cut before anything in them could be told.
+//! Packets that the snap length cut before anything in them could be known.
 
 use dissectors::kit::{Mark, Side, Time};
 
 use super::{FlowContext, PacketContext};
 use crate::net::Payload;
 
-/// With fewer bytes than this no protocol can be told: the shortest header has four.
+/// With fewer bytes than this no protocol can be identified: the shortest header has four.
 const TELLING: usize = 4;
 
 /// Packets that may have been ours, but were cut too short to tell. They are counted: where one is cut
@@ -50,7 +50,7 @@ impl Cut {
     }
 }
 
-/// Whether a packet whose protocol is not told may have been ours. `known`: one of its ports is that of a
+/// Whether a packet whose protocol is not identified may have been ours. `known`: one of its ports is that of a
 /// flow of ours, or usual.
 pub(super) fn may_be_ours(payload: &Payload<'_>, known: bool) -> bool {
     payload.snapped && (known || payload.bytes.len() < TELLING)

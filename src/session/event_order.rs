@@ -1,6 +1,6 @@
 //! The order in which a session tells things, and in which flows get their numbers.
 
-/// When something is told, in the order of a capture. Sessions that share a capture never tell
+/// When something is reported, in the order of a capture. Sessions that share a capture never tell
 /// something of flows at the same moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventOrder(u64);
@@ -9,7 +9,7 @@ impl EventOrder {
     /// From here on a capture has no more packets.
     pub const END: EventOrder = EventOrder(1 << 63);
 
-    /// Shards of which the last moments can be told apart.
+    /// Shards of which the last moments can be distinguished.
     const SHARDS: u64 = 1 << 8;
 
     /// A packet has come, and is not looked at yet.
@@ -22,7 +22,7 @@ impl EventOrder {
         EventOrder(frame << 1 | 1)
     }
 
-    /// A flow ends with the capture: one that has a number, or, behind all of those, one of this
+    /// A flow ends with the capture: one that has a number, or, after all of those, one of this
     /// shard that has none, which is 0.
     pub const fn end_of(number: u32, shard: usize) -> EventOrder {
         let rank = number.wrapping_sub(1) as u64 + 1;
@@ -47,7 +47,7 @@ impl EventOrder {
     }
 }
 
-/// Numbers flows, from 1, in the order in which their protocols are told.
+/// Numbers flows, from 1, in the order in which their protocols are identified.
 pub struct Numbers {
     given: u32,
     /// When each was given, where that is asked for.

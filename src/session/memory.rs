@@ -47,7 +47,7 @@ impl Incomplete {
 /// When flows want to be asked again. The earliest comes first.
 pub(super) struct Deadlines {
     plans: BinaryHeap<Reverse<(Time, u32, Slot)>>,
-    /// When the first is due: asked with every packet, so it stands where it is at hand.
+    /// When the first is due: kept apart from the heap, since every packet asks for it.
     first: Time,
 }
 

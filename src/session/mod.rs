@@ -64,10 +64,10 @@ use shard::Shard;
 pub use totals::{Foreign, Totals};
 pub use traffic::Traffic;
 
-/// What a session is told before it begins.
+/// What a session is given before it begins.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How protocols are told apart.
+    /// How protocols are distinguished.
     pub identifier: Identifier,
     /// What the protocols may be told.
     pub settings: Settings,
@@ -123,7 +123,7 @@ struct Session {
     unknown_links: u64,
     unknown_link: Option<LinkType>,
     files: Files,
-    /// As long as no flow's protocol was told.
+    /// As long as no flow's protocol was identified.
     foreign: Foreign,
     passed_over: u64,
     /// Packets that were cut before their ports.
@@ -164,14 +164,14 @@ struct PacketContext {
 }
 
 /// The flows that are open when a capture is over: of each shard, in the order of their numbers,
-/// those without one behind.
+/// those without one after.
 struct Open {
     shards: Vec<Left>,
 }
 
 /// The flows that a shard has left.
 struct Left {
-    /// The rank of the next one: its number less one, so that those without a number are behind.
+    /// The rank of the next one: its number less one, so that those without a number are after.
     rank: u64,
     next: Option<Slot>,
     behind: InOrder,
@@ -277,12 +277,12 @@ impl Session {
         self.context.frame
     }
 
-    /// What was told last was told at this moment; nothing will be told at an earlier one.
+    /// What was reported last was reported at this moment; nothing will be reported at an earlier one.
     fn moment(&self) -> EventOrder {
         self.context.moment
     }
 
-    /// When the flows began whose protocol was told since the last time, in the order of their
+    /// When the flows began whose protocol was identified since the last time, in the order of their
     /// numbers; kept only by sessions that share a capture.
     fn take_begun(&mut self) -> Vec<EventOrder> {
         self.context.numbers.take_begun()

@@ -105,7 +105,7 @@ impl Recent {
     }
 
     /// The packet of the datagram that is quoted, sent with these addresses and ports: the latest one
-    /// that begins with the bytes that are quoted. Where there are too few of them it is told by the
+    /// that begins with the bytes that are quoted. Where there are too few of them it is recognized by the
     /// header, if only one packet has it.
     pub(super) fn quoted(&self, key: &Key, quote: &Quote<'_>) -> Option<u64> {
         let ends = self.ends(key);

@@ -1,4 +1,4 @@
-//! What the recording itself shows: notices, headers, fragments, and limits that were met. It is told
+//! What the recording itself shows: notices, headers, fragments, and limits that were met. It is reported
 //! round no message.
 
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Sink, Time, counted};

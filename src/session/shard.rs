@@ -30,7 +30,7 @@ const SHARDS: usize = 8;
 // What is counted by groups of hosts is counted by one thread each.
 const _: () = assert!(dissectors::ledger::GROUPS == SHARDS);
 
-// Whose turn it is, is told by the lowest bits of a packet's number.
+// Whose turn it is, is recognized by the lowest bits of a packet's number.
 const _: () = assert!(SHARDS.is_power_of_two());
 
 /// With less than this for each shard, one shard has all.
@@ -76,7 +76,7 @@ pub(super) struct Shard {
     recent: Recent,
     /// Whom it has heard.
     pub(super) heard: Heard,
-    /// What was cut before its protocol could be told.
+    /// What was cut before its protocol could be identified.
     pub(super) cut: Cut,
     /// Packets since flows were last looked at that may be idle.
     unlooked: u32,
@@ -579,7 +579,7 @@ impl Shard {
         let told = recorder.settle();
         flow.count_told(told);
         flow.count_exchanges(|detail| recorder.count_exchanges(detail));
-        // A deadline that has passed and still stands would come back at once, for ever.
+        // A deadline that has passed and still is would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }

@@ -205,7 +205,7 @@ struct Reading<'s, F> {
     pieces: Vec<Piece>,
     lossy: bool,
     tunnels: Tunnels,
-    /// The protocol was told when both directions had bytes: they are shown again.
+    /// The protocol was identified when both directions had bytes: they are shown again.
     rereads: bool,
     /// More bytes might have told the protocol, but are not here.
     cut_short: bool,
@@ -225,7 +225,7 @@ impl<F: Fields> Reader for Reading<'_, F> {
                 Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
                 Err(Undecided::More) => {
                     self.wait(side, run);
-                    // Bytes are looked at again with those that follow; behind a FIN there are none.
+                    // Bytes are looked at again with those that follow; after a FIN there are none.
                     let is_kept = run.end() == Some(End::Fin);
                     return if is_kept { Next::Later } else { Next::Consumed(0) };
                 }
@@ -341,7 +341,7 @@ impl<F: Fields> Reading<'_, F> {
         is_silent && self.speech.wait(side.other()).is_none()
     }
 
-    /// Whether, now that the protocol is told, the other direction has bytes that are to be read with
+    /// Whether, now that the protocol is identified, the other direction has bytes that are to be read with
     /// these.
     fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
         let Some(other) = self.speech.wait(side.other()) else { return false };
@@ -513,7 +513,7 @@ impl<F: Fields> Reading<'_, F> {
         });
     }
 
-    /// The ports are used again: what was said so far is judged as it stands.
+    /// The ports are used again: what was said so far is judged as it is.
     fn end_talk(&mut self) {
         self.elapse(false, true);
         if let Some(conversation) = self.speech.conversation.take() {
@@ -584,7 +584,7 @@ impl<F> Working<'_, F> {
     }
 }
 
-/// How, and when, a direction was closed. `waited`: when it was behind what had to wait; `now`: when
+/// How, and when, a direction was closed. `waited`: when it was after what had to wait; `now`: when
 /// it was otherwise.
 fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
     match end? {

@@ -24,7 +24,7 @@ pub struct Totals {
     pub span: Option<[Time; 2]>,
     /// How many digits of a second the times of its packets have: 6 or 9.
     pub digits: u8,
-    /// Flows whose protocol was told.
+    /// Flows whose protocol was identified.
     pub flows: u32,
     /// The recording lost something of which nobody knows what.
     pub lossy: bool,
@@ -40,9 +40,9 @@ pub struct Totals {
     pub heard: Heard,
     /// Packets that nobody wanted.
     pub passed_over: u64,
-    /// What there is, where no flow's protocol was told.
+    /// What there is, where no flow's protocol was identified.
     pub foreign: Foreign,
-    /// Packets that were cut before anything in them could be told.
+    /// Packets that were cut before anything in them could be known.
     pub cut: Cut,
     /// How rules fared, but for passes that were reported one by one.
     pub rules: RuleCounts,
@@ -79,7 +79,7 @@ impl Totals {
 }
 
 /// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
-/// counts: servers have it. Packets are counted until the first flow's protocol is told.
+/// counts: servers have it. Packets are counted until the first flow's protocol is identified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
     /// By port; empty where there are none.

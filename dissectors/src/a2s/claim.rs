@@ -59,7 +59,7 @@ pub(super) fn is_for_server(bytes: &[u8]) -> bool {
         || bytes.strip_prefix(&SINGLE).is_some_and(|message| !of_another(message))
 }
 
-/// Whether behind a first long that is none of the document stands a whole request. Where it is short,
+/// Whether after a first long that is none of the document is a whole request. Where it is short,
 /// games may say the like: then the long must be nearly right.
 pub(super) fn is_request_behind(bytes: &[u8]) -> bool {
     let Some((long, message)) = bytes.split_first_chunk::<4>() else { return false };
@@ -75,7 +75,7 @@ pub(super) fn is_request_behind(bytes: &[u8]) -> bool {
 }
 
 /// Whether a split packet's header makes sense in some layout. It need hold nothing else: what
-/// stands behind it may be missing, which is then told.
+/// follows it may be missing, which is then told.
 fn is_split(bytes: &[u8]) -> bool {
     [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
         Header::read(bytes, layout).is_some_and(|header| {

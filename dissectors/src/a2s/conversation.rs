@@ -104,7 +104,7 @@ pub(super) fn exchange<S: Sink>(
     }
 }
 
-/// Where the message byte usually stands.
+/// Where the message byte usually is.
 const KIND: Span = Span { start: 4, end: 5 };
 
 fn ask<S: Sink>(

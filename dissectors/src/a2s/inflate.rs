@@ -23,7 +23,7 @@ pub(super) struct Inflated {
     pub(super) bytes: Vec<u8>,
     /// There are more bytes than were asked for.
     pub(super) more: bool,
-    /// Bytes that stand behind the compressed ones, where those were read to their end.
+    /// Bytes that follow the compressed ones, where those were read to their end.
     pub(super) behind: usize,
 }
 
@@ -49,7 +49,7 @@ fn inflate_with(
     Ok(inflated)
 }
 
-/// What was decompressed lately, the latest behind.
+/// What was decompressed lately, the latest after.
 #[derive(Default)]
 struct Lately {
     answers: VecDeque<Answer>,
@@ -113,7 +113,7 @@ fn anew(bytes: &[u8], most: usize) -> Result<Inflated, &'static str> {
     inflated.map_err(|_| "the bytes do not decompress as bzip2")
 }
 
-/// Decompresses what stands behind the level, up to `most`.
+/// Decompresses what follows the level, up to `most`.
 fn inflate_at(level: u8, rest: &[u8], most: usize) -> io::Result<Inflated> {
     let head = [b'B', b'Z', b'h', level];
     let limit = (most as u64).saturating_add(1);

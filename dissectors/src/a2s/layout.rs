@@ -3,7 +3,7 @@
 use super::rules;
 use crate::kit::Span;
 
-/// Where a split packet's ID shows compression, its total stands, and its Size.
+/// Where a split packet's ID shows compression, its total is, and its Size.
 pub(super) const COMPRESSED_BIT: Span = Span { start: 7, end: 8 };
 pub(super) const TOTAL: Span = Span { start: 8, end: 9 };
 pub(super) const SIZE: Span = Span { start: 10, end: 12 };
@@ -22,7 +22,7 @@ pub(super) enum Layout {
     GoldSrc,
     /// A byte for each.
     Source,
-    /// And a Size behind them.
+    /// And a Size after them.
     OrangeBox,
 }
 
@@ -48,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// Where its number stands.
+    /// Where its number is.
     pub(super) const fn number(self) -> Span {
         match self {
             Layout::GoldSrc => TOTAL,
@@ -63,9 +63,9 @@ impl Layout {
 pub(super) enum Reason {
     /// Only in this layout do the packets make one whole.
     Only,
-    /// FF FF FF FF stands where this layout's payload begins.
+    /// FF FF FF FF is where this layout's payload begins.
     Header,
-    /// bzip2 data stands there.
+    /// bzip2 data is there.
     Bzip2,
     /// What the server sent before.
     Server,
@@ -75,7 +75,7 @@ pub(super) enum Reason {
     Newest,
 }
 
-/// What stands in front of a split packet's payload, read in one layout.
+/// What is in front of a split packet's payload, read in one layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) total: u8,
@@ -123,7 +123,7 @@ pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
 }
 
 /// "This is only present in the first packet of the response and only if the response is being
-/// compressed": size and sum, told by the bzip2 data behind them.
+/// compressed": size and sum, told by the bzip2 data after them.
 pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
     let (size, rest) = payload.split_first_chunk()?;
     let (sum, data) = rest.split_first_chunk()?;
@@ -131,7 +131,7 @@ pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
     known.then(|| (u32::from_le_bytes(*size), u32::from_le_bytes(*sum)))
 }
 
-/// Whether a layout makes sense of what stands behind a first packet's header.
+/// Whether a layout makes sense of what follows a first packet's header.
 fn confirmed(bytes: &[u8], header: Header, layout: Layout) -> Option<Reason> {
     let payload = bytes.get(header.at..)?;
     if is_compressed(id(bytes)?, layout) && announced(payload).is_some() {
@@ -203,7 +203,7 @@ impl Reading {
         !self.short && !self.totals_differ && self.beyond.is_none()
     }
 
-    /// How much speaks against this layout: packets that disagree, a number that stands on two of
+    /// How much speaks against this layout: packets that disagree, a number that is on two of
     /// them, what would be the first and does not begin as it must.
     pub(super) fn objections(&self) -> u8 {
         let begins = self.confirmed.is_some() || !self.has(0);

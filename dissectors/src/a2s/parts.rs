@@ -145,7 +145,7 @@ fn evict_oldest<S: Sink>(
 
 /// A packet that repeats one of an answer which is whole already: in which layout, and whether it
 /// is a copy. With another answer awaited, an ID used again begins that. A copy does only where it
-/// would be the right one, and the request came behind the first: one that was waiting then may be
+/// would be the right one, and the request came after the first: one that was waiting then may be
 /// a copy, too, and is owed nothing more.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
     let (layout, repeat, kind) =
@@ -244,7 +244,7 @@ fn emit<S: Sink>(
         Ok(&Inflated { bytes: ref inflated, more, behind }) => {
             rules::bzip2_decodes(None, Span::default(), sink);
             if more {
-                // What stands behind the limit was not looked at: nobody's fault but the limit's.
+                // What follows the limit was not looked at: nobody's fault but the limit's.
                 cx.budget.meet(Limit::Inflated);
                 sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             }
@@ -259,7 +259,7 @@ fn emit<S: Sink>(
     }
 }
 
-/// Size first: where it is wrong, so is the sum, and what stands behind may be the rest.
+/// Size first: where it is wrong, so is the sum, and what follows may be the rest.
 fn judge_inflated<S: Sink>(
     joined: &Joined,
     inflated: &[u8],

@@ -10,7 +10,7 @@ use crate::kit::{Mark, Reply, Side, Time};
 pub(super) struct PendingRequest {
     /// Its latest sending.
     pub(super) mark: Mark,
-    /// The first sending of the exchange: of a request behind a challenge, that of the one before it.
+    /// The first sending of the exchange: of a request after a challenge, that of the one before it.
     pub(super) began: Time,
     pub(super) challenge: i32,
     pub(super) request: Request,
@@ -24,7 +24,7 @@ pub(super) struct PendingRequest {
     pub(super) left: u8,
 }
 
-/// It was asked behind an answer with info: once it is answered, no more of that comes.
+/// It was asked after an answer with info: once it is answered, no more of that comes.
 pub(super) const BEHIND_INFO: u8 = 1;
 /// A list as it asks for came while it waited, and was the right answer to another request.
 pub(super) const PASSED_OVER: u8 = 2;
@@ -49,7 +49,7 @@ pub(super) enum ResponseDue {
     /// Something came that may have been meant as its answer, or may not: it waits on, and nobody is
     /// to blame if nothing more comes.
     NoMore,
-    /// It was answered. Its other sendings may be, too, and it may go on behind a challenge.
+    /// It was answered. Its other sendings may be, too, and it may go on after a challenge.
     Answered,
 }
 
@@ -107,7 +107,7 @@ impl PendingRequest {
         !self.is_asking() && before.is(GOES_ON) && kind(self) == kind(before)
     }
 
-    /// Whether that need not be kept behind this one: it was or may have been answered.
+    /// Whether that need not be kept after this one: it was or may have been answered.
     pub(super) fn replaces(&self, before: &PendingRequest) -> bool {
         match before.owed {
             ResponseDue::NoMore => {
@@ -139,7 +139,7 @@ impl PendingRequest {
     }
 }
 
-/// An [`PendingRequest`] in two thirds of its room. Of a packet behind the 2^40th it tells this bound, of an
+/// An [`PendingRequest`] in two thirds of its room. Of a packet after the 2^40th it tells this bound, of an
 /// exchange that takes more than two seconds whole microseconds, up to 35 minutes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {

@@ -1,4 +1,4 @@
-//! The last answers of a flow that were whole in several packets: late copies are told by them.
+//! The last answers of a flow that were whole in several packets: late copies are recognized by them.
 
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use crate::kit::{PartSpan, Seed, Side};
 /// Answers that are remembered.
 const MOST: usize = 8;
 
-/// The latest behind. Many flows keep one for long: they are words, one answer's behind the other's.
+/// The latest after. Many flows keep one for long: they are words, one answer's after the other's.
 #[derive(Default)]
 pub(super) struct RecentResponses(Box<[u32]>);
 
@@ -27,12 +27,12 @@ struct Whole<'d> {
 }
 
 impl<'d> Whole<'d> {
-    /// The word behind the ID: the message byte, the side, the layout, and above them how many packets.
+    /// The word after the ID: the message byte, the side, the layout, and above them how many packets.
     fn word(kind: u8, side: Side, layout: Layout, packets: usize) -> u32 {
         u32::from(kind) | (side.index() as u32) << 8 | (layout as u32) << 9 | (packets as u32) << 11
     }
 
-    /// The answer that words begin with, and those behind it.
+    /// The answer that words begin with, and those after it.
     fn read(words: &'d [u32]) -> Option<(Whole<'d>, &'d [u32])> {
         let (&[id, word], rest) = words.split_first_chunk()?;
         let (packets, behind) = rest.split_at_checked(2 * (word >> 11) as usize)?;

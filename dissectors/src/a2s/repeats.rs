@@ -1,4 +1,4 @@
-//! Requests that wait: sent again they are the same; behind a challenge they go on; and an answer to one
+//! Requests that wait: sent again they are the same; after a challenge they go on; and an answer to one
 //! may be meant for another's further sending.
 
 use super::A2s;

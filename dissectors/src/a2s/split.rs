@@ -35,7 +35,7 @@ pub(super) fn likeliest_alone(bytes: &[u8], known: Option<Layout>) -> Layout {
     set.likeliest(known)
 }
 
-/// Whether a request stands in a packet, in some layout.
+/// Whether a request is in a packet, in some layout.
 pub(super) fn carries_request(bytes: &[u8]) -> bool {
     Layout::ALL.into_iter().any(|layout| {
         let payload = Header::read(bytes, layout).and_then(|header| bytes.get(header.at..));

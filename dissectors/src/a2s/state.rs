@@ -30,14 +30,14 @@ pub struct Conversation {
     pub(super) flags: u16,
     /// When info was last answered.
     informed: CoarseTime,
-    /// A message was seen. (By what this byte cannot be, flows of other protocols are told, so that
+    /// A message was seen. (By what this byte cannot be, flows of other protocols are identified, so that
     /// these need no byte of their own.)
     pub(super) began: bool,
 }
 
 #[derive(Default)]
 struct More {
-    /// Requests that wait behind the oldest one.
+    /// Requests that wait after the oldest one.
     waiting: Box<[Kept]>,
     done: RecentResponses,
     open: Option<Box<Open>>,
@@ -309,7 +309,7 @@ impl Conversation {
         taken.map(Kept::get)
     }
 
-    /// Takes one that waits behind the oldest.
+    /// Takes one that waits after the oldest.
     fn take_behind(&mut self, at: usize) -> Option<Kept> {
         let more = self.more.as_mut().filter(|more| at < more.waiting.len())?;
         let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
@@ -377,8 +377,8 @@ impl Conversation {
     }
 
     /// The request that an answer fits best: of those that are not overdue, the oldest, or for a
-    /// `challenge` the youngest; else the latest. One that may have been answered comes behind the others,
-    /// then the further sendings of one that was; for a challenge, behind all others that ask for one.
+    /// `challenge` the youngest; else the latest. One that may have been answered comes after the others,
+    /// then the further sendings of one that was; for a challenge, after all others that ask for one.
     pub(super) fn best(
         &self,
         fits: impl Fn(&PendingRequest) -> Option<u8>,

@@ -7,12 +7,12 @@ use super::layout::SINGLE;
 /// Where Team Fortress 2 cuts lists off: "after 1260 bytes", give or take the headers.
 const CUT_OFF: std::ops::RangeInclusive<usize> = 1240..=1264;
 
-/// The message byte, behind one header or two.
+/// The message byte, after one header or two.
 pub(super) fn kind(bytes: &[u8]) -> Option<u8> {
     bytes.get(start(bytes)).copied()
 }
 
-/// Where the message byte stands.
+/// Where the message byte is.
 fn start(bytes: &[u8]) -> usize {
     let headers = bytes.chunks_exact(4).take(2).take_while(|&chunk| chunk == SINGLE).count();
     headers * 4
@@ -153,7 +153,7 @@ pub(super) enum Ship {
     Inside,
 }
 
-/// The form of a player list that The Ship sent, behind its count.
+/// The form of a player list that The Ship sent, after its count.
 pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
     let mut plain = Walk(bytes);
     let mut found = 0;
@@ -168,7 +168,7 @@ pub(super) fn ship(bytes: &[u8], said: u32) -> Ship {
     if found == said && inside.0.is_empty() { Ship::Inside } else { Ship::Behind }
 }
 
-/// Whether what stands behind as many entries as were announced are more of them.
+/// Whether what follows as many entries as were announced are more of them.
 pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
     if ship == Ship::Behind && bytes.len() == 8 * said as usize {
         // 8 bytes a player, unless they read as entries to the last byte, with names.
@@ -182,12 +182,12 @@ pub(super) fn more_players(bytes: &[u8], said: u32, ship: Ship) -> bool {
     Walk(bytes).player(if ship == Ship::Inside { 8 } else { 0 }).is_some()
 }
 
-/// Whether a whole rule stands here: its name and its value.
+/// Whether a whole rule is here: its name and its value.
 pub(super) fn is_pair(bytes: &[u8]) -> bool {
     Walk(bytes).texts(2).is_some()
 }
 
-/// The first name that stands twice in a list of rules. Of each name a part of a hash and its place
+/// The first name that is twice in a list of rules. Of each name a part of a hash and its place
 /// are kept; where both parts are the same, the names themselves are compared.
 pub(super) struct Names<'a> {
     /// The list.
@@ -276,7 +276,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Whether a name with its zero stands at this place.
+/// Whether a name with its zero is at this place.
 fn stands_at(name: &[u8], bytes: &[u8], place: usize) -> bool {
     let there = bytes.get(place..).unwrap_or_default();
     there.starts_with(name) && there.get(name.len()) == Some(&0)
@@ -315,7 +315,7 @@ mod tests {
             .map(|(name, at)| (String::from_utf8_lossy(name).into_owned(), at.start as usize))
     }
 
-    /// A short list is told by hashes, a long one by sorting: both name the first that comes again.
+    /// A short list is recognized by hashes, a long one by sorting: both name the first that comes again.
     #[test]
     fn the_first_name_that_comes_again_is_named() {
         for length in [0, 1, 2, 100, MOST, MOST + 1, MOST + 2, 3 * SLOTS] {

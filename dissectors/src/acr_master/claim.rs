@@ -49,7 +49,7 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
     Claim::No
 }
 
-/// Whether a connection is claimed by this request, and not only by what comes behind it.
+/// Whether a connection is claimed by this request, and not only by what comes after it.
 pub(super) fn tells(request: &[u8]) -> bool {
     target(request).is_some_and(|target| is_ours(request, target))
 }
@@ -60,7 +60,7 @@ fn is_ours(request: &[u8], target: &[u8]) -> bool {
     names_game(request) || Endpoint::of(target).is_some_and(is_likely)
 }
 
-/// The requests that stand here, one behind the other, and what each asks for. Of the last one there
+/// The requests that are here, one after the other, and what each asks for. Of the last one there
 /// may be only the beginning.
 fn targets(mut bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {

@@ -155,7 +155,7 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     let connection = cx.conversation.connection();
     connection.known = true;
     let interim = http::is_interim(payload.bytes);
-    // What it answers was lost, or is recorded behind it.
+    // What it answers was lost, or is recorded after it.
     let is_unasked = !interim && !connection.adrift && connection.waiting.is_empty();
     connection.adrift |= is_unasked;
     let asked = if interim { None } else { connection.waiting.pop_front() };

@@ -8,7 +8,7 @@ use super::fields::*;
 pub(super) static ENDINGS: Endings =
     Endings { whole: None, terminated: None, utf8: None, behind: None };
 
-/// The length of the line that stands here, without and with its end.
+/// The length of the line that is here, without and with its end.
 pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
     match memchr::memchr(b'\n', bytes) {
         Some(at) => (at - usize::from(at > 0 && bytes.get(at - 1) == Some(&b'\r')), at + 1),
@@ -17,7 +17,7 @@ pub(super) fn line(bytes: &[u8]) -> (usize, usize) {
 }
 
 /// The next word of a first line that ends `left` bytes further on: its length, and with the space
-/// behind it.
+/// after it.
 pub(super) fn word(bytes: &[u8], left: usize) -> (usize, usize) {
     let line = bytes.get(..left).unwrap_or(bytes);
     match line.iter().position(|&byte| byte == b' ') {

@@ -244,7 +244,7 @@ pub(super) fn whole_request(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// What there is of a message's body, behind a whole head, and whether that is all.
+/// What there is of a message's body, after a whole head, and whether that is all.
 pub(super) fn body_so_far(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let head = head(bytes).ok()?;
     let body = bytes.get(head.length..)?;
@@ -357,7 +357,7 @@ fn may_start(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| method.starts_with(bytes))
 }
 
-/// Behind a gap, or behind what is none: the next line that begins a message, or may yet.
+/// Behind a gap, or after what is none: the next line that begins a message, or may yet.
 fn next_start(bytes: &[u8]) -> Option<usize> {
     let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     lines.find(|&at| bytes.get(at..).is_some_and(|rest| is_start(rest) || may_start(rest)))
@@ -376,7 +376,7 @@ impl Chunks<'_> {
         self.at
     }
 
-    /// Where the next chunk stands by what its first line says.
+    /// Where the next chunk is by what its first line says.
     fn announced(&self) -> Option<(usize, usize)> {
         let rest = self.bytes.get(self.at..)?;
         let httparse::Status::Complete((line, size)) = httparse::parse_chunk_size(rest).ok()?

@@ -68,7 +68,7 @@ impl Protocol for AcrMaster {
         shared.registered.forgot() || shared.ids.forgot()
     }
 
-    /// Streams begin with a SYN; a socket check is told by what came before.
+    /// Streams begin with a SYN; a socket check is recognized by what came before.
     fn opens(_: &[u8]) -> bool {
         false
     }

@@ -158,13 +158,13 @@ pub(super) fn split(target: &[u8]) -> (&[u8], Option<&[u8]>) {
 pub(super) struct Piece<'a> {
     pub(super) name: &'a [u8],
     pub(super) value: &'a [u8],
-    /// Where the name stands.
+    /// Where the name is.
     pub(super) name_at: Span,
-    /// Where the value stands.
+    /// Where the value is.
     pub(super) value_at: Span,
 }
 
-/// The pieces of a query that stands `start` bytes into the payload.
+/// The pieces of a query that is `start` bytes into the payload.
 pub(super) fn pieces(query: &[u8], start: usize) -> impl Iterator<Item = Piece<'_>> {
     let mut at = start;
     query.split(|&byte| byte == b'&').map(move |piece| {

@@ -157,7 +157,7 @@ fn parameter<S: Sink>(
     note(asked, parameter.name, number, &text, piece.value_at, r.sink);
 }
 
-/// A text stands as it is, unless percent-encoding hides it.
+/// A text is as it is, unless percent-encoding hides it.
 fn text_value<S: Sink>(
     r: &mut Reader<'_, S>,
     field: &'static Field,

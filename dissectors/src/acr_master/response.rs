@@ -1,4 +1,4 @@
-//! Responses: lines of text behind a head, read beside what was asked.
+//! Responses: lines of text after a head, read beside what was asked.
 
 use crate::kit::{Reader, Sink, Span, decode};
 
@@ -19,11 +19,11 @@ pub(super) struct Response {
     pub(super) auth: Option<u8>,
     /// The challenge, where it is one.
     pub(super) challenge: Option<Box<[u8; digest::CHALLENGE]>>,
-    /// Where the auth line stands.
+    /// Where the auth line is.
     pub(super) auth_at: Span,
     /// The result of a verification: `f`, `d` or `s`.
     pub(super) result: Option<u8>,
-    /// Where it stands.
+    /// Where it is.
     pub(super) result_at: Span,
     /// It is compressed: what it says is not known.
     pub(super) coded: bool,
@@ -34,7 +34,7 @@ pub(super) struct Response {
 pub(super) struct Line<'a> {
     /// Its text.
     pub(super) text: &'a [u8],
-    /// Where that stands.
+    /// Where that is.
     pub(super) at: Span,
     /// The line with its end.
     pub(super) whole: usize,

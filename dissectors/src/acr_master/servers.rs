@@ -8,7 +8,7 @@ use super::params::{address, decimal};
 use super::response::{Line, lines, newline};
 use super::rules;
 
-/// A word of a line, and where it stands.
+/// A word of a line, and where it is.
 #[derive(Clone, Copy, Debug)]
 struct Word<'a> {
     text: &'a [u8],
@@ -77,7 +77,7 @@ impl Usual {
         self.end + 1
     }
 
-    /// Shows the line, which stands at `start`. Where each word ends is known: nothing is read again.
+    /// Shows the line, which is at `start`. Where each word ends is known: nothing is read again.
     #[inline(always)]
     fn show<S: Sink>(&self, start: usize, sink: &mut S) {
         let at = |from, to| Span::known(start + from, start + to);
@@ -99,7 +99,7 @@ impl Usual {
     }
 }
 
-/// Decodes the lines. Servers are one list, wherever they stand; lines among them come behind it. Where
+/// Decodes the lines. Servers are one list, wherever they are; lines among them come after it. Where
 /// the end is cut off, what there is of the last line is none.
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
     let (bytes, start) = (r.peek(), r.at());
@@ -146,7 +146,7 @@ struct Found {
     others: bool,
 }
 
-/// The server lines among those that stand at `at`.
+/// The server lines among those that are at `at`.
 fn server_lines<S: Sink>(
     r: &mut Reader<'_, S>,
     mut rest: &[u8],
@@ -190,7 +190,7 @@ struct Others {
 }
 
 impl Others {
-    /// The line that stands here.
+    /// The line that is here.
     fn read<S: Sink>(&mut self, r: &mut Reader<'_, S>, line: &Line<'_>) {
         match keyword(line) {
             b"masterserver_flags" if !self.flags => {
@@ -212,7 +212,7 @@ fn word<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field, word: &Word<'_>) 
     r.text_in(field, length, word.at);
 }
 
-/// A number, or the text that stands in its place.
+/// A number, or the text that is in its place.
 fn number<S: Sink>(
     r: &mut Reader<'_, S>,
     (field, as_text): (&'static Field, &'static Field),
@@ -227,7 +227,7 @@ fn number<S: Sink>(
     }
 }
 
-/// What stands behind the words that mean something, and the end of the line.
+/// What follows the words that mean something, and the end of the line.
 fn finish<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>) {
     let left = (line.at.end as usize).saturating_sub(r.at());
     if left > 0 {

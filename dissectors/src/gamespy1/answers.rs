@@ -15,7 +15,7 @@ type Cx<'c> = Context<'c, GameSpy1>;
 /// Datagrams of one answer that are kept: far more than any server sends.
 const MOST_HELD: usize = 256;
 
-/// Whole answers that copies are told by.
+/// Whole answers that copies are recognized by.
 const MOST_DONE: usize = 4;
 
 /// One datagram of an answer: which of its parts it holds.

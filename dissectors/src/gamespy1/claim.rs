@@ -5,7 +5,7 @@ use crate::kit::{Claim, Hint, StreamView};
 use super::rules::is_secure_string;
 use super::words::{self, Numbering, Text, is_query};
 
-/// Bytes at the end of a datagram among which its `\queryid\` stands.
+/// Bytes at the end of a datagram among which its `\queryid\` is.
 const TAIL: usize = 64;
 
 /// Whether a datagram is this protocol's.
@@ -25,7 +25,7 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
 }
 
 /// Whether a datagram that begins with no backslash begins as other protocols' do, and cannot be an
-/// answer of this one behind a foreign header.
+/// answer of this one after a foreign header.
 fn is_of_others(bytes: &[u8]) -> bool {
     match bytes {
         // Behind it, a word in full is no message of Valve's.

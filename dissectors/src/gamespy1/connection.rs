@@ -164,7 +164,7 @@ pub(super) fn secure<S: Sink>(
     }
 }
 
-/// A client's first words, or what stands in their place.
+/// A client's first words, or what is in their place.
 pub(super) fn validate<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -269,7 +269,7 @@ pub(super) fn list_response<S: Sink>(
         rules::list_behind(payload.whole(), sink);
         return;
     }
-    // A list in answer to a wrong validate is told as such.
+    // A list in answer to a wrong validate is reported as such.
     connection.closing.take_if(|(why, _)| matches!(why, Closing::BadValidate));
     master_speaks(cx, payload, false, false, sink);
     if payload.lost && complete == Some(false) {
@@ -375,7 +375,7 @@ pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
     let Some(connection) = cx.conversation.connection_so_far() else { return };
     if let Some((mark, _)) = connection.cut.take() {
-        // The end of the list may have come behind the end of the recording.
+        // The end of the list may have come after the end of the recording.
         rules::list_cut(true, &mark, sink);
     }
     if let Some(validated) = &connection.validated

@@ -105,7 +105,7 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     if !words.is_sound() {
         return;
     }
-    // What is numbered may be a part: the end stands in another.
+    // What is numbered may be a part: the end is in another.
     let numbered = words.numbering != words::Numbering::Absent;
     let owes_final = kind == Kind::Validate || kind == Kind::Response && !numbered;
     if owes_final || words.closed.is_some() {
@@ -123,7 +123,7 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     }
 }
 
-/// Shows what stands behind the `\final\` of a list.
+/// Shows what follows the `\final\` of a list.
 pub(super) fn loose<S: Sink>(bytes: &[u8], sink: &mut S) {
     plain(bytes, sink);
     let whole = Span::new(0, bytes.len());

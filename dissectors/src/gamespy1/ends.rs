@@ -15,7 +15,7 @@ use super::words::{self, Text};
 pub(super) const LONGEST: usize = 1024;
 
 pub(super) const CLOSING: &[u8] = b"\\final";
-/// The same with the backslash behind it.
+/// The same with the backslash after it.
 pub(super) const CLOSED: &[u8] = b"\\final\\";
 const NUMBER: &[u8] = b"\\queryid\\";
 
@@ -36,11 +36,11 @@ pub(super) const OPENINGS: [&[u8]; 8] = [
 pub(super) enum Reach {
     /// So many bytes are its own; what follows may be, too.
     Open(usize),
-    /// It ends behind so many.
+    /// It ends after so many.
     Over(usize),
 }
 
-/// How far the text reaches that begins here. `loose`: it is what stands behind a list; `ended`: no
+/// How far the text reaches that begins here. `loose`: it is what follows a list; `ended`: no
 /// more will come.
 pub(super) fn reach(text: &[u8], loose: bool, ended: bool) -> Reach {
     let (text, ended) = match text.get(..LONGEST) {
@@ -91,7 +91,7 @@ pub(super) fn opening(bytes: &[u8]) -> Option<usize> {
 /// Finds [`CLOSING`]: long lists are searched for it.
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(CLOSING));
 
-/// Where `\final` stands, unless wholly before `from`.
+/// Where `\final` is, unless wholly before `from`.
 fn closings(bytes: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let at = from.saturating_sub(CLOSING.len());
     FINDER.find_iter(bytes.get(at..).unwrap_or_default()).map(move |found| at + found)
@@ -109,14 +109,14 @@ pub(super) fn list_closing(bytes: &[u8], from: usize) -> Option<usize> {
     closings(bytes, from).next()
 }
 
-/// Where reading may go on behind missing bytes: at the first message that is known by its first
+/// Where reading may go on after missing bytes: at the first message that is known by its first
 /// word, or at what may yet begin one.
 pub(super) fn resumption(bytes: &[u8], ended: bool) -> Option<usize> {
     let begins = |at: &usize| !ended && bytes.get(*at..).is_some_and(may_open);
     opening(bytes).or_else(|| memchr::memrchr(b'\\', bytes).filter(begins))
 }
 
-/// How long the `\queryid\` is that begins here, without the backslash behind it.
+/// How long the `\queryid\` is that begins here, without the backslash after it.
 pub(super) fn number(bytes: &[u8]) -> Option<usize> {
     let value = bytes.strip_prefix(NUMBER)?;
     Some(NUMBER.len() + memchr::memchr(b'\\', value).unwrap_or(value.len()))
@@ -127,8 +127,8 @@ fn challenges(text: &[u8]) -> bool {
     text.starts_with(b"\\basic\\") || text.starts_with(b"\\secure\\")
 }
 
-/// What begins the next message, though nothing closes this one: a list is asked for behind a
-/// validate, or before it, or given behind a challenge. Where the client is not recorded, nothing else tells them
+/// What begins the next message, though nothing closes this one: a list is asked for after a
+/// validate, or before it, or given after a challenge. Where the client is not recorded, nothing else tells them
 /// apart.
 fn follower(text: &[u8]) -> Option<&'static [u8]> {
     let is = |opening: &[u8]| text.starts_with(opening);
@@ -140,7 +140,7 @@ fn follower(text: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-/// Where what is no text begins behind a challenge, and what closes that: a list in blocks, or an
+/// Where what is no text begins after a challenge, and what closes that: a list in blocks, or an
 /// enciphered one.
 fn blocks(text: &[u8]) -> Option<usize> {
     let mut pairs = Text::new(text, 0);

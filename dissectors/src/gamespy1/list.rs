@@ -45,8 +45,8 @@ impl Form {
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 6;
 
-/// Where the blocks of a compact list end: at a `\final` that stands where a block would, and
-/// behind which nothing stands if that can be.
+/// Where the blocks of a compact list end: at a `\final` that is where a block would, and
+/// after which nothing is if that can be.
 fn blocks_end(bytes: &[u8]) -> Option<usize> {
     let closing = [CLOSED, CLOSING].into_iter().find(|closing| {
         bytes.ends_with(closing) && (bytes.len() - closing.len()).is_multiple_of(BLOCK)
@@ -113,7 +113,7 @@ pub(super) fn opaque<S: Sink>(bytes: &[u8], form: Form, sink: &mut S) {
     });
 }
 
-/// What stands before each address of a list in text.
+/// What is before each address of a list in text.
 pub(super) const KEY: &[u8] = b"ip";
 /// The same, with the backslashes round it.
 pub(super) const OPENING: &[u8; 4] = b"\\ip\\";
@@ -161,7 +161,7 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
     words
 }
 
-/// Whether a pair may be a piece only: it stands last in a list without an end.
+/// Whether a pair may be a piece only: it is last in a list without an end.
 fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
     words.closed.is_none() && at.end as usize == bytes.len()
 }

@@ -1,8 +1,8 @@
 //! The GameSpy text protocol, as 333networks documents it: "MasterServer".
 //!
 //! Game servers send heartbeats to a master over UDP and prove by a challenge that they are what
-//! they say; clients fetch the list of servers over TCP behind the same challenge, and query the
-//! servers. Everything is text: keys and values behind backslashes.
+//! they say; clients fetch the list of servers over TCP after the same challenge, and query the
+//! servers. Everything is text: keys and values after backslashes.
 //!
 //! What is odd about it: the document prints the texts without the backslash that an empty value
 //! has on the wire; a stream has no lengths, and its first message no end; lists may come as blocks

@@ -1,4 +1,4 @@
-//! What is remembered beyond one flow: how a game server stands with a master. Every entry names
+//! What is remembered beyond one flow: how a game server is with a master. Every entry names
 //! two hosts, and only their own traffic changes it.
 
 use std::net::{IpAddr, SocketAddr};
@@ -18,7 +18,7 @@ pub(super) type Pair = (IpAddr, u16, SocketAddr);
 /// A server's host and query port, and whom it speaks to.
 type Query = (IpAddr, u16, IpAddr);
 
-/// How a server stands with a master.
+/// What a master knows of a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     /// Its latest heartbeat.
@@ -58,13 +58,13 @@ impl SharedState {
         self.standings.forgot() || self.queried.forgot()
     }
 
-    /// How a server stands. `Err`: it is not known, and `true` where it never was.
+    /// How a server is. `Err`: it is not known, and `true` where it never was.
     pub(super) fn standing(&mut self, pair: &Pair, most: usize) -> Result<&mut Standing, bool> {
         let forgot = self.standings.forgot();
         self.standings.get_mut(pair, most.min(MOST)).ok_or(!forgot)
     }
 
-    /// A heartbeat of a server that is not known, or stands no longer where it stood.
+    /// A heartbeat of a server that is not known, or is no longer where it stood.
     pub(super) fn begin(&mut self, pair: Pair, standing: Standing, most: usize) {
         self.standings.insert(pair, standing, most.min(MOST));
     }

@@ -18,7 +18,7 @@ pub(super) struct Held {
     pub(super) lost: bool,
     /// What it is.
     pub(super) found: Found,
-    /// It ends behind so many bytes.
+    /// It ends after so many bytes.
     ends: Option<usize>,
     /// When it is over if nothing more comes, if it can be.
     due: Option<Time>,
@@ -34,7 +34,7 @@ pub(super) enum Found {
     Whole,
     /// Some of a text.
     Text,
-    /// Some of what stands behind a list, where nothing should.
+    /// Some of what follows a list, where nothing should.
     Loose,
     /// Some of first words that begin with no backslash.
     Plain,
@@ -175,7 +175,7 @@ impl Framing {
         }
     }
 
-    /// What stands behind a list: backslashes, a `\queryid\`, the next message, or what should not.
+    /// What follows a list: backslashes, a `\queryid\`, the next message, or what should not.
     fn behind_list(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
         let (bytes, ended) = (unread.bytes, unread.ended);
         let listed = self.listed.get_mut(side.index()).filter(|listed| **listed)?;
@@ -329,7 +329,7 @@ impl Held {
         ends::is_whole(&self.buffer.bytes)
     }
 
-    /// Keeps what stands before `end`, and returns the rest.
+    /// Keeps what is before `end`, and returns the rest.
     fn split(&mut self, end: usize) -> Held {
         let (mut head, mut rest) = (Buffer::default(), Buffer::default());
         let (first, second) = self.buffer.bytes.split_at_checked(end).unwrap_or_default();

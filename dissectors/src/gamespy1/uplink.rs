@@ -256,7 +256,7 @@ pub(super) fn validate<S: Sink>(
             _ => None,
         };
         let as_query = words.numbering != Numbering::Absent;
-        // Where only `\final` is missing, that is told already.
+        // Where only `\final` is missing, that is reported already.
         if missing.is_some() || words.closed.is_some() {
             rules::challenge_answered(missing, as_query, payload.lost, &payload.mark(), sink);
         }
@@ -335,7 +335,7 @@ pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         let [server, master] = cx.flow.ends_from(mark.side);
         let port = uplink.beat.as_ref().map_or(server.port(), |beat| beat.0);
         let (pair, most) = (pair(server, port, master), cx.settings.limits.remembered);
-        // What a challenge from another port is worth was told when it came.
+        // What a challenge from another port is worth was reported when it came.
         if !cx.shared.was_challenged(&pair, server.port(), mark.time, most) {
             rules::unchallenged(evidence(&mark, first_refused), &mark, sink);
         }

@@ -1,4 +1,4 @@
-//! The text of a message: keys and values behind backslashes, and the keywords that frame them.
+//! The text of a message: keys and values after backslashes, and the keywords that frame them.
 //!
 //! It knows both forms in which a keyword without a value is written: the document prints
 //! `\basic\secure\XDWAOR`, games send `\basic\\secure\XDWAOR`. It refuses to know conversations.
@@ -46,7 +46,7 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The pairs of `text`, which stands `start` bytes into the payload.
+    /// The pairs of `text`, which is `start` bytes into the payload.
     pub(super) fn new(text: &'a [u8], start: usize) -> Text<'a> {
         Text { rest: text, start }
     }
@@ -56,12 +56,12 @@ impl<'a> Text<'a> {
         self.rest
     }
 
-    /// Where that stands.
+    /// Where that is.
     pub(super) fn at(&self) -> usize {
         self.start
     }
 
-    /// Goes on behind the next `length` bytes, which are whole pairs.
+    /// Goes on after the next `length` bytes, which are whole pairs.
     pub(super) fn skip_to(&mut self, length: usize) {
         self.rest = self.rest.get(length..).unwrap_or_default();
         self.start = self.start.saturating_add(length);
@@ -172,11 +172,11 @@ pub(super) struct Words<'a> {
     /// Keys that no message but an answer has.
     pub(super) properties: u32,
     pub(super) numbering: Numbering,
-    /// Where `\final\` stands.
+    /// Where `\final\` is.
     pub(super) closed: Option<Span>,
-    /// What stands behind it, but for backslashes and a `\queryid\`.
+    /// What follows it, but for backslashes and a `\queryid\`.
     pub(super) behind: Option<Span>,
-    /// A `\queryid\` stands behind it.
+    /// A `\queryid\` follows it.
     pub(super) numbered_behind: bool,
     /// What is no pair.
     pub(super) fault: Option<(Span, &'static str)>,
@@ -194,7 +194,7 @@ pub(super) fn scan(text: &[u8]) -> Words<'_> {
 }
 
 impl<'a> Words<'a> {
-    /// Reads a text that stands `start` bytes into the payload.
+    /// Reads a text that is `start` bytes into the payload.
     pub(super) fn read(&mut self, text: &'a [u8], start: usize) {
         let mut pairs = Text::new(text, start);
         while let Some(pair) = pairs.next() {

@@ -1,4 +1,4 @@
-//! What stands behind the header of a server information response: variables, then players and
+//! What follows the header of a server information response: variables, then players and
 //! teams by columns, as the GameSpy SDK writes them.
 
 use super::decode::{Answer, Form, decimal};
@@ -16,10 +16,10 @@ pub(super) struct DecodeContext {
     pub(super) judging: bool,
 }
 
-/// Bytes of a column's name, and the zero behind it, that are looked at.
+/// Bytes of a column's name, and the zero after it, that are looked at.
 pub(super) const LONGEST_NAME: usize = 64;
 
-/// How long the name of a player or team column is that stands here: `player_`, `score_t`.
+/// How long the name of a player or team column is that is here: `player_`, `score_t`.
 pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
     let length = bytes.iter().take(LONGEST_NAME).position(|&byte| byte == 0)?;
     let name = bytes.get(..length)?;
@@ -38,7 +38,7 @@ pub(super) fn section_begins(bytes: &[u8]) -> bool {
     }
 }
 
-/// An answer with a split header, behind it.
+/// An answer with a split header, after it.
 pub(super) fn split<S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &[u8],
@@ -161,7 +161,7 @@ fn terminated<'a, S: Sink>(
     text
 }
 
-/// The value of a variable. Where another variable's name stands in its place, it is missing: UT3
+/// The value of a variable. Where another variable's name is in its place, it is missing: UT3
 /// leaves out some, and a zero inside a Minecraft server's name shifts all that follows.
 fn value<'a, S: Sink>(
     r: &mut Reader<'a, S>,
@@ -188,7 +188,7 @@ fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]
     r.open_text(&f::VALUE, text.len());
     for name in text.split(|&byte| byte == f::MUTATOR_SEPARATOR) {
         let place = Span::new(r.at(), r.at() + name.len());
-        // With the separator, or the terminating zero, behind it.
+        // With the separator, or the terminating zero, after it.
         r.leaf(&f::MUTATOR, name.len() + 1, Text::at(place).value());
     }
     r.close();
@@ -296,7 +296,7 @@ pub(super) struct Run {
 }
 
 /// UT3 gives bots empty names, so that a zero may be an empty value as well as a column's end. What
-/// stands behind the zeros tells.
+/// follows the zeros tells.
 pub(super) fn run(bytes: &[u8]) -> Run {
     let zeros = zeros(bytes);
     let behind = bytes.get(zeros..).unwrap_or_default();

@@ -115,7 +115,7 @@ struct Done {
     asked: bool,
     /// How many packets it has.
     packets: u8,
-    /// Its packets by their index, behind those of answers before it and challenges.
+    /// Its packets by their index, after those of answers before it and challenges.
     hashes: Vec<u64>,
 }
 
@@ -154,7 +154,7 @@ impl Asked {
         self.traits & one != 0
     }
 
-    /// Whether its challenge is right, if that can be told.
+    /// Whether its challenge is right, if that can be known.
     pub(super) fn verified(&self) -> Option<bool> {
         (self.has(RIGHT) || self.has(WRONG)).then(|| self.has(RIGHT))
     }
@@ -330,7 +330,7 @@ impl Conversation {
             found.answers = found.answers.saturating_add(1);
             *found
         });
-        // Which of the two it answers cannot be told: neither is said to have none.
+        // Which of the two it answers cannot be known: neither is said to have none.
         if given_up {
             return Found::GivenUp;
         }

@@ -1,5 +1,5 @@
 //! From the bytes of one whole message to its fields: a function per packet, in the document's
-//! order. What stands behind the header of a server information response is `answer`'s.
+//! order. What follows the header of a server information response is `answer`'s.
 
 use super::answer::{self, DecodeContext};
 use super::fields as f;
@@ -39,7 +39,7 @@ pub(super) enum Form {
     MinecraftBasic,
     /// The GameSpy SDK's three selectors and flags, and no challenge.
     Qr2,
-    /// The same behind a challenge, but not FF FF FF 01.
+    /// The same after a challenge, but not FF FF FF 01.
     Qr2Challenge,
     /// Challenge and FF FF FF 02; the answer is one packet whose players are laid out differently.
     JustCause,
@@ -169,7 +169,7 @@ fn info_request<S: Sink>(
     Ok(())
 }
 
-/// What stands behind the timestamp of an info request, and whether that begins with a challenge.
+/// What follows the timestamp of an info request, and whether that begins with a challenge.
 ///
 /// The GameSpy SDK reads a selector each for server, player and team variables (0: none, FF: all)
 /// and flags. Where these may be a challenge instead, a selector of server variables comes first:
@@ -257,12 +257,12 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Where the section byte stands.
+    /// Where the section byte is.
     pub(super) const SECTION: usize = 15;
 
     /// Reads it, if it is there. The text is random by the document, "splitnum" in practice: another
     /// text is told from the first variable of an answer without a header by being no variable's
-    /// name that is known, and by the bytes behind it.
+    /// name that is known, and by the bytes after it.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
         let [_, t0, t1, t2, t3, text @ ..] = bytes else { return None };
         let (text, rest) = text.split_first_chunk::<9>()?;

@@ -98,7 +98,7 @@ pub(super) const MUTATORS: [(u32, &str); 12] = [
     (16384, "WeaponsRespawn"),
 ];
 
-/// What stands between custom mutators: the document's "0x1c (end of file)".
+/// What is between custom mutators: the document's "0x1c (end of file)".
 pub(super) const MUTATOR_SEPARATOR: u8 = 0x1C;
 
 /// What a variable of the document's table means.

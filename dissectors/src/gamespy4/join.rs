@@ -38,7 +38,7 @@ pub(super) fn join<'a>(packets: impl Iterator<Item = (&'a [u8], Vec<Piece>)>) ->
     joined
 }
 
-/// Takes off what stands behind `length` bytes.
+/// Takes off what follows `length` bytes.
 fn cut(joined: &mut Buffer, length: usize) {
     joined.bytes.truncate(length);
     let length = joined.bytes.len() as u32;
@@ -66,7 +66,7 @@ struct Seam {
 enum Place {
     Key,
     Value,
-    /// Behind the variables, or behind a section.
+    /// Behind the variables, or after a section.
     Between,
     ColumnName,
     Values,
@@ -159,8 +159,8 @@ impl Walk {
         }
     }
 
-    /// The joined bytes end behind a column, in the beginning of the name that a packet begins with,
-    /// or of a section's byte and that name. What it is cannot be told before that packet comes: it
+    /// The joined bytes end after a column, in the beginning of the name that a packet begins with,
+    /// or of a section's byte and that name. What it is cannot be known before that packet comes: it
     /// looks like one value more.
     fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<Seam> {
         let open = joined.strip_suffix(b"\0").unwrap_or(joined);
@@ -282,7 +282,7 @@ impl Walk {
         Some(())
     }
 
-    /// Zeros at the place of a value: what they are is told by what stands behind them, whole.
+    /// Zeros at the place of a value: what they are is recognized by what follows them, whole.
     fn zeros(&mut self, joined: &[u8], left: &[u8]) -> Option<()> {
         let known = self.searched.saturating_sub(self.at).min(left.len());
         let more = left.get(known..)?.iter().position(|&byte| byte != 0);

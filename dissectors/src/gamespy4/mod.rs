@@ -169,7 +169,7 @@ impl Sort {
 /// is up.
 const IS_UP: [u8; 7] = [0xFE, 0xFD, decode::CHALLENGE, 0, 0, 0, 0];
 
-/// Whether this is one of these; a client or a master may put four zeros behind it.
+/// Whether this is one of these; a client or a master may put four zeros after it.
 fn is_up(bytes: &[u8]) -> bool {
     bytes.strip_prefix(&IS_UP).is_some_and(|rest| matches!(rest, [] | [0, 0, 0, 0]))
 }
@@ -252,7 +252,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.end(request_message(said.kind), payload);
 }
 
-/// Whether the challenge is right, if that can be told: it may be an older one than are remembered.
+/// Whether the challenge is right, if that can be known: it may be an older one than are remembered.
 fn verified<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     said: Option<Read<i32>>,
@@ -288,7 +288,7 @@ fn challenge_first<S: Sink>(
 }
 
 /// The server has spoken, or never will: what came before a challenge is judged. The very number that
-/// is given a moment later was given before: only the recording has it behind the request.
+/// is given a moment later was given before: only the recording has it after the request.
 fn judge_early<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     spoken: Option<&Payload<'_>>,
@@ -455,7 +455,7 @@ fn answers<S: Sink>(
     };
     sink.answers(cx.conversation.reply_to(&asked));
     rules::asked_for(true, "", sink);
-    // Of a packet with another timestamp than the rest that is told already.
+    // Of a packet with another timestamp than the rest that is reported already.
     if repeated == timestamp.value {
         rules::timestamp_echo(asked.timestamp, timestamp, sink);
     }

@@ -33,7 +33,7 @@ pub(super) enum Part {
     Copy,
     /// Another one with an index that is there already.
     Repeated,
-    /// The last bit stands on packet `last`, and another packet has a higher index.
+    /// The last bit is on packet `last`, and another packet has a higher index.
     LastMisplaced { highest: u8, last: u8 },
     /// There is no room for it.
     Full,
@@ -61,7 +61,7 @@ impl Tally {
         Tally(tally)
     }
 
-    /// Of how many answers these are at least: none has an index twice, or one behind its last.
+    /// Of how many answers these are at least: none has an index twice, or one after its last.
     fn answers(&self) -> usize {
         let (mut least, mut ended) = (0, 0);
         for &(all, last) in &self.0 {
@@ -163,7 +163,7 @@ impl Unfinished {
 
     /// Puts together what belongs together. If all of it is there, the first packets of each index
     /// are the first answer's. Otherwise a packet that is missing more likely belongs to an answer
-    /// that another was sent behind: the latest packets are one answer's.
+    /// that another was sent after: the latest packets are one answer's.
     pub(super) fn divide(&self) -> Divided {
         let mut free = vec![Vec::new(); 1 + usize::from(self.indices().max().unwrap_or_default())];
         let mut ends = Vec::new();

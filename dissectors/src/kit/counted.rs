@@ -1,7 +1,7 @@
 //! Numbers with what they count, in words that agree.
 
-/// `1 byte`, `2 bytes`; where more than an `s` makes the plural, it stands behind a `/`:
-/// `entry/entries`, `byte stands/bytes stand`.
+/// `1 byte`, `2 bytes`; where more than an `s` makes the plural, it follows a `/`:
+/// `entry/entries`, `byte is/bytes are`.
 pub fn counted(count: usize, noun: &str) -> String {
     match (count, noun.split_once('/')) {
         (1, Some((one, _))) => format!("1 {one}"),

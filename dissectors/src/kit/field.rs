@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub struct Span {
     /// First byte.
     pub start: u32,
-    /// One behind the last byte.
+    /// One after the last byte.
     pub end: u32,
 }
 
@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-/// Payloads are far shorter than 2^31 bytes; a longer one is not told apart behind that.
+/// Payloads are far shorter than 2^31 bytes; a longer one is not distinguished after that.
 pub(crate) const LONGEST: usize = 0x7FFF_FFFF;
 
 const fn clamp(at: usize) -> u32 {

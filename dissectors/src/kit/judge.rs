@@ -16,7 +16,7 @@ pub struct Evidence {
     /// A packet of the asked party, or of who should have spoken before, is in the capture, on this
     /// flow: more than one direction was recorded.
     pub asked_party_seen: bool,
-    /// The capture goes on for at least the answer timeout behind the question.
+    /// The capture goes on for at least the answer timeout after the question.
     pub waited: bool,
     /// An ICMP error says that the request did not arrive: no answer to it will come.
     pub refused: bool,
@@ -94,7 +94,7 @@ pub struct Counts {
     pub passed: u64,
     /// Broken.
     pub failed: u64,
-    /// Not to be told from this capture.
+    /// Cannot be known from this capture.
     pub inconclusive: u64,
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::kit::*;
 
-/// One message, as it was told.
+/// One message, as it was reported.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) name: &'static str,
@@ -103,7 +103,7 @@ fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// No finding about the message at hand points behind it.
+/// No finding about the message at hand points after it.
 pub(crate) fn lie_within(findings: &[Finding], payload: &Payload<'_>) {
     for finding in findings.iter().filter(|finding| finding.mark.is_none()) {
         let end = finding.span.end as usize;

@@ -16,7 +16,7 @@ pub struct Mark {
 }
 
 impl Payload<'_> {
-    /// Where the whole of it stands.
+    /// Where the whole of it is.
     pub fn whole(&self) -> Span {
         Span::new(0, self.bytes.len())
     }
@@ -43,14 +43,14 @@ impl Payload<'_> {
 }
 
 impl Mark {
-    /// Where the whole of the message stands.
+    /// Where the whole of the message is.
     pub fn whole(&self) -> Span {
         Span { start: 0, end: self.length }
     }
 }
 
 /// A mark in two thirds of the room, for the requests that millions of flows keep. Of a message
-/// longer than 8 MiB, or in a packet behind the 2^40th, it tells these bounds.
+/// longer than 8 MiB, or in a packet after the 2^40th, it tells these bounds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ShortMark {
     // Halves, so that what holds a mark needs no room for alignment.

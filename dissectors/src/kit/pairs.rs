@@ -1,19 +1,19 @@
 //! Text that backslashes divide into keys and values: `\key\value\key\value`.
 //!
-//! It knows where each piece stands and keeps all of them: empty keys and values (two backslashes
+//! It knows where each piece is and keeps all of them: empty keys and values (two backslashes
 //! in a row), a last key without a value, a text that does not begin with a backslash. It refuses
 //! to know which of them are faults: protocols differ there.
 
 use crate::kit::{Field, Reader, Sink, Span, Text};
 
-/// A key, and the value behind it.
+/// A key, and the value after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair<'a> {
-    /// The key, without its backslash. Empty between two backslashes, or behind the last one.
+    /// The key, without its backslash. Empty between two backslashes, or after the last one.
     pub key: &'a [u8],
     /// The value, without its backslash. `None`: the text ends with the key.
     pub value: Option<&'a [u8]>,
-    /// A backslash stands before the key: always, but for the start of the text.
+    /// A backslash is before the key: always, but for the start of the text.
     pub opened: bool,
     /// Where the pair begins, at its first backslash.
     start: usize,
@@ -55,7 +55,7 @@ pub struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// The pairs of `text`, which stands `start` bytes into the payload.
+    /// The pairs of `text`, which is `start` bytes into the payload.
     pub fn new(text: &'a [u8], start: usize) -> Pairs<'a> {
         Pairs { rest: text, start }
     }
@@ -79,7 +79,7 @@ impl<'a> Iterator for Pairs<'a> {
     }
 }
 
-/// What stands before the next backslash, and what stands behind it.
+/// What is before the next backslash, and what follows it.
 fn piece(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     match text.iter().position(|&byte| byte == b'\\') {
         Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + 1..)),
@@ -98,7 +98,7 @@ pub struct PairFields {
 }
 
 impl<S: Sink> Reader<'_, S> {
-    /// A pair that stands here. The backslashes belong to the texts behind them.
+    /// A pair that is here. The backslashes belong to the texts after them.
     pub fn pair(&mut self, fields: &'static PairFields, pair: &Pair<'_>) {
         self.open(fields.pair);
         let key = pair.key_at();

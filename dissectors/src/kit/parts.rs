@@ -89,7 +89,7 @@ impl Buffer {
         self.append_pieces(bytes, skip, from.pieces_in(part));
     }
 
-    /// Appends `bytes`, which stand `skip` bytes into what `pieces` describes, in the order of its
+    /// Appends `bytes`, which are `skip` bytes into what `pieces` describes, in the order of its
     /// bytes.
     pub fn append(&mut self, bytes: &[u8], skip: usize, pieces: &[Piece]) {
         let end = skip + bytes.len();

@@ -106,7 +106,7 @@ pub struct Message {
     pub speaker: Who,
     /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}` how
     /// many are in a list, `{field# server}` the same with its noun (`property/properties` where the
-    /// plural is irregular), `{field?text}` the text if a flag is set. What stands in `[ ]` is left
+    /// plural is irregular), `{field?text}` the text if a flag is set. What is in `[ ]` is left
     /// out where a field in it is absent, or a flag not set.
     pub summary: &'static str,
 }

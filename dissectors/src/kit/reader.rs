@@ -21,7 +21,7 @@ pub struct Endings {
     pub terminated: Option<&'static Rule>,
     /// Every text is UTF-8.
     pub utf8: Option<&'static Rule>,
-    /// Nothing stands behind the last field.
+    /// Nothing follows the last field.
     pub behind: Option<&'static Rule>,
 }
 
@@ -40,7 +40,7 @@ pub struct Reader<'a, S: Sink> {
     pub sink: &'a mut S,
 }
 
-/// Decodes a whole payload: what a cut leaves over, and what stands behind the last field, becomes
+/// Decodes a whole payload: what a cut leaves over, and what follows the last field, becomes
 /// one leaf `unparsed`, and the rules of `endings` are judged. Says whether the payload was whole.
 pub fn decode<S: Sink>(
     bytes: &[u8],
@@ -118,7 +118,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Span::new(start, self.at())
     }
 
-    /// Goes on behind the next `length` bytes, at most what is left: those, and where they stand.
+    /// Goes on after the next `length` bytes, at most what is left: those, and where they are.
     #[inline(always)]
     fn take(&mut self, length: usize) -> (&'a [u8], Span) {
         let start = self.at();
@@ -329,7 +329,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         Read { value, at }
     }
 
-    /// The next `length` bytes, at most what is left, and the text that stands at `place` in them.
+    /// The next `length` bytes, at most what is left, and the text that is at `place` in them.
     pub fn text_in(&mut self, field: &'static Field, length: usize, place: Span) -> Span {
         self.leaf(field, length, Text::at(place).value())
     }

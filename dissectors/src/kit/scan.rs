@@ -6,9 +6,9 @@ use wide::{CmpEq, i8x16};
 /// A text that ends in a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terminated<'a> {
-    /// What stands before the zero.
+    /// What is before the zero.
     pub(crate) text: &'a [u8],
-    /// What stands behind it.
+    /// What follows it.
     pub(crate) behind: &'a [u8],
     /// Whether the text is ASCII.
     pub(crate) is_ascii: bool,
@@ -27,18 +27,18 @@ pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {
     Some(Terminated { text, behind, is_ascii: text.is_ascii() })
 }
 
-/// Where zeros stand, one behind the other. They are looked for in 64 bytes at once, so that how far the
+/// Where zeros are, one after the other. They are looked for in 64 bytes at once, so that how far the
 /// next one is need not be guessed anew for each.
 pub(crate) struct Zeros<'a> {
     bytes: &'a [u8],
     /// Where the bytes begin that are looked at.
     block: usize,
-    /// A bit for each of them that is a zero and was not told yet, the first one lowest.
+    /// A bit for each of them that is a zero and was not reported yet, the first one lowest.
     marks: u64,
 }
 
 impl<'a> Zeros<'a> {
-    /// The zeros of these bytes that stand at `from` or behind it.
+    /// The zeros of these bytes that are at `from` or after it.
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], from: usize) -> Zeros<'a> {
         let mut zeros = Zeros { bytes, block: from, marks: 0 };
@@ -102,7 +102,7 @@ pub(crate) fn sixteen(bytes: &[u8; 16]) -> i8x16 {
     i8x16::from(bytes.map(|byte| byte as i8))
 }
 
-/// The eight bytes that stand at `at`, the first one lowest; behind the end stand zeros.
+/// The eight bytes that are at `at`, the first one lowest; after the end stand zeros.
 #[inline(always)]
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
     let there = bytes.get(at..).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::kit::{
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
 /// care for it leaves out.
 pub trait Sink {
-    /// A field. A text that stands in the payload as it is has its place as value.
+    /// A field. A text that is in the payload as it is has its place as value.
     #[inline(always)]
     fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
     /// A text that differs from the payload's bytes: percent-decoded, joined.
@@ -55,7 +55,7 @@ pub trait Sink {
     /// What is known of the recording round the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
-    /// A server that a list names. Who lists it to whom, the fact behind them all tells.
+    /// A server that a list names. Who lists it to whom, the fact after them all tells.
     #[inline(always)]
     fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters beyond its flow.

@@ -16,7 +16,7 @@ pub struct Node {
     pub value: u64,
     /// How many nodes stand below it, at all depths.
     pub descendants: u32,
-    /// How many groups it stands in.
+    /// How many groups it is in.
     pub depth: u32,
 }
 
@@ -29,7 +29,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// The text that stands in the payload at this place.
+    /// The text that is in the payload at this place.
     pub const fn at(span: Span) -> Text {
         Text { stored: false, start: span.start, length: span.len() }
     }
@@ -60,9 +60,9 @@ pub struct Tree {
     store: Vec<u8>,
     /// Fields that were left out because the message has more than fit.
     left_out: u32,
-    /// How many groups were opened behind that limit.
+    /// How many groups were opened after that limit.
     shut: u32,
-    /// How many groups lay too deep: what is in them stands in the group around them.
+    /// How many groups lay too deep: what is in them is in the group around them.
     flat: u32,
 }
 
@@ -184,8 +184,8 @@ impl<'a> TreeView<'a> {
         among.get(start..start.saturating_add(length)).unwrap_or_default()
     }
 
-    /// The bytes among which a text stands, where in them it begins, and how long it is: for who
-    /// reads several bytes at once, and may read on behind the text.
+    /// The bytes among which a text is, where in them it begins, and how long it is: for who
+    /// reads several bytes at once, and may read on after the text.
     #[inline]
     pub fn text(self, node: &Node, payload: &'a [u8]) -> (&'a [u8], usize, usize) {
         let text = Text::of(node.value);

@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::kit::{HashedMap, HashedSet, Short, append};
 
-/// Whom challenges were given to, as they were given: one behind the other, which takes less than to
+/// Whom challenges were given to, as they were given: one after the other, which takes less than to
 /// look each of them up. Most are never looked for.
 #[derive(Default)]
 pub(super) struct Challenges {
     given: Vec<Given>,
     /// The hosts that are not IPv4, with their places in `given`, in the order of these.
     wide: Vec<(usize, IpAddr)>,
-    /// One came behind as many different ones as may be: no more are taken.
+    /// One came after as many different ones as may be: no more are taken.
     pub(super) full: bool,
 }
 

@@ -47,7 +47,7 @@ impl Used {
     }
 }
 
-/// Where something stands that broke a rule.
+/// Where something is that broke a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// Among what is known in full.

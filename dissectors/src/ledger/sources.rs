@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use crate::kit::Time;
 
-/// Kinds of queries that are told apart.
+/// Kinds of queries that are distinguished.
 pub(super) const KINDS: usize = 6;
 
 /// Sources that are kept of one server's, in one group of hosts.

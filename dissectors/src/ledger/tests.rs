@@ -60,7 +60,7 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     assert_eq!(lists(0, "10.0.0.2:1"), (0, None));
 }
 
-/// Of a very long list, the server that the client queries may stand behind what is kept.
+/// Of a very long list, the server that the client queries may follow what is kept.
 #[test]
 fn a_list_that_is_kept_in_part_proves_nothing() {
     let lossy = |servers: usize| {

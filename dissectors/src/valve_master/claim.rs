@@ -52,7 +52,7 @@ pub(super) fn opens(bytes: &[u8]) -> bool {
     }
 }
 
-/// Where a query asks from: its IP:Port behind the region byte, terminated.
+/// Where a query asks from: its IP:Port after the region byte, terminated.
 fn seed(behind_type: &[u8]) -> Option<endpoint::Endpoint> {
     let text = behind_type.get(1..)?;
     let length = text.iter().take(LONGEST_SEED).position(|&byte| byte == 0)?;
@@ -88,7 +88,7 @@ fn is_list(blocks: &[u8]) -> bool {
     rest.is_empty() && others.iter().all(possible) && (possible(last) || *last == ZERO)
 }
 
-/// A list of servers behind another header than a reply has: cut short, or with a wrong byte. It is a
+/// A list of servers after another header than a reply has: cut short, or with a wrong byte. It is a
 /// reply where one is due, and nothing elsewhere.
 pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
     let list = match *bytes {

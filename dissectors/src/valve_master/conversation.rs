@@ -304,7 +304,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
 fn challenge<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, value: Option<u32>, sink: &mut S) {
     let value = value.filter(|_| !payload.lost);
     let timeout = cx.settings.answer_timeout;
-    // The join, of a byte or so, is told by its port alone, unless the flow is known.
+    // The join, of a byte or so, is recognized by its port alone, unless the flow is known.
     let join_unseen =
         cx.conversation.is_silent() && !ValveMaster::INFO.ports.contains(&payload.from.port());
     let (early, why) = cx.conversation.long(timeout, |long| {

@@ -78,7 +78,7 @@ pub(super) struct Reply<'a> {
     pub(super) blocks: &'a [u8],
     /// How long each is.
     pub(super) block: usize,
-    /// Where they stand.
+    /// Where they are.
     pub(super) at: Span,
     /// 0.0.0.0:0 ends it.
     pub(super) ended: bool,
@@ -202,7 +202,7 @@ fn reply<'a, S: Sink>(
     let fed = r.peek().first() == Some(&b'\n');
     let at = Span::new(0, kind.at.end as usize + usize::from(fed));
     rules::reply_header(fed, r.peek().first().copied(), at, r.sink);
-    // Without a line feed another byte stands in its place, or none: the blocks' length tells.
+    // Without a line feed another byte is in its place, or none: the blocks' length tells.
     if fed || r.rest() % BLOCK == 1 {
         r.u8(&f::LINE_FEED)?;
     }
@@ -244,7 +244,7 @@ fn reply<'a, S: Sink>(
     Ok(Reply { blocks, block, at, ended, keyed, sound })
 }
 
-/// A reply that clients drop: what stands behind another header need not be blocks.
+/// A reply that clients drop: what follows another header need not be blocks.
 fn foreign_reply<'a, S: Sink>(r: &mut Reader<'_, S>) -> Reply<'a> {
     let (found, at) = (r.peek(), r.since(r.at()));
     rules::foreign_header(found, Span { end: r.rest().min(6) as u32, ..at }, r.sink);
@@ -362,7 +362,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<Info, Cut> {
     if fed {
         r.u8(&f::LINE_FEED)?;
     }
-    // Zeros behind the last line feed are not the last value's.
+    // Zeros after the last line feed are not the last value's.
     let text = r.peek();
     let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
     let closed = text.len().checked_sub(zeros + 1).filter(|&last| text.get(last) == Some(&b'\n'));

@@ -139,7 +139,7 @@ struct Fault {
     what: String,
 }
 
-/// Reads the filter that is the next `length` bytes, and the zero behind it if it is there.
+/// Reads the filter that is the next `length` bytes, and the zero after it if it is there.
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, length: usize, terminated: bool) -> Filter {
     let at = Span::new(r.at(), r.at() + length);
     let mut read = Filter::default();
@@ -227,7 +227,7 @@ fn wrong(pair: &Pair<'_>, taken: Option<Option<u32>>) -> Option<&'static str> {
     }
 }
 
-/// As it stands in the filter.
+/// As it is in the filter.
 fn shown(pair: &Pair<'_>) -> String {
     let before = if pair.opened { "\\" } else { "" };
     let value = pair.value.map(|value| format!("\\{}", value.escape_ascii())).unwrap_or_default();
@@ -292,7 +292,7 @@ impl Groups {
         self.filled()
     }
 
-    /// One more condition stands in the innermost group, or in all.
+    /// One more condition is in the innermost group, or in all.
     fn count(&mut self) {
         let innermost = self.depth.saturating_sub(1);
         let first = if self.counting == Some(Counting::Whole) { 0 } else { innermost };

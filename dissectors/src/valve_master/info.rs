@@ -31,7 +31,7 @@ impl Engine {
 /// A key that the document's examples have.
 struct Key {
     name: &'static str,
-    /// Where it stands in the examples, GoldSrc, Source, Orange Box; 0 where it does not.
+    /// Its place in the examples, GoldSrc, Source, Orange Box; 0 where it is missing.
     places: [u8; 3],
     /// What it says; `{}` stands for the value.
     says: &'static str,
@@ -113,7 +113,7 @@ pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
 pub(super) struct Echo {
     /// Its 32 bits; `None`: it is not a 32-bit int, signed or unsigned.
     pub(super) value: Option<u32>,
-    /// Where it stands.
+    /// Where it is.
     pub(super) at: Span,
 }
 
@@ -235,7 +235,7 @@ struct Order {
     /// The place of the latest key, by [`Engine`].
     latest: [u8; 3],
     broken: [bool; 3],
-    /// The first key that stands in none of the orders.
+    /// The first key that is in none of the orders.
     stray: Option<Span>,
 }
 

@@ -63,7 +63,7 @@ impl Query {
     }
 }
 
-/// How a query stands to what was asked before.
+/// How a query is to what was asked before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// It is the first on its socket. `elsewhere`: it asks from where a listing of another socket
@@ -86,7 +86,7 @@ pub(super) enum Asked {
     },
 }
 
-/// How a reply stands to the queries before it.
+/// How a reply relates to the queries before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
     /// It answers this one. `owed`: which had to be answered.
@@ -106,7 +106,7 @@ pub(super) enum Answers {
 /// Nobody sends a query again sooner than this: what comes sooner is no repetition, but goes on.
 const SOONEST_RETRY: i64 = 400_000_000;
 
-/// Replies that copies are told by.
+/// Replies that copies are recognized by.
 const LATEST: usize = 4;
 
 /// The queries of one socket.
@@ -134,7 +134,7 @@ pub(super) struct Listing {
     replied: Option<Time>,
     /// Checksums of the latest replies, the latest last.
     replies: [u32; LATEST],
-    /// So many copies were taken for answers, one behind the other.
+    /// So many copies were taken for answers, one after the other.
     copies: u8,
     /// Older queries that still wait, the latest last.
     waiting: Vec<Mark>,
@@ -157,7 +157,7 @@ impl Listing {
         self.query.as_ref().filter(|_| !self.answered)
     }
 
-    /// Takes one more query. Says how it stands to those before, and which one of them is given up
+    /// Takes one more query. Says how it is to those before, and which one of them is given up
     /// for its sake where more than `most` wait.
     pub(super) fn ask(&mut self, query: Query, timeout: i64, most: usize) -> (Asked, Option<Mark>) {
         let mark = query.mark.get();
@@ -215,7 +215,7 @@ impl Listing {
         given_up
     }
 
-    /// Takes a reply; `known`: it is all there. Says how it stands to the queries.
+    /// Takes a reply; `known`: it is all there. Returns how it relates to the queries.
     pub(super) fn reply(
         &mut self,
         reply: &Reply<'_>,
@@ -288,7 +288,7 @@ impl Listing {
         reply: &Reply<'_>,
         budget: &mut Budget,
     ) -> Result<Option<usize>, Forgotten> {
-        // One copy behind a new query may be the network's. More of them are the master's.
+        // One copy after a new query may be the network's. More of them are the master's.
         let doubled = self.copies == 1 && !self.handed.stale;
         if self.retried || doubled {
             return Err(Forgotten);
@@ -331,7 +331,7 @@ struct Handed {
     stale: bool,
 }
 
-/// Whether an address was handed out before cannot be told: it may have been forgotten, or the
+/// Whether an address was handed out before cannot be known: it may have been forgotten, or the
 /// same page was asked for twice, or doubled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Forgotten;

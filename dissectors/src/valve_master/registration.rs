@@ -1,4 +1,4 @@
-//! How one game server stands with one master: its joins, the challenges it was given, what it made
+//! How one game server is with one master: its joins, the challenges it was given, what it made
 //! of them. It makes facts and knows no rules.
 
 use crate::kit::{Mark, Reply, ShortMark, Side, Time, append_within, room};
@@ -33,7 +33,7 @@ pub(super) enum Why {
     Nothing,
 }
 
-/// How the challenge of an info string stands to those given.
+/// How the challenge of an info string compares with those given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
     /// It was given, and serves for the first time.
@@ -220,7 +220,7 @@ impl Registration {
         why
     }
 
-    /// Takes an info string, `whole` as it was sent. Says how its challenge stands, and which older
+    /// Takes an info string, `whole` as it was sent. Says how its challenge is, and which older
     /// one with a wrong challenge is given up for its sake.
     pub(super) fn info(
         &mut self,

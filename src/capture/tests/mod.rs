@@ -103,7 +103,7 @@ fn drain(mut packets: Box<dyn Packets + Send>, bytes: usize) -> Yield {
     all
 }
 
-/// A folder for the files of a test, removed behind it.
+/// A folder for the files of a test, removed after it.
 struct Folder(PathBuf);
 
 impl Folder {

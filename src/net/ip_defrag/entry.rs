@@ -32,7 +32,7 @@ pub(super) const PIECE_COST: usize = 48;
 const _: () = assert!(PIECE_COST * 2 >= size_of::<Piece>() * 3);
 
 /// With more pieces than this, bytes are copied as they come: pieces are kept in order by moving
-/// those behind.
+/// those after.
 const LENT_PIECES: usize = 64;
 
 /// Fragments of one datagram have all of this in common.

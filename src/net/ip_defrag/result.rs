@@ -20,7 +20,7 @@ pub struct Whole {
     pub ip: Ip,
     /// What the first fragment says that the bytes are.
     pub protocol: u8,
-    /// The datagram's payload: what stood behind the IP header (or the IPv6 fragment header).
+    /// The datagram's payload: what followed the IP header (or the IPv6 fragment header).
     pub bytes: Vec<u8>,
     /// Where each byte comes from: in order, without holes or overlaps.
     pub pieces: Vec<Piece>,
@@ -41,11 +41,11 @@ impl Whole {
 /// A run of a datagram's bytes that came in one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it stands in the datagram.
+    /// Where it is in the datagram.
     pub at: u32,
     /// Its length.
     pub length: u32,
-    /// Where it stands in the packet's recorded bytes.
+    /// Where it is in the packet's recorded bytes.
     pub offset: u32,
     /// The packet's number in the capture.
     pub frame: u64,
@@ -54,7 +54,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Where the byte behind it would stand in the datagram.
+    /// Where the byte after it would stand in the datagram.
     pub(super) fn end(&self) -> u32 {
         self.at + self.length
     }

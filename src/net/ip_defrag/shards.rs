@@ -1,4 +1,4 @@
-//! Queues that run through the entries of a table: each entry stands in the queue of all datagrams
+//! Queues that run through the entries of a table: each entry is in the queue of all datagrams
 //! and in that of its source, and leaves both from any place in constant time.
 //!
 //! Knows numbers and links, not what the entries are about.

@@ -37,7 +37,7 @@ pub struct Counts {
     pub keep_alives: u64,
     /// Segments (a RST included) too far from what is expected.
     pub out_of_window: u64,
-    /// Segments with payload behind the end of their direction.
+    /// Segments with payload after the end of their direction.
     pub after_end: u64,
 }
 

@@ -38,7 +38,7 @@ impl Origin {
     }
 }
 
-/// Borrowed bytes of a stream. The first origin may begin before them, the last ones behind them.
+/// Borrowed bytes of a stream. The first origin may begin before them, the last ones after them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk<'a> {
     pub(super) start: u64,
@@ -51,7 +51,7 @@ impl<'a> Chunk<'a> {
         self.start.saturating_add(self.bytes.len() as u64)
     }
 
-    /// What lies at and behind a position.
+    /// What lies at and after a position.
     pub(super) fn from(&self, position: u64) -> Self {
         let skipped = clamp(position.saturating_sub(self.start), self.bytes.len());
         Self {

@@ -59,7 +59,7 @@ impl Connection {
     }
 
     /// Gives up all holes, as if no missing byte could come any more: for a connection that has
-    /// been silent for long. What lies behind them is handed on.
+    /// been silent for long. What comes after them is handed on.
     pub fn give_up_gaps<R: Reader>(&mut self, budget: &mut Budget, reader: &mut R) {
         for way in [Way::AToB, Way::BToA] {
             self.with(way, budget, reader, |own, cx| own.give_up_all(cx));

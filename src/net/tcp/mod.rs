@@ -64,7 +64,7 @@
 //! # In which order
 //!
 //! A direction's bytes are shown as soon as they have come, but for those that acknowledge bytes of
-//! the other direction which were not shown: they wait behind those that do not. Where they come
+//! the other direction which were not shown: they wait after those that do not. Where they come
 //! first, the reader sees that ([`Run::answers_unshown`]) and may leave them for
 //! [later](Next::Later), until it has had the others. [`Connection::read_again`] shows them then.
 //!
@@ -82,7 +82,7 @@
 //!   [`Limits::patience`] further segments did not bring them; until a memory limit is hit; until
 //!   the connection ends; or for three seconds of capture time, if more is acknowledged than was
 //!   seen, or if the capture has never shown the other side. Bytes that the snap length cut off are
-//!   not waited for. What lies behind a hole is handed on with [`Run::missing_before`] set. A lost
+//!   not waited for. What comes after a hole is handed on with [`Run::missing_before`] set. A lost
 //!   FIN looks like a hole of one byte at the end.
 //! - **Acknowledgments ahead of what they acknowledge**, as in a capture of each direction by itself
 //!   whose clocks differ, change nothing while the bytes follow within three seconds. One beyond all
@@ -132,7 +132,7 @@ impl Way {
 pub struct Flags {
     /// The sender opens its direction; the sequence number is one before the first byte's.
     pub syn: bool,
-    /// The sender closes its direction behind this payload.
+    /// The sender closes its direction after this payload.
     pub fin: bool,
     /// The connection is void.
     pub rst: bool,
@@ -170,7 +170,7 @@ impl Segment<'_> {
     }
 }
 
-/// What stands above a connection: it finds the messages in the bytes.
+/// What is above a connection: it finds the messages in the bytes.
 ///
 /// Both methods are called in the order in which things happened.
 pub trait Reader {
@@ -180,7 +180,7 @@ pub trait Reader {
     /// and once for every [`End`], then perhaps with no bytes at all.
     fn read(&mut self, way: Way, run: &Run<'_>) -> Next;
 
-    /// Hears of something noticed on the way. A [`Kind::Gap`] comes before the bytes behind it.
+    /// Hears of something noticed on the way. A [`Kind::Gap`] comes before the bytes after it.
     fn event(&mut self, event: Event);
 }
 
@@ -189,9 +189,9 @@ pub trait Reader {
 pub enum Next {
     /// So many bytes from the front are used up (more than there are means all); keep the rest.
     Consumed(usize),
-    /// It is not their turn: keep them, and a FIN behind them, as not shown until
+    /// It is not their turn: keep them, and a FIN after them, as not shown until
     /// [`read_again`](Connection::read_again). Before a gap or a limit nothing is kept; where the
-    /// connection ends, they are shown once more behind the other direction's.
+    /// connection ends, they are shown once more after the other direction's.
     Later,
     /// The connection is of no interest: keep nothing, and do not call again before ports are
     /// reused.
@@ -205,9 +205,9 @@ pub enum End {
     Fin,
     /// One of both sides reset the connection: its direction ends first.
     Reset,
-    /// The bytes that follow are not in the capture; the next run begins behind them.
+    /// The bytes that follow are not in the capture; the next run begins after them.
     Gap,
-    /// A memory limit does not let more bytes wait; the next run begins behind these.
+    /// A memory limit does not let more bytes wait; the next run begins after these.
     Limit,
     /// The capture ended, the caller gave the connection up, or its ports were reused.
     Abandoned,
@@ -229,8 +229,8 @@ pub struct Event {
 /// What an [`Event`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes are not in the capture. The frame is that of the first byte behind them or, if nothing
-    /// is known behind them, the one whose acknowledgment, FIN, RST or announced length tells.
+    /// Bytes are not in the capture. The frame is that of the first byte after them or, if nothing
+    /// is known after them, the one whose acknowledgment, FIN, RST or announced length tells.
     Gap {
         /// The sequence number of the first missing byte.
         sequence: u32,

@@ -17,11 +17,11 @@ const FEW: usize = 32;
 const RANGE_COST: usize = 2 * size_of::<(u64, Range)>() + 16;
 const FIRST_COST: usize = 11 * size_of::<(u64, Range)>() + 32;
 
-/// Bytes that wait behind a hole.
+/// Bytes that wait after a hole.
 #[derive(Debug, Default)]
 pub(super) struct Range {
     pub(super) kept: Buffered,
-    /// How many bytes behind the last one were sent with it, but cut off by the snap length.
+    /// How many bytes after the last one were sent with it, but cut off by the snap length.
     pub(super) cut: u64,
 }
 
@@ -71,7 +71,7 @@ impl OutOfOrder {
         Some((start, range.kept.chunk(start).at(start)))
     }
 
-    /// The position behind all that was sent; 0 if there is nothing.
+    /// The position after all that was sent; 0 if there is nothing.
     pub(super) fn end(&self) -> u64 {
         self.ranges
             .last_key_value()

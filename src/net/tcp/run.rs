@@ -43,7 +43,7 @@ pub struct Piece {
     pub frame: u64,
     /// The packet's capture time in nanoseconds.
     pub time: i64,
-    /// Where in the packet's data the first of them stands.
+    /// Where in the packet's data the first of them is.
     pub offset: u32,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
         self.other.has_hole
     }
 
-    /// Whether the first unread byte was sent behind bytes of the other direction that were not
+    /// Whether the first unread byte was sent after bytes of the other direction that were not
     /// shown, for they are missing or the reader wants to see them [later](super::Next::Later).
     #[must_use]
     pub fn answers_unshown(&self) -> bool {

@@ -133,7 +133,7 @@ impl Stream {
         self.phase = Phase::Open;
     }
 
-    /// Whether a SYN is the one that was captured behind what it opened.
+    /// Whether a SYN is the one that was captured after what it opened.
     pub(super) fn is_late_syn(&self, sequence: u32) -> bool {
         !self.began && u64::from(self.initial.wrapping_sub(sequence)) <= START_REACH
     }
@@ -173,7 +173,7 @@ impl Stream {
         }
     }
 
-    /// Whether what has this sequence number was sent behind all that was seen: it is no repeat, nor
+    /// Whether what has this sequence number was sent after all that was seen: it is no repeat, nor
     /// recorded late.
     pub(super) fn is_latest(&self, sequence: u32) -> bool {
         let end = self.held.as_ref().map_or(self.next, |held| held.end(self.next));
@@ -182,7 +182,7 @@ impl Stream {
 
     /// The stream is said to reach up to a sequence number. What goes beyond all that was seen holds
     /// until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`: this was
-    /// said behind all before.
+    /// said after all before.
     pub(super) fn reaches(&mut self, sequence: u32, at: At, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
@@ -199,7 +199,7 @@ impl Stream {
     }
 
     /// The other side acknowledges bytes up to a sequence number, of a direction that is not in the
-    /// capture: from which one on bytes are missing, if that is known now, and how many. It is told once.
+    /// capture: from which one on bytes are missing, if that is known now, and how many. It is reported once.
     pub(super) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
         /// Where no position is: it was told.
         const TOLD: u64 = 1;
@@ -290,7 +290,7 @@ impl Stream {
         }
     }
 
-    /// Whether it goes on behind missing bytes once what is unread before them has been read.
+    /// Whether it goes on after missing bytes once what is unread before them has been read.
     fn waits_to_jump(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.jump.is_some())
     }
@@ -335,7 +335,7 @@ impl Stream {
         self.phase == Phase::Reset && self.accepts_reset(segment.sequence) && (is_new || has_more())
     }
 
-    /// Goes on behind a RST that was not the end.
+    /// Goes on after a RST that was not the end.
     pub(super) fn resume<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         if matches!(self.phase, Phase::Reset | Phase::Cut) {
             self.phase = Phase::Open;
@@ -423,14 +423,14 @@ impl Stream {
         chunk.from(self.next)
     }
 
-    /// Takes payload behind the end: a repeat, or nothing that counts.
+    /// Takes payload after the end: a repeat, or nothing that counts.
     fn after_end<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
         if !self.skip_repeated(chunk, &mut false, cx).bytes.is_empty() {
             cx.budget.counts.after_end += 1;
         }
     }
 
-    /// Stores a chunk behind a hole; where it stopped, if there is no room.
+    /// Stores a chunk after a hole; where it stopped, if there is no room.
     fn store<R: Reader>(
         &mut self,
         chunk: Chunk<'_>,
@@ -447,7 +447,7 @@ impl Stream {
         stored.full_at
     }
 
-    /// Gives up a hole because there is no room for a chunk behind it.
+    /// Gives up a hole because there is no room for a chunk after it.
     fn make_way<R: Reader>(&mut self, chunk: Chunk<'_>, cx: &mut Context<'_, R>) {
         let at = chunk.at(chunk.start);
         self.jump_at_last(cx);
@@ -468,7 +468,7 @@ impl Stream {
         }
     }
 
-    /// Moves what has come in order from behind the hole to the unread bytes.
+    /// Moves what has come in order from after the hole to the unread bytes.
     fn absorb<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         while let Some(held) = &mut self.held {
             let Some((start, range)) = held.ahead.take_first(self.next) else { return };

@@ -1,4 +1,4 @@
-//! The verdicts of `gamewire check`, and the catalogue behind them.
+//! The verdicts of `gamewire check`, and the catalogue after them.
 //!
 //! - [`text`]: what is wrong first, then a table of verdicts, for people.
 //! - [`json`]: one object, for scripts.

@@ -51,9 +51,9 @@ pub(super) struct Projection<'a> {
     pub(super) view: View<'a>,
     /// What is reused.
     pub(super) scratch: &'a mut Scratch,
-    /// The line: owned, so that its length is at hand and not behind another reference.
+    /// The line: owned, so that its length is at hand and not after another reference.
     pub(super) out: Vec<u8>,
-    /// A field was seen that stands beside `fields`.
+    /// A field was seen that is beside `fields`.
     pub(super) has_beside: bool,
 }
 
@@ -62,21 +62,21 @@ pub(super) struct Projection<'a> {
 struct Object {
     /// The first node below it.
     start: usize,
-    /// One behind the last one.
+    /// One after the last one.
     end: usize,
     /// The places of the fields that it shows.
     shown: Shown,
 }
 
 impl Object {
-    /// What stands below this node.
+    /// What is below this node.
     #[inline]
     fn at(at: usize, node: &Node) -> Object {
         let start = at + 1;
         Object { start, end: start + node.descendants as usize, shown: Shown::UNLESS_FRAMING }
     }
 
-    /// The node that it stands below; none for `fields` itself.
+    /// The node that it is below; none for `fields` itself.
     fn node(self) -> Option<usize> {
         self.start.checked_sub(1)
     }
@@ -104,7 +104,7 @@ impl Projection<'_> {
         self.object(Object { start: 0, end, shown: Shown::FIELDS });
     }
 
-    /// `,"split":{...}`: what stands beside `fields`, under its own name.
+    /// `,"split":{...}`: what is beside `fields`, under its own name.
     #[inline(never)]
     pub(super) fn beside(&mut self) {
         let view = self.view;
@@ -125,7 +125,7 @@ impl Projection<'_> {
 
     /// An object, with all that is in it: the fields directly below a node, or the outermost ones.
     ///
-    /// A comma stands behind each member, and the last one becomes the bracket. Of two fields with
+    /// A comma follows each member, and the last one becomes the bracket. Of two fields with
     /// one name the first counts: no dissector declares such fields. Of two pairs with one key the
     /// last counts, and a pair never takes the name of a field.
     fn object(&mut self, object: Object) {
@@ -198,7 +198,7 @@ impl Projection<'_> {
         self.close(b']');
     }
 
-    /// A bracket in place of the comma behind the last member, if there is one.
+    /// A bracket in place of the comma after the last member, if there is one.
     #[inline]
     fn close(&mut self, bracket: u8) {
         match self.out.last_mut() {
@@ -268,7 +268,7 @@ impl Projection<'_> {
         self.inside(at, node);
     }
 
-    /// The value of a node, behind the quote that opens it if it is a string.
+    /// The value of a node, after the quote that opens it if it is a string.
     #[inline(never)]
     fn inside(&mut self, at: usize, node: &Node) {
         let (view, out) = (self.view, &mut self.out);
@@ -315,7 +315,7 @@ fn endpoint6(endpoint: Option<SocketAddrV6>, out: &mut Vec<u8>) {
     }
 }
 
-/// A text and the quote behind it.
+/// A text and the quote after it.
 fn text(view: View<'_>, node: &Node, out: &mut Vec<u8>) {
     string_among(out, view.text_among(node));
     out.push(b'"');

@@ -21,7 +21,7 @@ pub(super) struct Member {
     pub(super) key: usize,
     /// The node of the value, if there is one.
     pub(super) value: Option<usize>,
-    /// Underscores behind the key, which tell it from a field's name.
+    /// Underscores after the key, which tell it from a field's name.
     pub(super) underscores: usize,
 }
 

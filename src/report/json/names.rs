@@ -1,4 +1,4 @@
-//! Names of fields as they stand in JSON, put together once for each field.
+//! Names of fields as they are in JSON, put together once for each field.
 //!
 //! It knows names and kinds, and refuses to know values.
 
@@ -9,7 +9,7 @@ use dissectors::kit::{Field, Kind};
 /// What a name takes with its quotes and colon; a longer one is put together each time.
 pub(super) const ROOM: usize = 31;
 
-/// A cache of one name per place; a field's place is told by its address.
+/// A cache of one name per place; a field's place is recognized by its address.
 pub(super) struct Names {
     places: Box<[Name; Names::PLACES]>,
 }
@@ -62,7 +62,7 @@ impl Name {
         out.truncate(end);
     }
 
-    /// The name as [`Name::write`] writes it, with bytes behind it that are too much, and how long
+    /// The name as [`Name::write`] writes it, with bytes after it that are too much, and how long
     /// it is; `None` if it has no room.
     #[inline(always)]
     pub(super) fn text(&self) -> Option<([u8; ROOM + 1], usize)> {

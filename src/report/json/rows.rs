@@ -1,4 +1,4 @@
-//! Lists whose values are put together in a page: short ones, one behind the other, and objects that
+//! Lists whose values are put together in a page: short ones, one after the other, and objects that
 //! have the same members, a table, row by row.
 //!
 //! A list knows nothing of it: its first object says what the others are held against, and one that
@@ -50,7 +50,7 @@ impl Page {
     }
 }
 
-/// Writes values of a list, each with a comma behind it, up to one that is not short or not shown.
+/// Writes values of a list, each with a comma after it, up to one that is not short or not shown.
 /// Says how many.
 #[inline(never)]
 pub(super) fn write_values(
@@ -116,7 +116,7 @@ impl Row {
         (seen != 0).then_some(Row { field: object.field, columns, count: members.len() })
     }
 
-    /// Writes objects, each with a comma behind it, up to one that is not short or has other members.
+    /// Writes objects, each with a comma after it, up to one that is not short or has other members.
     /// Says how many nodes were written.
     pub(super) fn write_all(
         &self,

@@ -14,13 +14,13 @@ use crate::report::view::{View, endpoint};
 /// What a short text has at most.
 const SHORT: usize = 2 * CHUNK;
 
-/// A short value, and what stands behind it.
+/// A short value, and what follows it.
 const VALUE: usize = SHORT + 2;
 
 /// A member and its comma.
 pub(super) const WINDOW: usize = ROOM + VALUE;
 
-/// Writes a member and the comma behind it at the beginning of a window, if its value is short and
+/// Writes a member and the comma after it at the beginning of a window, if its value is short and
 /// has nothing to escape. Says how long they are.
 #[inline(always)]
 pub(super) fn member(
@@ -38,7 +38,7 @@ pub(super) fn member(
 /// A value of a list, with the quote that opens a string, and its comma.
 pub(super) const ITEM: usize = 1 + VALUE;
 
-/// Writes a value and the comma behind it at the beginning of a window, if it is short and has nothing
+/// Writes a value and the comma after it at the beginning of a window, if it is short and has nothing
 /// to escape. Says how long they are.
 #[inline(always)]
 pub(super) fn item(view: View<'_>, node: &Node, window: &mut [u8; ITEM]) -> Option<usize> {
@@ -53,7 +53,7 @@ pub(super) fn item(view: View<'_>, node: &Node, window: &mut [u8; ITEM]) -> Opti
     Some(start + length)
 }
 
-/// An address and a port, the quote and the comma behind them.
+/// An address and a port, the quote and the comma after them.
 fn short_endpoint(endpoint: SocketAddrV4, value: &mut [u8; VALUE]) -> Option<usize> {
     let length = short_ip4(value, endpoint)?;
     *value.get_mut(length..)?.first_chunk_mut()? = *b"\",";

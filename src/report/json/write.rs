@@ -195,7 +195,7 @@ pub(super) fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// The digits of each octet with a point behind them, and how long both are.
+/// The digits of each octet with a point after them, and how long both are.
 static OCTETS: [([u8; 4], u8); 256] = {
     let mut octets = [([0; 4], 0); 256];
     let mut octet = 0;

@@ -1,6 +1,6 @@
 //! The bytes beneath a line: 16 a row, with the fields that begin in each row beside it.
 //!
-//! Without colours a bar stands before the first byte of every field; with colours neighbouring
+//! Without colours a bar is before the first byte of every field; with colours neighbouring
 //! fields differ, and a field's name has the colour of its bytes.
 
 use dissectors::kit::{Node, Span};

@@ -11,7 +11,7 @@ use crate::report::view::View;
 /// Spaces before everything that belongs to a line.
 const INDENT: &str = "    ";
 
-/// Which node each finding stands below. Reused from message to message.
+/// Which node each finding is below. Reused from message to message.
 #[derive(Default)]
 pub(super) struct Placed {
     /// Findings by the first byte they name.
@@ -117,7 +117,7 @@ fn line(view: View<'_>, at: usize, node: &Node, width: usize, paint: Paint, out:
     out.push(b'\n');
 }
 
-/// Spaces between the range and the label: two more for each group that the field stands in.
+/// Spaces between the range and the label: two more for each group that the field is in.
 fn indent(node: &Node) -> usize {
     2 + 2 * node.depth as usize
 }

@@ -8,7 +8,7 @@ use crate::report::view::View;
 
 /// Fills a template: `{field}` is a field's value, `{field=}` what that means. `{field#}` is how many
 /// there are below it, of a number itself, `{field# server}` with the noun they are counted by, whose plural is its own
-/// where it stands behind a `/`. `{field?text}` is a text, where the field is not 0. What stands in
+/// where it follows a `/`. `{field?text}` is a text, where the field is not 0. What is in
 /// `[ ]` is left out where a field in it is absent. Elsewhere an absent field is `?`.
 pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
     let mut rest = template;

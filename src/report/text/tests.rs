@@ -23,7 +23,7 @@ fn coloured(sample: &Sample, detail: Detail) -> String {
     sample.report(&mut Text::new(detail, Paint::new(true))).replace('\x1B', "^[")
 }
 
-/// What stands behind the names of the protocol and the message.
+/// What follows the names of the protocol and the message.
 fn summary(sample: &Sample) -> String {
     let text = plain(sample, LINE);
     let line = text.lines().last().unwrap_or_default();

@@ -15,7 +15,7 @@ struct Most {
 const BRIEF: Most = Most { characters: 64, bytes: 16 };
 const FULL: Most = Most { characters: 1024, bytes: 64 };
 
-/// The value in a summary: a long one is cut, and a float has one digit behind the point.
+/// The value in a summary: a long one is cut, and a float has one digit after the point.
 pub(super) fn brief(view: View<'_>, at: usize, node: &Node, out: &mut Vec<u8>) {
     let float = f32::from_bits(node.value as u32);
     match node.field.kind {

@@ -229,7 +229,7 @@ fn other_query<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     Err(Cut::Told)
 }
 
-/// Zeros behind a request: what a beta client of 2020 sent to make its request as long as the
+/// Zeros after a request: what a beta client of 2020 sent to make its request as long as the
 /// answer.
 fn padding<S: Sink>(r: &mut Reader<'_, S>) {
     if !r.is_empty() && is_zero(r.peek()) {

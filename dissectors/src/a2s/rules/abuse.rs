@@ -112,7 +112,7 @@ macro_rules! challenged {
 }
 
 rule! {
-    /// Servers answer whoever stands in the packet as sender: an attacker lets them flood a third.
+    /// Servers answer whoever is in the packet as sender: an attacker lets them flood a third.
     ///
     /// It takes more than one pair of hosts to see: the ledger judges it, once for each server that is
     /// asked 20 times, and for each address that gets 20 answers without asking.

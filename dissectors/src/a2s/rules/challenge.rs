@@ -159,7 +159,7 @@ pub(super) fn challenge_rounds<S: Sink>(
 
 /// What a server did with a request's challenge, or with its absence. `guarded`: it is one of those
 /// that ask for a challenge before they answer the like. Those of before that for info read nothing
-/// behind the request.
+/// after the request.
 pub(super) fn challenge_used<S: Sink>(
     asked: &PendingRequest,
     answer: Answer,

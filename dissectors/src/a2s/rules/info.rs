@@ -110,7 +110,7 @@ pub(in crate::a2s) fn player_limits<S: Sink>(
 }
 
 rule! {
-    /// The mod fields have no length of their own: a reader that trusts the mod byte reads everything behind it wrong.
+    /// The mod fields have no length of their own: a reader that trusts the mod byte reads everything after it wrong.
     pub A2S015 "goldsrc-mod-section" { severity: Error, who: Server, needs: Message,
         asks: "the mod fields stand exactly where mod is 1, and their NULL byte is 0",
         cite: [(ServerQueries, "A2S_INFO, Response format", "These fields are only present in the response if \"Mod\" is 1:")],
@@ -118,7 +118,7 @@ rule! {
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 01 00") }
 }
 
-/// The section stands where it must not, or the reverse: `present` is what the bytes say.
+/// The section is where it must not, or the reverse: `present` is what the bytes say.
 pub(in crate::a2s) fn mod_section<S: Sink>(present: bool, is_mod: Read<u8>, sink: &mut S) {
     let ok = present == (is_mod.value == 1);
     sink.judged(&A2S015, ok, is_mod.at, || {
@@ -134,7 +134,7 @@ pub(in crate::a2s) fn mod_null<S: Sink>(null: Read<u8>, sink: &mut S) {
 }
 
 rule! {
-    /// Each bit announces a field: behind one that the reader does not know, nothing can be read.
+    /// Each bit announces a field: after one that the reader does not know, nothing can be read.
     pub A2S016 "edf-bits" { severity: Warning, who: Server, needs: Message,
         asks: "no EDF bit beyond 0x80, 0x10, 0x40, 0x20, 0x01",
         cite: [(ServerQueries, "A2S_INFO, Response format", "If present, this specifies which additional data fields will be included.")],
@@ -150,7 +150,7 @@ pub(in crate::a2s) fn edf_bits<S: Sink>(edf: Read<u8>, sink: &mut S) {
 }
 
 rule! {
-    /// The fields stand in the middle of the message: missing, they shift all that follows.
+    /// The fields are in the middle of the message: missing, they shift all that follows.
     pub A2S017 "ship-fields" { severity: Error, who: Server, needs: Message,
         asks: "an answer of The Ship (app 2400) has mode 0-5, witnesses and duration between VAC and version",
         cite: [(ServerQueries, "A2S_INFO, Response format", "These fields only exist in a response if the server is running The Ship:")],

@@ -114,7 +114,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
 }
 
-/// Bytes behind the compressed ones, which are not among the message's. Where there are none, the rule
+/// Bytes after the compressed ones, which are not among the message's. Where there are none, the rule
 /// is judged by the message.
 pub(in crate::a2s) fn behind_bzip2<S: Sink>(length: usize, sink: &mut S) {
     if length > 0 {
@@ -124,12 +124,12 @@ pub(in crate::a2s) fn behind_bzip2<S: Sink>(length: usize, sink: &mut S) {
     }
 }
 
-/// Zeros behind a request: a known form.
+/// Zeros after a request: a known form.
 pub(in crate::a2s) fn padding<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S006, at, || format!("{} zeros pad the request", at.len()));
 }
 
-/// What The Ship sends behind the player list: a known form.
+/// What The Ship sends after the player list: a known form.
 pub(in crate::a2s) fn ship_players<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S006, at, || {
         "behind the list stand deaths and money of each player, as The Ship sends them".to_owned()

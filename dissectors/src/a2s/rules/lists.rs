@@ -9,7 +9,7 @@ use super::A2S005;
 pub(in crate::a2s) struct List {
     /// The number in front of the list.
     pub(in crate::a2s) said: u32,
-    /// Where it stands.
+    /// Where it is.
     at: Span,
     /// The whole entries that were read.
     pub(in crate::a2s) found: u32,
@@ -26,7 +26,7 @@ impl List {
         List { said, at, found: 0, utf8: 0, wrong_index: None, indexed: false }
     }
 
-    /// A whole player entry with this index was read. Indices are bytes: behind 255 they wrap.
+    /// A whole player entry with this index was read. Indices are bytes: after 255 they wrap.
     pub(in crate::a2s) fn player(&mut self, index: Read<u8>) {
         if u32::from(index.value) != self.found & 0xFF && self.wrong_index.is_none() {
             self.wrong_index = Some((index, self.found));
@@ -86,7 +86,7 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 02 01 'Ann' 00 03000000 f32:61.5 02 'Bob' 00 00000000 f32:9") }
 }
 
-/// `lost`: the recording lost the entries behind those that were read.
+/// `lost`: the recording lost the entries after those that were read.
 pub(in crate::a2s) fn player_indices<S: Sink>(list: &List, lost: bool, sink: &mut S) {
     match list.wrong_index {
         Some((index, _)) if !list.indexed => {
@@ -185,7 +185,7 @@ rule! {
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'motd' 00 'bye' 00") }
 }
 
-/// `lost`: the recording lost the rules behind those that were read.
+/// `lost`: the recording lost the rules after those that were read.
 pub(in crate::a2s) fn rule_names<S: Sink>(
     twice: Option<(&[u8], Span)>,
     lost: bool,

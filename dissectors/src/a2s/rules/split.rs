@@ -253,7 +253,7 @@ pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: 
 }
 
 rule! {
-    /// Packets are told apart by the ID alone: where answers share one, a late packet spoils the next.
+    /// Packets are distinguished by the ID alone: where answers share one, a late packet spoils the next.
     pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Interval,
         asks: "an ID is not used for two answers in one conversation",
         cite: [(ServerQueries, "Multi-packet Response", "Unique number assigned by server per answer.")],

@@ -236,7 +236,7 @@ fn a_copy_of_an_earlier_answer_is_not_the_wrong_one_to_what_waits() {
     let wrong = "FFFFFFFF 55 61626364";
     let lab = said(&[T, I, wrong, U1, A, U, D, D]);
     assert_eq!(exchange(&lab), [("A2S022".to_owned(), 3), ("A2S061".to_owned(), 8)]);
-    // What was asked behind the first list gets its own: also the wrong one.
+    // What was asked after the first list gets its own: also the wrong one.
     assert_eq!(exchange(&said(&[U1, A, U, D, U1, D])), found("A2S023", 6));
     assert_eq!(exchange(&said(&[U1, U1, D, D])), [found("A2S023", 3), found("A2S023", 4)].concat());
 }

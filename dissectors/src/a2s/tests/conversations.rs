@@ -134,7 +134,7 @@ fn a_wrong_challenge_may_be_answered_by_a_new_one_but_not_by_data() {
     assert_eq!(verdict(&lab, &rules::A2S024), [0, 1, 0]);
 }
 
-/// Servers that ask for no challenge before they give info do not look at what stands there.
+/// Servers that ask for no challenge before they give info do not look at what is there.
 #[test]
 fn a_wrong_challenge_for_info_is_verified_by_servers_that_ask_for_one() {
     let wrong = &format!("{INFO} 01020304");

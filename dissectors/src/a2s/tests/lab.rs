@@ -10,7 +10,7 @@ use crate::kit::{
     Severity, Side, Sink, Span, Time, Transport, Tree, Unjudged, Verdict, Who,
 };
 
-/// One message, as it was told.
+/// One message, as it was reported.
 pub(super) struct Heard {
     pub(super) name: &'static str,
     /// Every leaf: its name and its value, as text.

@@ -135,7 +135,7 @@ fn junk_for_a_challenge_is_shown_as_bytes() {
         );
         assert_eq!(heard.value("challenge"), None);
     }
-    // What is longer has a challenge, and something behind it.
+    // What is longer has a challenge, and something after it.
     let heard = request("FFFFFFFF 55 '4294967295'");
     assert_eq!((heard.name, heard.codes()[0].as_str()), ("player_request", "A2S006"));
     assert_eq!(heard.value("challenge"), Some("876163636"));

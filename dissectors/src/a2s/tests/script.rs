@@ -130,7 +130,7 @@ fn the_list_is_sorted_and_whole() {
     assert_eq!(codes, catalogue);
 }
 
-/// A script in which what some parties say stands twice.
+/// A script in which what some parties say is twice.
 fn twice(script: &str, who: &str) -> String {
     let lines = script.lines().flat_map(|line| {
         let speaker = line.split_whitespace().nth(1).unwrap_or_default();

@@ -66,7 +66,7 @@ fn compressed(whole: &[u8]) -> Vec<u8> {
     data.finish().unwrap()
 }
 
-/// What stands behind the first packet's header: size, sum, bzip2 data.
+/// What follows the first packet's header: size, sum, bzip2 data.
 fn announced(size: u32, sum: u32, data: &[u8]) -> Vec<u8> {
     let mut all = size.to_le_bytes().to_vec();
     all.extend(sum.to_le_bytes());
@@ -92,7 +92,7 @@ pub(super) fn answer(lab: &mut Lab<Ear>, time: f64, packets: &[Vec<u8>]) {
     }
 }
 
-/// What came behind the request.
+/// What came after the request.
 pub(super) fn told(lab: &Lab<Ear>) -> &[Heard] {
     &lab.sink.heard[3..]
 }
@@ -476,7 +476,7 @@ fn compressed_answers_are_read_in_both_layouts_and_in_any_order() {
     }
 }
 
-/// One packet with this behind its header, compressed.
+/// One packet with this after its header, compressed.
 fn one(data: &[u8]) -> Lab<Ear> {
     let mut lab = asked();
     answer(&mut lab, 0.1, &Form::OrangeBox.packets(0x8000_0007, data));

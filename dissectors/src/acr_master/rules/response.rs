@@ -95,7 +95,7 @@ pub(in crate::acr_master) fn addserver_line<S: Sink>(
 }
 
 rule! {
-    /// The client runs whatever stands there: a master that sends more runs more on players'
+    /// The client runs whatever is there: a master that sends more runs more on players'
     /// machines.
     pub ACR015 "line-known" { severity: Warning, who: Master, needs: Message,
         asks: "/c answers with `masterserver_flags`, `current_version` and `addserver` lines only",
@@ -142,7 +142,7 @@ pub(in crate::acr_master) fn register_answer<S: Sink>(text: &[u8], at: Span, sin
 }
 
 rule! {
-    /// The server waits for the challenge in the first line; behind the lookup it may not be read.
+    /// The server waits for the challenge in the first line; after the lookup it may not be read.
     pub ACR021 "auth-answer" { severity: Error, who: Master, needs: Message,
         asks: "/a with i and u is answered first by *f, or *c and 256 lowercase hex digits; without them that line is absent",
         cite: [(AcrMaster, "Specification", "If the i/u pair is sent, one of"),

@@ -333,7 +333,7 @@ fn a_response_knows_its_request() {
     );
 }
 
-/// What comes of a registration whose probe is not answered. The capture ends soon behind it.
+/// What comes of a registration whose probe is not answered. The capture ends soon after it.
 fn unanswered(refused: Option<u64>, answered: bool) -> [u64; 3] {
     let (mut conversation, mut lab) = (None, Lab::new());
     let register = b"GET /r?v=140&p=28770 HTTP/1.0\r\n\r\n";

@@ -194,7 +194,7 @@ fn head_is_answered_without_a_body() {
     assert_eq!(lab.codes(), ["ACR001"]);
 }
 
-/// What comes of an answer with these headers and this body, and of a second one behind it.
+/// What comes of an answer with these headers and this body, and of a second one after it.
 fn with_headers(headers: &str, body: &str) -> (Vec<String>, Vec<String>) {
     let mut lab = Lab::new();
     let request = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\n";

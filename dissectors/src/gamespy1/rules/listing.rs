@@ -15,7 +15,7 @@ rule! {
         wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
 }
 
-/// The master's first words. `challenge`: there is one among them; `basic`: that stands before it.
+/// The master's first words. `challenge`: there is one among them; `basic`: that is before it.
 pub(in crate::gamespy1) fn master_opens<S: Sink>(
     challenge: bool,
     basic: bool,
@@ -195,7 +195,7 @@ pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut
     });
 }
 
-/// A list behind a list.
+/// A list after a list.
 pub(in crate::gamespy1) fn list_behind<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&GS1002, false, at, || "another list stands behind \\final".into());
 }

@@ -87,7 +87,7 @@ pub(in crate::gamespy1) enum Misnumbered {
     Absent,
     Unreadable,
     FromZero,
-    /// `\final\` stands in the first of these parts, the other is the last.
+    /// `\final\` is in the first of these parts, the other is the last.
     FinalInside(u32, u32),
 }
 

@@ -4,7 +4,7 @@ use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// Readers take keys and values by turns: behind a key without a value, every value is taken for a key.
+    /// Readers take keys and values by turns: after a key without a value, every value is taken for a key.
     pub GS1001 "pairs" { severity: Error, who: Any, needs: Message,
         asks: "a text is `\\key\\value` pairs; the keyword `final` alone has no value",
         cite: [(Networks333, "Servers", "\\heartbeat\\7778\\gamename\\ut\\")],
@@ -19,7 +19,7 @@ pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, s
 }
 
 rule! {
-    /// A reader of a stream waits for `\final\`: without it the message never ends, and what stands behind it belongs to nothing.
+    /// A reader of a stream waits for `\final\`: without it the message never ends, and what follows it belongs to nothing.
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
         asks: "`\\final` closes a validate, a list and a query answer, with nothing behind but a backslash (a list cut by the close is GS1016's)",
         cite: [(Networks333, "Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
@@ -28,7 +28,7 @@ rule! {
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
 }
 
-/// `closed`: where `\final` stands; `behind`: what stands behind it that should not; `numbered`: a
+/// `closed`: where `\final` is; `behind`: what follows it that should not; `numbered`: a
 /// `\queryid\` does, as GameSpy's own software writes it.
 pub(in crate::gamespy1) fn final_closes<S: Sink>(
     closed: Option<Span>,

@@ -25,7 +25,7 @@ fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
 fn the_servers_that_were_lost_are_one_occasion_wherever_the_cut_falls() {
     let server = TEXT.len() / 3;
     for length in 5..=TEXT.len() {
-        // Of what stands last nobody knows whether it is whole.
+        // Of what is last nobody knows whether it is whole.
         let whole = ((length - 1) / server) as u64;
         assert_eq!(cut("", &TEXT[..length]), [whole, 0, 1], "{length}");
     }

@@ -142,7 +142,7 @@ pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
 
 const NONE_GIVEN: &str = "the server has given no challenge to this client yet";
 
-/// Where a request's challenge stands, or should.
+/// Where a request's challenge is, or should.
 fn challenge_at(said: Option<Read<i32>>) -> Span {
     said.map_or(Span::new(7, 7), |said| said.at)
 }

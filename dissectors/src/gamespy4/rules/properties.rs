@@ -243,8 +243,8 @@ fn mutator_bits<S: Sink>(bits: Read<i64>, sink: &mut S) {
     });
 }
 
-/// Whether the first text is a variable's name and the text behind it looks like its value: then
-/// the name stands where another variable's value should.
+/// Whether the first text is a variable's name and the text after it looks like its value: then
+/// the name is where another variable's value should.
 pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
     let mut texts = bytes.splitn(3, |&byte| byte == 0);
     let first = texts.next().unwrap_or_default();

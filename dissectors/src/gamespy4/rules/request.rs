@@ -56,7 +56,7 @@ pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sin
     ok
 }
 
-/// `behind`: what stands behind the timestamp, if that is whole.
+/// `behind`: what follows the timestamp, if that is whole.
 pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     before: usize,
     behind: Option<&[u8]>,
@@ -81,7 +81,7 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     }
 }
 
-/// `tail`: what stands behind the challenge, or where it would.
+/// `tail`: what follows the challenge, or where it would.
 pub(in crate::gamespy4) fn request_tail<S: Sink>(
     form: Form,
     tail: &[u8],

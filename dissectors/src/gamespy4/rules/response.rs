@@ -14,7 +14,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '2147483648\\0\\0'" }
 }
 rule! {
-    /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the packet behind its zero.
+    /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the packet after its zero.
     pub GS4006 "challenge-width" { severity: Note, who: Server, needs: Message,
         asks: "the challenge is padded with zeros to 12 bytes",
         cite: [(Ut3Query, "Packet 2: First response", "Bytes 7 to 18 (YY YY YY YY YY YY YY YY YY YY YY YY)")],
@@ -55,7 +55,7 @@ pub(in crate::gamespy4) fn response_type<S: Sink>(
     });
 }
 
-/// `field`: all that stands behind the timestamp.
+/// `field`: all that follows the timestamp.
 pub(in crate::gamespy4) fn challenge_number<S: Sink>(
     number: Option<i32>,
     field: &[u8],

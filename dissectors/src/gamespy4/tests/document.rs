@@ -380,7 +380,7 @@ fn an_answer_whose_timestamp_looks_like_the_identifier() {
     assert!(outcome.failed().is_empty());
 }
 
-/// The challenge round and the info request behind it are one exchange, repeats included.
+/// The challenge round and the info request after it are one exchange, repeats included.
 #[test]
 fn a_response_says_which_request_it_answers() {
     let mut stage = Stage::default();

@@ -163,7 +163,7 @@ fn cuts_at_every_byte_of_a_columns_name() {
     }
 }
 
-/// The packet is full behind the section's byte.
+/// The packet is full after the section's byte.
 #[test]
 fn a_cut_behind_the_byte_of_a_section() {
     let players = b"hostport\x007777\0\0\x01player_\0\0Ann\0\0\0";

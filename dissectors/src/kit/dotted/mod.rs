@@ -9,7 +9,7 @@ use wide::{CmpGt, i8x16};
 
 use crate::kit::scan::{HIGHS, ONES, sixteen, word_at};
 
-/// An address, a byte behind it, and a number. Places count from the address's first byte.
+/// An address, a byte after it, and a number. Places count from the address's first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(crate) address: Ipv4Addr,
@@ -27,7 +27,7 @@ const BEFORE: usize = 4;
 type Window = [u8; 37];
 
 /// Reads what begins with `opening` and an endpoint, `between` its address and its number, as often as it
-/// stands there and `entry` says how long the whole is. It is told where that begins, the bytes from
+/// is there and `entry` says how long the whole is. It is reported where that begins, the bytes from
 /// there on, and the endpoint. Returns how many bytes all of them take, and how many there are.
 #[inline(always)]
 pub(crate) fn each<const N: usize>(
@@ -49,7 +49,7 @@ pub(crate) fn each<const N: usize>(
     (at, times)
 }
 
-/// The endpoint that stands [`BEFORE`] bytes into `bytes`, `between` its address and its number.
+/// The endpoint that is [`BEFORE`] bytes into `bytes`, `between` its address and its number.
 #[inline(always)]
 fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     let padded;
@@ -77,7 +77,7 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     }
     let last =
         |marks| window.get(1 + place(marks)..)?.first_chunk().copied().map(u32::from_le_bytes);
-    // What stands before the address may look like digits.
+    // What is before the address may look like digits.
     let first = last(marks)? | 0x000F_0F0F_u32.wrapping_shr(8 * place(marks) as u32);
     let (a, b, c, d) =
         (octet(first), octet(last(second)?), octet(last(third)?), octet(last(fourth)?));
@@ -92,7 +92,7 @@ fn endpoint(bytes: &[u8], between: u8) -> Option<Endpoint> {
     Some(Endpoint { address, address_end, number, end })
 }
 
-/// Bytes that are too few for a window, with zeros behind.
+/// Bytes that are too few for a window, with zeros after.
 #[cold]
 fn pad(bytes: &[u8]) -> Window {
     let mut window: Window = [0; size_of::<Window>()];
@@ -117,7 +117,7 @@ fn no_digits(bytes: &[u8; 16]) -> u16 {
     above.cmp_gt(i8x16::splat(-128 + 9)).move_mask() as u16
 }
 
-/// The octet that the first three of four bytes spell: one to three digits behind what is none, or
+/// The octet that the first three of four bytes spell: one to three digits after what is none, or
 /// as many as the three are. More than 255 for what is no octet, or begins with a zero it does not
 /// need. The higher half of each byte is not looked at.
 #[inline(always)]

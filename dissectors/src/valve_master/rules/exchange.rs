@@ -69,7 +69,7 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
     sink.recalled(rule, false, evidence, mark, || what.to_owned());
 }
 
-/// Judges whether a reply was asked for, by how it stands to the queries.
+/// Judges whether a reply was asked for, by the queries before it.
 pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink: &mut S) {
     match answers {
         Answers::Query { owed, asked } => {

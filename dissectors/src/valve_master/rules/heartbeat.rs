@@ -134,7 +134,7 @@ pub(in crate::valve_master) fn quit_form<S: Sink>(
 }
 
 rule! {
-    /// The master has taken the server from its list; what comes behind puts it back, dead.
+    /// The master has taken the server from its list; what comes after puts it back, dead.
     pub VM052 "silent-after-quit" { severity: Warning, who: Server, needs: Interval,
         asks: "nothing but a new join follows a quit",
         cite: [(ValveMaster, "Quit", "to signal that the game server has shut down.")],

@@ -12,14 +12,14 @@ rule! {
         wrong: joined!(goldsrc!("1339895702"), " 00") }
 }
 
-/// What stands round an info string.
+/// What is round an info string.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::valve_master) struct InfoFrame {
     /// 0A follows the 30.
     pub(in crate::valve_master) fed: bool,
     /// 0A ends it.
     pub(in crate::valve_master) closed: bool,
-    /// So many bytes stand behind that.
+    /// So many bytes follow that.
     pub(in crate::valve_master) behind: usize,
 }
 
@@ -39,7 +39,7 @@ pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, s
 }
 
 rule! {
-    /// Keys and values are told apart by the count of backslashes alone: one too few, and all that follow change places.
+    /// Keys and values are distinguished by the count of backslashes alone: one too few, and all that follow change places.
     pub VM033 "info-grammar" { severity: Error, who: Server, needs: Message,
         asks: "the info string is `\\key\\value` pairs, no key empty, none twice",
         cite: [(ValveMaster, "Challenge response", "")],
@@ -47,7 +47,7 @@ rule! {
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike\\map\\de_dust2' 0A") }
 }
 
-/// `wrong`: the first thing wrong, which stands `at` in the payload; the info string begins at
+/// `wrong`: the first thing wrong, which is `at` in the payload; the info string begins at
 /// `start`.
 pub(in crate::valve_master) fn info_grammar<S: Sink>(
     wrong: Option<&'static str>,
@@ -88,7 +88,7 @@ pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'stati
 }
 
 rule! {
-    /// Masters and the programs that stand in for them have been seen to read the pairs by their place.
+    /// Masters and the programs that are in for them have been seen to read the pairs by their place.
     pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
         asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
         cite: [(ValveMaster, "Differences", "The field order is a bit different with Source than with Goldsource.")],
@@ -96,7 +96,7 @@ rule! {
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\product\\cstrike\\region\\255' 0A") }
 }
 
-/// `stray`: the first key that stands in none of the orders.
+/// `stray`: the first key that is in none of the orders.
 pub(in crate::valve_master) fn info_order<S: Sink>(
     stray: Option<Span>,
     at: Span,

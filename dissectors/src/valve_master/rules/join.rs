@@ -12,7 +12,7 @@ rule! {
         wrong: "0.00 s:27015 > m  71 0A\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702" }
 }
 
-/// `at`: the bytes behind the 0x71.
+/// `at`: the bytes after the 0x71.
 pub(in crate::valve_master) fn join_layout<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&VM030, at.is_empty(), at, || {
         let s = if at.len() == 1 { "byte stands" } else { "bytes stand" };

@@ -26,7 +26,7 @@ macro_rules! paged {
     };
 }
 
-/// What a GoldSrc server tells of itself behind its challenge, beside what a rule is about.
+/// What a GoldSrc server tells of itself after its challenge, beside what a rule is about.
 macro_rules! goldsrc {
     ($challenge:literal) => {
         concat!(

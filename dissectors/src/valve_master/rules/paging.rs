@@ -48,7 +48,7 @@ rule! {
         wrong: paged!("0.03 c > m  31 03 '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 
-/// Judges where a query asks from, by how it stands to what was said before on its socket.
+/// Judges where a query asks from, by how it is to what was said before on its socket.
 pub(in crate::valve_master) fn asked<S: Sink>(
     asked: Asked,
     seed: Endpoint,

@@ -6,7 +6,7 @@ use crate::valve_master::fields;
 use crate::valve_master::filter::Values;
 
 rule! {
-    /// Masters read the fields one behind the other; a zero too few or too many, and they read something else, or nothing.
+    /// Masters read the fields one after the other; a zero too few or too many, and they read something else, or nothing.
     pub VM001 "query-layout" { severity: Error, who: Client, needs: Message,
         asks: "a query is 0x31, the region byte, a zero-terminated IP:Port and a zero-terminated filter, and nothing behind",
         cite: [(ValveMaster, "Client to master server, Format", "Byte Message Type 0x31 - the character \"1\""),
@@ -26,7 +26,7 @@ pub(in crate::valve_master) enum QueryLayout {
     FilterOpen {
         length: usize,
     },
-    /// Bytes stand behind the filter.
+    /// Bytes follow the filter.
     Behind,
 }
 

@@ -12,7 +12,7 @@ rule! {
         wrong: replied!("FFFFFFFF 6600 ip:10.0.0.2:27015 00*6") }
 }
 
-/// `found`: what stands there.
+/// `found`: what is there.
 pub(in crate::valve_master) fn reply_header<S: Sink>(
     ok: bool,
     found: Option<u8>,
@@ -25,7 +25,7 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
     });
 }
 
-/// `bytes`: a list behind another header.
+/// `bytes`: a list after another header.
 pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, sink: &mut S) {
     sink.judged(&VM010, false, at, || {
         let found: Vec<_> = bytes.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
@@ -34,7 +34,7 @@ pub(in crate::valve_master) fn foreign_header<S: Sink>(bytes: &[u8], at: Span, s
 }
 
 rule! {
-    /// Nothing but their length divides the blocks: a byte too few shifts every address behind it.
+    /// Nothing but their length divides the blocks: a byte too few shifts every address after it.
     pub VM011 "reply-blocks" { severity: Error, who: Master, needs: Message,
         asks: "what follows the header is a whole number of 6-byte address blocks",
         cite: [(ValveMaster, "Reply format", "The format is then a series of these server address blocks:")],
@@ -42,7 +42,7 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 0A00") }
 }
 
-/// `rest`: how many bytes stand behind the last whole block.
+/// `rest`: how many bytes follow the last whole block.
 pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink: &mut S) {
     sink.judged(&VM011, rest == 0, at, || {
         let bytes = if rest == 1 { "byte stands" } else { "bytes stand" };
@@ -63,7 +63,7 @@ pub(in crate::valve_master) fn blocks_ipv6<S: Sink>(at: Span, sink: &mut S) {
 }
 
 rule! {
-    /// Readers stop at it and never see what stands behind.
+    /// Readers stop at it and never see what follows.
     pub VM012 "terminator-last" { severity: Error, who: Master, needs: Message,
         asks: "0.0.0.0:0 stands only as the last block",
         cite: [(ValveMaster, "End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
@@ -124,7 +124,7 @@ impl Blocks {
     }
 }
 
-/// `ended`: 0.0.0.0:0 stands as the last block. `lost`: the recording lost those that follow; however many
+/// `ended`: 0.0.0.0:0 is the last block. `lost`: the recording lost those that follow; however many
 /// they were, they are one occasion of each rule.
 pub(in crate::valve_master) fn blocks<S: Sink>(
     blocks: &Blocks,

@@ -73,7 +73,7 @@ fn a_query_sent_twice_may_be_answered_twice() {
         (40, MASTER, CLIENT, &first[..]),
         (50, MASTER, CLIENT, &second[..]),
     ];
-    // The second answer comes before the next query, behind it, or is another list.
+    // The second answer comes before the next query, after it, or is another list.
     let orders = [[0, 1, 2, 4, 3, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4]];
     for order in orders {
         let outcome = converse(&order.map(|at| steps[at]), 9000);
@@ -211,7 +211,7 @@ fn a_listing_does_not_change_its_socket() {
         (t, if f == other { strange } else { f }, if to == other { strange } else { to }, b)
     });
     assert_eq!(converse(&steps, 9000).failed(), [""; 0]);
-    // And where the listing has gone on from its own socket, somebody else stands there.
+    // And where the listing has gone on from its own socket, somebody else is there.
     let own = (25, CLIENT, MASTER, &query(B, "")[..]);
     let steps = [steps[0], steps[1], own, steps[2], steps[3]];
     assert_eq!(converse(&steps, 2000).failed(), [""; 0]);
@@ -474,7 +474,7 @@ fn an_info_string_before_any_challenge_is_proven_by_the_challenge_behind_it() {
         (9120, SERVER, MASTER, &told[..]),
     ];
     assert_eq!(converse(&steps, 20_000).failed(), ["VM042"]);
-    // Where the capture begins behind the join, the challenge may stand before it;
+    // Where the capture begins after the join, the challenge may stand before it;
     assert_eq!(converse(&steps[1..], 20_000).inconclusive(), ["VM042"]);
     // and where another join comes between, it may be missing, as all that the master said.
     let again = (9050, SERVER, MASTER, &b"q"[..]);

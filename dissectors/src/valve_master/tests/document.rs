@@ -116,7 +116,7 @@ fn the_query_without_left_4_dead() {
     assert_eq!(lines, expected);
 }
 
-/// The conditions and groups of a filter, each behind its depth.
+/// The conditions and groups of a filter, each after its depth.
 fn grouped(filter: &str) -> Vec<String> {
     let (_, lines) = shown(&query("0.0.0.0:0", filter));
     let node = |line: &String| {
@@ -172,7 +172,7 @@ fn a_group_in_a_group_may_count_with_all_it_takes() {
     // Where both ways fit, the document's "conditions" are taken: nand and two maps.
     let both = r"\nor\3\nand\1\secure\1\map\a\map\b";
     assert_eq!(grouped(both).last().unwrap(), "2 condition");
-    // Neither way fits: too few stand behind the group, or the inner one takes what the outer lacks.
+    // Neither way fits: too few follow the group, or the inner one takes what the outer lacks.
     let few = r"\nor\5\map\a\nand\2\map\b\map\c";
     assert_eq!(broken(few).unwrap(), "a group takes 5 conditions, and has 2");
     let crossed = r"\nor\3\nand\3\map\a\map\b\map\c";

@@ -46,7 +46,7 @@ impl Model {
     }
 }
 
-/// The bytes of fragments one behind the other, as in a capture, and where they are.
+/// The bytes of fragments one after the other, as in a capture, and where they are.
 fn in_memory<'a>(
     fragments: impl IntoIterator<Item = &'a Vec<u8>>,
 ) -> (Arc<Vec<u8>>, Vec<Range<usize>>) {

@@ -174,9 +174,9 @@ impl Stream {
         kept
     }
 
-    /// Goes on behind missing bytes. The reader sees what it left before them once more, and then
+    /// Goes on after missing bytes. The reader sees what it left before them once more, and then
     /// that is dropped. Where it lets that wait for the other direction, it goes on when that has come,
-    /// or when there is more to go on behind.
+    /// or when there is more to go on after.
     pub(super) fn jump<R: Reader>(
         &mut self,
         to: u64,
@@ -200,7 +200,7 @@ impl Stream {
         self.jump_now(Jump { to, cause, witness }, cx);
     }
 
-    /// Goes on behind missing bytes that are not waited for any more, whoever waits.
+    /// Goes on after missing bytes that are not waited for any more, whoever waits.
     pub(super) fn jump_at_last<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         if let Some(jump) = self.held.as_mut().and_then(|held| held.jump.take()) {
             // Some of what was missing may have come meanwhile.
@@ -279,7 +279,7 @@ impl Stream {
         held.settle(cx.budget);
     }
 
-    /// Shows the reader what had to wait, and the FIN behind it.
+    /// Shows the reader what had to wait, and the FIN after it.
     pub(in crate::net::tcp) fn show_again<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         let is_closing = self.phase == Phase::Closing;
         self.show(is_closing.then_some(End::Fin), cx);

@@ -41,7 +41,7 @@ pub(super) struct Held {
     pub(super) charged: usize,
 }
 
-/// Where to go on behind missing bytes, and what shows that they are.
+/// Where to go on after missing bytes, and what shows that they are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jump {
     pub(super) to: u64,

@@ -198,7 +198,7 @@ fn forged_acknowledgment_does_not_move_the_stream() {
         bench.time += 10_000_000_000;
         bench.ack(1040);
         bench.data(1040, b"abcd");
-        // A hole behind which bytes wait ends at them.
+        // A hole after which bytes wait ends at them.
         bench.data(1046, b"ghij");
         bench.ack(1044 + ahead);
         for _ in 0..9 {

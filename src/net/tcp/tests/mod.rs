@@ -181,7 +181,7 @@ impl Bench {
         self.send(B, ACK, 9000, acknowledgment, b"");
     }
 
-    /// What was told since the last call.
+    /// What was reported since the last call.
     fn told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.listener.told)
     }

@@ -84,7 +84,7 @@ fn delivered(told: &[Told]) -> Vec<(u64, Vec<u8>)> {
             }
             Told::Event(..) => continue,
         };
-        // What an end leaves behind belongs before the gap that was announced just now.
+        // What an end leaves after belongs before the gap that was announced just now.
         let left_over = matches!(told, Told::End(_, _, End::Gap));
         let index = found.len() - 1 - usize::from(left_over && broken);
         if missing > 0 {
@@ -96,7 +96,7 @@ fn delivered(told: &[Told]) -> Vec<(u64, Vec<u8>)> {
         broken = broken && !left_over;
     }
     found.retain(|(missing, bytes)| *missing > 0 || !bytes.is_empty());
-    // A gap that has grown was told in parts.
+    // A gap that has grown was reported in parts.
     found.dedup_by(|next, gap| {
         let grown = gap.1.is_empty();
         if grown {
@@ -325,7 +325,7 @@ proptest! {
     }
 }
 
-/// Where in the stream the bytes stand that were consumed, by their sequence numbers.
+/// Where in the stream the bytes are that were consumed, by their sequence numbers.
 fn consumed_at(listener: &Listener) -> Vec<(usize, &[u8])> {
     let bytes = listener.told.iter().filter_map(|told| match told {
         Told::Bytes(_, bytes, _) => Some(bytes.as_slice()),

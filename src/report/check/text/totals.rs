@@ -41,7 +41,7 @@ impl Totals {
         self.flows += outcome.flows;
     }
 
-    /// Writes the line, where there are several captures: which of them failed stands in it.
+    /// Writes the line, where there are several captures: which of them failed is in it.
     pub fn write(&self, style: &Style, out: &mut String) {
         let (true, Some(fared)) = (self.captures > 1, self.fared) else { return };
         let mut subject = format!("{} captures", super::grouped(self.captures));
