@@ -88,7 +88,7 @@ pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'stati
 }
 
 rule! {
-    /// Masters and the programs that are in for them have been seen to read the pairs by their place.
+    /// Masters and the programs that stand in for them have been seen to read the pairs by their place.
     pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
         asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
         cite: [(ValveMaster, "Differences", "The field order is a bit different with Source than with Goldsource.")],
