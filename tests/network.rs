@@ -87,7 +87,7 @@ fn packets_that_are_cut_before_their_payload_are_counted() {
     let cut = found.iter().filter(|(rule, ..)| rule == "NET001");
     let cut = Vec::from_iter(cut.map(|(_, frames, detail)| (frames.to_string(), detail.as_str())));
     let detail = "2 packets, from this one on, were cut by the snap length before their protocol \
-        could be told";
+        could be identified";
     assert_eq!(cut, [("[2]".to_owned(), detail)]);
 }
 
@@ -110,7 +110,7 @@ fn a_recording_with_a_short_snap_length_is_one_note_and_blames_nobody() {
         let project = Project::new("snap-length");
         let found = findings(&project, &script, &Setting::udp(27015));
         assert!(found.iter().all(|(rule, ..)| rule == "NET001"), "{snap}: {found:?}");
-        let is_count = |detail: &str| detail.ends_with("protocol could be told");
+        let is_count = |detail: &str| detail.ends_with("protocol could be identified");
         let counts = Vec::from_iter(found.iter().filter(|(.., detail)| is_count(detail)));
         let [(.., detail)] = counts[..] else { panic!("{snap}: {found:?}") };
         let said = if counted == 1 {

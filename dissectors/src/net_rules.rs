@@ -71,7 +71,7 @@ rule! {
 rule! {
     /// The recorder was stopped, or the disk was full, in the middle of a packet. All before it is judged.
     pub NET009 "file-cut" { severity: Note, who: Capture, needs: Interval,
-        asks: "the capture file ends behind a whole record",
+        asks: "the capture file ends after a whole record",
         cite: [],
         right: "",
         wrong: "" }

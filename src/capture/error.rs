@@ -84,7 +84,7 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
         // What is compressed was unpacked before it came here.
         (b"\x1F\x8B", "is compressed twice: unpack it first"),
         (b"\x28\xB5\x2F\xFD", "is compressed twice: unpack it first"),
-        (b"\n\r\r\n", "begins as a pcapng file and is damaged behind that"),
+        (b"\n\r\r\n", "begins as a pcapng file and is damaged after that"),
     ];
     if bytes.is_empty() {
         return "is empty";

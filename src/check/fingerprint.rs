@@ -91,7 +91,7 @@ fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
         "rule" if before.ends_with("# ") => "rules",
         "player" if before.ends_with("# ") => "players",
         "bot" if before.ends_with("# ") => "bots",
-        "stands" if before.ends_with("# bytes ") => "stand",
+        "follows" if before.ends_with("# bytes ") => "follow",
         "travels" if before.ends_with("# bytes ") => "travel",
         "is" if before.ends_with("# bytes ") => "are",
         _ => word,
@@ -133,8 +133,8 @@ mod tests {
             ("the challenge -7 was never issued", "the challenge # was never issued"),
             ("the challenge 7 was never issued", "the challenge # was never issued"),
             ("s32779 is \"6\", not 1 to 5", "s32779 is \"…\", not # to #"),
-            (r#"the rule "a\x22b\" stands twice"#, "the rule \"…\" stands twice"),
-            (r#"the rule "aaa"... stands twice"#, "the rule \"…\" stands twice"),
+            (r#"the rule "a\x22b\" occurs twice"#, "the rule \"…\" occurs twice"),
+            (r#"the rule "aaa"... occurs twice"#, "the rule \"…\" occurs twice"),
             (
                 "reads the master's [4B, A1, FF, 22] as big-endian",
                 "reads the master's [#] as big-endian",
@@ -145,8 +145,8 @@ mod tests {
             ("5 m-bytes - as it is", "# m-bytes - as it is"),
             ("not UTF-8, says Größe 9µ", "not UTF-#, says Größe #"),
             ("never \"closed", "never \"…\""),
-            ("1 byte stands behind the last field", "# bytes stand behind the last field"),
-            ("4 bytes stand behind the last field", "# bytes stand behind the last field"),
+            ("1 byte follows the last field", "# bytes follow the last field"),
+            ("4 bytes follow the last field", "# bytes follow the last field"),
             ("", ""),
         ] {
             assert_eq!(lasting(text), left);

@@ -371,10 +371,10 @@ impl Checker {
         let Some((context, mark)) = read.cut.first() else { return };
         self.judge.recalled(&NET001, false, Evidence::default(), &mark, || {
             match read.cut.packets {
-                1 => "cut by the snap length before its protocol could be told".to_owned(),
+                1 => "cut by the snap length before its protocol could be identified".to_owned(),
                 packets => format!(
                     "{packets} packets, from this one on, were cut by the snap length before their \
-                 protocol could be told"
+                 protocol could be identified"
                 ),
             }
         });

@@ -297,7 +297,7 @@ impl<'a> Words<'a> {
 }
 
 /// What is wrong with a first pair that no backslash opens.
-const UNOPENED: &str = "no backslash stands before the first key";
+const UNOPENED: &str = "no backslash comes before the first key";
 
 /// Whether a key is a word as games use them.
 fn is_name(key: &[u8]) -> bool {

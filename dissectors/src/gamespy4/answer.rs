@@ -100,12 +100,12 @@ fn sections<'a, S: Sink>(
         let more = section_begins(behind);
         if zeros > 0 {
             let padding = r.bytes(&f::PADDING, zeros);
-            layout.quirk(padding.at, "zeros stand between the sections or behind the last");
+            layout.quirk(padding.at, "there are zeros between the sections or after the last");
         }
         if !more {
             if !r.is_empty() {
                 let at = Span::new(r.at(), r.at() + r.rest());
-                layout.fault(at, "what stands behind the variables is no section of columns");
+                layout.fault(at, "what follows the variables is no section of columns");
             }
             return Ok(());
         }
@@ -444,7 +444,7 @@ fn unsplit_sections<'a, S: Sink>(
     }
     if !r.is_empty() {
         let at = Span::new(r.at(), r.at() + r.rest());
-        layout.fault(at, "bytes stand behind the teams");
+        layout.fault(at, "bytes follow the teams");
     }
     Ok(())
 }

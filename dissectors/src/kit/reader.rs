@@ -73,8 +73,8 @@ pub fn decode<S: Sink>(
         && read.is_ok()
     {
         r.sink.judged(rule, rest.is_empty(), rest, || {
-            let s = if rest.len() == 1 { "byte stands" } else { "bytes stand" };
-            format!("{} {s} behind the last field", rest.len())
+            let s = if rest.len() == 1 { "byte follows" } else { "bytes follow" };
+            format!("{} {s} the last field", rest.len())
         });
     }
     if !rest.is_empty() {

@@ -217,7 +217,7 @@ impl<'a> Seen<'a> {
         } else if pair.value.is_none() {
             Some("a key has no value")
         } else if twice {
-            Some("a key stands twice")
+            Some("a key occurs twice")
         } else {
             None
         };

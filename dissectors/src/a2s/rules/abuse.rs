@@ -44,7 +44,7 @@ fn split_seen() -> String {
 
 pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S) {
     sink.judged(&SEC002, false, at, || match length {
-        0 => "an empty packet travels toward a server, behind others without a message".to_owned(),
+        0 => "an empty packet travels toward a server, after others without a message".to_owned(),
         4 => "a header without a message travels toward a server".to_owned(),
         _ => format!("{length} of a header's 4 bytes travel toward a server, and no more"),
     });

@@ -112,7 +112,7 @@ pub(in crate::a2s) fn player_limits<S: Sink>(
 rule! {
     /// The mod fields have no length of their own: a reader that trusts the mod byte reads everything after it wrong.
     pub A2S015 "goldsrc-mod-section" { severity: Error, who: Server, needs: Message,
-        asks: "the mod fields stand exactly where mod is 1, and their NULL byte is 0",
+        asks: "the mod fields are there exactly where mod is 1, and their NULL byte is 0",
         cite: [(ServerQueries, "A2S_INFO, Response format", "These fields are only present in the response if \"Mod\" is 1:")],
         right: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 'a.b' 00 'a.b/c' 00 00 01000000 00100000 00 00 01 00"),
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 01 00") }
@@ -122,8 +122,8 @@ rule! {
 pub(in crate::a2s) fn mod_section<S: Sink>(present: bool, is_mod: Read<u8>, sink: &mut S) {
     let ok = present == (is_mod.value == 1);
     sink.judged(&A2S015, ok, is_mod.at, || {
-        let stand = if present { "stand" } else { "do not stand" };
-        format!("Mod is {}, yet the mod fields {stand} behind it", is_mod.value)
+        let stand = if present { "follow" } else { "do not follow" };
+        format!("Mod is {}, yet the mod fields {stand} it", is_mod.value)
     });
 }
 

@@ -37,7 +37,7 @@ pub(in crate::a2s) fn no_header<S: Sink>(bytes: &[u8], sink: &mut S) {
 
 /// Some servers write the header twice.
 pub(in crate::a2s) fn doubled_header<S: Sink>(rule: &'static Rule, at: Span, sink: &mut S) {
-    sink.noted(rule, at, || "FF FF FF FF stands twice".to_owned());
+    sink.noted(rule, at, || "FF FF FF FF occurs twice".to_owned());
 }
 
 rule! {
@@ -100,7 +100,7 @@ rule! {
 rule! {
     /// Bytes that no field accounts for show that sender and reader disagree on the layout.
     pub A2S006 "nothing-behind" { severity: Warning, who: Any, needs: Message,
-        asks: "no bytes behind the last field",
+        asks: "no bytes after the last field",
         cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "The challenge number to use")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00 0102") }
@@ -119,7 +119,7 @@ rule! {
 pub(in crate::a2s) fn behind_bzip2<S: Sink>(length: usize, sink: &mut S) {
     if length > 0 {
         sink.judged(&A2S006, false, Span::default(), || {
-            crate::kit::counted(length, "byte stands/bytes stand") + " behind the compressed data"
+            crate::kit::counted(length, "byte follows/bytes follow") + " the compressed data"
         });
     }
 }
@@ -132,7 +132,7 @@ pub(in crate::a2s) fn padding<S: Sink>(at: Span, sink: &mut S) {
 /// What The Ship sends after the player list: a known form.
 pub(in crate::a2s) fn ship_players<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S006, at, || {
-        "behind the list stand deaths and money of each player, as The Ship sends them".to_owned()
+        "the list is followed by deaths and money of each player, as The Ship sends them".to_owned()
     });
 }
 

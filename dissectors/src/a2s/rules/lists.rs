@@ -53,7 +53,7 @@ pub(in crate::a2s) fn cut_off_list<S: Sink>(
 ) {
     sink.judged(&A2S008, !cut_off, Span::new(length, length), || {
         format!(
-            "the list of {} is cut off behind {}, after {}",
+            "the list of {} is cut off at {}, after {}",
             list.said,
             crate::kit::counted(length, "byte"),
             list.found
@@ -179,7 +179,7 @@ pub(in crate::a2s) fn chunk(name: &[u8]) -> Option<(u8, u8)> {
 rule! {
     /// Of two values under one name a reader keeps one, and nobody knows which.
     pub A2S034 "rule-names-unique" { severity: Warning, who: Server, needs: Message,
-        asks: "no rule name stands twice",
+        asks: "no rule name occurs twice",
         cite: [(ServerQueries, "A2S_RULES, Response format", "The name of the rule")],
         right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'motd' 00 'bye' 00") }
@@ -194,7 +194,7 @@ pub(in crate::a2s) fn rule_names<S: Sink>(
 ) {
     let (name, at) = twice.unwrap_or((&[], at));
     sink.judged(&A2S034, twice.is_none() && !lost, at, || match twice {
-        Some(_) => format!("the rule {} stands twice", crate::kit::Quoted(name)),
+        Some(_) => format!("the rule {} occurs twice", crate::kit::Quoted(name)),
         None => LOST.to_owned(),
     });
 }

@@ -46,7 +46,7 @@ rule! {
 pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, at: Span, sink: &mut S) {
     sink.judged(&A2S041, beyond.is_none(), at, || {
         let (number, total) = beyond.unwrap_or_default();
-        format!("number {number} stands in an answer of {total}")
+        format!("number {number} is in a response of {total}")
     });
 }
 

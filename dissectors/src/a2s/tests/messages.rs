@@ -301,7 +301,7 @@ fn names_of_many_rules_are_compared() {
     assert_eq!(rules(&format!("FFFFFFFF 45 le16:60 {many}")).codes(), [""; 0]);
     let twice = rules(&format!("FFFFFFFF 45 le16:61 {many} {}", rule(17)));
     assert_eq!(twice.codes(), ["A2S034"]);
-    assert_eq!(twice.findings[0].detail, "the rule \"sv_rule_17\" stands twice");
+    assert_eq!(twice.findings[0].detail, "the rule \"sv_rule_17\" occurs twice");
 }
 
 #[test]

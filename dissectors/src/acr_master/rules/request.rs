@@ -50,7 +50,7 @@ rule! {
     /// A misspelt parameter is ignored, and its default taken; of two, masters differ in which
     /// counts.
     pub ACR003 "parameter-known" { severity: Warning, who: Any, needs: Message,
-        asks: "no parameter stands outside the endpoint's list, and none twice",
+        asks: "no parameter is outside the endpoint's list, and none occurs twice",
         cite: [(AcrMaster, "Specification", "parameters (all optional)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4&builddefs=4" => r"'masterserver_flags 0\n'") }

@@ -21,7 +21,7 @@ pub(in crate::acr_master) fn lines_lf<S: Sink>(
     sink: &mut S,
 ) {
     sink.judged(&ACR010, !carriage && !is_cut, at, || {
-        if carriage { "a carriage return stands there".into() } else { LINES_LOST.into() }
+        if carriage { "there is a carriage return".into() } else { LINES_LOST.into() }
     });
 }
 
@@ -163,12 +163,12 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
     if !wanted {
         let at = if answer.auth.is_some() { answer.auth_at } else { all };
         sink.judged(&ACR021, answer.auth.is_none(), at, || {
-            "an auth line stands there, and i and u were not both sent".into()
+            "there is an auth line, but i and u were not both sent".into()
         });
         return;
     }
     let Some(auth) = answer.auth else {
-        sink.judged(&ACR021, false, all, || "neither *f nor *c stands there".into());
+        sink.judged(&ACR021, false, all, || "there is neither *f nor *c".into());
         return;
     };
     let comes_first = first.is_some_and(|first| first.at == answer.auth_at);
@@ -180,13 +180,13 @@ pub(in crate::acr_master) fn auth_answer<S: Sink>(
     sink.judged(&ACR021, comes_first && sound, answer.auth_at, || {
         let digits = length.saturating_sub(2);
         if sound {
-            "the auth line stands behind the lookup's".into()
+            "the auth line comes after the lookup's".into()
         } else if auth == b'c' && digits != 2 * CHALLENGE {
             format!("the challenge has {}, not 256", crate::kit::counted(digits, "character"))
         } else if auth == b'c' {
             "the challenge has other characters than lowercase hex digits".into()
         } else {
-            crate::kit::counted(digits, "byte stands/bytes stand") + " behind *f"
+            crate::kit::counted(digits, "byte follows/bytes follow") + " *f"
         }
     });
 }
@@ -210,9 +210,9 @@ pub(in crate::acr_master) fn address_answer<S: Sink>(
     let known = line.is_some_and(|line| matches!(line.text, b"*bw" | b"*bi" | b"*bm" | b"*a"));
     let at = line.filter(|_| lines == 1).map_or(all, |line| line.at);
     sink.judged(&ACR022, known && lines == 1, at, || match line {
-        Some(_) if lines > 1 => format!("{lines} results of a lookup stand there, not one"),
+        Some(_) if lines > 1 => format!("{lines} results of a lookup, not one"),
         Some(line) => format!("{} is no result of a lookup", crate::kit::Quoted(line.text)),
-        None => "no result of the lookup stands there".into(),
+        None => "there is no result of the lookup".into(),
     });
 }
 
@@ -247,6 +247,6 @@ pub(in crate::acr_master) fn verify_answer<S: Sink>(
     };
     sink.judged(&ACR023, fault.is_none(), at, || match line {
         Some(line) => format!("{} {}", crate::kit::Quoted(line), fault.unwrap_or_default()),
-        None => "no result stands there".into(),
+        None => "there is no result".into(),
     });
 }

@@ -90,7 +90,7 @@ fn there_is_one_result_of_a_lookup() {
     let lab = exchange("/a?a=::1", "*a\n*bw\n*bi\n");
     assert_eq!(lab.sink.heard[1].fields, "lookup=\"a\"");
     assert_eq!(lab.codes(), ["ACR022"]);
-    assert_eq!(lab.details(), ["3 results of a lookup stand there, not one"]);
+    assert_eq!(lab.details(), ["3 results of a lookup, not one"]);
 }
 
 #[test]

@@ -197,13 +197,13 @@ pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut
 
 /// A list after a list.
 pub(in crate::gamespy1) fn list_behind<S: Sink>(at: Span, sink: &mut S) {
-    sink.judged(&GS1002, false, at, || "another list stands behind \\final".into());
+    sink.judged(&GS1002, false, at, || "another list follows \\final".into());
 }
 
 rule! {
     /// Many clients read until the connection closes: an open one keeps them waiting.
     pub GS1017 "master-closes" { severity: Warning, who: Master, needs: Answer,
-        asks: "the master closes the connection behind the list, within the answer timeout",
+        asks: "the master closes the connection after the list, within the answer timeout",
         cite: [(Networks333, "Clients", "When the list has been sent, the masterserver closes the connection.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", "\nend 9") }
@@ -267,13 +267,13 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
     };
     sink.recalled(rule, closed == Closed::InTime, evidence, mark, || match closed {
         Closed::Late(late) => {
-            format!("the connection is closed {:.1} s behind {after}", late as f64 / 1e9)
+            format!("the connection is closed {:.1} s after {after}", late as f64 / 1e9)
         }
         Closed::Left(late) => {
-            format!("the client closes the connection, {:.1} s behind {after}", late as f64 / 1e9)
+            format!("the client closes the connection, {:.1} s after {after}", late as f64 / 1e9)
         }
         Closed::Spoke => format!("{after} is answered"),
-        Closed::InTime | Closed::Open => format!("the connection stays open behind {after}"),
+        Closed::InTime | Closed::Open => format!("the connection stays open after {after}"),
     });
 }
 

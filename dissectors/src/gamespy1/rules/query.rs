@@ -106,7 +106,7 @@ pub(in crate::gamespy1) fn misnumbered<S: Sink>(
         }
         Misnumbered::FromZero => "the parts are numbered from 0, not from 1".into(),
         Misnumbered::FinalInside(closed, last) => {
-            format!("\\final\\ stands in part {closed}, part {last} is there as well")
+            format!("\\final\\ is in part {closed}, and there is a part {last} as well")
         }
     });
 }

@@ -21,7 +21,7 @@ pub(in crate::gamespy1) fn pairs<S: Sink>(fault: Option<(Span, &'static str)>, s
 rule! {
     /// A reader of a stream waits for `\final\`: without it the message never ends, and what follows it belongs to nothing.
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
-        asks: "`\\final` closes a validate, a list and a query answer, with nothing behind but a backslash (a list cut by the close is GS1016's)",
+        asks: "`\\final` closes a validate, a list and a query answer, with nothing after it but a backslash (a list cut by the close is GS1016's)",
         cite: [(Networks333, "Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
                (Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
@@ -39,11 +39,11 @@ pub(in crate::gamespy1) fn final_closes<S: Sink>(
     match (closed, behind) {
         (None, _) => sink.judged(&GS1002, false, Span::default(), || "no \\final closes it".into()),
         (Some(_), Some(behind)) => sink.judged(&GS1002, false, behind, || {
-            crate::kit::counted(behind.len() as usize, "byte stands/bytes stand")
-                + " behind \\final"
+            crate::kit::counted(behind.len() as usize, "byte follows/bytes follow")
+                + " \\final"
         }),
         (Some(at), None) if numbered => sink.noted(&GS1002, at, || {
-            "\\queryid\\ stands behind \\final\\, as GameSpy's own software writes it".into()
+            "\\queryid\\ follows \\final\\, as GameSpy's own software writes it".into()
         }),
         (Some(at), None) => sink.judged(&GS1002, true, at, String::new),
     }

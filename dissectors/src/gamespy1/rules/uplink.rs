@@ -31,7 +31,7 @@ pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
     sink.judged(&GS1020, said.is_some(), port.at, || match (number, game) {
         (None, _) => format!("{} is no port", crate::kit::Quoted(port.value)),
         (_, None) => "there is no game name".into(),
-        _ => "the heartbeat does not stand first".into(),
+        _ => "the heartbeat does not come first".into(),
     });
     said
 }

@@ -458,7 +458,7 @@ fn numbers_that_are_wrong() {
     lab.udp(0.1, S, C, br"\b\2\queryid\1.3").udp(0.1, S, C, br"\a\1\queryid\1.2\final\");
     lab.udp(0.1, S, C, br"\a\1\queryid\1.1").end(9.0);
     assert_eq!(lab.names(), ["query_response"]);
-    assert_eq!(lab.details(), [r"\final\ stands in part 2, part 3 is there as well"]);
+    assert_eq!(lab.details(), [r"\final\ is in part 2, and there is a part 3 as well"]);
 }
 
 #[test]

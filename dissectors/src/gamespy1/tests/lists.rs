@@ -496,7 +496,7 @@ fn what_stands_behind_a_list_is_told_apart() {
     let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\final\rest\x");
     assert_eq!(lab.names()[3..], ["list_response", "text"]);
     assert_eq!(lab.codes(), ["GS1002"]);
-    assert_eq!(lab.details(), [r"6 bytes stand behind \final"]);
+    assert_eq!(lab.details(), [r"6 bytes follow \final"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ rule! {
 rule! {
     /// The byte says what is asked; a server ignores others, or takes them for a master server's message.
     pub GS4002 "request-type" { severity: Error, who: Client, needs: Message,
-        asks: "behind FE FD stands 09 (challenge) or 00 (server information)",
+        asks: "FE FD is followed by 09 (challenge) or 00 (server information)",
         cite: [(Ut3Query, "Packet 1: Initial request", "Byte 3 (09) indicate that the client wishes to receive the challenge string."),
                (Ut3Query, "Packet 3: Second request", "Byte 3 (00) indicates that this is a request for server information.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
@@ -67,7 +67,7 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     match behind {
         Some([0, 0, 0, 0]) => {
             r.sink.noted(&GS4003, at, || {
-                "4 zero bytes stand behind the timestamp, as some clients send them".to_owned()
+                "4 zero bytes follow the timestamp, as some clients send them".to_owned()
             });
             true
         }

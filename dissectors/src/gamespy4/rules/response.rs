@@ -89,11 +89,11 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     sink.judged(&GS4006, field.len() == 12 && zeros, at, || {
         if zeros {
             format!(
-                "the challenge stands in {}, not in 12",
+                "the challenge takes {}, not 12",
                 crate::kit::counted(field.len(), "byte")
             )
         } else {
-            format!("{} stands behind the challenge, not zeros", Hex(padding))
+            format!("{} follows the challenge, not zeros", Hex(padding))
         }
     });
 }

@@ -6,7 +6,7 @@ use crate::rule;
 rule! {
     /// The text tells an answer that may come in several packets; some readers look for it and give up without.
     pub GS4020 "splitnum-string" { severity: Note, who: Server, needs: Message,
-        asks: "the zero-terminated string behind the timestamp is \"splitnum\"",
+        asks: "the zero-terminated string after the timestamp is \"splitnum\"",
         cite: [(Ut3Query, "Packet 4: Server information response", "This is random, and conventionally set to the string splitnum, null terminated.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'SPLITNUM\\0' 80 00 'hostport\\07777\\0\\0'" }
@@ -22,7 +22,7 @@ rule! {
 rule! {
     /// Only the last packet tells a reader how many there are: without the bit it waits for ever, with two it stops too early.
     pub GS4022 "last-bit" { severity: Error, who: Server, needs: Answer,
-        asks: "the high bit stands on the last packet of an answer and on no other",
+        asks: "the high bit is set on the last packet of a response and on no other",
         cite: [(Ut3Query, "Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\nend 10" }
@@ -76,7 +76,7 @@ pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
 /// The answer has no split header although the request says that the asker can take several packets.
 pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&GS4020, false, at, || {
-        "no string, packet number and section stand before the variables".to_owned()
+        "no string, packet number and section come before the variables".to_owned()
     });
 }
 
@@ -115,7 +115,7 @@ pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     sink: &mut S,
 ) {
     sink.recalled(&GS4022, false, evidence, mark, || {
-        format!("the high bit stands on packet {last}, and there is a packet {index} as well")
+        format!("the high bit is set on packet {last}, and there is a packet {index} as well")
     });
 }
 
@@ -136,7 +136,7 @@ pub(in crate::gamespy4) fn unfinished<S: Sink>(
         });
     } else {
         sink.recalled(&GS4022, false, evidence, mark, || {
-            format!("no packet behind packet {highest}, and the high bit on none")
+            format!("no packet after packet {highest}, and the high bit on none")
         });
     }
 }

@@ -34,7 +34,7 @@ pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, s
     sink.judged(&VM032, frame.is_right(), at, || match frame {
         InfoFrame { fed: false, .. } => "30 is not followed by 0A".to_owned(),
         InfoFrame { closed: false, .. } => "no 0A ends the info string".to_owned(),
-        InfoFrame { behind, .. } => format!("{behind} zeros stand behind the last 0A"),
+        InfoFrame { behind, .. } => format!("{behind} zeros follow the last 0A"),
     });
 }
 
@@ -105,7 +105,7 @@ pub(in crate::valve_master) fn info_order<S: Sink>(
 ) {
     sink.judged(&VM035, stray.is_none(), stray.unwrap_or(at), || {
         let key = piece(text, stray.unwrap_or(at), at.start);
-        format!("\\{key} stands where it does in none of the orders")
+        format!("\\{key} has this place in none of the orders")
     });
 }
 

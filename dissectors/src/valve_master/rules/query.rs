@@ -8,7 +8,7 @@ use crate::valve_master::filter::Values;
 rule! {
     /// Masters read the fields one after the other; a zero too few or too many, and they read something else, or nothing.
     pub VM001 "query-layout" { severity: Error, who: Client, needs: Message,
-        asks: "a query is 0x31, the region byte, a zero-terminated IP:Port and a zero-terminated filter, and nothing behind",
+        asks: "a query is 0x31, the region byte, a zero-terminated IP:Port and a zero-terminated filter, and nothing after it",
         cite: [(ValveMaster, "Client to master server, Format", "Byte Message Type 0x31 - the character \"1\""),
                (ValveMaster, "IP:Port", "Terminate this with 0x00")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
@@ -45,7 +45,7 @@ pub(in crate::valve_master) fn query_layout<S: Sink>(layout: QueryLayout, at: Sp
         }
         QueryLayout::Behind => {
             let s = if at.len() == 1 { "" } else { "s" };
-            format!("{} byte{s} too many behind the filter", at.len())
+            format!("{} byte{s} too many after the filter", at.len())
         }
     });
 }

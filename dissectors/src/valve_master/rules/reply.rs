@@ -21,7 +21,7 @@ pub(in crate::valve_master) fn reply_header<S: Sink>(
 ) {
     sink.judged(&VM010, ok, at, || match found {
         Some(found) => format!("FF FF FF FF 66 is followed by {found:02X}, not by 0A"),
-        None => "the reply ends behind FF FF FF FF 66".to_owned(),
+        None => "the reply ends after FF FF FF FF 66".to_owned(),
     });
 }
 
@@ -45,8 +45,8 @@ rule! {
 /// `rest`: how many bytes follow the last whole block.
 pub(in crate::valve_master) fn reply_blocks<S: Sink>(rest: usize, at: Span, sink: &mut S) {
     sink.judged(&VM011, rest == 0, at, || {
-        let bytes = if rest == 1 { "byte stands" } else { "bytes stand" };
-        format!("{rest} {bytes} behind the last block, less than another one")
+        let bytes = if rest == 1 { "byte follows" } else { "bytes follow" };
+        format!("{rest} {bytes} the last block, less than another one")
     });
 }
 
@@ -65,7 +65,7 @@ pub(in crate::valve_master) fn blocks_ipv6<S: Sink>(at: Span, sink: &mut S) {
 rule! {
     /// Readers stop at it and never see what follows.
     pub VM012 "terminator-last" { severity: Error, who: Master, needs: Message,
-        asks: "0.0.0.0:0 stands only as the last block",
+        asks: "0.0.0.0:0 is the last block only",
         cite: [(ValveMaster, "End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 ip:10.0.1.2:27015") }
@@ -139,7 +139,7 @@ pub(in crate::valve_master) fn blocks<S: Sink>(
         }
     } else if ended || blocks.end.is_some() {
         sink.judged(&VM012, blocks.end.is_none(), blocks.end.unwrap_or(at), || {
-            "0.0.0.0:0 stands before other blocks".to_owned()
+            "0.0.0.0:0 comes before other blocks".to_owned()
         });
     }
     if blocks.count == 0 {
