@@ -9,6 +9,7 @@ mod baseline;
 mod capture;
 mod config;
 mod conversation;
+mod decoder;
 mod fragments;
 mod input;
 mod packet;
@@ -45,6 +46,7 @@ const FIXED: &[(&str, Reads)] = &[
     ("config", config::run),
     ("baseline", baseline::run),
     ("program", program::run),
+    ("decoder", decoder::run),
 ];
 
 /// All targets: the fixed ones, then one for each protocol's dissector.

@@ -18,6 +18,7 @@ use xtask::exchange::{self, Setting};
 use xtask::samples;
 
 use crate::conversation::{FLOWS, kind};
+use crate::decoder;
 
 /// A seed of at most so many bytes: small inputs are changed fastest.
 const MOST: usize = 4096;
@@ -139,7 +140,13 @@ fn listed(folder: &Path) -> io::Result<Vec<String>> {
 /// What a sample gives to the layers below it and to its protocol.
 fn add(seeds: &mut Seeds, name: &str, bytes: &[u8], id: Option<Id>) -> io::Result<()> {
     let (mut packets, mut fragments) = (Vec::new(), Vec::new());
+    // With all needs.
+    let mut session = vec![0xFF];
     each(bytes, |packet| {
+        let record = decoder::record(packet).unwrap_or_default();
+        if session.len() + record.len() <= MOST {
+            session.extend(record);
+        }
         let mut seed = packet.link.0.to_le_bytes().to_vec();
         seed.push(0);
         seed.extend(packet.data);
@@ -156,6 +163,7 @@ fn add(seeds: &mut Seeds, name: &str, bytes: &[u8], id: Option<Id>) -> io::Resul
             seeds.insert(format!("packet/{name}-{kind}"), packet);
         }
     }
+    seeds.insert(format!("decoder/{name}"), session);
     if !fragments.is_empty() && fragments.len() <= MOST {
         seeds.insert(format!("fragments/{name}"), fragments);
     }

@@ -39,8 +39,7 @@ pub(in crate::gamespy1) fn final_closes<S: Sink>(
     match (closed, behind) {
         (None, _) => sink.judged(&GS1002, false, Span::default(), || "no \\final closes it".into()),
         (Some(_), Some(behind)) => sink.judged(&GS1002, false, behind, || {
-            crate::kit::counted(behind.len() as usize, "byte follows/bytes follow")
-                + " \\final"
+            crate::kit::counted(behind.len() as usize, "byte follows/bytes follow") + " \\final"
         }),
         (Some(at), None) if numbered => sink.noted(&GS1002, at, || {
             "\\queryid\\ follows \\final\\, as GameSpy's own software writes it".into()

@@ -88,10 +88,7 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     let zeros = padding.iter().all(|&byte| byte == 0);
     sink.judged(&GS4006, field.len() == 12 && zeros, at, || {
         if zeros {
-            format!(
-                "the challenge takes {}, not 12",
-                crate::kit::counted(field.len(), "byte")
-            )
+            format!("the challenge takes {}, not 12", crate::kit::counted(field.len(), "byte"))
         } else {
             format!("{} follows the challenge, not zeros", Hex(padding))
         }
