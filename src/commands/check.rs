@@ -14,7 +14,8 @@ use crate::check::{
     Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
 };
 use crate::cli::{Check, CheckFormat};
-use crate::commands::read::{Consumer, read};
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};

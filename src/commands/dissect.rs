@@ -8,8 +8,9 @@ use dissectors::kit::{Payload, Transport};
 
 use crate::Terminal;
 use crate::cli::{Dissect, DissectFormat};
+use crate::commands::consumer::Consumer;
 use crate::commands::held::{BUFFER, Held, Text as HeldText};
-use crate::commands::read::{Consumer, read};
+use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::limits::Limits;
 use crate::net::Tunnels;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use crate::Terminal;
 use crate::cli::{Flows, FlowsFormat};
-use crate::commands::read::{Consumer, read};
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::flows::FlowRow;
 use crate::report::flows;

@@ -1,6 +1,7 @@
 //! The commands: each is a loop over the events of captures.
 
 pub mod check;
+mod consumer;
 pub mod dissect;
 pub mod flows;
 pub mod folders;
@@ -28,7 +29,7 @@ pub enum Failure {
     Capture(#[from] CaptureError),
     /// No packet of a capture can be read.
     #[error("{0}")]
-    Unread(read::Unread),
+    Unread(consumer::Unread),
     /// Some of the input cannot be read, and why has been said.
     #[error("some of the input could not be read")]
     Reported,

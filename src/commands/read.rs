@@ -1,71 +1,25 @@
-//! From the files that were named to a session's packets: what is the same for every consumer.
+//! From the files that were named to events: what is the same for every command.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use dissectors::kit::{Secret, Settings};
 
 use crate::capture::{self, CaptureError, Packets};
 use crate::cli::Input;
+use crate::commands::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
-use crate::session::{Decoder, Event, Needs, Options, Totals};
+use crate::session::{Decoder, Options, Totals};
 
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
 
 /// How many packets pass between two looks at the clock of the progress bar.
 const STEP: u64 = 1 << 14;
-
-/// Reads the events of captures: what a command does with them.
-pub(super) trait Consumer {
-    /// Which events it wants to read.
-    fn needs(&self) -> Needs;
-    /// Whether the user vouches that captures are complete.
-    fn complete(&self) -> bool {
-        false
-    }
-    /// A capture begins; it has a name where there are several.
-    fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
-    /// The next event, in the order of the capture.
-    fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
-    /// No more events are here for now. `live`: they come from a live capture, and somebody may wait for
-    /// what there is to say.
-    fn pause(&mut self, _live: bool) -> io::Result<()> {
-        Ok(())
-    }
-    /// What the line of a live capture shows beside the counts.
-    fn running(&self) -> String {
-        String::new()
-    }
-    /// That a capture has nothing that was asked for, and what it has.
-    fn no_traffic(&self, read: &Totals) -> Option<String> {
-        read.no_traffic()
-    }
-    /// A file, or the rest of it, cannot be read, and why; the next one follows.
-    fn unreadable(&mut self, _file: &str, _why: &Failure) {}
-    /// The capture was read.
-    fn end(&mut self, read: &mut Totals) -> io::Result<()>;
-    /// A file that it makes when all has been read.
-    fn makes(&self) -> Option<&Path> {
-        None
-    }
-}
-
-/// Hands the events that are here to a consumer.
-#[inline]
-pub(super) fn consume<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
-    if decoder.has_events() {
-        let mut events = decoder.events();
-        while let Some(event) = events.next() {
-            consumer.event(&event)?;
-        }
-    }
-    Ok(())
-}
 
 /// Reads all captures, one by one or merged. Warnings go to `err`.
 pub(super) fn read<C: Consumer>(
@@ -120,56 +74,14 @@ pub(super) fn read<C: Consumer>(
     ended
 }
 
-/// Of a capture with nothing that was asked for, says so, and what it has.
-pub(super) fn tell_no_traffic<C: Consumer>(
-    name: &str,
-    read: &Totals,
-    consumer: &C,
-    err: &mut dyn Write,
-) {
-    // Packets that cannot be read are told of elsewhere.
-    let is_unread = read.packets > 0 && read.unknown_links == read.packets;
-    if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
-        writeln!(err, "gamewire: warning: {name}: {there}").ok();
-    }
-}
-
 /// Of packets that could not be read, says so; where there were no others, that is an error.
 fn tell_unread(name: &str, read: &Totals, err: &mut dyn Write) -> Result<(), Failure> {
     let Some(unread) = Unread::of(name, read) else { return Ok(()) };
-    if unread.count == read.packets {
+    if unread.is_all() {
         return Err(Failure::Unread(unread));
     }
     writeln!(err, "gamewire: warning: {unread}").ok();
     Ok(())
-}
-
-/// Packets of a capture that could not be read.
-#[derive(Debug)]
-pub struct Unread {
-    name: String,
-    count: u64,
-    of: u64,
-    link: u16,
-}
-
-impl Unread {
-    pub(super) fn of(name: &str, read: &Totals) -> Option<Unread> {
-        let link = read.unknown_link?.0;
-        let (count, of) = (read.unknown_links, read.packets);
-        Some(Unread { name: name.to_owned(), count, of, link })
-    }
-}
-
-impl std::fmt::Display for Unread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Unread { name, count, of, link } = self;
-        write!(
-            f,
-            "{name}: gamewire does not read the link type of {count} of {of} packets, {link} the \
-             first; record on an interface that carries IP"
-        )
-    }
 }
 
 /// A file's name, safe to show.
@@ -250,14 +162,6 @@ fn alone<C: Consumer>(
     }
     finish(&mut decoder, consumer)?;
     Ok(decoder.into_totals())
-}
-
-/// Ends all flows that are open, and hands over the events of that.
-pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
-    while decoder.finish() {
-        consume(decoder, consumer)?;
-    }
-    consume(decoder, consumer)
 }
 
 /// What the command line says, before what the configuration says.

@@ -11,7 +11,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
-use super::read::Consumer;
+use super::consumer::Consumer;
 use crate::capture::{self, Notice, Packets};
 use crate::session::{Batch, Decoder, EventOrder, Options, Totals};
 

@@ -9,7 +9,7 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::read::{Consumer, Unread, consume, finish, tell_no_traffic};
+use super::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::session::{Decoder, Options};

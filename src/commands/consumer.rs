@@ -1,0 +1,109 @@
+//! A command as a loop over events, and what is the same for all of them, wherever packets come from.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::Failure;
+use crate::session::{Decoder, Event, Needs, Totals};
+
+/// Reads the events of captures: what a command does with them.
+pub(super) trait Consumer {
+    /// Which events it wants to read.
+    fn needs(&self) -> Needs;
+    /// Whether the user vouches that captures are complete.
+    fn complete(&self) -> bool {
+        false
+    }
+    /// A capture begins; it has a name where there are several.
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
+    /// The next event, in the order of the capture.
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
+    /// No more events are here for now. `live`: they come from a live capture, and somebody may wait for
+    /// what there is to say.
+    fn pause(&mut self, _live: bool) -> io::Result<()> {
+        Ok(())
+    }
+    /// What the line of a live capture shows beside the counts.
+    fn running(&self) -> String {
+        String::new()
+    }
+    /// That a capture has nothing that was asked for, and what it has.
+    fn no_traffic(&self, read: &Totals) -> Option<String> {
+        read.no_traffic()
+    }
+    /// A file, or the rest of it, cannot be read, and why; the next one follows.
+    fn unreadable(&mut self, _file: &str, _why: &Failure) {}
+    /// The capture was read.
+    fn end(&mut self, read: &mut Totals) -> io::Result<()>;
+    /// A file that it makes when all has been read.
+    fn makes(&self) -> Option<&Path> {
+        None
+    }
+}
+
+/// Hands the events that are here to a consumer.
+#[inline]
+pub(super) fn consume<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
+    if decoder.has_events() {
+        let mut events = decoder.events();
+        while let Some(event) = events.next() {
+            consumer.event(&event)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends all flows that are open, and hands over the events of that.
+pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io::Result<()> {
+    while decoder.finish() {
+        consume(decoder, consumer)?;
+    }
+    consume(decoder, consumer)
+}
+
+/// Of a capture with nothing that was asked for, says so, and what it has.
+pub(super) fn tell_no_traffic<C: Consumer>(
+    name: &str,
+    read: &Totals,
+    consumer: &C,
+    err: &mut dyn Write,
+) {
+    // Packets that cannot be read are told of elsewhere.
+    let is_unread = read.packets > 0 && read.unknown_links == read.packets;
+    if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
+        writeln!(err, "gamewire: warning: {name}: {there}").ok();
+    }
+}
+
+/// Packets of a capture that could not be read.
+#[derive(Debug)]
+pub struct Unread {
+    name: String,
+    count: u64,
+    of: u64,
+    link: u16,
+}
+
+impl Unread {
+    pub(super) fn of(name: &str, read: &Totals) -> Option<Unread> {
+        let link = read.unknown_link?.0;
+        let (count, of) = (read.unknown_links, read.packets);
+        Some(Unread { name: name.to_owned(), count, of, link })
+    }
+
+    /// Whether there were no others.
+    pub(super) fn is_all(&self) -> bool {
+        self.count == self.of
+    }
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Unread { name, count, of, link } = self;
+        write!(
+            f,
+            "{name}: gamewire does not read the link type of {count} of {of} packets, {link} the \
+             first; record on an interface that carries IP"
+        )
+    }
+}
