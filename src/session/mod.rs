@@ -15,11 +15,13 @@ mod batch;
 mod context;
 mod cut;
 mod decoder;
+mod elapse;
 mod event_order;
 mod fields;
 mod files;
 mod heard;
 mod memory;
+mod options;
 mod recent;
 mod recorder;
 mod recording;
@@ -32,15 +34,14 @@ mod traffic;
 
 use std::net::IpAddr;
 
-use dissectors::kit::{FlowFacts, Piece, Rule, RuleCounts, Settings, Severities, Time, Transport};
+use dissectors::kit::{FlowFacts, Piece, Rule, RuleCounts, Time, Transport};
 use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Memory, Packet};
+use crate::flows::Key;
 use crate::flows::table::{InOrder, Slot};
-use crate::flows::{Identifier, Key};
 use crate::net::ip_defrag::{self, EventKind, Joined};
-use crate::net::limits::{FragmentLimits, NESTED_DATAGRAMS};
-use crate::net::tcp;
+use crate::net::limits::NESTED_DATAGRAMS;
 use crate::net::{
     Defragmenter, Fragment, FrameRef, Ip, Outcome, Whole, decode, decode_ip_payload, glance,
 };
@@ -56,6 +57,7 @@ pub use event_order::{EventOrder, Numbers};
 pub use fields::Value;
 pub use files::Files;
 pub use heard::Heard;
+pub use options::Options;
 pub use recorder::{FieldLimits, Findings, Messages, Needs};
 use recorder::{Fields, Recorder};
 use recording::words;
@@ -63,54 +65,6 @@ pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
 pub use totals::{Foreign, Totals};
 pub use traffic::Traffic;
-
-/// What a session is given before it begins.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How protocols are distinguished.
-    pub identifier: Identifier,
-    /// What the protocols may be told.
-    pub settings: Settings,
-    /// The user vouches that the capture is complete.
-    pub complete: bool,
-    /// Judge IP, UDP and TCP checksums.
-    pub verify_checksums: bool,
-    /// What somebody wants to read of it.
-    pub needs: Needs,
-    /// How much each rule weighs.
-    pub severities: Severities,
-    /// Flows that are followed at a time.
-    pub flows: usize,
-    /// Bytes of memory that these flows take, unfinished answers and streams left out.
-    pub flow_bytes: usize,
-    /// Bytes that unfinished answers may hold, over all flows.
-    pub unfinished_bytes: usize,
-    /// What open IP fragments may hold, and for how long.
-    pub fragments: FragmentLimits,
-    /// What TCP connections may hold.
-    pub streams: tcp::Limits,
-    /// A flow that is silent for so long, in nanoseconds, has ended; `None`: its protocol says it.
-    pub idle: Option<i64>,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            identifier: Identifier::default(),
-            settings: Settings::default(),
-            complete: false,
-            verify_checksums: false,
-            needs: Needs::default(),
-            severities: Severities::default(),
-            flows: 1 << 22,
-            flow_bytes: 1 << 29,
-            unfinished_bytes: 16 << 20,
-            fragments: FragmentLimits::default(),
-            streams: tcp::Limits::default(),
-            idle: None,
-        }
-    }
-}
 
 /// Reads a capture's packets, one after the other.
 struct Session {

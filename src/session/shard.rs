@@ -79,13 +79,10 @@ pub(super) struct Shard {
     /// What was cut before its protocol could be identified.
     pub(super) cut: Cut,
     /// Packets since flows were last looked at that may be idle.
-    unlooked: u32,
+    pub(super) unlooked: u32,
     /// That the shared state has forgotten something was reported.
-    forgot: bool,
+    pub(super) forgot: bool,
 }
-
-/// Flows that are looked at at a time: one by one, each would be waited for.
-const LOOKED_AT: u32 = 64;
 
 impl Shard {
     /// One of so many.
@@ -456,152 +453,6 @@ impl Shard {
         if self.table.is_too_large() {
             self.make_room(context, recorder);
         }
-    }
-
-    /// What time has decided: of what is due all, of what may be idle some, now and then.
-    #[inline]
-    pub(super) fn elapse<F: Fields>(
-        &mut self,
-        context: &mut PacketContext,
-        recorder: &mut Recorder<F>,
-    ) {
-        self.ask_due(context, recorder);
-        self.unlooked += 1;
-        if self.unlooked >= LOOKED_AT {
-            self.look(context, recorder);
-        }
-        self.limits_met(context, context.now, recorder);
-    }
-
-    /// Looks for what may be idle, or forgotten.
-    #[inline(never)]
-    fn look<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
-        self.unlooked = 0;
-        self.end_idle(LOOKED_AT, context, recorder);
-        self.see_forgotten();
-    }
-
-    /// Whether the shared state has forgotten something by now: reported once, since it never knows it again.
-    pub(super) fn see_forgotten(&mut self) {
-        if !self.forgot && self.shared.forgot() {
-            self.forgot = true;
-            self.budget.meet(Limit::Remembered);
-        }
-    }
-
-    /// Looks at the next so many flows, side by side in memory, and ends those that are silent for
-    /// too long.
-    pub(super) fn end_idle<F: Fields>(
-        &mut self,
-        most: u32,
-        context: &mut PacketContext,
-        recorder: &mut Recorder<F>,
-    ) {
-        for _ in 0..most {
-            if !self.table.has_idle(context.now) {
-                return;
-            }
-            if let Some(slot) = self.table.idle(context.now) {
-                self.end_flow(context, slot, recorder);
-            }
-        }
-    }
-
-    /// What is due by now.
-    #[inline]
-    pub(super) fn ask_due<F: Fields>(
-        &mut self,
-        context: &mut PacketContext,
-        recorder: &mut Recorder<F>,
-    ) {
-        if self.deadlines.is_due(context.now) {
-            self.ask_all_due(context, recorder);
-        }
-    }
-
-    #[inline(never)]
-    fn ask_all_due<F: Fields>(&mut self, context: &mut PacketContext, recorder: &mut Recorder<F>) {
-        while let Some((number, slot)) = self.deadlines.due(context.now) {
-            if let Some(mut flow) = self.table.flow(slot).filter(|flow| flow.number == number) {
-                flow.set_planned(false);
-                self.ask(context, slot, false, recorder);
-            }
-        }
-    }
-
-    /// Lets a flow's conversation judge what time has decided.
-    fn ask<F: Fields>(
-        &mut self,
-        context: &mut PacketContext,
-        slot: Slot,
-        end: bool,
-        recorder: &mut Recorder<F>,
-    ) {
-        let Some(mut flow) = self.table.flow(slot) else { return };
-        let silence = match end && context.options.complete {
-            true => u64::MAX,
-            false => context.now.since(flow.last()).unsigned_abs(),
-        };
-        let facts = context.facts(&flow, silence, &self.incomplete);
-        let roles = flow.roles;
-        let conversation = match &mut flow.state {
-            State::Conversation(conversation) => conversation,
-            State::Stream(stream) => {
-                // What is missing yet may change what is due.
-                if stream.has_hole() && !end {
-                    return;
-                }
-                match stream.conversation() {
-                    Some(conversation) => conversation,
-                    None => return,
-                }
-            }
-            State::New | State::Ignored => return,
-        };
-        recorder.flow_context(FlowContext {
-            protocol: Some(conversation.id()),
-            roles,
-            ..context.flow_context(&facts)
-        });
-        let vouched = context.options.complete;
-        recorder.evidence(Evidence { vouched, ..facts.evidence() });
-        let (settings, now) = (&context.options.settings, context.now);
-        conversation.elapse(
-            &mut self.shared,
-            &facts,
-            settings,
-            &mut self.budget,
-            now,
-            end,
-            recorder,
-        );
-        let deadline = conversation.deadline();
-        let told = recorder.settle();
-        flow.count_told(told);
-        flow.count_exchanges(|detail| recorder.count_exchanges(detail));
-        // A deadline that has passed and still is would come back at once, for ever.
-        let later = Time(now.0.saturating_add(1_000_000));
-        self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
-    }
-
-    /// A flow is over: what is open in it is judged.
-    pub(super) fn end_flow<F: Fields>(
-        &mut self,
-        context: &mut PacketContext,
-        slot: Slot,
-        recorder: &mut Recorder<F>,
-    ) {
-        self.drain_stream(context, slot, recorder);
-        self.ask(context, slot, true, recorder);
-        let table = &self.table;
-        let lives = |slot, number| table.get(slot).is_some_and(|flow| flow.number == number);
-        self.deadlines.tidy(table.len(), lives);
-        if let Some(flow) = self.table.flow(slot)
-            && flow.number > 0
-        {
-            recorder.flow_ended(context.moment, || flow.row(context.digits));
-        }
-        self.table.remove(slot);
     }
 }
 
