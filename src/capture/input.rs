@@ -46,7 +46,7 @@ impl Mapped {
         self.mapping.bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// Goes on behind `count` unread bytes.
+    /// Goes on after `count` unread bytes.
     #[inline]
     fn advance(&mut self, count: usize) {
         self.at += count;
@@ -146,7 +146,7 @@ impl Input {
         consumed == count
     }
 
-    /// Asks memory for as many bytes further ahead of a mapped file as the record at hand has: one record
+    /// Asks memory for as many bytes further ahead of a mapped file as the current record has: one record
     /// after the other, all are asked for in time.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {

@@ -41,7 +41,7 @@ pub use open::{open, open_merged, open_stream, open_within};
 
 use std::sync::Arc;
 
-/// One packet as it was recorded, lent until the next is asked for.
+/// One packet as it was recorded, borrowed until the next is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     /// When it was recorded: nanoseconds since 1970.
@@ -51,7 +51,7 @@ pub struct Packet<'a> {
     /// Which of its file's interfaces recorded it, counted from 0 through all sections.
     pub interface: u32,
     /// Its length on the wire; more than `data` holds where the snap length cut it, or where it is
-    /// longer than the megabyte that is lent of one packet at most.
+    /// longer than the megabyte that is borrowed of one packet at most.
     pub original_length: u32,
     /// The recorded bytes.
     pub data: &'a [u8],
@@ -80,7 +80,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// What a capture yields, lent until the next is asked for.
+/// What a capture yields, borrowed until the next is asked for.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A packet.
@@ -104,7 +104,7 @@ pub trait Packets {
     /// `None` where its bytes come only once.
     fn fork(&self) -> Option<Box<dyn Packets + Send>>;
 
-    /// The bytes that packets are lent from, where all of the capture is in memory and stays there. A
+    /// The bytes that packets are borrowed from, where all of the capture is in memory and stays there. A
     /// file that becomes shorter meanwhile ends in zeros.
     fn in_memory(&self) -> Option<Memory> {
         None
@@ -118,6 +118,6 @@ pub trait Packets {
     }
 }
 
-/// At most so much of one packet is lent, and buffered: far more than any IP packet has.
+/// At most so much of one packet is borrowed, and buffered: far more than any IP packet has.
 #[cfg(feature = "files")]
 const LENT: usize = 1 << 20;

@@ -66,11 +66,11 @@ pub(super) struct Pcap {
     /// Nanoseconds of one unit of a record's fraction.
     unit: i64,
     link: LinkType,
-    /// Bytes of the record at hand, to be consumed before the next.
+    /// Bytes of the current record, to be consumed before the next.
     record: usize,
     time: i64,
     original_length: u32,
-    /// Bytes lent of the packet at hand.
+    /// Bytes borrowed from the current packet.
     lent: usize,
     /// Stands in the place of a packet; the capture is over then.
     notice: Option<Notice>,
@@ -125,7 +125,7 @@ impl Pcap {
         self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
     }
 
-    /// The packet at hand.
+    /// The current packet.
     #[inline(always)]
     fn packet(&self) -> Packet<'_> {
         Packet {
@@ -140,7 +140,7 @@ impl Pcap {
         }
     }
 
-    /// Nothing comes behind `offset`: why, if it is worth a word.
+    /// Nothing comes after `offset`: why, if it is worth a word.
     #[cold]
     fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
         let notice = self.input.end(&self.path, offset, inside)?;

@@ -53,7 +53,7 @@ struct Interface {
     dropped: Option<u64>,
 }
 
-/// Where the packet at hand is, and what is said of it.
+/// Where the current packet is, and what is said of it.
 struct Here {
     time: i64,
     link: LinkType,
@@ -74,7 +74,7 @@ pub(super) struct PcapNg {
     interfaces: Vec<Interface>,
     /// How many interfaces the sections before this one had.
     earlier: u32,
-    /// Bytes of the block at hand, to be consumed before the next.
+    /// Bytes of the current block, to be consumed before the next.
     block: usize,
     here: Here,
     /// Stands in the place of a packet.
@@ -122,7 +122,7 @@ impl PcapNg {
         }
     }
 
-    /// The packet at hand.
+    /// The current packet.
     #[inline(always)]
     fn here(&self) -> Packet<'_> {
         let &Here { time, link, interface, original_length, digits, head, lent } = &self.here;
@@ -138,7 +138,7 @@ impl PcapNg {
         }
     }
 
-    /// The first numbers of the block at hand.
+    /// The first numbers of the current block.
     #[inline]
     fn numbers<const N: usize>(&self) -> Option<[u32; N]> {
         numbers(self.input.unread(), self.big_endian)
@@ -152,7 +152,7 @@ impl PcapNg {
         if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
     }
 
-    /// Nothing comes behind `offset`: why, if it is worth a word.
+    /// Nothing comes after `offset`: why, if it is worth a word.
     #[cold]
     fn end(&mut self, offset: u64, inside: bool) -> Option<i64> {
         self.over = true;
@@ -166,7 +166,7 @@ impl PcapNg {
         Some(self.here.time)
     }
 
-    /// Type and length of the block at hand.
+    /// Type and length of the current block.
     #[inline]
     fn outline(&mut self) -> Result<(u32, u32), &'static str> {
         const LOST: &str = "no block begins here: the file is damaged from here on";
@@ -186,7 +186,7 @@ impl PcapNg {
         Ok((kind, length))
     }
 
-    /// Reads the block at hand.
+    /// Reads the current block.
     #[inline]
     fn read(&mut self, offset: u64) -> Block {
         let (kind, length) = match self.outline() {
@@ -316,7 +316,7 @@ impl PcapNg {
     fn packet(&mut self, kind: u32, length: usize, offset: u64) -> Block {
         const PAST_ITS_BLOCK: Block = Block::Broken("a packet that is longer than its block");
         let head = if kind == SIMPLE_PACKET { 12 } else { HEAD };
-        // Of a block that is longer, no more is needed than is lent of its packet.
+        // Of a block that is longer, no more is needed than is borrowed of its packet.
         let wanted = length.min(head + LENT + 4);
         if self.input.fill(wanted) < wanted {
             return Block::Cut;

@@ -18,7 +18,7 @@ const EMPTY_LAST_BLOCK: [u8; 7] = [0x01, 0, 0, 0, 0, 0, 0];
 /// Decompresses frame after frame. (ruzstd's own reader ends after the first, without a word.)
 pub(super) struct Zstd<R> {
     source: BufReader<Watched<R>>,
-    /// The frame at hand.
+    /// The current frame.
     decoder: Option<FrameDecoder>,
     /// Why nothing can be decoded any more; said once all that was decoded is read.
     failed: Option<io::Error>,

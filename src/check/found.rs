@@ -70,7 +70,7 @@ pub struct Excerpt {
     pub marked: std::ops::Range<usize>,
 }
 
-/// The message at hand, which findings may be about.
+/// The current message, which findings may be about.
 pub(super) struct AtHand<'m> {
     pub(super) message: &'static Message,
     pub(super) payload: &'m Payload<'m>,
@@ -99,7 +99,7 @@ impl<'m> AtHand<'m> {
 }
 
 impl Found {
-    /// A finding in the context of its flow; about the message at hand, or about a past one that its mark names.
+    /// A finding in the context of its flow; about the current message, or about a past one that its mark names.
     pub(super) fn of(
         finding: &Finding,
         flow_context: &FlowContext,
@@ -159,7 +159,7 @@ impl Found {
 }
 
 /// Which kind of party a rule holds to account for what one side of a flow says, and which party
-/// that is: with the message if it is the one at hand.
+/// that is: with the message if it is the current one.
 pub(super) fn at_fault(
     rule: &Rule,
     sender: Side,

@@ -164,7 +164,7 @@ impl Checker {
         }
     }
 
-    /// What was found, and passed, by the message at hand, or by one of the past.
+    /// What was found, and passed, by the current message, or by one of the past.
     fn checked(
         &mut self,
         checked: &Checked<'_>,
@@ -381,7 +381,7 @@ impl Checker {
         self.take(&context);
     }
 
-    /// Takes over what the judge found: nothing of it is about a message at hand.
+    /// Takes over what the judge found: nothing of it is about a current message.
     fn take(&mut self, context: &FlowContext) {
         let findings = std::mem::take(&mut self.judge.findings);
         for finding in &findings {

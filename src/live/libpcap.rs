@@ -152,7 +152,7 @@ pub(super) struct Stats {
     pub(super) dropped_by_interface: u32,
 }
 
-/// A packet, lent until the next is asked for.
+/// A packet, borrowed until the next is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw<'a> {
     /// Seconds since 1970, and micro- or nanoseconds, as [`Handle::digits`] says.

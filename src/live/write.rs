@@ -84,7 +84,7 @@ impl Writer {
         self.plan.rotates()
     }
 
-    /// The file at hand.
+    /// The current file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -183,7 +183,7 @@ impl Writer {
     }
 
     /// Begins the next file, or the same one anew where files are not numbered. Where that cannot be
-    /// made, the file at hand goes on.
+    /// made, the current file goes on.
     pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
         let path = self.plan.name(self.number + 1, now);

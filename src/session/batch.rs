@@ -201,7 +201,7 @@ pub struct Batch {
     /// The fields of messages, and texts of them that had to be decoded.
     nodes: Vec<Node>,
     texts: Vec<u8>,
-    /// The servers of lists, and where those of the list at hand begin.
+    /// The servers of lists, and where those of the current list begin.
     servers: Vec<Listed>,
     next_list: usize,
 }

@@ -107,7 +107,7 @@ impl PacketContext {
         }
     }
 
-    /// The same of bytes in the packet at hand.
+    /// The same of bytes in the current packet.
     pub(super) fn piece(&self, offset: u32, length: usize) -> Piece {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         Piece { at: 0, length, frame: self.frame, offset }

@@ -27,7 +27,7 @@ struct First {
 }
 
 impl Cut {
-    /// The packet at hand is one.
+    /// The current packet is one.
     #[cold]
     pub(super) fn see(&mut self, context: &PacketContext) {
         let &PacketContext { frame, offset, now: time, digits, .. } = context;

@@ -95,19 +95,19 @@ struct Share {
     all: usize,
 }
 
-/// What surrounds a message, whosever it is: the packet at hand, the time, what was lost.
+/// What surrounds a message, whosever it is: the current packet, the time, what was lost.
 struct PacketContext {
     options: Options,
     defragmenter: Defragmenter,
     pieces: Vec<Piece>,
-    /// What its headers show of the packet at hand, for the message that it carries.
+    /// What its headers show of the current packet, for the message that it carries.
     headers: Vec<(&'static Rule, bool, String)>,
     /// Packets are missing, and nobody knows whose.
     lossy: bool,
     /// Some of them from before that was said.
     dropped: bool,
     frame: u64,
-    /// Where the packet at hand begins in the capture file.
+    /// Where the current packet begins in the capture file.
     offset: u64,
     moment: EventOrder,
     now: Time,
@@ -143,7 +143,7 @@ impl Left {
 /// Where the bytes of a payload were recorded.
 #[derive(Clone, Copy)]
 enum Recorded<'a> {
-    /// In the packet at hand.
+    /// In the current packet.
     Here,
     /// In the fragments that were joined.
     Joined(&'a Whole),
@@ -345,7 +345,7 @@ impl Session {
         false
     }
 
-    /// What time has decided, before the packet at hand.
+    /// What time has decided, before the current packet.
     fn elapse<F: Fields>(&mut self, recorder: &mut Recorder<F>) {
         self.expire(recorder);
         // One shard after the other has its turn; the packet's own looks after itself.

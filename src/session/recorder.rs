@@ -86,7 +86,7 @@ pub enum Findings {
 /// Findings of a rule and verdict that are put into words, if not all are.
 const IN_WORDS: u32 = Judge::MOST as u32;
 
-/// Keeps the fields of the message at hand, or none.
+/// Keeps the fields of the current message, or none.
 pub(super) trait Fields: Sink {
     /// The tree that they are in.
     fn tree(&mut self) -> Option<&mut Tree>;
@@ -114,11 +114,11 @@ pub(super) struct Recorder<F> {
     pub(super) batch: Batch,
     told: MessageCounts,
     exchanges: Exchanges,
-    /// The request that the message at hand answers.
+    /// The request that the current message answers.
     reply: Option<Reply>,
     /// What is counted of all messages, if that is wanted.
     traffic: Option<Box<Traffic>>,
-    /// Requests that the message at hand answers.
+    /// Requests that the current message answers.
     answered: u32,
     /// Findings that were put into words, by rule and verdict.
     in_words: Box<[[u32; 3]; CODES]>,
@@ -217,7 +217,7 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// A rule was passed so many times: by a past message of this side, or by the one at hand.
+    /// A rule was passed so many times: by a past message of this side, or by the current one.
     #[inline]
     fn passed(&mut self, rule: &'static Rule, side: Option<Side>, times: u32) {
         if rule.asks_for_answer {

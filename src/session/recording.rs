@@ -69,7 +69,7 @@ impl Session {
 }
 
 impl PacketContext {
-    /// Tells what no message of the packet at hand has told.
+    /// Tells what no message of the current packet has told.
     pub(super) fn about_packet<F: Fields>(
         &self,
         rule: &'static Rule,
@@ -82,7 +82,7 @@ impl PacketContext {
         tell(recorder, self.flow_context(&NOWHERE), rule, ok, &mark, detail);
     }
 
-    /// Which of merged files packets are from is not known from the packet at hand on.
+    /// Which of merged files packets are from is not known from the current packet on.
     #[cold]
     pub(super) fn files_end<F: Fields>(&self, time: Time, recorder: &mut Recorder<F>) {
         let detail = || format!("from here on, no file is named: they took turns {FILES} times");

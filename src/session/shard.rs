@@ -118,7 +118,7 @@ impl Shard {
         }
     }
 
-    /// Tells which of the protocols' limits were met by the packet at hand.
+    /// Tells which of the protocols' limits were met by the current packet.
     #[inline]
     pub(super) fn limits_met<F: Fields>(
         &mut self,

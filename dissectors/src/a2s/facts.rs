@@ -185,7 +185,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Of the message at hand.
+    /// Of the current message.
     pub(super) fn of(payload: &Payload<'_>, evidence: Evidence, challenge: Option<i32>) -> Told {
         let evidence = Evidence { lost: payload.lost, ..evidence };
         Told { seen: payload.seen(), evidence, challenge: challenge.map(|it| it as u32) }

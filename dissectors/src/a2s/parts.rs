@@ -131,7 +131,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
     }
 }
 
-/// An answer is given up for want of room, before the packet at hand is told of.
+/// An answer is given up for want of room, before the current packet is told of.
 fn evict_oldest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: Box<Set>,
@@ -276,7 +276,7 @@ fn judge_inflated<S: Sink>(
     }
 }
 
-/// What is asked of the packets' headers, whether or not all came. `part`: the one at hand, of which
+/// What is asked of the packets' headers, whether or not all came. `part`: the current one, of which
 /// only its own faults are told, and of the first what is right; `None` where they make a whole.
 fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     let here = |place: Place| match part {

@@ -31,7 +31,7 @@ struct Head {
     coded: bool,
 }
 
-/// How far the message at hand is read, in each direction.
+/// How far the current message is read, in each direction.
 #[derive(Default)]
 pub(super) struct Framing {
     progress: [Progress; 2],
@@ -100,7 +100,7 @@ impl Walk {
         }
     }
 
-    /// Where the line at hand ends, if it does.
+    /// Where the current line ends, if it does.
     fn line_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let from = self.searched.max(self.at);
         let found = memchr::memchr(b'\n', bytes.get(from..)?);

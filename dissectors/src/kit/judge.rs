@@ -77,7 +77,7 @@ pub struct Finding {
     pub span: Span,
     /// What is wrong, in this message's own numbers.
     pub detail: String,
-    /// The message it is about, if that is not the one at hand.
+    /// The message it is about, if that is not the current one.
     pub mark: Option<Mark>,
 }
 

@@ -497,7 +497,7 @@ pub struct FlowFacts {
     pub began: bool,
     /// A packet of this side is in the capture, by [`Side::index`].
     pub seen: [bool; 2],
-    /// For how many nanoseconds it was silent before the datagram at hand, or until now; for ever, if
+    /// For how many nanoseconds it was silent before the current datagram, or until now; for ever, if
     /// the user vouches that nothing more came.
     pub silence: u64,
     /// The recording lost something between its ends.

@@ -61,7 +61,7 @@ pub trait Sink {
     /// The message shows something that matters beyond its flow.
     #[inline(always)]
     fn fact(&mut self, _: CrossFlowEvent, _: Seen) {}
-    /// A rule is broken - at these bytes of the message at hand, or by one of the past - unless other
+    /// A rule is broken - at these bytes of the current message, or by one of the past - unless other
     /// flows explain it. Who hears of all flows leaves it to the fact; who sees one takes it as it is.
     #[inline(always)]
     fn unless_explained(
@@ -176,7 +176,7 @@ impl<A: Audience> Show<A> {
     }
 }
 
-// What a past message broke is not told with the message at hand: `recalled` is left out.
+// What a past message broke is not told with the current message: `recalled` is left out.
 impl<A: Audience> Sink for Show<A> {
     #[inline]
     fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {

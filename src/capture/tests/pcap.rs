@@ -170,7 +170,7 @@ fn of_a_very_long_packet_a_part_is_lent_and_the_next_is_found() {
     assert_eq!(all.packets[0].original_length as usize, long);
     assert_eq!(all.packets[1].data, b"next");
     assert_eq!(all.notices, []);
-    // Cut after what is lent.
+    // Cut after what is borrowed.
     let all = both(&bytes[..24 + 16 + LENT + 100]);
     assert_eq!((all.packets.len(), cut_at(&all)), (1, Some(24)));
 }

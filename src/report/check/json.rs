@@ -66,7 +66,7 @@ struct FindingObject<'a> {
     time: String,
     message: &'a str,
     protocol: Option<&'static str>,
-    /// The name of the message that the finding is about, where that is the one at hand.
+    /// The name of the message that the finding is about, where that is the current one.
     about: Option<&'static str>,
     capture: &'a str,
     offset: u32,

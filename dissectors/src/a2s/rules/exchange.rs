@@ -40,7 +40,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
 }
 
-/// Judges what the conversation shows. `at` are the bytes that tell the kind of the message at hand.
+/// Judges what the conversation shows. `at` are the bytes that tell the kind of the current message.
 pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: &mut S) {
     match *fact {
         Observation::Sent { challenge, standing, ref mark, ref foreign } => {

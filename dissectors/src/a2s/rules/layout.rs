@@ -55,7 +55,7 @@ pub(in crate::a2s) fn packet_size<S: Sink>(length: usize, sink: &mut S) {
     });
 }
 
-/// The same of one packet of an answer, which is not the message at hand.
+/// The same of one packet of an answer, which is not the current message.
 pub(in crate::a2s) fn part_size<S: Sink>(evidence: Evidence, part: &Mark, sink: &mut S) {
     let length = part.length as usize;
     sink.recalled(&A2S002, length <= PACKET_SIZE, evidence, part, || too_long(length));
