@@ -6,8 +6,8 @@ mod inputs;
 use std::hint::black_box;
 
 use dissectors::kit::{
-    Audience, Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Reply, Settings, Show,
-    Side, Transport, Tree, Unread,
+    Budget, FlowFacts, Framed, Judge, Message, Payload, Piece, Reply, Settings, Side, Sink,
+    Transport, Tree, Unread,
 };
 use dissectors::ledger::Terms;
 use dissectors::{Id, SharedStates};
@@ -118,16 +118,23 @@ fn flows() -> Prepared {
 fn dissector(id: Id, as_json: bool) -> Prepared {
     let conversations = inputs::conversations(id);
     let json = as_json.then(|| Json::new(false));
-    let writer = Writer { json, text: Vec::new(), id, messages: 0 };
-    let mut show = Show::new(writer);
+    let mut writer = Writer {
+        tree: Tree::default(),
+        judge: Judge::default(),
+        reply: None,
+        json,
+        text: Vec::new(),
+        id,
+        messages: 0,
+    };
     let settings = Settings::default();
     let mut round = move || {
         let (mut shared, mut budget) = (SharedStates::default(), Budget::new(UNFINISHED));
-        show.audience.messages = 0;
+        writer.messages = 0;
         for conversation in &conversations {
-            speak(conversation, id, &mut shared, &settings, &mut budget, &mut show);
+            speak(conversation, id, &mut shared, &settings, &mut budget, &mut writer);
         }
-        show.audience.messages
+        writer.messages
     };
     Prepared::new(round(), round)
 }
@@ -139,7 +146,7 @@ fn speak(
     shared: &mut SharedStates,
     settings: &Settings,
     budget: &mut Budget,
-    show: &mut Show<Writer>,
+    writer: &mut Writer,
 ) {
     let mut state = id.conversation();
     let mut flow = conversation.facts();
@@ -160,8 +167,8 @@ fn speak(
             let (bytes, behind) = rest.split_at(length);
             let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
             let payload = payload(conversation, &flow, said, bytes, std::slice::from_ref(&piece));
-            state.message(shared, &flow, settings, budget, &payload, show);
-            show.clear();
+            state.message(shared, &flow, settings, budget, &payload, writer);
+            writer.clear();
             rest = behind;
         }
     }
@@ -196,41 +203,51 @@ fn payload<'a>(
 
 /// Counts messages, and writes them where that is measured.
 struct Writer {
+    tree: Tree,
+    judge: Judge,
+    reply: Option<Reply>,
     json: Option<Json>,
     text: Vec<u8>,
     id: Id,
     messages: u64,
 }
 
-impl Audience for Writer {
-    fn message(
-        &mut self,
-        message: &'static Message,
-        payload: &Payload<'_>,
-        tree: &Tree,
-        judge: &Judge,
-        reply: Option<&Reply>,
-    ) {
+impl Sink for Writer {
+    dissectors::forward_fields!(tree);
+    dissectors::forward_verdicts!(judge);
+    fn answers(&mut self, reply: Reply) {
+        self.reply = Some(reply);
+    }
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.messages += 1;
-        black_box(tree);
-        let Some(json) = &mut self.json else { return };
-        let info = self.id.info();
-        self.text.clear();
-        let (findings, findings_left_out) = (&*judge.findings, 0);
-        let envelope = Envelope {
-            info,
-            message,
-            payload,
-            tree: tree.view(),
-            findings,
-            findings_left_out,
-            digits: 6,
-            reply,
-            copy_of: None,
-            via: None,
-        };
-        json.message(&envelope, &mut self.text);
-        black_box(&self.text);
+        if let Some(json) = &mut self.json {
+            self.text.clear();
+            let envelope = Envelope {
+                info: self.id.info(),
+                message,
+                payload,
+                tree: self.tree.view(),
+                findings: &self.judge.findings,
+                findings_left_out: 0,
+                digits: 6,
+                reply: self.reply.as_ref(),
+                copy_of: None,
+                via: None,
+            };
+            json.message(&envelope, &mut self.text);
+            black_box(&self.text);
+        }
+        black_box(&self.tree);
+        self.clear();
+    }
+}
+
+impl Writer {
+    /// Forgets the fields and the findings of a message.
+    fn clear(&mut self) {
+        self.tree.clear();
+        self.judge.clear();
+        self.reply = None;
     }
 }
 

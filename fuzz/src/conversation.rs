@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::kit::{
-    Blind, Budget, Closed, CrossFlowEvent, Evidence, Field, FlowFacts, Framed, Hint, Judge, Limits,
-    Mark, Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView,
-    Time, Transport, Tree, Unread,
+    Blind, Budget, Closed, CrossFlowEvent, Evidence, FlowFacts, Framed, Hint, Judge, Limits, Mark,
+    Message, Payload, Piece, Rule, Secret, Seen, Settings, Side, Sink, Span, StreamView, Time,
+    Transport, Tree, Unread,
 };
 use dissectors::{Conversation, Id, SharedStates};
 
@@ -329,18 +329,7 @@ impl Witness {
 }
 
 impl Sink for Witness {
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        self.tree.leaf(field, span, value);
-    }
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        self.tree.leaf_text(field, span, text);
-    }
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        self.tree.open(field, start, value);
-    }
-    fn close(&mut self, end: u32) {
-        self.tree.close(end);
-    }
+    dissectors::forward_fields!(tree);
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         self.judge.judged(rule, ok, at, detail);
     }

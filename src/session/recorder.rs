@@ -5,8 +5,8 @@
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Blind, CODES, CrossFlowEvent, Evidence, Field, FlowFacts, Judge, Leaf, Mark, Message, Payload,
-    Reply, Rule, RuleCounts, Seen, Side, Sink, Span, Tree, Verdict, Who,
+    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Judge, Mark, Message, Payload, Reply, Rule,
+    RuleCounts, Seen, Side, Sink, Span, Tree, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
@@ -372,26 +372,7 @@ impl Exchanges {
 }
 
 impl<F: Fields> Sink for Recorder<F> {
-    #[inline(always)]
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        self.fields.leaf(field, span, value);
-    }
-    #[inline(always)]
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        self.fields.leaf_text(field, span, text);
-    }
-    #[inline(always)]
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        self.fields.open(field, start, value);
-    }
-    #[inline(always)]
-    fn close(&mut self, end: u32) {
-        self.fields.close(end);
-    }
-    #[inline(always)]
-    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
-        self.fields.group(group, span, fields);
-    }
+    dissectors::forward_fields!(fields);
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         if ok {

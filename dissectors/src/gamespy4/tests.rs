@@ -39,42 +39,13 @@ struct Watch {
 }
 
 impl Sink for Watch {
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        self.tree.leaf(field, span, value);
-    }
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        self.tree.leaf_text(field, span, text);
-    }
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        self.tree.open(field, start, value);
-    }
-    fn close(&mut self, end: u32) {
-        self.tree.close(end);
-    }
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
-    }
-    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
-    }
-    fn recalled(
-        &mut self,
-        rule: &'static Rule,
-        ok: bool,
-        evidence: Evidence,
-        mark: &Mark,
-        detail: impl FnOnce() -> String,
-    ) {
-        self.judge.recalled(rule, ok, evidence, mark, detail);
-    }
+    crate::forward_fields!(tree);
+    crate::forward_verdicts!(judge);
     fn answers(&mut self, reply: crate::kit::Reply) {
         self.replies.push(reply);
     }
     fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
         self.facts.push(fact);
-    }
-    fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         assert_covered(&self.tree, payload.bytes);

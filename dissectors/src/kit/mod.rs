@@ -48,5 +48,5 @@ pub use refused::Refused;
 pub use reply::Reply;
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
 pub use severities::Severities;
-pub use sink::{Audience, Blind, Leaf, Show, Sink, Unjudged};
+pub use sink::{Blind, Leaf, Sink, Unjudged};
 pub use tree::{Node, Text, Tree, TreeView};

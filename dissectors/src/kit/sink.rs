@@ -3,8 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Field, Judge, Mark, Message, Payload, Reply, Rule, Seen, Span, Tree,
-    Verdict,
+    CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, Seen, Span,
 };
 
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
@@ -110,22 +109,95 @@ pub(super) fn one_by_one<S: Sink + ?Sized>(
     sink.close(span.end);
 }
 
+/// Inside of an `impl Sink`: fields go to this member, which is a sink.
+#[macro_export]
+macro_rules! forward_fields {
+    ($to:tt) => {
+        #[inline(always)]
+        fn leaf(
+            &mut self,
+            field: &'static $crate::kit::Field,
+            span: $crate::kit::Span,
+            value: u64,
+        ) {
+            self.$to.leaf(field, span, value);
+        }
+        #[inline(always)]
+        fn leaf_text(
+            &mut self,
+            field: &'static $crate::kit::Field,
+            span: $crate::kit::Span,
+            text: &[u8],
+        ) {
+            self.$to.leaf_text(field, span, text);
+        }
+        #[inline(always)]
+        fn open(&mut self, field: &'static $crate::kit::Field, start: u32, value: u64) {
+            self.$to.open(field, start, value);
+        }
+        #[inline(always)]
+        fn close(&mut self, end: u32) {
+            self.$to.close(end);
+        }
+        #[inline(always)]
+        fn group<const N: usize>(
+            &mut self,
+            group: &'static $crate::kit::Field,
+            span: $crate::kit::Span,
+            fields: [$crate::kit::Leaf; N],
+        ) {
+            self.$to.group(group, span, fields);
+        }
+    };
+}
+
+/// Inside of an `impl Sink`: what is judged goes to this member, which is a sink.
+#[macro_export]
+macro_rules! forward_verdicts {
+    ($to:tt) => {
+        #[inline]
+        fn judged(
+            &mut self,
+            rule: &'static $crate::kit::Rule,
+            ok: bool,
+            at: $crate::kit::Span,
+            detail: impl FnOnce() -> String,
+        ) {
+            self.$to.judged(rule, ok, at, detail);
+        }
+        #[inline]
+        fn kept(&mut self, rule: &'static $crate::kit::Rule, times: u32) {
+            self.$to.kept(rule, times);
+        }
+        fn noted(
+            &mut self,
+            rule: &'static $crate::kit::Rule,
+            at: $crate::kit::Span,
+            detail: impl FnOnce() -> String,
+        ) {
+            self.$to.noted(rule, at, detail);
+        }
+        fn recalled(
+            &mut self,
+            rule: &'static $crate::kit::Rule,
+            ok: bool,
+            evidence: $crate::kit::Evidence,
+            mark: &$crate::kit::Mark,
+            detail: impl FnOnce() -> String,
+        ) {
+            self.$to.recalled(rule, ok, evidence, mark, detail);
+        }
+        fn evidence(&mut self, evidence: $crate::kit::Evidence) {
+            self.$to.evidence(evidence);
+        }
+    };
+}
+
 /// Passes fields and whole messages on, and nothing that judges: what is shown again was judged before.
 pub struct Unjudged<'s, S>(pub &'s mut S);
 
 impl<S: Sink> Sink for Unjudged<'_, S> {
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        self.0.leaf(field, span, value);
-    }
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        self.0.leaf_text(field, span, text);
-    }
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        self.0.open(field, start, value);
-    }
-    fn close(&mut self, end: u32) {
-        self.0.close(end);
-    }
+    forward_fields!(0);
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         self.0.end(message, payload);
     }
@@ -135,91 +207,3 @@ impl<S: Sink> Sink for Unjudged<'_, S> {
 pub struct Blind;
 
 impl Sink for Blind {}
-
-/// Takes each whole message, with its fields and who has judged it.
-pub trait Audience {
-    /// The message is whole.
-    fn message(
-        &mut self,
-        message: &'static Message,
-        payload: &Payload<'_>,
-        tree: &Tree,
-        judge: &Judge,
-        reply: Option<&Reply>,
-    );
-}
-
-/// The tree and the judgement of a message, in one pass, shown to `audience` when it is whole.
-#[derive(Default)]
-pub struct Show<A> {
-    /// The fields of the message.
-    pub tree: Tree,
-    /// The rules it was judged by.
-    pub judge: Judge,
-    /// The request that it answers.
-    pub reply: Option<Reply>,
-    /// Takes each whole message.
-    pub audience: A,
-}
-
-impl<A: Audience> Show<A> {
-    /// Shows each message to `audience`.
-    pub fn new(audience: A) -> Show<A> {
-        Show { tree: Tree::default(), judge: Judge::default(), reply: None, audience }
-    }
-
-    /// Forgets what belongs to no whole message.
-    pub fn clear(&mut self) {
-        self.tree.clear();
-        self.judge.clear();
-        self.reply = None;
-    }
-}
-
-// What a past message broke is not told with the current message: `recalled` is left out.
-impl<A: Audience> Sink for Show<A> {
-    #[inline]
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        self.tree.leaf(field, span, value);
-    }
-    #[inline]
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        self.tree.leaf_text(field, span, text);
-    }
-    #[inline]
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        self.tree.open(field, start, value);
-    }
-    #[inline]
-    fn close(&mut self, end: u32) {
-        self.tree.close(end);
-    }
-    #[inline]
-    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
-        self.tree.group(group, span, fields);
-    }
-    #[inline]
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
-    }
-    #[inline]
-    fn kept(&mut self, rule: &'static Rule, times: u32) {
-        self.judge.kept(rule, times);
-    }
-    #[inline]
-    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
-    }
-    fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
-    }
-    #[inline]
-    fn answers(&mut self, reply: Reply) {
-        self.reply = Some(reply);
-    }
-    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
-        self.judge.findings.retain(|finding| finding.verdict != Verdict::Inconclusive);
-        self.audience.message(message, payload, &self.tree, &self.judge, self.reply.as_ref());
-        self.clear();
-    }
-}

@@ -79,29 +79,7 @@ struct Watch {
 }
 
 impl Sink for Watch {
-    fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}
-    fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
-    fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
-    fn close(&mut self, _: u32) {}
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
-    }
-    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
-    }
-    fn recalled(
-        &mut self,
-        rule: &'static Rule,
-        ok: bool,
-        evidence: Evidence,
-        mark: &Mark,
-        detail: impl FnOnce() -> String,
-    ) {
-        self.judge.recalled(rule, ok, evidence, mark, detail);
-    }
-    fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
-    }
+    crate::forward_verdicts!(judge);
     fn answers(&mut self, reply: Reply) {
         self.reply = Some(reply);
     }
@@ -219,24 +197,22 @@ fn payload(bytes: &[u8], milliseconds: i64) -> Payload<'_> {
     }
 }
 
-/// Takes the tree of the one message it is shown.
+/// The tree of one message, in lines.
 #[derive(Default)]
 struct Lines {
+    tree: Tree,
+    judge: Judge,
     lines: Vec<String>,
     message: &'static str,
 }
 
-impl Audience for Lines {
-    fn message(
-        &mut self,
-        message: &'static Message,
-        payload: &Payload<'_>,
-        tree: &Tree,
-        judge: &Judge,
-        _: Option<&crate::kit::Reply>,
-    ) {
+impl Sink for Lines {
+    crate::forward_fields!(tree);
+    crate::forward_verdicts!(judge);
+    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        let tree = &self.tree;
         self.message = message.name;
-        lab::lie_within(&judge.findings, payload);
+        lab::lie_within(&self.judge.findings, payload);
         assert_covered(tree, payload.bytes.len());
         for (at, node) in tree.nodes().iter().enumerate() {
             let indent = "  ".repeat(node.depth as usize);
@@ -278,7 +254,7 @@ fn assert_covered(tree: &Tree, length: usize) {
 pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
     let (settings, mut budget) = (Settings::default(), Budget::new(1 << 24));
     let (mut conversation, mut shared) = (Conversation::default(), SharedState::default());
-    let mut show = Show::new(Lines::default());
+    let mut lines = Lines::default();
     let payload = payload(bytes, 0);
     let flow = FlowFacts {
         ends: [payload.from, payload.to],
@@ -296,9 +272,9 @@ pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
         settings: &settings,
         budget: &mut budget,
     };
-    ValveMaster::message(&mut cx, &payload, &mut show);
-    ValveMaster::elapse(&mut cx, Time(0), true, &mut show);
-    (show.audience.message, show.audience.lines)
+    ValveMaster::message(&mut cx, &payload, &mut lines);
+    ValveMaster::elapse(&mut cx, Time(0), true, &mut lines);
+    (lines.message, lines.lines)
 }
 
 /// Bytes from hex digits, white space left out.

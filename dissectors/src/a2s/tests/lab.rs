@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use crate::a2s::{A2s, Conversation, SharedState, claim};
 use crate::kit::{
-    Budget, Claim, Context, Counts, CrossFlowEvent, Evidence, Field, Finding, FlowFacts, Hint,
-    Judge, Kind, Limits, Mark, Message, Payload, Piece, Protocol, Reply, Rule, Seen, Settings,
-    Severity, Side, Sink, Span, Time, Transport, Tree, Unjudged, Verdict, Who,
+    Budget, Claim, Context, Counts, CrossFlowEvent, Evidence, Finding, FlowFacts, Hint, Judge,
+    Kind, Limits, Message, Payload, Piece, Protocol, Reply, Rule, Seen, Settings, Severity, Side,
+    Sink, Span, Time, Transport, Tree, Unjudged, Verdict, Who,
 };
 
 /// One message, as it was reported.
@@ -61,37 +61,8 @@ pub(super) struct Ear {
 }
 
 impl Sink for Ear {
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        self.tree.leaf(field, span, value);
-    }
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        self.tree.leaf_text(field, span, text);
-    }
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        self.tree.open(field, start, value);
-    }
-    fn close(&mut self, end: u32) {
-        self.tree.close(end);
-    }
-    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.judged(rule, ok, at, detail);
-    }
-    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.judge.noted(rule, at, detail);
-    }
-    fn recalled(
-        &mut self,
-        rule: &'static Rule,
-        ok: bool,
-        evidence: Evidence,
-        mark: &Mark,
-        detail: impl FnOnce() -> String,
-    ) {
-        self.judge.recalled(rule, ok, evidence, mark, detail);
-    }
-    fn evidence(&mut self, evidence: Evidence) {
-        self.judge.evidence(evidence);
-    }
+    crate::forward_fields!(tree);
+    crate::forward_verdicts!(judge);
     fn unless_explained(
         &mut self,
         rule: &'static Rule,
