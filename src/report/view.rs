@@ -1,9 +1,8 @@
 //! A tree and the bytes it annotates, read together: what every format needs to know of a node.
 
 use std::borrow::Cow;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
-use dissectors::kit::{Kind, Node, Place, TreeView};
+use dissectors::kit::{Kind, Node, TreeView};
 
 /// The fields of one message and its bytes.
 #[derive(Clone, Copy)]
@@ -71,8 +70,7 @@ impl<'a> View<'a> {
 
     /// The payload's bytes of a node.
     pub(super) fn bytes(self, node: &Node) -> &'a [u8] {
-        let (start, end) = (node.span.start as usize, node.span.end as usize);
-        self.payload.get(start..end).unwrap_or_default()
+        node.recorded(self.payload)
     }
 
     /// What the node's value means.
@@ -80,13 +78,9 @@ impl<'a> View<'a> {
         self.tree.meaning(at, self.payload)
     }
 
-    /// The nodes of a pair's key and value: the first text, and what follows it, separators aside.
+    /// The nodes of a pair's key and value.
     pub(super) fn pair(self, at: usize) -> Option<(usize, Option<usize>)> {
-        let is_text = |node: &Node| node.field.kind == Kind::Text;
-        let mut nodes = self.children(Some(at)).skip_while(|(_, node)| !is_text(node));
-        let (key, _) = nodes.next()?;
-        let value = nodes.find(|(_, node)| is_text(node) || node.field.place != Place::Framing);
-        Some((key, value.map(|(at, _)| at)))
+        self.tree.pair_nodes(at)
     }
 
     /// Whether of a pair's value no byte was recorded.
@@ -101,17 +95,4 @@ impl<'a> View<'a> {
     pub(super) fn text_at(self, at: usize) -> &'a [u8] {
         self.node(at).map(|node| self.text(node)).unwrap_or_default()
     }
-
-    /// 16 bytes of address and a port, in network order.
-    pub(super) fn endpoint6(self, node: &Node) -> Option<SocketAddrV6> {
-        let (ip, port) = self.bytes(node).split_first_chunk::<16>()?;
-        let port = u16::from_be_bytes(*port.first_chunk()?);
-        Some(SocketAddrV6::new(Ipv6Addr::from(*ip), port, 0, 0))
-    }
-}
-
-/// 4 bytes of address and a port, from the low 48 bits of a node's value.
-pub(super) fn endpoint(value: u64) -> SocketAddrV4 {
-    let [_, _, a, b, c, d, high, low] = value.to_be_bytes();
-    SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), u16::from_be_bytes([high, low]))
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use dissectors::kit::{Kind, Node, Place, TreeView};
 
@@ -51,8 +51,7 @@ impl<'b> MessageEvent<'b> {
         let mut values = Vec::new();
         if let Some(tree) = self.tree() {
             let payload = self.payload().bytes;
-            let parts = Vec::from_iter(path.split('.'));
-            Fields { tree, payload }.below(None, &parts, &mut values);
+            Fields { tree, payload }.below(None, path, &mut values);
         }
         values
     }
@@ -67,23 +66,27 @@ struct Fields<'b> {
 
 impl<'b> Fields<'b> {
     /// Adds the values that the path leads to from below a node.
-    fn below(self, at: Option<usize>, path: &[&str], values: &mut Vec<Value<'b>>) {
-        let Some((name, rest)) = path.split_first() else { return };
+    fn below(self, at: Option<usize>, path: &str, values: &mut Vec<Value<'b>>) {
+        if path.is_empty() {
+            return;
+        }
+        let (name, rest) = path.split_once('.').unwrap_or((path, ""));
         for (at, node) in self.tree.children(at) {
             if node.field.kind == Kind::Pair {
+                let Some((key, value)) = self.tree.pair_nodes(at) else { continue };
                 // A key may have dots in it.
-                if self.tree.pair(at, self.payload).is_some_and(|(key, _)| is_key(key, path)) {
-                    let texts = self.tree.children(Some(at)).filter(|(_, node)| is_text(node));
-                    values.extend(texts.skip(1).filter_map(|(at, _)| self.value(at)));
+                let key = self.tree.nodes.get(key).map(|key| self.tree.bytes(key, self.payload));
+                if key == Some(path.as_bytes()) {
+                    values.extend(value.and_then(|value| self.value(value)));
                 }
-            } else if node.field.name == *name {
+            } else if node.field.name == name {
                 self.at(at, node, rest, values);
             }
         }
     }
 
     /// Adds the values that the path leads to from a node.
-    fn at(self, at: usize, node: &Node, path: &[&str], values: &mut Vec<Value<'b>>) {
+    fn at(self, at: usize, node: &Node, path: &str, values: &mut Vec<Value<'b>>) {
         match node.field.kind {
             Kind::List => {
                 let shown = |(_, element): &(usize, &Node)| element.field.place == Place::Fields;
@@ -104,10 +107,6 @@ impl<'b> Fields<'b> {
     /// The value of a node that is not made of others.
     fn value(self, at: usize) -> Option<Value<'b>> {
         let node = self.tree.nodes.get(at)?;
-        let bytes = || {
-            let (start, end) = (node.span.start as usize, node.span.end as usize);
-            self.payload.get(start..end).unwrap_or_default()
-        };
         Some(match node.field.kind {
             Kind::Unsigned | Kind::Id => Value::Unsigned(node.value),
             Kind::Signed => Value::Signed(node.value as i64),
@@ -115,42 +114,16 @@ impl<'b> Fields<'b> {
             Kind::Flag => Value::Flag(node.value != 0),
             Kind::Char => Value::Char(char::from(node.value as u8)),
             Kind::Text => Value::Text(self.tree.bytes(node, self.payload)),
-            Kind::Bytes => Value::Bytes(bytes()),
+            Kind::Bytes => Value::Bytes(node.recorded(self.payload)),
             Kind::Name => match self.tree.meaning(at, self.payload) {
                 Some(Cow::Borrowed(name)) => Value::Name(name),
                 _ => Value::Unsigned(node.value),
             },
-            Kind::Endpoint => {
-                let [_, _, a, b, c, d, high, low] = node.value.to_be_bytes();
-                let port = u16::from_be_bytes([high, low]);
-                Value::Endpoint((Ipv4Addr::new(a, b, c, d), port).into())
-            }
-            Kind::Endpoint6 => {
-                let (ip, port) = bytes().split_first_chunk::<16>()?;
-                let port = u16::from_be_bytes(*port.first_chunk()?);
-                Value::Endpoint((IpAddr::from(Ipv6Addr::from(*ip)), port).into())
-            }
+            Kind::Endpoint => Value::Endpoint(node.endpoint().into()),
+            Kind::Endpoint6 => Value::Endpoint(node.endpoint6(self.payload)?.into()),
             Kind::Group | Kind::List | Kind::Map | Kind::Pair => return None,
         })
     }
-}
-
-fn is_text(node: &Node) -> bool {
-    node.field.kind == Kind::Text
-}
-
-/// Whether a key is what is left of a path.
-fn is_key(key: &[u8], path: &[&str]) -> bool {
-    let mut rest = key;
-    for (nth, part) in path.iter().enumerate() {
-        let part = part.as_bytes();
-        let dot = if nth > 0 { &b"."[..] } else { b"" };
-        match rest.strip_prefix(dot).and_then(|rest| rest.strip_prefix(part)) {
-            Some(after) => rest = after,
-            None => return false,
-        }
-    }
-    rest.is_empty()
 }
 
 impl Value<'_> {

@@ -1,9 +1,10 @@
 //! The annotated fields of one message: flat, reused, and without a reference into the payload.
 
 use std::borrow::Cow;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
 use super::sink::one_by_one;
-use crate::kit::{Field, Kind, Leaf, Meaning, Sink, Span};
+use crate::kit::{Field, Kind, Leaf, Meaning, Place, Sink, Span};
 
 /// One field with its bytes. The nodes below it follow it directly.
 #[derive(Clone, Copy)]
@@ -18,6 +19,27 @@ pub struct Node {
     pub descendants: u32,
     /// How many groups it is in.
     pub depth: u32,
+}
+
+impl Node {
+    /// The payload's bytes of it.
+    pub fn recorded<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        payload.get(self.span.start as usize..self.span.end as usize).unwrap_or_default()
+    }
+
+    /// The value of an [endpoint](Kind::Endpoint): 4 bytes of address and a port in its low 48 bits.
+    #[inline]
+    pub fn endpoint(&self) -> SocketAddrV4 {
+        let [_, _, a, b, c, d, high, low] = self.value.to_be_bytes();
+        SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), u16::from_be_bytes([high, low]))
+    }
+
+    /// An [endpoint of IPv6](Kind::Endpoint6): 16 bytes of address and a port of the payload.
+    pub fn endpoint6(&self, payload: &[u8]) -> Option<SocketAddrV6> {
+        let (ip, port) = self.recorded(payload).split_first_chunk::<16>()?;
+        let port = u16::from_be_bytes(*port.first_chunk()?);
+        Some(SocketAddrV6::new(Ipv6Addr::from(*ip), port, 0, 0))
+    }
 }
 
 /// The place of a text: in the payload, or in the tree's own store when it had to be decoded.
@@ -232,6 +254,15 @@ impl<'a> TreeView<'a> {
         let (_, key) = texts.next()?;
         let value = texts.next().map(|(_, value)| self.bytes(value, payload)).unwrap_or_default();
         Some((self.bytes(key, payload), value))
+    }
+
+    /// The nodes of a pair's key and value: the first text, and what follows it, separators aside.
+    pub fn pair_nodes(self, at: usize) -> Option<(usize, Option<usize>)> {
+        let is_text = |node: &Node| node.field.kind == Kind::Text;
+        let mut nodes = self.children(Some(at)).skip_while(|(_, node)| !is_text(node));
+        let (key, _) = nodes.next()?;
+        let value = nodes.find(|(_, node)| is_text(node) || node.field.place != Place::Framing);
+        Some((key, value.map(|(at, _)| at)))
     }
 }
 

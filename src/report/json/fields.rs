@@ -11,7 +11,7 @@ use super::short::{WINDOW, member};
 use super::write::{character, float, hex, ip4, signed, string, string_among};
 use crate::report::digits::unsigned;
 use crate::report::put;
-use crate::report::view::{View, endpoint};
+use crate::report::view::View;
 
 /// The keys of the envelope.
 const ENVELOPE: [&str; 16] = [
@@ -282,11 +282,11 @@ impl Projection<'_> {
             Kind::List => return self.list(at, node),
             Kind::Group | Kind::Map => return self.object(Object::at(at, node)),
             Kind::Pair => return self.pair(at),
-            Kind::Endpoint6 => return endpoint6(view.endpoint6(node), out),
+            Kind::Endpoint6 => return endpoint6(node.endpoint6(view.payload), out),
             Kind::Id => unsigned(out, node.value),
             Kind::Char => character(out, char::from(node.value as u8)),
             Kind::Bytes => hex(out, view.bytes(node)),
-            Kind::Endpoint => ip4(out, endpoint(node.value)),
+            Kind::Endpoint => ip4(out, node.endpoint()),
             Kind::Name => match view.meaning(at) {
                 Some(meaning) => string(out, meaning.as_bytes()),
                 None => unsigned(out, node.value),

@@ -9,7 +9,7 @@ use dissectors::kit::{Kind, Node};
 use super::names::{Name, ROOM, is_quoted};
 use super::write::{CHUNK, is_plain, is_usual, short_float, short_ip4};
 use crate::report::digits::word;
-use crate::report::view::{View, endpoint};
+use crate::report::view::View;
 
 /// What a short text has at most.
 const SHORT: usize = 2 * CHUNK;
@@ -47,7 +47,7 @@ pub(super) fn item(view: View<'_>, node: &Node, window: &mut [u8; ITEM]) -> Opti
     *window.first_mut()? = b'"';
     let value = window.get_mut(start..)?.first_chunk_mut()?;
     let length = match node.field.kind {
-        Kind::Endpoint => short_endpoint(endpoint(node.value), value)?,
+        Kind::Endpoint => short_endpoint(node.endpoint(), value)?,
         _ => short(view, node, value)?,
     };
     Some(start + length)

@@ -3,7 +3,7 @@
 use dissectors::kit::{Kind, Node, Place};
 
 use crate::report::put;
-use crate::report::view::{View, endpoint};
+use crate::report::view::View;
 use crate::text::escaped;
 
 /// Characters of a text, and bytes of hex, that are shown of a value.
@@ -45,8 +45,8 @@ fn value(view: View<'_>, at: usize, node: &Node, most: Most, out: &mut Vec<u8>) 
         },
         Kind::Text => text(view.text(node), most.characters, out),
         Kind::Bytes => bytes(view.bytes(node), most.bytes, out),
-        Kind::Endpoint => put(out, format_args!("{}", endpoint(node.value))),
-        Kind::Endpoint6 => match view.endpoint6(node) {
+        Kind::Endpoint => put(out, format_args!("{}", node.endpoint())),
+        Kind::Endpoint6 => match node.endpoint6(view.payload) {
             Some(endpoint) => put(out, format_args!("{endpoint}")),
             None => bytes(view.bytes(node), most.bytes, out),
         },
