@@ -9,20 +9,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = std::env::args_os().nth(1).ok_or("which capture?")?;
     let mut packets = capture::open(file.as_ref())?;
     let needs = Needs::messages_with_fields();
-    let mut decoder = Decoder::new(Options { needs, ..Options::default() });
+    let decoder = Decoder::new(Options { needs, ..Options::default() });
     let mut players = BTreeMap::new();
-    while let Some(event) = packets.next() {
-        let capture::Event::Packet(packet) = event else { continue };
-        decoder.push(&packet);
-        let mut events = decoder.events();
-        while let Some(event) = events.next() {
-            let Event::Message(message) = event else { continue };
-            if let ("a2s.info_response", Some(count)) = (&*message.path(), message.field("players"))
-            {
-                players.insert(message.ends()[0], count.as_u64().unwrap_or(0));
-            }
+    decoder.read(&mut *packets, |event| {
+        let Event::Message(message) = event else { return };
+        if let ("a2s.info_response", Some(count)) = (&*message.path(), message.field("players")) {
+            players.insert(message.ends()[0], count.as_u64().unwrap_or(0));
         }
-    }
+    });
     players.iter().for_each(|(server, count)| println!("{server}: {count} players"));
     Ok(())
 }

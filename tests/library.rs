@@ -9,26 +9,10 @@ use serde_json::Value as Json;
 use support::{gamewire, samples};
 
 /// Hands every event of a capture to `read`.
-fn each_event(file: &Path, needs: Needs, mut read: impl FnMut(&Event<'_>)) {
+fn each_event(file: &Path, needs: Needs, read: impl FnMut(&Event<'_>)) {
     let mut packets = capture::open(file).expect("a capture");
-    let mut decoder = Decoder::new(Options { needs, ..Options::default() });
-    let mut drain = |decoder: &mut Decoder| {
-        let mut events = decoder.events();
-        while let Some(event) = events.next() {
-            read(&event);
-        }
-    };
-    while let Some(event) = packets.next() {
-        match event {
-            capture::Event::Packet(packet) => decoder.push(&packet),
-            capture::Event::Notice(notice) => decoder.notice(&notice),
-        }
-        drain(&mut decoder);
-    }
-    while decoder.finish() {
-        drain(&mut decoder);
-    }
-    drain(&mut decoder);
+    let decoder = Decoder::new(Options { needs, ..Options::default() });
+    decoder.read(&mut *packets, read);
 }
 
 /// The values in `fields` of JSON, each with its path.

@@ -18,13 +18,13 @@ use std::net::SocketAddr;
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Judge, Mark, Needs, Rule, Seen, Severity, Side, Sink,
-    Span, Verdict, Who,
+    CODES, Evidence, Finding, FlowFacts, Judge, Mark, Needs, Rule, Seen, Settings, Severity, Side,
+    Sink, Span, Verdict, Who,
 };
 use dissectors::ledger::{Kept as KeptRule, Ledger, Ruling, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
-use crate::capture::{self, Packets};
+use crate::capture::Packets;
 use crate::session::{
     self, Checked, Decoder, Event, Findings, FlowContext, LeftOut, MessageEvent, Messages, Options,
     Passes, Totals, Traffic, Unanswered,
@@ -54,29 +54,19 @@ pub fn check(
     selection: Selection,
     complete: bool,
 ) -> Outcome {
-    let terms = Terms::of(&options.settings, options.settings.limits.remembered / 2);
+    let terms = terms(&options.settings, options.settings.limits.remembered);
     let needs = Checker::needs(&selection, &terms);
     let severities = selection.severities.clone();
-    let mut decoder = Decoder::new(Options { needs, complete, severities, ..options });
+    let decoder = Decoder::new(Options { needs, complete, severities, ..options });
     let mut checker = Checker::new(selection, terms, complete);
-    let mut read = |decoder: &mut Decoder| {
-        let mut events = decoder.events();
-        while let Some(event) = events.next() {
-            checker.event(&event);
-        }
-    };
-    while let Some(event) = packets.next() {
-        match event {
-            capture::Event::Packet(packet) => decoder.push(&packet),
-            capture::Event::Notice(notice) => decoder.notice(&notice),
-        }
-        read(&mut decoder);
-    }
-    while decoder.finish() {
-        read(&mut decoder);
-    }
-    read(&mut decoder);
-    checker.outcome(Vec::new(), &mut decoder.into_totals())
+    let mut totals = decoder.read(packets, |event| checker.event(event));
+    checker.outcome(Vec::new(), &mut totals)
+}
+
+/// The terms on which what spans flows is judged, where so much of each kind is remembered.
+pub fn terms(settings: &Settings, remembered: usize) -> Terms {
+    // Until they are distinguished, the challenges among it take up to twice as much.
+    Terms::of(settings, remembered / 2)
 }
 
 /// Checks the events of a capture.
@@ -143,10 +133,7 @@ impl Checker {
         match event {
             Event::Message(message) => self.message(message),
             Event::Checked(it) => {
-                let context = it.context();
-                if let Some(checked) = it.checked() {
-                    self.checked(&checked, context, None);
-                }
+                self.checked(&it.checked(), it.context(), None);
             }
             Event::CrossFlow(it) => self.ledger.fact(it.event, it.servers, &it.witness),
             Event::Icmp(_) | Event::FlowEnded(_) => {}
@@ -158,10 +145,8 @@ impl Checker {
         if let Some(host) = self.selection.host.filter(|_| context.copy_of.is_none()) {
             self.hosts.look_for(host, m.ends());
         }
-        if let Some(checked) = m.checked() {
-            let payload = m.payload();
-            self.checked(&checked, context, Some(&AtHand::new(m.message(), &payload)));
-        }
+        let payload = m.payload();
+        self.checked(&m.checked(), context, Some(&AtHand::new(m.message(), &payload)));
     }
 
     /// What was found, and passed, by the current message, or by one of the past.

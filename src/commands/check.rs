@@ -11,7 +11,7 @@ use dissectors::ledger::Terms;
 
 use crate::Terminal;
 use crate::check::{
-    Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
+    self, Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
 };
 use crate::cli::{Check, CheckFormat};
 use crate::commands::consumer::Consumer;
@@ -39,9 +39,7 @@ pub fn run(
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
     args.write_baseline.as_deref().map(Baseline::try_writing).transpose()?;
     let selection = selection(args, &config, baseline, err);
-    // Until they are distinguished, the challenges among them take up to twice as much.
-    let facts = args.input.limits().protocols.remembered / 2;
-    let terms = Terms::of(&config.settings, facts);
+    let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);
     let mut checking = Checking {
         args,

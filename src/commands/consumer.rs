@@ -58,7 +58,7 @@ pub(super) fn finish<C: Consumer>(decoder: &mut Decoder, consumer: &mut C) -> io
     while decoder.finish() {
         consume(decoder, consumer)?;
     }
-    consume(decoder, consumer)
+    Ok(())
 }
 
 /// Of a capture with nothing that was asked for, says so, and what it has.

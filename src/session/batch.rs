@@ -88,9 +88,9 @@ impl<'b> MessageEvent<'b> {
         self.decoded.reply.as_ref()
     }
 
-    /// How rules fared by it; `None`: there is nothing to say.
+    /// How rules fared by it.
     #[inline]
-    pub fn checked(&self) -> Option<Checked<'b>> {
+    pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
     }
 }
@@ -108,14 +108,14 @@ impl<'b> CheckedEvent<'b> {
         &self.record.context
     }
 
-    /// How rules fared; `None`: there is nothing to say.
-    pub fn checked(&self) -> Option<Checked<'b>> {
+    /// How they fared.
+    pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
     }
 }
 
 /// How rules fared.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Checked<'b> {
     /// What was found, as far as it was put into words.
     pub findings: &'b [Finding],
@@ -300,6 +300,8 @@ impl Batch {
             + self.found.findings.len() * size_of::<Finding>()
             + self.nodes.len() * size_of::<Node>()
             + self.bytes.len()
+            + self.texts.len()
+            + self.pieces.len() * size_of::<Piece>()
             + self.rows.len() * size_of::<FlowRow>()
             + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
             + self.servers.len() * size_of::<Listed>()
@@ -361,9 +363,9 @@ impl Batch {
     }
 
     #[inline]
-    fn checked(&self, record: &Record) -> Option<Checked<'_>> {
-        let details = self.details.get(record.details? as usize)?;
-        Some(Checked {
+    fn checked(&self, record: &Record) -> Checked<'_> {
+        let details = record.details.and_then(|at| self.details.get(at as usize));
+        details.map_or_else(Checked::default, |details| Checked {
             findings: part(&self.found.findings, details.findings),
             left_out: part(&self.found.left_out, details.left_out),
             passes: part(&self.found.passes, details.passes),

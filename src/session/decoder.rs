@@ -2,17 +2,25 @@
 
 use dissectors::kit::{Blind, Time, Tree};
 
-use super::batch::{Batch, Events};
+use super::batch::{Batch, Event, Events};
 use super::recorder::Recorder;
-use super::{EventOrder, Open, Options, Session, Totals};
-use crate::capture::{Memory, Notice, Packet};
+use super::{EventOrder, Open, Options, Session, Totals, shard};
+use crate::capture::{self, Memory, Notice, Packet, Packets};
 
 /// Decodes a capture: packets go in, [events](super::Event) come out. It opens no file, reads no clock
 /// and starts no thread.
 pub struct Decoder {
     session: Session,
     recorder: Kind,
-    open: Option<Open>,
+    end: End,
+}
+
+/// How far the end of the capture is dealt with.
+enum End {
+    NotYet,
+    /// These flows are still open.
+    Ending(Open),
+    Over,
 }
 
 /// Whether messages are decoded with their fields: what nobody reads is not made.
@@ -22,14 +30,13 @@ enum Kind {
 }
 
 /// Does the same with either kind of recorder.
-macro_rules! with_recorder {
-    ($decoder:expr, |$session:ident, $recorder:ident| $work:expr) => {{
-        let $session = &mut $decoder.session;
-        match &mut $decoder.recorder {
+macro_rules! either {
+    ($kind:expr, $recorder:ident => $work:expr) => {
+        match $kind {
             Kind::WithFields($recorder) => $work,
             Kind::WithoutFields($recorder) => $work,
         }
-    }};
+    };
 }
 
 impl Decoder {
@@ -49,51 +56,79 @@ impl Decoder {
             }
             None => Kind::WithoutFields(Box::new(Recorder::new(Blind, &options))),
         };
-        Decoder { session: Session::share(options, nth, of), recorder, open: None }
+        Decoder { session: Session::share(options, nth, of), recorder, end: End::NotYet }
     }
 
     /// How many decoders can share a capture.
     pub fn most_shares(options: &Options) -> usize {
-        Session::most_shares(options)
+        shard::count(options)
+    }
+
+    /// Reads a capture to its end, and hands every event to `each`.
+    pub fn read(mut self, packets: &mut dyn Packets, mut each: impl FnMut(&Event<'_>)) -> Totals {
+        if let Some(capture) = packets.in_memory() {
+            self.lend(capture);
+        }
+        while let Some(event) = packets.next() {
+            match event {
+                capture::Event::Packet(packet) => self.push(&packet),
+                capture::Event::Notice(notice) => self.notice(&notice),
+            }
+            self.drain(&mut each);
+        }
+        while self.finish() {
+            self.drain(&mut each);
+        }
+        self.into_totals()
+    }
+
+    /// Hands the events that were not read yet to `each`.
+    fn drain(&mut self, each: &mut impl FnMut(&Event<'_>)) {
+        let mut events = self.events();
+        while let Some(event) = events.next() {
+            each(&event);
+        }
     }
 
     /// The capture is in memory as a whole: what is kept of its packets can stay there.
     pub fn lend(&mut self, capture: Memory) {
-        self.session.lend(capture);
+        self.session.context.defragmenter.lend(capture);
     }
 
     /// The next packet.
     #[inline]
     pub fn push(&mut self, packet: &Packet<'_>) {
-        with_recorder!(self, |session, recorder| session.packet(packet, recorder));
+        either!(&mut self.recorder, recorder => self.session.packet(packet, recorder));
     }
 
     /// The next packet is not wanted: it only counts.
     pub fn pass_over(&mut self) {
-        self.session.pass_over();
+        self.session.context.frame += 1;
+        self.session.passed_over += 1;
     }
 
     /// Something was said about the recording itself.
     pub fn notice(&mut self, notice: &Notice) {
-        with_recorder!(self, |session, recorder| session.notice(notice, recorder));
+        either!(&mut self.recorder, recorder => self.session.notice(notice, recorder));
     }
 
     /// No packet has come until now: requests may be overdue, and idle flows end.
     pub fn reach(&mut self, now: Time) {
-        with_recorder!(self, |session, recorder| session.reach(now, recorder));
+        either!(&mut self.recorder, recorder => self.session.reach(now, recorder));
     }
 
     /// The capture is over: ends one of the flows that are still open. To be called until it returns
-    /// `false`, and its events to be read in between: there may be millions of flows.
+    /// `false`: there is nothing more. Events are to be read after each `true`: there may be millions of flows.
     pub fn finish(&mut self) -> bool {
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => with_recorder!(self, |session, recorder| session.finish(recorder)),
+        let mut open = match std::mem::replace(&mut self.end, End::Over) {
+            End::NotYet => either!(&mut self.recorder, recorder => self.session.finish(recorder)),
+            End::Ending(open) => open,
+            End::Over => return false,
         };
-        let more =
-            with_recorder!(self, |session, recorder| session.finish_next(&mut open, recorder));
-        self.open = Some(open);
-        more
+        if either!(&mut self.recorder, recorder => self.session.finish_next(&mut open, recorder)) {
+            self.end = End::Ending(open);
+        }
+        true
     }
 
     /// What was reported since it was last read.
@@ -105,48 +140,39 @@ impl Decoder {
     /// Whether there are events to be read.
     #[inline]
     pub fn has_events(&self) -> bool {
-        match &self.recorder {
-            Kind::WithFields(recorder) => !recorder.batch.is_empty(),
-            Kind::WithoutFields(recorder) => !recorder.batch.is_empty(),
-        }
+        either!(&self.recorder, recorder => !recorder.batch.is_empty())
     }
 
     #[inline]
     pub(crate) fn batch(&mut self) -> &mut Batch {
-        match &mut self.recorder {
-            Kind::WithFields(recorder) => &mut recorder.batch,
-            Kind::WithoutFields(recorder) => &mut recorder.batch,
-        }
+        either!(&mut self.recorder, recorder => &mut recorder.batch)
     }
 
     /// What was read and counted, now that the capture is over.
     pub fn into_totals(self) -> Totals {
-        let (rules, traffic) = match self.recorder {
-            Kind::WithFields(recorder) => recorder.into_counts(),
-            Kind::WithoutFields(recorder) => recorder.into_counts(),
-        };
-        Totals { rules, traffic, ..self.session.totals_in_the_end() }
+        let (rules, traffic) = either!(self.recorder, recorder => recorder.into_counts());
+        Totals { rules, traffic, ..self.session.into_totals() }
     }
 
     /// Packets read so far.
     pub fn packets(&self) -> u64 {
-        self.session.packets()
+        self.session.context.frame
     }
 
     /// How many flows have a number so far.
     pub fn flows(&self) -> u32 {
-        self.session.numbered()
+        self.session.context.numbers.given()
     }
 
     /// What is reported from now on comes at this point of the capture or later.
     pub fn order(&self) -> EventOrder {
-        self.session.moment()
+        self.session.context.moment
     }
 
     /// When the flows began that got a number since the last time, in the order of their numbers; known
     /// only to decoders that share a capture.
     pub fn take_begun(&mut self) -> Vec<EventOrder> {
-        self.session.take_begun()
+        self.session.context.numbers.take_begun()
     }
 
     /// Whether it reports what concerns no flow.
@@ -156,11 +182,12 @@ impl Decoder {
 
     /// How many flows are open.
     pub fn open_flows(&self) -> usize {
-        self.session.followed()
+        self.session.shards.iter().map(|shard| shard.table.len()).sum()
     }
 
     /// The numbers of the open flows that have one.
     pub fn open_numbers(&self) -> impl Iterator<Item = u32> {
-        self.session.followed_numbers()
+        let flows = self.session.shards.iter().flat_map(|shard| shard.table.iter());
+        flows.map(|(_, flow)| flow.number).filter(|&number| number > 0)
     }
 }

@@ -37,7 +37,7 @@ use std::net::IpAddr;
 use dissectors::kit::{FlowFacts, Piece, Rule, RuleCounts, Time, Transport};
 use dissectors::net_rules::{NET004, NET005};
 
-use crate::capture::{LinkType, Memory, Packet};
+use crate::capture::{LinkType, Packet};
 use crate::flows::Key;
 use crate::flows::table::{InOrder, Slot};
 use crate::net::ip_defrag::{self, EventKind, Joined};
@@ -184,78 +184,33 @@ impl Session {
         }
     }
 
-    /// The capture is in memory as a whole: what is kept of its packets can stay there.
-    fn lend(&mut self, capture: Memory) {
-        self.context.defragmenter.lend(capture);
-    }
-
-    /// How many sessions can share a capture.
-    fn most_shares(options: &Options) -> usize {
-        shard::count(options)
-    }
-
-    /// What was read so far.
-    fn totals(&self) -> Totals {
-        Totals {
-            packets: self.context.frame,
-            span: (self.context.span[0] <= self.context.span[1])
-                .then(|| self.context.span.map(Time)),
-            digits: self.context.digits,
-            flows: self.context.numbers.given(),
-            lossy: self.context.lossy,
-            dropped: self.context.dropped,
+    /// What was read, whom it has heard, and what was cut.
+    fn into_totals(self) -> Totals {
+        let is_first = self.is_first();
+        let PacketContext { frame: packets, span, digits, lossy, dropped, numbers, .. } =
+            self.context;
+        let mut totals = Totals {
+            packets,
+            span: (span[0] <= span[1]).then(|| span.map(Time)),
+            digits,
+            flows: numbers.given(),
+            lossy,
+            dropped,
             unknown_links: self.unknown_links,
             unknown_link: self.unknown_link,
-            files: self.files.clone(),
+            files: self.files,
             heard: Heard::default(),
             passed_over: self.passed_over,
-            foreign: self.foreign.clone(),
-            cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
+            foreign: self.foreign,
+            cut: if is_first { self.cut } else { Cut::default() },
             rules: RuleCounts::default(),
             traffic: Traffic::default(),
-        }
-    }
-
-    /// What was read, whom it has heard, and what was cut, now that the capture is over.
-    fn totals_in_the_end(&self) -> Totals {
-        let mut totals = self.totals();
+        };
         for shard in &self.shards {
             totals.heard.add(&shard.heard);
             totals.cut.add(&shard.cut);
         }
         totals
-    }
-
-    /// Packets read so far.
-    fn packets(&self) -> u64 {
-        self.context.frame
-    }
-
-    /// What was reported last was reported at this moment; nothing will be reported at an earlier one.
-    fn moment(&self) -> EventOrder {
-        self.context.moment
-    }
-
-    /// When the flows began whose protocol was identified since the last time, in the order of their
-    /// numbers; kept only by sessions that share a capture.
-    fn take_begun(&mut self) -> Vec<EventOrder> {
-        self.context.numbers.take_begun()
-    }
-
-    /// How many flows have got a number so far.
-    fn numbered(&self) -> u32 {
-        self.context.numbers.given()
-    }
-
-    /// How many flows are followed.
-    fn followed(&self) -> usize {
-        self.shards.iter().map(|shard| shard.table.len()).sum()
-    }
-
-    /// The numbers of the flows that are followed, as far as they have one.
-    fn followed_numbers(&self) -> impl Iterator<Item = u32> {
-        let flows = self.shards.iter().flat_map(|shard| shard.table.iter());
-        flows.map(|(_, flow)| flow.number).filter(|&number| number > 0)
     }
 
     /// The next packet.
@@ -289,12 +244,6 @@ impl Session {
             let key = Key { source, destination, ports: glance.ports(), transport };
             self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
         }
-    }
-
-    /// The next packet is not wanted: it only counts.
-    fn pass_over(&mut self) {
-        self.context.frame += 1;
-        self.passed_over += 1;
     }
 
     /// No packet has come until now: what was due by then is judged, and what is idle ends.

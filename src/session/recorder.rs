@@ -112,7 +112,7 @@ pub(super) struct Recorder<F> {
     needs: Needs,
     judge: Judge,
     pub(super) batch: Batch,
-    told: MessageCounts,
+    counts: MessageCounts,
     exchanges: Exchanges,
     /// The request that the current message answers.
     reply: Option<Reply>,
@@ -145,7 +145,7 @@ impl<F: Fields> Recorder<F> {
             needs,
             judge: if keeps_all { judge.keeping_all() } else { judge },
             batch: Batch::default(),
-            told: MessageCounts::default(),
+            counts: MessageCounts::default(),
             exchanges: Exchanges::default(),
             reply: None,
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
@@ -179,17 +179,17 @@ impl<F: Fields> Recorder<F> {
         if self.answered > 0 {
             self.answered_without_message();
         }
-        if matches!(self.needs.findings, Findings::All { .. }) {
-            if self.judge.has_found() {
-                collect(&mut self.judge, &mut self.batch);
+        if self.judge.has_found() {
+            match self.needs.findings {
+                Findings::All { .. } => collect(&mut self.judge, &mut self.batch),
+                // They are about no message that is whole.
+                Findings::OfMessages | Findings::None => self.judge.clear(),
             }
-            if self.batch.has_found() {
-                self.batch.push_record(None);
-            }
-        } else {
-            self.judge.clear();
         }
-        std::mem::take(&mut self.told)
+        if self.batch.has_found() {
+            self.batch.push_record(None);
+        }
+        std::mem::take(&mut self.counts)
     }
 
     /// After `settle`: what was reported since `flow_context` that a listing of flows shows.
@@ -273,7 +273,7 @@ impl<F: Fields> Recorder<F> {
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
         let verdict = self.judge.verdict(rule, recalled.map(|(evidence, _)| evidence));
         let is_certain = verdict != Verdict::Inconclusive;
-        self.told.findings += u32::from(is_certain);
+        self.counts.findings += u32::from(is_certain);
         if rule.asks_for_answer {
             self.exchanges.requests = self.exchanges.requests.saturating_add(1);
             if let (Some((evidence, mark)), Some(traffic), Some(context)) =
@@ -334,9 +334,9 @@ impl<F: Fields> Recorder<F> {
     /// Counts a message of a flow.
     #[inline]
     fn count(&mut self, message: &'static Message, payload: &Payload<'_>) {
-        self.told.messages += 1;
+        self.counts.messages += 1;
         if matches!(message.speaker, Who::Client | Who::Server | Who::Master) {
-            self.told.spoke = Some((payload.side, message.speaker));
+            self.counts.spoke = Some((payload.side, message.speaker));
         }
         if self.needs.flows {
             self.exchanges.messages += u32::from(payload.side == Side::Second);
@@ -386,7 +386,7 @@ impl<F: Fields> Sink for Recorder<F> {
         self.passed(rule, None, times);
     }
     fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
-        self.told.findings += 1;
+        self.counts.findings += 1;
         let is_wanted = match self.needs.findings {
             Findings::None => false,
             Findings::OfMessages => true,
