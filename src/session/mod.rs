@@ -22,6 +22,7 @@ mod files;
 mod heard;
 mod memory;
 mod options;
+mod reading;
 mod recent;
 mod recorder;
 mod recording;

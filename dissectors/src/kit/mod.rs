@@ -22,6 +22,7 @@ mod refused;
 mod reply;
 mod rule;
 pub(crate) mod scan;
+mod settings;
 mod severities;
 mod sink;
 mod tree;
@@ -37,8 +38,8 @@ pub use mark::{Mark, ShortMark};
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{
-    Abuse, Budget, Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Limit, Limits, Message,
-    Payload, Piece, Protocol, Secret, Settings, Side, StreamView, Time, Transport, Unread, room,
+    Claim, Closed, Context, FlowFacts, Framed, Hint, Info, Message, Payload, Piece, Protocol, Side,
+    StreamView, Time, Transport, Unread, room,
 };
 pub(crate) use protocol::{append, append_within, messages};
 pub use quoted::Quoted;
@@ -47,6 +48,7 @@ pub use recent::{Recent, RecentMap};
 pub use refused::Refused;
 pub use reply::Reply;
 pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
+pub use settings::{Abuse, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unjudged};
 pub use tree::{Node, Text, Tree, TreeView};

@@ -1,0 +1,235 @@
+//! What a user sets: bounds, keys, times, and what counts as abuse; and how full the bounds are.
+
+use std::ops::RangeInclusive;
+/// Bounds on what one run keeps, whatever the capture says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes a decompressed answer may have.
+    pub inflated: usize,
+    /// Bytes the parts of one unfinished answer may have.
+    pub parts_bytes: usize,
+    /// Unfinished answers a flow may have.
+    pub unfinished: usize,
+    /// Requests of a flow that may wait for an answer.
+    pub pending: usize,
+    /// Bytes the head of an HTTP message may have.
+    pub http_header: usize,
+    /// Bytes of an HTTP body that are waited for.
+    pub http_body: usize,
+    /// Bytes of a list in a stream that are waited for.
+    pub list_bytes: usize,
+    /// Remembered facts (challenges issued, say) of a kind.
+    pub remembered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            inflated: 1 << 20,
+            parts_bytes: 512 << 10,
+            unfinished: 8,
+            pending: 16,
+            http_header: 16 << 10,
+            http_body: 1 << 20,
+            list_bytes: 1 << 20,
+            remembered: 1 << 19,
+        }
+    }
+}
+
+/// A bound that was met, so that something was not looked at or forgotten early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Limit {
+    /// What [`Budget`] has in all.
+    UnfinishedBytes,
+    /// [`Limits::parts_bytes`].
+    PartsBytes,
+    /// [`Limits::unfinished`].
+    Unfinished,
+    /// [`Limits::pending`].
+    Pending,
+    /// [`Limits::inflated`].
+    Inflated,
+    /// [`Limits::http_header`].
+    HttpHeader,
+    /// [`Limits::http_body`].
+    HttpBody,
+    /// [`Limits::list_bytes`].
+    ListBytes,
+    /// [`Limits::remembered`].
+    Remembered,
+}
+
+impl Limit {
+    /// All of them.
+    pub const ALL: [Limit; 9] = [
+        Limit::UnfinishedBytes,
+        Limit::PartsBytes,
+        Limit::Unfinished,
+        Limit::Pending,
+        Limit::Inflated,
+        Limit::HttpHeader,
+        Limit::HttpBody,
+        Limit::ListBytes,
+        Limit::Remembered,
+    ];
+
+    /// As users name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limit::UnfinishedBytes => "unfinished-bytes",
+            Limit::PartsBytes => "parts-bytes",
+            Limit::Unfinished => "unfinished",
+            Limit::Pending => "pending",
+            Limit::Inflated => "inflated",
+            Limit::HttpHeader => "http-header",
+            Limit::HttpBody => "http-body",
+            Limit::ListBytes => "list-bytes",
+            Limit::Remembered => "remembered",
+        }
+    }
+}
+
+/// A secret key. It is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<[u8]>);
+
+impl Secret {
+    /// The key's bytes are a secret from here on.
+    pub fn new(bytes: impl Into<Box<[u8]>>) -> Secret {
+        Secret(bytes.into())
+    }
+
+    /// The bytes, to compute with.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// What the user can set. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long an answer, or the rest of one, may take, in nanoseconds.
+    pub answer_timeout: i64,
+    /// The time between two joins of a server to a Valve master.
+    pub valve_heartbeat: i64,
+    /// How far from that a join may be, in percent of it.
+    pub valve_heartbeat_tolerance: u8,
+    /// The shortest and the longest time between two heartbeats in the GameSpy text protocol.
+    pub gamespy_heartbeat: RangeInclusive<i64>,
+    /// GameSpy games' secret keys: game name, key.
+    pub gamespy_keys: Vec<(String, Secret)>,
+    /// Players' secret keys at AssaultCube Reloaded masters: user ID, key.
+    pub acr_keys: Vec<(String, Secret)>,
+    /// What is abuse.
+    pub abuse: Abuse,
+    /// The bounds.
+    pub limits: Limits,
+}
+
+/// From which numbers on traffic is abuse. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abuse {
+    /// So many times one source asks the same within [`Abuse::repeat_window`].
+    pub repeats: u32,
+    /// See [`Abuse::repeats`].
+    pub repeat_window: i64,
+    /// So many sources with one or two packets each come within [`Abuse::source_window`].
+    pub sources: u32,
+    /// See [`Abuse::sources`].
+    pub source_window: i64,
+    /// So many requests a second, over [`Abuse::flood_window`].
+    pub flood_rate: u32,
+    /// See [`Abuse::flood_rate`].
+    pub flood_window: i64,
+}
+
+impl Default for Abuse {
+    fn default() -> Abuse {
+        Abuse {
+            repeats: 20,
+            repeat_window: 10_000_000_000,
+            sources: 1000,
+            source_window: 60_000_000_000,
+            flood_rate: 1000,
+            flood_window: 5_000_000_000,
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            answer_timeout: 3_000_000_000,
+            valve_heartbeat: 300_000_000_000,
+            valve_heartbeat_tolerance: 10,
+            gamespy_heartbeat: 30_000_000_000..=300_000_000_000,
+            gamespy_keys: Vec::new(),
+            acr_keys: Vec::new(),
+            abuse: Abuse::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Bytes that unfinished answers hold, over all flows; and which limits were met of late.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    held: usize,
+    most: usize,
+    /// A bit for each [`Limit`].
+    met: u16,
+}
+
+impl Budget {
+    /// At most `most` bytes.
+    pub const fn new(most: usize) -> Budget {
+        Budget { held: 0, most, met: 0 }
+    }
+
+    /// Takes `bytes` more, unless that is too much.
+    #[must_use]
+    pub fn take(&mut self, bytes: usize) -> bool {
+        let held = self.held.saturating_add(bytes);
+        if held > self.most {
+            self.meet(Limit::UnfinishedBytes);
+            return false;
+        }
+        self.held = held;
+        true
+    }
+
+    /// A limit was met.
+    pub fn meet(&mut self, limit: Limit) {
+        self.met |= 1 << limit as u8;
+    }
+
+    /// Whether some were met since they were taken last.
+    #[inline]
+    pub const fn is_met(&self) -> bool {
+        self.met != 0
+    }
+
+    /// The limits that were met since this was asked last.
+    pub fn take_met(&mut self) -> impl Iterator<Item = Limit> + use<> {
+        let met = std::mem::take(&mut self.met);
+        Limit::ALL.into_iter().filter(move |&limit| met >> limit as u8 & 1 == 1)
+    }
+
+    /// Gives `bytes` back.
+    pub fn give(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+    }
+
+    /// Bytes taken and not given back.
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+}

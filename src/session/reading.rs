@@ -1,0 +1,428 @@
+//! The bytes of a TCP connection, put in order, on their way to messages: which protocol they are of, and
+//! where each message ends.
+
+use dissectors::kit::{
+    Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Sink, Span, StreamView,
+    Time, Unread, counted,
+};
+use dissectors::net_rules::{NET001, NET006, NET007, NET011};
+use dissectors::{Conversation, Id, SharedStates};
+
+use super::recorder::{Fields, Recorder};
+use super::recording::tell;
+use super::segments::{side, way};
+use super::{FlowContext, Options, PacketContext};
+use crate::flows::identify::Undecided;
+use crate::flows::stream::{Speech, Wait};
+use crate::flows::{FlowMut, FlowRow};
+use crate::net::Tunnels;
+use crate::net::tcp::{Budget, Cause, Connection, End, Event, Kind, Limit, Next, Reader, Run, Way};
+
+/// Bytes of each direction that may wait for the other to tell the protocol.
+const UNDECIDED: usize = 4096;
+
+/// Reads a connection's bytes, finds its messages and hands them to its conversation.
+pub(super) struct Reading<'s, F> {
+    pub(super) speech: Speech,
+    pub(super) flow: FlowMut<'s>,
+    pub(super) context: &'s mut PacketContext,
+    pub(super) shared: &'s mut SharedStates,
+    pub(super) unfinished: &'s mut dissectors::kit::Budget,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) lossy: bool,
+    pub(super) tunnels: Tunnels,
+    /// The protocol was identified when both directions had bytes: they are shown again.
+    pub(super) rereads: bool,
+    /// More bytes might have told the protocol, but are not here.
+    pub(super) cut_short: bool,
+    pub(super) recorder: &'s mut Recorder<F>,
+}
+
+impl<F: Fields> Reader for Reading<'_, F> {
+    fn read(&mut self, way: Way, run: &Run<'_>) -> Next {
+        let side = side(way);
+        if self.speech.conversation.is_none() {
+            match self.identify(side, run) {
+                Ok(id) => self.begin(id),
+                Err(Undecided::None) => {
+                    self.cut_short = run.end() == Some(End::Gap);
+                    return Next::Ignore;
+                }
+                Err(Undecided::More) if self.is_nothing(side, run) => return Next::Consumed(0),
+                Err(Undecided::More) => {
+                    self.wait(side, run);
+                    // Bytes are looked at again with those that follow; after a FIN there are none.
+                    let is_kept = run.end() == Some(End::Fin);
+                    return if is_kept { Next::Later } else { Next::Consumed(0) };
+                }
+            }
+            self.speech.beginnings = None;
+            if self.other_begins(side, run) {
+                self.rereads = true;
+                self.wait(side, run);
+                return Next::Later;
+            }
+        }
+        if self.has_to_wait(side, run) {
+            self.wait(side, run);
+            return Next::Later;
+        }
+        let used = self.next(side, run);
+        if run.is_held_back() {
+            self.wait(side, run);
+        } else if used == 0 || used >= run.bytes().len() {
+            let waited = self.speech.stop_waiting(side).and_then(|wait| wait.closed);
+            if let Some((how, time)) = closing(run.end(), waited, self.ended(run)) {
+                self.closed(side, how, time, run.other_has_hole());
+            }
+        }
+        Next::Consumed(used)
+    }
+
+    fn event(&mut self, event: Event) {
+        if event.kind == Kind::NewConnection {
+            self.end_talk();
+            return;
+        }
+        if let Kind::Gap { .. } | Kind::Limit { .. } = event.kind {
+            self.flow.set_lossy();
+        }
+        let Some(id) = self.speech.conversation.as_ref().map(|conversation| conversation.id())
+        else {
+            return;
+        };
+        if let Kind::Gap { cause: Cause::Snapped, .. } = event.kind {
+            self.tell(id, &event, &NET001, "cut by the snap length".to_owned());
+        }
+        let (rule, detail) = match event.kind {
+            Kind::Gap { sequence, missing, .. } => (
+                &NET006,
+                format!("{} missing at sequence number {sequence}", bytes(missing, "is/are")),
+            ),
+            Kind::Limit { limit, dropped } => {
+                let name = match limit {
+                    Limit::Stream => "the limit stream-bytes was met",
+                    Limit::Total => "the limit streams-bytes was met",
+                    Limit::Ranges => "a stream is in too many pieces",
+                };
+                (&NET011, format!("{name}: {} dropped", bytes(dropped, "was/were")))
+            }
+            Kind::OverlapDiffers { sequence, original } => {
+                let at = format!("from sequence number {sequence} on");
+                (&NET007, format!("other bytes than frame {original} has {at}"))
+            }
+            Kind::NewConnection => return,
+        };
+        self.tell(id, &event, rule, detail);
+    }
+}
+
+impl<F: Fields> Reading<'_, F> {
+    /// Tells what is wrong with the stream.
+    fn tell(&mut self, id: Id, event: &Event, rule: &'static Rule, detail: String) {
+        let &Event { frame, time, way, .. } = event;
+        let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
+        let flow_context = self.flow_context(id);
+        let told = tell(self.recorder, flow_context, rule, false, &mark, || detail);
+        self.flow.count_told(told);
+    }
+
+    fn identify(&mut self, side: Side, run: &Run<'_>) -> Result<Id, Undecided> {
+        if run.bytes().is_empty() {
+            return Err(Undecided::More);
+        }
+        let ends = self.flow.facts().ends;
+        let other =
+            self.speech.beginnings.as_ref().map(|both| both[side.other().index()].as_slice());
+        let mut stream = StreamView {
+            bytes: [run.bytes(), other.unwrap_or_default()],
+            began: [run.began() && !run.after_gap(), true],
+            ended: [run.end().is_some(), false],
+        };
+        let mut ports = [ends[side.index()].port(), ends[side.other().index()].port()];
+        if side == Side::Second {
+            stream.bytes.swap(0, 1);
+            stream.began.swap(0, 1);
+            stream.ended.swap(0, 1);
+            ports.swap(0, 1);
+        }
+        let told = self.context.options.identifier.stream(&stream, ports);
+        // What was said before may tell.
+        let may_tell = told == Err(Undecided::None) && run.other_has_hole();
+        if told != Err(Undecided::More) && !may_tell {
+            return told;
+        }
+        let beginnings = self.speech.beginnings.get_or_insert_default();
+        let own = &mut beginnings[side.index()];
+        if run.bytes().len() > UNDECIDED {
+            return Err(Undecided::None);
+        }
+        own.extend_from_slice(run.bytes().get(own.len()..).unwrap_or_default());
+        Err(Undecided::More)
+    }
+
+    /// Whether neither direction has said anything that is known of.
+    fn is_nothing(&self, side: Side, run: &Run<'_>) -> bool {
+        let is_silent = run.bytes().is_empty() && !run.other_has_hole();
+        is_silent && self.speech.wait(side.other()).is_none()
+    }
+
+    /// Whether, now that the protocol is identified, the other direction has bytes that are to be read with
+    /// these.
+    fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
+        let Some(other) = self.speech.wait(side.other()) else { return false };
+        match run.end() {
+            None | Some(End::Fin) => true,
+            Some(End::Reset | End::Abandoned) => other.since < self.first_frame(side, run),
+            Some(End::Gap | End::Limit) => false,
+        }
+    }
+
+    /// Whether what the other direction said before is to be read first: it is missing yet, or waits.
+    fn has_to_wait(&self, side: Side, run: &Run<'_>) -> bool {
+        match run.end() {
+            Some(End::Gap | End::Limit) => false,
+            Some(End::Fin)
+                if run.bytes().is_empty() && self.speech.wait(side.other()).is_some() =>
+            {
+                true
+            }
+            None | Some(End::Fin | End::Reset | End::Abandoned) => {
+                run.other_has_hole() || run.answers_unshown()
+            }
+        }
+    }
+
+    /// Reads what had to wait and need not any more, in the order in which it was said.
+    pub(super) fn catch_up(&mut self, connection: &mut Connection, budget: &mut Budget) {
+        if self.speech.conversation.is_none() {
+            return;
+        }
+        if self.rereads {
+            connection.forget_shown();
+        }
+        while self.speech.waits.is_some() {
+            let mut sides = [Side::First, Side::Second];
+            sides.sort_by_key(|&side| self.speech.wait(side).map(|wait| wait.since));
+            let goes_on = sides.into_iter().any(|side| {
+                let before = self.speech.wait(side);
+                if before.is_some() {
+                    connection.read_again(way(side), budget, self);
+                }
+                self.speech.wait(side) != before
+            });
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// What is unread of a direction has to wait.
+    fn wait(&mut self, side: Side, run: &Run<'_>) {
+        let (since, ended) = (self.first_frame(side, run), self.ended(run));
+        let wait = &mut self.speech.waits.get_or_insert_default()[side.index()];
+        let wait = wait.get_or_insert(Wait { since, shown: 0, closed: None });
+        (wait.since, wait.shown) = (since, run.bytes().len());
+        if run.end() == Some(End::Fin) {
+            wait.closed.get_or_insert(ended);
+        }
+    }
+
+    /// When a direction ends that does: a FIN may have waited for bytes before it.
+    fn ended(&self, run: &Run<'_>) -> Time {
+        run.fin_time().map_or(self.context.now, Time)
+    }
+
+    /// The packet of the first unread byte, or of the FIN.
+    fn first_frame(&self, side: Side, run: &Run<'_>) -> u64 {
+        let waits = || self.speech.wait(side).map(|wait| wait.since);
+        let frame = run.pieces().next().map(|piece| piece.frame).or_else(waits);
+        frame.unwrap_or(self.context.frame)
+    }
+
+    fn begin(&mut self, id: Id) {
+        self.flow.number = self.context.numbers.next(self.context.moment);
+        self.speech.conversation = Some(Box::new(id.conversation()));
+    }
+
+    /// Reads one message, or passes over what is none. Returns how many bytes it took.
+    fn next(&mut self, side: Side, run: &Run<'_>) -> usize {
+        let bytes = run.bytes();
+        let facts = self.flow.facts();
+        let Some(conversation) = &mut self.speech.conversation else { return 0 };
+        if bytes.is_empty() {
+            return 0;
+        }
+        let ended = run.end().is_some();
+        // A direction whose beginning is not in the capture begins in the middle of something.
+        let heard = std::mem::replace(&mut self.speech.heard[side.index()], true);
+        let mid = self.speech.cut[side.index()];
+        let after_gap = run.after_gap() || mid || !heard && !run.began();
+        let unread = Unread { bytes, seen: run.seen(), ended, after_gap };
+        let (shared, settings, budget) =
+            (&mut *self.shared, &self.context.options.settings, &mut *self.unfinished);
+        let length = match conversation.frame(shared, &facts, settings, budget, side, &unread) {
+            Framed::Message(length) => length.clamp(1, bytes.len()),
+            Framed::Junk(length) => {
+                self.speech.cut[side.index()] = false;
+                return length.clamp(1, bytes.len());
+            }
+            Framed::More => {
+                self.speech.heard[side.index()] = heard;
+                return 0;
+            }
+        };
+        let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
+        let lost = run.after_gap() || mid || cut && length == bytes.len();
+        // What is due is told before the next message.
+        if conversation.deadline().is_some_and(|due| due <= self.context.now) {
+            self.elapse(run.other_has_hole(), false);
+        }
+        self.speech.cut[side.index()] = run.end() == Some(End::Limit) && length == bytes.len();
+        self.message(side, run, length, lost);
+        length
+    }
+
+    fn message(&mut self, side: Side, run: &Run<'_>, length: usize, lost: bool) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        // The packet that completed it: where one came late, not the last of the bytes.
+        let (mut frame, mut time) = (0, self.context.now);
+        for piece in run.pieces_of(0..length) {
+            if piece.frame > frame {
+                (frame, time) = (piece.frame, Time(piece.time));
+            }
+            pieces.push(Piece {
+                at: piece.bytes.start as u32,
+                length: piece.bytes.len() as u32,
+                frame: piece.frame,
+                offset: piece.offset,
+            });
+        }
+        let bytes = run.bytes().get(..length).unwrap_or_default();
+        let payload = Payload { pieces: &pieces, frame, time, lost, ..self.payload(side, bytes) };
+        self.conversation(lost, run.other_has_hole(), |conversation, shared, cx| {
+            cx.recorder.judged(&NET006, !lost, Span::new(0, length), || {
+                "the recording lost bytes of this message".to_owned()
+            });
+            cx.recorder.judged(&NET007, true, Span::new(0, length), String::new);
+            cx.recorder.evidence(cx.evidence(lost));
+            let settings = &cx.options.settings;
+            conversation.message(shared, &cx.facts, settings, cx.unfinished, &payload, cx.recorder);
+        });
+        self.pieces = pieces;
+    }
+
+    /// Lets the conversation judge what time has decided; with `end`, all that is open.
+    fn elapse(&mut self, other_has_hole: bool, end: bool) {
+        let now = self.context.now;
+        self.conversation(false, other_has_hole, |conversation, shared, cx| {
+            let settings = &cx.options.settings;
+            conversation.elapse(shared, &cx.facts, settings, cx.unfinished, now, end, cx.recorder);
+        });
+    }
+
+    fn closed(&mut self, side: Side, how: Closed, time: Time, other_has_hole: bool) {
+        let payload = Payload { time, ..self.payload(side, &[]) };
+        self.conversation(false, other_has_hole, |conversation, shared, cx| {
+            cx.recorder.evidence(cx.evidence(false));
+            let settings = &cx.options.settings;
+            conversation.closed(
+                shared,
+                &cx.facts,
+                settings,
+                cx.unfinished,
+                how,
+                &payload,
+                cx.recorder,
+            );
+        });
+    }
+
+    /// The ports are used again: what was said so far is judged as it is.
+    fn end_talk(&mut self) {
+        self.elapse(false, true);
+        if let Some(conversation) = self.speech.conversation.take() {
+            let protocol = conversation.id().info().id;
+            let row = || FlowRow { protocol, ..self.flow.row(self.context.digits) };
+            self.recorder.flow_ended(self.context.moment, row);
+        }
+        self.speech = Speech::default();
+        self.flow.begin_again(self.context.now);
+    }
+
+    fn payload<'p>(&self, side: Side, bytes: &'p [u8]) -> Payload<'p> {
+        let (frame, time) = (self.context.frame, self.context.now);
+        Payload { frame, time, ..self.flow.facts().payload(side, bytes, &[]) }
+    }
+
+    /// Lets the conversation work, in the context of this flow, and counts what was reported. `other_has_hole`:
+    /// of the other direction, bytes that were sent before are not here.
+    fn conversation(
+        &mut self,
+        lost: bool,
+        other_has_hole: bool,
+        work: impl FnOnce(&mut Conversation, &mut SharedStates, Working<'_, F>),
+    ) {
+        let Some(mut conversation) = self.speech.conversation.take() else { return };
+        self.recorder.flow_context(self.flow_context(conversation.id()));
+        let mut facts = self.flow.facts();
+        facts.lossy |= self.lossy || other_has_hole;
+        let working = Working {
+            facts,
+            options: &self.context.options,
+            unfinished: self.unfinished,
+            recorder: self.recorder,
+        };
+        working.recorder.evidence(Evidence { lost: false, ..working.evidence(lost) });
+        work(&mut conversation, self.shared, working);
+        self.speech.conversation = Some(conversation);
+        self.settle();
+    }
+
+    fn flow_context(&self, id: Id) -> FlowContext {
+        let (roles, tunnels) = (self.flow.roles, self.tunnels);
+        FlowContext {
+            protocol: Some(id),
+            roles,
+            tunnels,
+            ..self.context.flow_context(&self.flow.facts())
+        }
+    }
+
+    fn settle(&mut self) {
+        self.flow.count_told(self.recorder.settle());
+        self.flow.count_exchanges(|detail| self.recorder.count_exchanges(detail));
+    }
+}
+
+/// What a conversation works with.
+struct Working<'w, F> {
+    facts: FlowFacts,
+    options: &'w Options,
+    unfinished: &'w mut dissectors::kit::Budget,
+    recorder: &'w mut Recorder<F>,
+}
+
+impl<F> Working<'_, F> {
+    fn evidence(&self, lost: bool) -> Evidence {
+        Evidence { vouched: self.options.complete, lost, ..self.facts.evidence() }
+    }
+}
+
+/// How, and when, a direction was closed. `waited`: when it was after what had to wait; `now`: when
+/// it was otherwise.
+fn closing(end: Option<End>, waited: Option<Time>, now: Time) -> Option<(Closed, Time)> {
+    match end? {
+        End::Fin => Some((Closed::Orderly, waited.unwrap_or(now))),
+        End::Reset => Some((Closed::Reset, now)),
+        End::Gap | End::Limit | End::Abandoned => None,
+    }
+}
+
+/// So many bytes, with the verb that agrees with them.
+fn bytes(count: u64, verb: &str) -> String {
+    let (one, many) = verb.split_once('/').unwrap_or((verb, verb));
+    let noun = format!("byte {one}/bytes {many}");
+    counted(usize::try_from(count).unwrap_or(usize::MAX), &noun)
+}
