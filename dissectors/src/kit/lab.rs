@@ -74,7 +74,7 @@ fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// No finding about the current message points after it.
+/// No finding about the current message points beyond it.
 pub(crate) fn lie_within(findings: &[Finding], payload: &Payload<'_>) {
     for finding in findings.iter().filter(|finding| finding.mark.is_none()) {
         let end = finding.span.end as usize;

@@ -215,7 +215,7 @@ impl Document {
     }
 }
 
-/// A place in a document, and the words there that a rule is on.
+/// A place in a document, and the words there that a rule rests on.
 #[derive(Clone, Copy, Debug)]
 pub struct Cite {
     /// Which document.

@@ -102,7 +102,7 @@ pub(crate) fn sixteen(bytes: &[u8; 16]) -> i8x16 {
     i8x16::from(bytes.map(|byte| byte as i8))
 }
 
-/// The eight bytes that are at `at`, the first one lowest; after the end stand zeros.
+/// The eight bytes that are at `at`, the first one lowest; zeros follow the end.
 #[inline(always)]
 pub(crate) fn word_at(bytes: &[u8], at: usize) -> u64 {
     let there = bytes.get(at..).unwrap_or_default();

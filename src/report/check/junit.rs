@@ -205,7 +205,7 @@ fn hex(excerpt: &Excerpt) -> String {
     text
 }
 
-/// The words that a rule is on.
+/// The words that a rule rests on.
 fn cited(fared: &RuleOutcome) -> String {
     let mut text = String::new();
     for cite in fared.rule.cite {
