@@ -131,8 +131,8 @@ fn layout(value: u64) -> Option<&'static str> {
 fn chosen_by(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "only in this layout do the parts make one whole",
-        1 => "FF FF FF FF is where this layout's payload begins",
-        2 => "bzip2 data is where this layout's payload begins",
+        1 => "FF FF FF FF stands where this layout's payload begins",
+        2 => "bzip2 data stands where this layout's payload begins",
         3 => "earlier answers of this server",
         4 => "the form of the Size field",
         5 => "nothing decides: the newest layout is assumed",

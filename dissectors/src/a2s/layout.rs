@@ -63,7 +63,7 @@ impl Layout {
 pub(super) enum Reason {
     /// Only in this layout do the packets make one whole.
     Only,
-    /// FF FF FF FF is where this layout's payload begins.
+    /// FF FF FF FF stands where this layout's payload begins.
     Header,
     /// bzip2 data is there.
     Bzip2,
