@@ -324,7 +324,7 @@ pub trait Protocol: Sized {
         false
     }
 
-    /// Whether the shared state has met [`Limits::remembered`], so that it has forgotten something.
+    /// Whether the shared state has met [`Limits::remembered`](super::Limits::remembered), so that it has forgotten something.
     fn forgot(_: &Self::SharedState) -> bool {
         false
     }
