@@ -72,6 +72,8 @@ pub enum Command {
     Rules(Rules),
     /// Explain a rule: what it demands, where the specification says so, why it matters
     Explain(Explain),
+    /// List the fields of all messages: path, type and meaning
+    Fields(Fields),
     /// Print the manual page of gamewire or of one of its commands
     Man(Man),
     /// Print a completion script for a shell
@@ -101,9 +103,11 @@ impl Command {
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
-            Command::Rules(_) | Command::Explain(_) | Command::Man(_) | Command::Completions(_) => {
-                None
-            }
+            Command::Rules(_)
+            | Command::Explain(_)
+            | Command::Fields(_)
+            | Command::Man(_)
+            | Command::Completions(_) => None,
         }
     }
 
@@ -113,9 +117,11 @@ impl Command {
             Command::Dissect(dissect) => Some(&mut dissect.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
-            Command::Rules(_) | Command::Explain(_) | Command::Man(_) | Command::Completions(_) => {
-                None
-            }
+            Command::Rules(_)
+            | Command::Explain(_)
+            | Command::Fields(_)
+            | Command::Man(_)
+            | Command::Completions(_) => None,
         }
     }
 }
@@ -271,15 +277,27 @@ pub enum CheckFormat {
     Github,
 }
 
-/// How `rules` writes.
+/// How `rules` and `fields` write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RulesFormat {
-    /// A line a rule
+pub enum ListFormat {
+    /// A line each
     Text,
     /// One JSON array
     Json,
-    /// A page with every rule explained
+    /// A page for people
     Markdown,
+}
+
+/// `gamewire fields`.
+#[derive(Args, Debug)]
+pub struct Fields {
+    /// Only these: beginnings of paths such as a2s.info_response, or names such as players
+    #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = FieldNames,
+        hide_possible_values = true)]
+    pub fields: Vec<String>,
+    /// How the fields are written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: ListFormat,
 }
 
 /// `gamewire rules`.
@@ -291,7 +309,7 @@ pub struct Rules {
     pub rules: Vec<check::Rules>,
     /// How the catalogue is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: RulesFormat,
+    pub format: ListFormat,
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
@@ -335,6 +353,35 @@ impl TypedValueParser for RuleNames {
         let names = BTreeSet::from_iter(rules.iter().map(|rule| rule.slug.to_owned()));
         let values: Vec<_> = codes.chain(names).map(PossibleValue::new).collect();
         Some(Box::new(values.into_iter()))
+    }
+}
+
+/// Reads words that stand for fields, and tells shells how to complete them.
+#[derive(Clone, Copy, Debug)]
+struct FieldNames;
+
+impl TypedValueParser for FieldNames {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let known = |named: &str| {
+            if catalogue::fields().iter().any(|field| field.is(named)) {
+                return Ok(named.to_owned());
+            }
+            Err("no field has this name, and no path begins so; `gamewire fields` lists all"
+                .to_owned())
+        };
+        known.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
+        Some(Box::new(paths.collect::<Vec<_>>().into_iter()))
     }
 }
 

@@ -52,6 +52,8 @@ fn every_field_in_json_has_a_path() {
             let line = lines.next().expect("a line for each message");
             let name = format!("{}.{}", line["protocol"], line["message"]).replace('"', "");
             assert_eq!(message.path(), name);
+            let unlisted = message.tree().and_then(|tree| message.message().unlisted(&tree));
+            assert_eq!(unlisted, None, "a field that {name} does not list");
             let mut expected = Vec::new();
             flatten(&line["fields"], "", &mut expected);
             expected.sort_by(|a, b| a.0.cmp(&b.0));

@@ -1,7 +1,8 @@
-//! All rules, in the order of their codes: what listings, reports and tests are made from.
+//! All rules, in the order of their codes, and all fields: what listings, reports and tests are made
+//! from.
 
 use crate::Id;
-use crate::kit::Rule;
+use crate::kit::{Field, Kind, Message, Rule};
 use crate::net_rules;
 
 /// Every rule, by code.
@@ -25,6 +26,49 @@ pub fn asks_for_answer(rule: &Rule) -> bool {
     rule.asks_for_answer
 }
 
+/// A field of a message, by the path that names it everywhere.
+pub struct ListedField {
+    /// The path: `a2s.player_response.players.name`. A `*` in it is a key of the sender's choice.
+    pub path: String,
+    /// The protocol.
+    pub protocol: Id,
+    /// The message that has it.
+    pub message: &'static Message,
+    /// What is declared of it.
+    pub field: &'static Field,
+    /// How else its value may read, such as a number that is sent as other text.
+    pub otherwise: Vec<Kind>,
+}
+
+impl ListedField {
+    /// Whether a user means it, among others: by the beginning of its path, or by its name.
+    pub fn is(&self, named: &str) -> bool {
+        self.path.starts_with(named) || self.path.rsplit('.').next() == Some(named)
+    }
+}
+
+/// Every field that scripts see, by protocol and message, in the order of the messages' tables.
+pub fn fields() -> Vec<ListedField> {
+    let mut fields: Vec<ListedField> = Vec::new();
+    for &protocol in Id::ALL {
+        let info = protocol.info();
+        for &message in info.messages {
+            let first = fields.len();
+            message.each_field(|path, field| {
+                let path = format!("{}.{}.{path}", info.id, message.name);
+                match fields[first..].iter_mut().find(|listed| listed.path == path) {
+                    Some(listed) => listed.otherwise.push(field.kind),
+                    None => {
+                        let otherwise = Vec::new();
+                        fields.push(ListedField { path, protocol, message, field, otherwise });
+                    }
+                }
+            });
+        }
+    }
+    fields
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +81,20 @@ mod tests {
         slugs.sort_unstable();
         slugs.dedup();
         assert_eq!(slugs.len(), rules.len());
+    }
+
+    #[test]
+    fn every_field_is_described() {
+        let fields = fields();
+        assert!(fields.len() > 100);
+        for listed in &fields {
+            let about = listed.field.about;
+            assert!(about.len() > 5 && about.ends_with('.'), "{}: {about:?}", listed.path);
+        }
+        let name = fields.iter().find(|listed| listed.path == "a2s.player_response.players.name");
+        assert_eq!(name.map(|name| name.field.kind), Some(Kind::Text));
+        let port = fields.iter().find(|listed| listed.path == "acr_master.register_request.p");
+        assert_eq!(port.map(|port| port.otherwise.as_slice()), Some(&[Kind::Text][..]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The library's front door: any packets, at any times, with any needs.
 
-use dissectors::kit::{Time, Who};
+use dissectors::kit::{Group, Time};
 use gamewire::capture::{LinkType, Notice, Packet};
 use gamewire::{Checked, Decoder, Event, Findings, Messages, Needs, Options};
 
@@ -98,6 +98,8 @@ fn read(decoder: &mut Decoder, messages: &mut Vec<(u64, String)>) {
         match event {
             Event::Message(message) => {
                 let payload = message.payload();
+                let unlisted = message.tree().and_then(|tree| message.message().unlisted(&tree));
+                assert_eq!(unlisted, None, "a field that {} does not list", message.path());
                 let names = message.tree().map_or(&[][..], |tree| tree.nodes).iter();
                 let fields = names.flat_map(|node| message.values(node.field.name));
                 let fields =
@@ -106,7 +108,7 @@ fn read(decoder: &mut Decoder, messages: &mut Vec<(u64, String)>) {
                 for finding in message.checked().findings {
                     let is_within = finding.span.end as usize <= payload.bytes.len();
                     // What the recording lost is measured before chunks of HTTP are joined.
-                    let is_of_recording = finding.rule.who == Who::Capture;
+                    let is_of_recording = finding.rule.code.group() == Group::Net;
                     assert!(is_within || is_of_recording || finding.mark.is_some(), "{finding:?}");
                 }
             }

@@ -103,6 +103,10 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
             ("As JUnit XML:", "gamewire check --format junit server.pcap > report.xml"),
         ],
         Some("rules") => &[("Rules about split responses:", "gamewire rules A2S04")],
+        Some("fields") => &[
+            ("What an A2S_INFO response has:", "gamewire fields a2s.info_response"),
+            ("Which messages have players:", "gamewire fields players"),
+        ],
         Some("explain") => {
             &[("What a rule demands, and why:", "gamewire explain A2S030 player-count")]
         }

@@ -3,6 +3,7 @@
 pub mod check;
 mod consumer;
 pub mod dissect;
+pub mod fields;
 pub mod flows;
 pub mod folders;
 mod held;

@@ -7,7 +7,7 @@ use dissectors::kit::Rule;
 
 use crate::Terminal;
 use crate::check;
-use crate::cli::{Explain, Rules, RulesFormat};
+use crate::cli::{Explain, ListFormat, Rules};
 use crate::commands::{Failure, painted};
 use crate::report::check::{markdown, rules};
 
@@ -20,17 +20,17 @@ pub fn list(args: &Rules, out: &mut dyn Write) -> Result<(), Failure> {
     let all = chosen(&args.rules).unwrap_or_else(catalogue::rules);
     let mut bytes = Vec::new();
     match args.format {
-        RulesFormat::Text => {
+        ListFormat::Text => {
             let mut text = String::new();
             rules::list(&all, &severities, &mut text);
             bytes = text.into_bytes();
         }
-        RulesFormat::Markdown => {
+        ListFormat::Markdown => {
             let mut text = String::new();
             markdown::write(&all, &severities, &mut text);
             bytes = text.into_bytes();
         }
-        RulesFormat::Json => rules::json(&all, &severities, &mut bytes).map_err(io::Error::from)?,
+        ListFormat::Json => rules::json(&all, &severities, &mut bytes).map_err(io::Error::from)?,
     }
     Ok(out.write_all(&bytes)?)
 }

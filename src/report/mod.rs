@@ -8,12 +8,14 @@
 //! - [`json`]: one object a line, for scripts.
 //! - [`text`]: one line a message, the annotated fields and the bytes beneath it, for people.
 //! - [`check`]: verdicts, and the catalogue of rules.
+//! - [`fields`]: the catalogue of fields.
 //! - [`flows`]: the rows of `gamewire flows`.
 //! - [`paint`]: the only place that knows colours.
 
 pub mod check;
 mod clock;
 mod digits;
+pub mod fields;
 pub mod flows;
 pub mod json;
 pub mod paint;

@@ -85,7 +85,7 @@ pub(super) static PLAYER_RESPONSE: Message = message(
 pub(super) static OTHER: Message = message("other", "");
 
 pub(super) const fn message(name: &'static str, summary: &'static str) -> Message {
-    Message { name, label: "", speaker: Who::Server, summary }
+    Message { name, label: "", speaker: Who::Server, summary, fields: &[] }
 }
 
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };

@@ -14,12 +14,15 @@ use std::process::{Command, ExitCode, Stdio};
 
 use xtask::samples;
 
-/// The page of rules.
-const RULES: &str = "docs/rules.md";
+/// The pages that gamewire itself writes, and what it is asked for them.
+const PAGES: [(&str, &[&str]); 2] = [
+    ("docs/rules.md", &["rules", "--no-config", "--format", "markdown"]),
+    ("docs/fields.md", &["fields", "--format", "markdown"]),
+];
 
 const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
   samples [--check]    writes samples/, or says what there is out of date
-  docs [--check]       the same for docs/rules.md, which gamewire itself writes
+  docs [--check]       the same for docs/rules.md and docs/fields.md, which gamewire itself writes
   fuzz [--seconds N] [--jobs N] [TARGET...]
                        builds the fuzz targets and runs each for N seconds (10)
   bench [OPTION...]    measures the release and other programs on large captures, and writes the
@@ -63,16 +66,21 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["docs"] => {
-            std::fs::write(root.join(RULES), catalogue(&root)?)?;
-            writeln!(out, "wrote {RULES}")?;
+            for (page, arguments) in PAGES {
+                std::fs::write(root.join(page), written(&root, arguments)?)?;
+                writeln!(out, "wrote {page}")?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         ["docs", "--check"] => {
-            if std::fs::read(root.join(RULES))? == catalogue(&root)? {
-                return Ok(ExitCode::SUCCESS);
+            let mut code = ExitCode::SUCCESS;
+            for (page, arguments) in PAGES {
+                if std::fs::read(root.join(page))? != written(&root, arguments)? {
+                    writeln!(out, "{page} is out of date: cargo run -p xtask -- docs")?;
+                    code = ExitCode::FAILURE;
+                }
             }
-            writeln!(out, "{RULES} is out of date: cargo run -p xtask -- docs")?;
-            Ok(ExitCode::FAILURE)
+            Ok(code)
         }
         ["fuzz", arguments @ ..] => fuzz::run(arguments, &mut out),
         ["bench", arguments @ ..] => bench::run(&root, arguments, &mut out),
@@ -118,16 +126,16 @@ fn host() -> io::Result<String> {
     host.map(str::to_owned).ok_or_else(|| io::Error::other("rustc does not say what it builds for"))
 }
 
-/// The page as gamewire writes it. It is asked as a program: this package knows nothing of its code.
-fn catalogue(root: &Path) -> io::Result<Vec<u8>> {
+/// A page as gamewire writes it. It is asked as a program: this package knows nothing of its code.
+fn written(root: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
     let asked = Command::new(cargo())
         .args(["run", "--quiet", "--locked", "-p", "gamewire", "--"])
-        .args(["rules", "--no-config", "--format", "markdown"])
+        .args(arguments)
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()?;
     if !asked.status.success() {
-        return Err(io::Error::other("gamewire cannot be asked for its rules"));
+        return Err(io::Error::other(format!("gamewire {arguments:?} fails")));
     }
     Ok(asked.stdout)
 }

@@ -12,21 +12,33 @@ fields! {
     TYPE = Field::new("type", "Message type", Kind::Char).framing().number(message_type);
 
     // Multi-packet Response
-    SPLIT = Field::new("split", "Split", Kind::Group).beside();
+    /// How the response was split into packets; absent if it came in one.
+    SPLIT = Field::new("split", "Split", Kind::Group).beside()
+        .of(&[&LAYOUT, &CHOSEN_BY, &ID, &TOTAL, &SIZE, &COMPRESSED, &DECOMPRESSED_SIZE, &CRC32]);
+    /// Which of the layouts of split packets it has: goldsrc, source or orange_box.
     LAYOUT = Field::new("layout", "Layout", Kind::Name).number(layout);
+    /// Why that layout was chosen.
     CHOSEN_BY = Field::new("chosen_by", "Layout chosen by", Kind::Name).number(chosen_by);
+    /// The number that all packets of one response share.
     ID = Field::new("id", "ID", Kind::Unsigned);
+    /// How many packets the response was split into.
     TOTAL = Field::new("total", "Total", Kind::Unsigned);
+    /// Which of the packets this is, from 0.
     NUMBER = Field::new("number", "Number", Kind::Unsigned);
     PACKET_NUMBER = Field::new("packet_number", "Packet number and total", Kind::Unsigned).framing();
-    SIZE = Field::new("size", "Size", Kind::Unsigned);
+    /// The largest packet that the server sends before it splits.
+    SIZE = Field::new("size", "Size", Kind::Unsigned).unit("bytes");
+    /// The response was compressed with bzip2.
     COMPRESSED = Field::new("compressed", "Compressed", Kind::Flag);
-    DECOMPRESSED_SIZE = Field::new("decompressed_size", "Decompressed size", Kind::Unsigned);
+    /// Size of the response after decompression, as the server states it.
+    DECOMPRESSED_SIZE = Field::new("decompressed_size", "Decompressed size", Kind::Unsigned).unit("bytes");
+    /// CRC32 sum of the decompressed response, as the server states it.
     CRC32 = Field::new("crc32", "CRC32 sum", Kind::Unsigned);
     SPLIT_PAYLOAD = Field::new("payload", "Payload", Kind::Bytes).framing();
     COMPRESSED_BYTES = Field::new("compressed_bytes", "bzip2 data", Kind::Bytes).framing();
 
     // A2A_PING
+    /// What the server sends back to a ping.
     PING_PAYLOAD = Field::new("payload", "Payload", Kind::Text);
 
     // A2S_INFO, request
@@ -34,64 +46,112 @@ fields! {
     PADDING = Field::new("padding", "Padding", Kind::Bytes).framing();
 
     // A2S_INFO, response
+    /// Address and port of the server, as it knows them.
     ADDRESS = Field::new("address", "Address", Kind::Text);
+    /// Version of the game's network protocol.
     PROTOCOL = Field::new("protocol", "Protocol", Kind::Unsigned);
+    /// Name of the server.
     NAME = Field::new("name", "Name", Kind::Text);
+    /// The map that is being played.
     MAP = Field::new("map", "Map", Kind::Text);
+    /// Name of the folder that holds the game's files.
     FOLDER = Field::new("folder", "Folder", Kind::Text);
+    /// Full name of the game.
     GAME = Field::new("game", "Game", Kind::Text);
+    /// Steam Application ID of the game, its low 16 bits.
     APP_ID = Field::new("app_id", "ID", Kind::Unsigned);
+    /// How many players are on the server.
     PLAYERS_COUNT = Field::new("players", "Players", Kind::Unsigned);
+    /// How many players the server has room for.
     MAX_PLAYERS = Field::new("max_players", "Max. Players", Kind::Unsigned);
+    /// How many of the players are bots.
     BOTS = Field::new("bots", "Bots", Kind::Unsigned);
+    /// d: dedicated, l: listen server, p: SourceTV or HLTV.
     SERVER_TYPE = Field::new("server_type", "Server type", Kind::Char).number(server_type);
+    /// Operating system of the server: l, w, m or o.
     ENVIRONMENT = Field::new("environment", "Environment", Kind::Char).number(environment);
+    /// 0: public, 1: a password is needed.
     VISIBILITY = Field::new("visibility", "Visibility", Kind::Unsigned).number(visibility);
+    /// 1: the server is protected by VAC.
     VAC = Field::new("vac", "VAC", Kind::Unsigned).number(vac);
+    /// Game mode of The Ship.
     MODE = Field::new("mode", "Mode", Kind::Unsigned).number(ship_mode);
+    /// The Ship: how many witnesses a player needs to be arrested.
     WITNESSES = Field::new("witnesses", "Witnesses", Kind::Unsigned);
-    DURATION_ARREST = Field::new("duration", "Duration", Kind::Unsigned);
+    /// The Ship: how long it takes until a witnessed player is arrested.
+    DURATION_ARREST = Field::new("duration", "Duration", Kind::Unsigned).unit("seconds");
+    /// Version of the game on the server.
     VERSION = Field::new("version", "Version", Kind::Text);
+    /// A bit for each optional field that follows.
     EDF = Field::new("edf", "Extra Data Flag (EDF)", Kind::Unsigned);
+    /// The server's game port.
     PORT = Field::new("port", "Port", Kind::Unsigned);
+    /// Steam ID of the server.
     STEAM_ID = Field::new("steam_id", "SteamID", Kind::Id);
+    /// Port of SourceTV.
     SOURCETV_PORT = Field::new("sourcetv_port", "SourceTV port", Kind::Unsigned);
+    /// Name of the SourceTV server.
     SOURCETV_NAME = Field::new("sourcetv_name", "SourceTV name", Kind::Text);
+    /// Tags that describe the game, as the server sets them.
     KEYWORDS = Field::new("keywords", "Keywords", Kind::Text);
+    /// The game's whole ID; its low 24 bits are the Steam Application ID.
     GAME_ID = Field::new("game_id", "GameID", Kind::Id);
 
     // A2S_INFO, the obsolete response of GoldSource servers
+    /// 1: the game is a mod of Half-Life.
     MOD = Field::new("mod", "Mod", Kind::Unsigned).number(is_mod);
+    /// Address of the mod's website.
     LINK = Field::new("link", "Link", Kind::Text);
+    /// Address to download the mod from.
     DOWNLOAD_LINK = Field::new("download_link", "Download Link", Kind::Text);
     MOD_NULL = Field::new("null", "NULL", Kind::Unsigned).framing();
+    /// Version of the mod.
     MOD_VERSION = Field::new("mod_version", "Version", Kind::Unsigned);
-    MOD_SIZE = Field::new("mod_size", "Size", Kind::Unsigned);
+    /// Size of the mod.
+    MOD_SIZE = Field::new("mod_size", "Size", Kind::Unsigned).unit("bytes");
+    /// 0: single and multiplayer, 1: multiplayer only.
     MOD_TYPE = Field::new("mod_type", "Type", Kind::Unsigned).number(mod_type);
+    /// 1: the mod has a DLL of its own.
     MOD_DLL = Field::new("mod_dll", "DLL", Kind::Unsigned).number(mod_dll);
 
     // A2S_SERVERQUERY_GETCHALLENGE, A2S_PLAYER, A2S_RULES
+    /// The number that a server gives out and a request must repeat; -1 or 0 asks for one.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed).number(challenge);
     CHALLENGE_BYTES = Field::new("challenge_bytes", "Challenge, not 4 bytes long", Kind::Bytes).framing();
+    /// How many players follow, as the server states it.
     NUM_PLAYERS = Field::new("num_players", "Num Players", Kind::Unsigned);
-    PLAYERS = Field::new("players", "Players", Kind::List);
-    PLAYER = Field::new("player", "Player", Kind::Group);
+    /// The players on the server.
+    PLAYERS = Field::new("players", "Players", Kind::List).of(&[&PLAYER]);
+    PLAYER = Field::new("player", "Player", Kind::Group).of(&[&INDEX, &PLAYER_NAME, &SCORE, &DURATION, &DEATHS, &MONEY]);
+    /// Index of the player, from 0; many servers send 0 always.
     INDEX = Field::new("index", "Index", Kind::Unsigned);
+    /// Name of the player.
     PLAYER_NAME = Field::new("name", "Player Name", Kind::Text);
+    /// Kills, or what the game counts instead.
     SCORE = Field::new("score", "Kills", Kind::Signed);
-    DURATION = Field::new("duration", "Time connected", Kind::Float);
-    SHIP_PLAYERS = Field::new("ship_players", "The Ship: deaths and money", Kind::List);
-    SHIP_PLAYER = Field::new("ship_player", "Player", Kind::Group);
+    /// How long the player has been connected.
+    DURATION = Field::new("duration", "Time connected", Kind::Float).unit("seconds");
+    /// The Ship: deaths and money of the players, in the order of the list of players.
+    SHIP_PLAYERS = Field::new("ship_players", "The Ship: deaths and money", Kind::List).of(&[&SHIP_PLAYER]);
+    SHIP_PLAYER = Field::new("ship_player", "Player", Kind::Group).of(&[&DEATHS, &MONEY]);
+    /// The player's deaths.
     DEATHS = Field::new("deaths", "Deaths", Kind::Signed);
+    /// The player's money.
     MONEY = Field::new("money", "Money", Kind::Signed);
+    /// How many rules follow, as the server states it.
     NUM_RULES = Field::new("num_rules", "Num Rules", Kind::Unsigned);
-    RULES = Field::new("rules", "Rules", Kind::List);
-    RULE = Field::new("rule", "Rule", Kind::Group);
+    /// The server's rules: settings and console variables.
+    RULES = Field::new("rules", "Rules", Kind::List).of(&[&RULE]);
+    RULE = Field::new("rule", "Rule", Kind::Group).of(&[&RULE_NAME, &RULE_VALUE]);
+    /// Name of the rule.
     RULE_NAME = Field::new("name", "Rule Name", Kind::Text).text(chunk);
+    /// Value of the rule.
     RULE_VALUE = Field::new("value", "Rule Value", Kind::Text);
 
     // Not in the document
+    /// Text for the console of the client.
     TEXT = Field::new("text", "Text", Kind::Text);
+    /// What follows the message byte.
     BODY = Field::new("body", "Body", Kind::Bytes);
 }
 

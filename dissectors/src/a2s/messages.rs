@@ -9,21 +9,37 @@ pub(super) static SPLIT_TOWARD_SERVER: Message = Message { speaker: Who::Client,
 pub(super) static SPLIT_EITHER_WAY: Message = Message { speaker: Who::Any, ..SPLIT_FRAGMENT };
 
 messages! {
-    INFO_REQUEST = "info_request", "A2S_INFO request", Client, "[challenge {challenge}]";
+    INFO_REQUEST = "info_request", "A2S_INFO request", Client, "[challenge {challenge}]",
+        [CHALLENGE, SPLIT];
     INFO_RESPONSE = "info_response", "A2S_INFO response", Server,
-        "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}, app {app_id}, version {version}";
+        "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}, app {app_id}, version {version}",
+        [PROTOCOL, NAME, MAP, FOLDER, GAME, APP_ID, PLAYERS_COUNT, MAX_PLAYERS, BOTS, SERVER_TYPE,
+         ENVIRONMENT, VISIBILITY, VAC, MODE, WITNESSES, DURATION_ARREST, VERSION, EDF, PORT,
+         STEAM_ID, SOURCETV_PORT, SOURCETV_NAME, KEYWORDS, GAME_ID, SPLIT];
     INFO_RESPONSE_GOLDSRC = "info_response_goldsrc", "A2S_INFO response, obsolete GoldSource form", Server,
-        "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}";
-    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client, "";
-    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server, "challenge {challenge}";
-    PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client, "[challenge {challenge}]";
-    PLAYER_RESPONSE = "player_response", "A2S_PLAYER response", Server, "{players#} of {num_players# player}";
-    RULES_REQUEST = "rules_request", "A2S_RULES request", Client, "[challenge {challenge}]";
-    RULES_RESPONSE = "rules_response", "A2S_RULES response", Server, "{rules#} of {num_rules# rule}";
-    PING_REQUEST = "ping_request", "A2A_PING request", Client, "";
-    PING_RESPONSE = "ping_response", "A2A_PING response", Server, "[{payload}]";
+        "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}",
+        [ADDRESS, NAME, MAP, FOLDER, GAME, PLAYERS_COUNT, MAX_PLAYERS, PROTOCOL, SERVER_TYPE,
+         ENVIRONMENT, VISIBILITY, MOD, LINK, DOWNLOAD_LINK, MOD_VERSION, MOD_SIZE, MOD_TYPE,
+         MOD_DLL, VAC, BOTS, SPLIT];
+    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client, "", [SPLIT];
+    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server, "challenge {challenge}",
+        [CHALLENGE, SPLIT];
+    PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client, "[challenge {challenge}]",
+        [CHALLENGE, SPLIT];
+    PLAYER_RESPONSE = "player_response", "A2S_PLAYER response", Server, "{players#} of {num_players# player}",
+        [NUM_PLAYERS, PLAYERS, SHIP_PLAYERS, SPLIT];
+    RULES_REQUEST = "rules_request", "A2S_RULES request", Client, "[challenge {challenge}]",
+        [CHALLENGE, SPLIT];
+    RULES_RESPONSE = "rules_response", "A2S_RULES response", Server, "{rules#} of {num_rules# rule}",
+        [NUM_RULES, RULES, SPLIT];
+    PING_REQUEST = "ping_request", "A2A_PING request", Client, "", [SPLIT];
+    PING_RESPONSE = "ping_response", "A2A_PING response", Server, "[{payload}]",
+        [PING_PAYLOAD, SPLIT];
     SPLIT_FRAGMENT = "split_fragment", "part of a split answer that never became whole", Server,
-        "{layout} ID {id}, number {number} of {total}";
-    PRINT = "print", "text for the console", Server, "{text}";
-    UNKNOWN = "unknown", "not a message of the document", Any, "[message byte {type}]";
+        "{layout} ID {id}, number {number} of {total}",
+        [LAYOUT, ID, TOTAL, NUMBER, SIZE, DECOMPRESSED_SIZE, CRC32];
+    PRINT = "print", "text for the console", Server, "{text}",
+        [TEXT, SPLIT];
+    UNKNOWN = "unknown", "not a message of the document", Any, "[message byte {type}]",
+        [BODY, SPLIT];
 }

@@ -18,24 +18,41 @@ fields! {
     BLANK = Field::new("blank", "End of the headers", Kind::Bytes).framing();
     BODY = Field::new("body", "Body", Kind::Text).framing();
 
-    // Parameters. A number that is none shows as the text it is.
+    // Parameters. One that should be a number and is not shows as the text it is.
     PARAMETER = Field::new("parameter", "Parameter", Kind::Text).framing();
+    /// The environment that the client was built in.
     BUILD_DEFS = Field::new("build_defs", "Client build environment", Kind::Unsigned);
+    /// The environment that the client was built in, not a number.
     BUILD_DEFS_TEXT = Field::new("build_defs", "Client build environment", Kind::Text);
+    /// Identifies the client; deprecated.
     GUID32 = Field::new("guid32", "GUID (deprecated)", Kind::Unsigned);
+    /// Identifies the client, not a number; deprecated.
     GUID32_TEXT = Field::new("guid32", "GUID (deprecated)", Kind::Text);
+    /// Port of the server.
     P = Field::new("p", "Server port number", Kind::Unsigned);
+    /// Port of the server, not a number.
     P_TEXT = Field::new("p", "Server port number", Kind::Text);
+    /// Version of the game's network protocol.
     V = Field::new("v", "Protocol version number", Kind::Unsigned);
+    /// Version of the game's network protocol, not a number.
     V_TEXT = Field::new("v", "Protocol version number", Kind::Text);
+    /// Version of the game.
     G = Field::new("g", "Game version number", Kind::Unsigned);
+    /// Version of the game, not a number.
     G_TEXT = Field::new("g", "Game version number", Kind::Text);
+    /// The server's number for this authentication: `/v` repeats that of `/a`.
     I = Field::new("i", "Request ID for state", Kind::Unsigned);
+    /// The server's number for this authentication, not a number.
     I_TEXT = Field::new("i", "Request ID for state", Kind::Text);
+    /// Address of the client that connects to the server.
     A_ADDRESS = Field::new("a", "Client IPv6 address", Kind::Text);
+    /// ID of the user, if the client has one.
     U = Field::new("u", "User ID", Kind::Text);
+    /// The client's part of what the digest is made of.
     C = Field::new("c", "Client nonce", Kind::Text);
+    /// HMAC of the challenge by the user's key, in hex.
     A_DIGEST = Field::new("a", "Digest", Kind::Text);
+    /// Any other parameter, by its name.
     UNKNOWN = Field::new("unknown", "Parameter not in the document", Kind::Pair);
     SEPARATORS = Field::new("separators", "Separators", Kind::Bytes).framing();
     UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text);
@@ -44,28 +61,48 @@ fields! {
 
     // Response lines
     KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing();
+    /// Whether the client is listed: 1 whitelisted, 2 banned, 3 muted.
     FLAGS = Field::new("flags", "Flags", Kind::Unsigned).number(flags);
+    /// Whether the client is listed, not a number.
     FLAGS_TEXT = Field::new("flags", "Flags", Kind::Text);
+    /// The latest version of the game.
     VERSION = Field::new("version", "Game version", Kind::Unsigned);
+    /// The latest version of the game, not a number.
     VERSION_TEXT = Field::new("version", "Game version", Kind::Text);
+    /// The latest version of the game's network protocol.
     PROTOCOL = Field::new("protocol", "Protocol version", Kind::Unsigned);
+    /// The latest version of the game's network protocol, not a number.
     PROTOCOL_TEXT = Field::new("protocol", "Protocol version", Kind::Text);
-    SERVERS = Field::new("servers", "Servers", Kind::List);
-    SERVER = Field::new("server", "Server", Kind::Group);
+    /// The servers that the master lists.
+    SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&SERVER]);
+    SERVER = Field::new("server", "Server", Kind::Group)
+        .of(&[&ADDRESS, &PORT, &PORT_TEXT, &WEIGHT, &WEIGHT_TEXT]);
+    /// Address of the server.
     ADDRESS = Field::new("address", "Address", Kind::Text);
+    /// Port of the server.
     PORT = Field::new("port", "Port", Kind::Unsigned);
+    /// Port of the server, not a number.
     PORT_TEXT = Field::new("port", "Port", Kind::Text);
+    /// Where the server is in the client's list: a greater weight is higher.
     WEIGHT = Field::new("weight", "Weight", Kind::Signed);
+    /// Where the server is in the client's list, not a number.
     WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text);
     LINE = Field::new("line", "Line", Kind::Text).framing();
     NEWLINE = Field::new("newline", "End of the line", Kind::Bytes).framing();
+    /// What the master says about the registration.
     TEXT = Field::new("text", "Text", Kind::Text);
     CONTROL = Field::new("control", "Control character", Kind::Char).framing();
+    /// f: failed, c: a challenge follows.
     AUTH = Field::new("auth", "Authentication", Kind::Char).number(auth);
+    /// What the client has to make a digest of.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Text);
+    /// What the master has on the client's address: bw, bi, bm or a.
     LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup);
+    /// f: failed, d: the digest does not match, s: succeeded.
     RESULT = Field::new("result", "Result", Kind::Char).number(result);
+    /// What the user may do on servers: x, or 0 to 3.
     PRIVILEGE = Field::new("privilege", "Privilege", Kind::Char).number(privilege);
+    /// Name of the user.
     NAME = Field::new("name", "Name", Kind::Text);
 
     // Socket check

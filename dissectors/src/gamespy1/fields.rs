@@ -4,34 +4,47 @@ use super::list::Form;
 use crate::kit::{Field, Kind, PairFields, fields};
 
 fields! {
-    // Heartbeats, challenges and their answers
+    // Heartbeats, challenges and the responses to them
+    /// The port on which the server takes queries.
     PORT = Field::new("port", "Query port", Kind::Unsigned);
     PORT_TEXT = Field::new("port_text", "Query port, no number", Kind::Text).framing();
+    /// Name of the game, as the master knows it.
     GAMENAME = Field::new("gamename", "Game name", Kind::Text);
+    /// Region of the client.
     LOCATION = Field::new("location", "Location", Kind::Text);
+    /// The code that proves knowledge of the game's key.
     VALIDATE = Field::new("validate", "Validation code", Kind::Text);
+    /// What the validation code has to be made of.
     CHALLENGE = Field::new("challenge", "Secure challenge", Kind::Text);
 
     // Lists
+    /// Which form of list the client asks for.
     LIST = Field::new("list", "Kind of list", Kind::Text);
     FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
-    SERVERS = Field::new("servers", "Servers", Kind::List);
+    /// The servers that the master lists.
+    SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&ADDRESS, &BLOCK]);
     ADDRESS = Field::new("address", "IP and query port", Kind::Text);
     BLOCK = Field::new("address", "IP and query port", Kind::Endpoint);
     ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing();
 
     // Queries and their answers
+    /// The first keyword of the query.
     QUERY = Field::new("query", "Query", Kind::Text);
+    /// What follows the keyword of the query.
     ARGUMENT = Field::new("argument", "Argument", Kind::Text);
-    PROPERTIES = Field::new("properties", "Properties", Kind::Map);
+    /// What the server says of itself, of its players and teams.
+    PROPERTIES = Field::new("properties", "Properties", Kind::Map).of(&[&PAIR]);
     QUERYID = Field::new("queryid", "Query id", Kind::Text).framing();
+    /// The number that all packets of one response share.
     FRAGMENT_OF = Field::new("queryid", "Query id", Kind::Unsigned);
+    /// Which of the packets this is, from 1.
     PART = Field::new("part", "Part", Kind::Unsigned);
 
     // Any message
     KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing();
     FINAL = Field::new("final", "End of the message", Kind::Text).framing();
     BACKSLASH = Field::new("backslash", "Backslash", Kind::Text).framing();
+    /// The value of a key.
     PAIR = Field::new("pair", "Pair", Kind::Pair);
     KEY = Field::new("key", "Key", Kind::Text);
     VALUE = Field::new("value", "Value", Kind::Text);

@@ -3,14 +3,22 @@
 use crate::kit::messages;
 
 messages! {
-    HEARTBEAT = "heartbeat", "Heartbeat", Server, "heartbeat[ of {gamename}][, query port {port}][, state changed: {statechanged}]";
-    SECURE = "secure", "Secure challenge", Master, "challenge[ {challenge}]";
-    VALIDATE = "validate", "Validation", Any, "answer to a challenge[: {validate}][, {gamename}]";
-    LIST_REQUEST = "list_request", "List request", Client, "list[ of {gamename}][, {list}]";
-    LIST_RESPONSE = "list_response", "Server list", Master, "list[ of {servers# server}]";
-    QUERY = "query", "Query", Client, "query[ {query}]";
+    HEARTBEAT = "heartbeat", "Heartbeat", Server, "heartbeat[ of {gamename}][, query port {port}][, state changed: {statechanged}]",
+        [PORT, GAMENAME, PAIR];
+    SECURE = "secure", "Secure challenge", Master, "challenge[ {challenge}]",
+        [CHALLENGE, GAMENAME, PAIR];
+    VALIDATE = "validate", "Validation", Any, "answer to a challenge[: {validate}][, {gamename}]",
+        [GAMENAME, VALIDATE, PORT, LOCATION, PAIR];
+    LIST_REQUEST = "list_request", "List request", Client, "list[ of {gamename}][, {list}]",
+        [GAMENAME, LIST, PAIR];
+    LIST_RESPONSE = "list_response", "Server list", Master, "list[ of {servers# server}]",
+        [SERVERS, PAIR];
+    QUERY = "query", "Query", Client, "query[ {query}]",
+        [QUERY, ARGUMENT, CHALLENGE, GAMENAME, PAIR];
     QUERY_RESPONSE = "query_response", "Answer to a query", Server,
-        "[{hostname}, ][map {mapname}, ][{numplayers}/{maxplayers} players, ]{properties# property/properties}";
-    QUERY_FRAGMENT = "query_fragment", "Part of an answer", Server, "part[ {part}] of an answer that never became whole";
-    TEXT = "text", "Other text", Any, "other text";
+        "[{hostname}, ][map {mapname}, ][{numplayers}/{maxplayers} players, ]{properties# property/properties}",
+        [PROPERTIES];
+    QUERY_FRAGMENT = "query_fragment", "Part of an answer", Server, "part[ {part}] of an answer that never became whole",
+        [FRAGMENT_OF, PART, PROPERTIES];
+    TEXT = "text", "Other text", Any, "other text", [PROPERTIES];
 }

@@ -8,24 +8,32 @@ fields! {
     // Packets 1 and 3: requests
     MAGIC = Field::new("magic", "Protocol identifier", Kind::Bytes).framing();
     REQUEST_TYPE = Field::new("type", "Request type", Kind::Unsigned).framing().number(request_type);
+    /// Four bytes of the client's choice, which responses repeat.
     TIMESTAMP = Field::new("timestamp", "Timestamp", Kind::Unsigned);
+    /// The number that a server gives out and the second request must repeat.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
     TAIL = Field::new("tail", "Tail", Kind::Bytes).framing();
     FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
     PADDING = Field::new("padding", "Padding", Kind::Bytes).framing();
+    /// What follows the type of the packet.
     BODY = Field::new("body", "Body", Kind::Bytes);
 
     // Packet 2: the challenge
     RESPONSE_TYPE = Field::new("type", "Response type", Kind::Unsigned).framing().number(request_type);
+    /// The challenge, not a number.
     CHALLENGE_TEXT = Field::new("challenge", "Challenge, not a number", Kind::Text);
 
     // Packet 4: server information
     SPLITNUM = Field::new("splitnum", "splitnum", Kind::Text).framing();
     PACKET_NUMBER = Field::new("packet_number", "numPackets byte", Kind::Unsigned).framing();
+    /// Which of the response's packets this is, from 0.
     INDEX = Field::new("index", "Packet index", Kind::Unsigned);
+    /// This is the last packet of the response.
     LAST = Field::new("last", "Last packet", Kind::Flag);
     SECTION = Field::new("section", "Section", Kind::Unsigned).framing().number(section);
-    PROPERTIES = Field::new("properties", "Server information", Kind::Map);
+    /// What the server says of itself.
+    PROPERTIES = Field::new("properties", "Server information", Kind::Map).of(&[&PROPERTY]);
+    /// The value of a variable.
     PROPERTY = Field::new("property", "Variable", Kind::Pair).pair(variable);
     KEY = Field::new("key", "Name", Kind::Text);
     VALUE = Field::new("value", "Value", Kind::Text);
@@ -40,16 +48,24 @@ fields! {
     COLUMN_VALUE = Field::new("value", "Value", Kind::Text);
     COLUMN_END = Field::new("column_end", "End of the column", Kind::Bytes).framing();
     SECTION_END = Field::new("section_end", "End of the section", Kind::Bytes).framing();
-    PLAYERS = Field::new("players", "Players", Kind::List);
-    PLAYER = Field::new("player", "Player", Kind::Group);
-    TEAMS = Field::new("teams", "Teams", Kind::List);
-    TEAM = Field::new("team", "Team", Kind::Group);
+    /// The players on the server.
+    PLAYERS = Field::new("players", "Players", Kind::List).of(&[&PLAYER]);
+    PLAYER = Field::new("player", "Player", Kind::Group)
+        .of(&[&ROW_VALUE, &PING, &STEAM_ID, &PLAYER_NAME]);
+    /// The teams of the game.
+    TEAMS = Field::new("teams", "Teams", Kind::List).of(&[&TEAM]);
+    TEAM = Field::new("team", "Team", Kind::Group).of(&[&ROW_VALUE]);
+    /// The value of a column of the server's choice.
     ROW_VALUE = Field::new("cell", "Value", Kind::Pair);
     COUNT = Field::new("count", "Count", Kind::Unsigned).framing();
-    PING = Field::new("ping", "Ping", Kind::Unsigned);
+    /// Round-trip time between the player and the server.
+    PING = Field::new("ping", "Ping", Kind::Unsigned).unit("milliseconds");
+    /// Steam ID of the player.
     STEAM_ID = Field::new("steam_id", "Steam ID", Kind::Text);
+    /// Name of the player.
     PLAYER_NAME = Field::new("name", "Name", Kind::Text);
     NAMES_END = Field::new("names_end", "End of the column names", Kind::Bytes).framing();
+    /// Values of the variables that the request asked for, without their names.
     VALUES = Field::new("values", "Values of the variables that were asked for", Kind::Bytes);
     PORT_BYTES = Field::new("port_bytes", "Port, little-endian", Kind::Unsigned).framing();
 }

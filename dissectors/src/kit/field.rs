@@ -1,4 +1,4 @@
-//! What a field is: told once, in a `static`, for every output.
+//! What a field is: declared once, in a `static`, for every output.
 
 use std::borrow::Cow;
 
@@ -86,6 +86,27 @@ pub enum Kind {
     Pair,
 }
 
+impl Kind {
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Unsigned => "unsigned integer",
+            Kind::Signed => "signed integer",
+            Kind::Float => "float",
+            Kind::Id => "64-bit ID",
+            Kind::Char => "character",
+            Kind::Flag => "boolean",
+            Kind::Name | Kind::Text => "text",
+            Kind::Bytes => "bytes",
+            Kind::Endpoint | Kind::Endpoint6 => "address",
+            Kind::Group => "group",
+            Kind::List => "list",
+            Kind::Map => "map",
+            Kind::Pair => "pair",
+        }
+    }
+}
+
 /// Where a field shows in JSON; the tree shows it always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -122,12 +143,19 @@ pub struct Field {
     pub place: Place,
     /// What a value means.
     pub meaning: Meaning,
+    /// What the field says, in one sentence; empty for a field that is in `tree` only.
+    pub about: &'static str,
+    /// The unit of its numbers, such as `seconds`; empty if they have none.
+    pub unit: &'static str,
+    /// The fields that scripts see in it, if it is a group, a list or a map.
+    pub children: &'static [&'static Field],
 }
 
-/// Declares a protocol's fields: a `static` each.
+/// Declares a protocol's fields: a `static` each. The doc comment is what users read about it.
 macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident = $field:expr;)+) => {
-        $($(#[$doc])* pub(super) static $name: $crate::kit::Field = $field;)+
+    ($($(#[doc = $doc:literal])* $name:ident = $field:expr;)+) => {
+        $($(#[doc = $doc])* pub(super) static $name: $crate::kit::Field =
+            $field.about(concat!($($doc),*));)+
     };
 }
 pub(crate) use fields;
@@ -135,7 +163,16 @@ pub(crate) use fields;
 impl Field {
     /// A field that shows in `fields`.
     pub const fn new(name: &'static str, label: &'static str, kind: Kind) -> Field {
-        Field { name, label, kind, place: Place::Fields, meaning: Meaning::None }
+        Field {
+            name,
+            label,
+            kind,
+            place: Place::Fields,
+            meaning: Meaning::None,
+            about: "",
+            unit: "",
+            children: &[],
+        }
     }
 
     /// The same field, in `tree` only.
@@ -165,6 +202,24 @@ impl Field {
     /// The same field, its pairs explained.
     pub const fn pair(mut self, meaning: fn(&[u8], &[u8]) -> Option<Cow<'static, str>>) -> Field {
         self.meaning = Meaning::Pair(meaning);
+        self
+    }
+
+    /// The same field, described.
+    pub const fn about(mut self, text: &'static str) -> Field {
+        self.about = text.trim_ascii();
+        self
+    }
+
+    /// The same field, its numbers in this unit.
+    pub const fn unit(mut self, unit: &'static str) -> Field {
+        self.unit = unit;
+        self
+    }
+
+    /// The same field, with these fields in it.
+    pub const fn of(mut self, children: &'static [&'static Field]) -> Field {
+        self.children = children;
         self
     }
 

@@ -32,6 +32,7 @@ impl Sink for Ear {
     crate::forward_verdicts!(judge);
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes);
+        listed(message, &self.tree);
         lie_within(&self.judge.findings[self.placed..], payload);
         self.placed = self.judge.findings.len();
         let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
@@ -79,6 +80,13 @@ pub(crate) fn lie_within(findings: &[Finding], payload: &Payload<'_>) {
     for finding in findings.iter().filter(|finding| finding.mark.is_none()) {
         let end = finding.span.end as usize;
         assert!(end <= payload.bytes.len(), "{:?}: {}", finding.rule, finding.detail);
+    }
+}
+
+/// The message lists all fields that scripts see in it.
+pub(crate) fn listed(message: &'static Message, tree: &Tree) {
+    if let Some(path) = message.unlisted(&tree.view()) {
+        panic!("{}: the field {path} is not in the message's list", message.name);
     }
 }
 

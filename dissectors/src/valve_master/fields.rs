@@ -13,8 +13,11 @@ fields! {
     BODY = Field::new("body", "Body", Kind::Bytes).framing();
 
     // Client to master server
+    /// The region that servers are asked for; 255 is the whole world.
     REGION = Field::new("region", "Region Code", Kind::Unsigned).number(region);
+    /// The last server of the reply before, or 0.0.0.0:0 for the first.
     SEED = Field::new("seed", "IP:Port", Kind::Text);
+    /// What servers have to match, as keys and values after backslashes.
     FILTER = Field::new("filter", "Filter", Kind::Text);
     NOR = Field::new("nor", "None of", Kind::Group);
     NAND = Field::new("nand", "Not all of", Kind::Group);
@@ -26,25 +29,32 @@ fields! {
     KEY_MARK = Field::new("key_mark", "Mark of a repeated key", Kind::Unsigned).framing();
     REPLY_KEY = Field::new("key", "Key of the query", Kind::Unsigned).framing();
     RESERVED = Field::new("reserved", "Reserved", Kind::Unsigned).framing();
-    SERVERS = Field::new("servers", "Servers", Kind::List);
+    /// The servers that the master lists.
+    SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&SERVER, &SERVER6]);
     SERVER = Field::new("server", "Server address block", Kind::Endpoint);
     SERVER6 = Field::new("server", "Server address block", Kind::Endpoint6);
+    /// The list ends with this reply.
     END = Field::new("end", "End of the list", Kind::Flag);
 
     // Game server to master server
     SERVER_CHALLENGE_MARK =
         Field::new("server_challenge_mark", "Mark of the server's challenge", Kind::Unsigned).framing();
+    /// The number that the server wants to see again in the master's challenge.
     SERVER_CHALLENGE = Field::new("server_challenge", "The server's challenge", Kind::Unsigned);
+    /// The number that the master gives out and the server must repeat.
     CHALLENGE = Field::new("challenge", "Challenge", Kind::Signed);
     CHALLENGE_BYTES =
         Field::new("challenge_bytes", "Challenge, not 4 bytes long", Kind::Bytes).framing();
-    INFO = Field::new("info", "Challenge information", Kind::Map);
+    /// What the server says of itself.
+    INFO = Field::new("info", "Challenge information", Kind::Map).of(&[&INFO_PAIR]);
+    /// The value of a key.
     INFO_PAIR = Field::new("pair", "Pair", Kind::Pair).pair(info::meaning);
     ORDER = Field::new("order", "Order of the keys", Kind::Name).framing().number(order);
     FORM = Field::new("form", "Form", Kind::Name).framing().number(order);
 
     // Xash3D's dialect
     SEPARATOR = Field::new("separator", "Space", Kind::Char).framing();
+    /// Address and port of the client that wants to reach the server through NAT.
     CLIENT = Field::new("client", "Client", Kind::Text);
 }
 

@@ -23,7 +23,7 @@ pub struct Unreadable {
 }
 
 /// Formats into a text, which cannot fail.
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+pub(super) fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     use std::fmt::Write;
 
     let _ = out.write_fmt(text);

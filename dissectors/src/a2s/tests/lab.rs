@@ -85,6 +85,7 @@ impl Sink for Ear {
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
         covers(&self.tree, payload.bytes);
+        crate::kit::lab::listed(message, &self.tree);
         let nodes = self.tree.nodes().iter().filter(|node| node.descendants == 0);
         let leaves = nodes.map(|node| {
             let value = match node.field.kind {

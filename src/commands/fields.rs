@@ -1,0 +1,27 @@
+//! `gamewire fields`: the catalogue of fields.
+
+use std::io::{self, Write};
+
+use dissectors::catalogue;
+
+use crate::cli::{Fields, ListFormat};
+use crate::commands::Failure;
+use crate::report::fields;
+
+/// Lists the fields that were named, or all of them.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn list(args: &Fields, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut all = catalogue::fields();
+    all.retain(|it| args.fields.is_empty() || args.fields.iter().any(|named| it.is(named)));
+    let mut bytes = Vec::new();
+    let mut text = String::new();
+    match args.format {
+        ListFormat::Text => fields::list(&all, &mut text),
+        ListFormat::Markdown => fields::markdown(&all, &mut text),
+        ListFormat::Json => fields::json(&all, &mut bytes).map_err(io::Error::from)?,
+    }
+    bytes.extend(text.into_bytes());
+    Ok(out.write_all(&bytes)?)
+}
