@@ -6,7 +6,6 @@ mod project;
 mod support;
 
 use dissectors::catalogue;
-use dissectors::kit::Group;
 use project::Project;
 use serde_json::Value;
 use xtask::exchange::{Setting, Transport, capture};
@@ -103,7 +102,7 @@ fn swapped(capture: &Capture, apart: usize) -> Vec<Capture> {
 /// The examples that are held over TCP.
 fn conversations() -> Vec<(String, String, Setting)> {
     let rules = catalogue::rules().into_iter();
-    let rules = rules.filter(|rule| matches!(rule.code.group(), Group::Gs1 | Group::Acr));
+    let rules = rules.filter(|rule| ["GS1", "ACR"].contains(&rule.code.group().prefix));
     let examples = rules.flat_map(|rule| {
         [("right", rule.right), ("wrong", rule.wrong)].map(|(what, script)| {
             (

@@ -3,12 +3,13 @@
 
 use crate::Id;
 use crate::kit::{Field, Kind, Message, Rule};
-use crate::net_rules;
+use crate::{abuse_rules, net_rules};
 
 /// Every rule, by code.
 pub fn rules() -> Vec<&'static Rule> {
     let protocols = Id::ALL.iter().flat_map(|id| id.info().rules.iter().copied());
-    let mut rules: Vec<_> = protocols.chain(net_rules::ALL.iter().copied()).collect();
+    let others = abuse_rules::ALL.iter().chain(net_rules::ALL);
+    let mut rules: Vec<_> = protocols.chain(others.copied()).collect();
     rules.sort_by_key(|rule| rule.code);
     rules
 }

@@ -18,15 +18,12 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::a2s::rules::{A2S053, SEC004};
-use crate::acr_master::rules::ACR031;
-use crate::gamespy1::rules::GS1032;
+use crate::abuse_rules::SEC004;
 use crate::kit::{
     Abuse, Code, CrossFlowEvent, Evidence, Exchange, HashedMap, Host, Limit, Map, Parts, Rule,
     Seed, Seen, Set, Settings, Short, Socket, Time, Who,
 };
 use crate::net_rules::NET011;
-use crate::valve_master::rules::VM046;
 use challenges::Challenges;
 use elsewhere::Elsewhere;
 pub use loads::{GROUPS, Loads};
@@ -167,7 +164,7 @@ pub struct Ledger {
     /// hashes of the servers.
     layouts: HashedMap<(&'static str, u32)>,
     /// Two masters of each game server at most, and its first join.
-    masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, Witness)>,
+    masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Witness)>,
     /// What each client was listed.
     lists: Map<Host, List>,
     /// Servers in all lists.
@@ -207,6 +204,7 @@ pub struct Kept {
 /// What a client was listed, and whether it asked any of it.
 struct List {
     servers: Set<u64>,
+    rule: &'static Rule,
     witness: Witness,
     queried: bool,
     /// Not all of it is here: what the client queried may be what is not.
@@ -257,18 +255,18 @@ impl Ledger {
             }
             CrossFlowEvent::Unasked(exchange) => self.open(exchange, true, witness),
             CrossFlowEvent::Unanswered(exchange) => self.open(exchange, false, witness),
-            CrossFlowEvent::Split(layout) => self.split(layout, *witness),
-            CrossFlowEvent::Joined => {
+            CrossFlowEvent::Split(layout, rule) => self.split(layout, rule, *witness),
+            CrossFlowEvent::Joined(rule) => {
                 let is_known = |it: &Ledger| it.masters.contains_key(&seen.from);
                 if self.has_room(self.masters.len(), is_known) {
-                    let first = || (BTreeSet::new(), *witness);
-                    let (masters, _) = self.masters.entry(seen.from).or_insert_with(first);
+                    let first = || (BTreeSet::new(), rule, *witness);
+                    let (masters, ..) = self.masters.entry(seen.from).or_insert_with(first);
                     if masters.len() < 2 {
                         masters.insert(seen.to);
                     }
                 }
             }
-            CrossFlowEvent::Listed => self.list(servers, *witness),
+            CrossFlowEvent::Listed(rule) => self.list(servers, rule, *witness),
             CrossFlowEvent::Queried => {
                 if let Some(list) = self.lists.get_mut(&Host(seen.from.ip()))
                     && list.servers.contains(&u64::from_ne_bytes(listed(seen.to)))
@@ -278,7 +276,9 @@ impl Ledger {
                     *list = List { servers: Set::default(), queried: true, ..*list };
                 }
             }
-            CrossFlowEvent::HandedOut(challenge) => self.handed_out(challenge, *witness),
+            CrossFlowEvent::HandedOut(challenge, rule) => {
+                self.handed_out(challenge, rule, *witness)
+            }
         }
     }
 
@@ -348,7 +348,7 @@ impl Ledger {
     }
 
     /// The first split answer of a flow; what follows in the flow is judged there.
-    fn split(&mut self, layout: &'static str, witness: Witness) {
+    fn split(&mut self, layout: &'static str, rule: &'static Rule, witness: Witness) {
         let server = self.seed.hash_one(Socket(witness.seen.from));
         if !self.has_room(self.layouts.len(), |it| it.layouts.contains_key(&server)) {
             return;
@@ -358,18 +358,19 @@ impl Ledger {
         if flow != witness.flow {
             let detail =
                 || format!("the {layout} layout here, the {before} layout to another client");
-            self.rule(&A2S053, before == layout, witness, Who::Server, detail);
+            self.rule(rule, before == layout, witness, Who::Server, detail);
         }
     }
 
-    fn list(&mut self, servers: &[Listed], witness: Witness) {
+    fn list(&mut self, servers: &[Listed], rule: &'static Rule, witness: Witness) {
         let client = Host(witness.seen.to.ip());
         if servers.is_empty()
             || !self.has_room(self.lists.len(), |it| it.lists.contains_key(&client))
         {
             return;
         }
-        let first = || List { servers: Set::default(), witness, queried: false, is_cut: false };
+        let first =
+            || List { servers: Set::default(), rule, witness, queried: false, is_cut: false };
         let list = self.lists.entry(client).or_insert_with(first);
         if list.queried {
             return;
@@ -389,14 +390,14 @@ impl Ledger {
         }
     }
 
-    fn handed_out(&mut self, challenge: [u8; 16], witness: Witness) {
+    fn handed_out(&mut self, challenge: [u8; 16], rule: &'static Rule, witness: Witness) {
         let challenge = (witness.seen.from, challenge);
         if !self.has_room(self.handed_out.len(), |it| it.handed_out.contains(&challenge)) {
             return;
         }
         let fresh = self.handed_out.insert(challenge);
         let detail = || "this challenge was handed out before".to_owned();
-        self.rule(&ACR031, fresh, witness, Who::Master, detail);
+        self.rule(rule, fresh, witness, Who::Master, detail);
     }
 
     /// What it all comes to, together with what servers were asked.
@@ -460,10 +461,10 @@ impl Ledger {
     /// Who joins two masters. Who is not seen to turn to others may do so where nobody records: only
     /// the user knows.
     fn masters(&mut self) {
-        for (_, (masters, witness)) in std::mem::take(&mut self.masters) {
+        for (_, (masters, rule, witness)) in std::mem::take(&mut self.masters) {
             let witness = Witness { began: false, ..witness };
             let detail = || "the server joins this master and no other".to_owned();
-            self.rule(&VM046, masters.len() > 1, witness, Who::Server, detail);
+            self.rule(rule, masters.len() > 1, witness, Who::Server, detail);
         }
     }
 
@@ -476,10 +477,10 @@ impl Ledger {
             let servers = if count == 1 { "the server" } else { "any of the servers" };
             let detail = || format!("the client never queries {servers} that it was listed");
             if list.queried {
-                self.rule(&GS1032, true, list.witness, Who::Master, detail);
+                self.rule(list.rule, true, list.witness, Who::Master, detail);
             } else {
                 let evidence = Evidence { lossy: list.is_cut, ..Evidence::default() };
-                self.broken(&GS1032, evidence, list.witness, Who::Master, detail);
+                self.broken(list.rule, evidence, list.witness, Who::Master, detail);
             }
         }
     }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod a2s;
+pub mod abuse_rules;
 pub mod acr_master;
 pub mod catalogue;
 pub mod gamespy1;
@@ -20,11 +21,11 @@ pub mod net_rules;
 mod registry;
 pub mod valve_master;
 
-pub use listed::{Conversation, Id, SharedStates};
+pub use listed::{Conversation, GROUPS, Id, SharedStates};
 
 registry::protocols! {
-    A2s => a2s::A2s,
     ValveMaster => valve_master::ValveMaster,
+    A2s => a2s::A2s,
     GameSpy4 => gamespy4::GameSpy4,
     GameSpy1 => gamespy1::GameSpy1,
     AcrMaster => acr_master::AcrMaster,

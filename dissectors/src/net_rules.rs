@@ -1,8 +1,11 @@
 //! What the recording itself shows. No document asks for these: they say how far a capture can be
-//! trusted. The layers that read packets judge them; here they are told.
+//! trusted. The layers that read packets judge them; here they are declared.
 
-use crate::kit::Rule;
+use crate::kit::{Group, Rule};
 use crate::rule;
+
+/// Their group.
+pub const GROUP: Group = Group { prefix: "NET", about: "the recording itself", document: None };
 
 rule! {
     /// Bytes after the snap length were never recorded: what they said cannot be judged. Record with -s 0.

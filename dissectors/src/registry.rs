@@ -1,6 +1,6 @@
 //! From the one list of protocols to everything that must know them all.
 
-/// Generates `Id`, `Conversation`, `SharedStates` and every dispatch over them.
+/// Generates `Id`, `Conversation`, `SharedStates`, `GROUPS` and every dispatch over them.
 macro_rules! protocols {
     ($($name:ident => $module:ident :: $protocol:ident),+ $(,)?) => {
         mod listed {
@@ -30,6 +30,14 @@ macro_rules! protocols {
             pub struct SharedStates {
                 $($name: <$protocol as Protocol>::SharedState),+
             }
+
+            /// The groups of rules, in the catalogue's order: those of the protocols, then those that
+            /// no document states.
+            pub const GROUPS: &[Group] = &[
+                $(<$protocol as Protocol>::GROUP,)+
+                $crate::abuse_rules::GROUP,
+                $crate::net_rules::GROUP,
+            ];
 
             impl Id {
                 /// All protocols, in the list's order.

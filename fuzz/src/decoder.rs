@@ -1,6 +1,7 @@
 //! The library's front door: any packets, at any times, with any needs.
 
-use dissectors::kit::{Group, Time};
+use dissectors::kit::Time;
+use dissectors::net_rules;
 use gamewire::capture::{LinkType, Notice, Packet};
 use gamewire::{Checked, Decoder, Event, Findings, Messages, Needs, Options};
 
@@ -108,7 +109,7 @@ fn read(decoder: &mut Decoder, messages: &mut Vec<(u64, String)>) {
                 for finding in message.checked().findings {
                     let is_within = finding.span.end as usize <= payload.bytes.len();
                     // What the recording lost is measured before chunks of HTTP are joined.
-                    let is_of_recording = finding.rule.code.group() == Group::Net;
+                    let is_of_recording = finding.rule.code.group() == &net_rules::GROUP;
                     assert!(is_within || is_of_recording || finding.mark.is_some(), "{finding:?}");
                 }
             }

@@ -516,7 +516,7 @@ impl Batch {
         witness: Witness,
     ) {
         let servers = match event {
-            CrossFlowEvent::Listed => Span::new(self.next_list, self.servers.len()),
+            CrossFlowEvent::Listed(_) => Span::new(self.next_list, self.servers.len()),
             _ => Span::default(),
         };
         self.next_list = self.servers.len();

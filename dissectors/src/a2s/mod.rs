@@ -29,7 +29,7 @@ mod tests;
 
 pub use state::{Conversation, SharedState};
 
-use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};
+use crate::kit::{Claim, Context, Group, Hint, Info, Payload, Protocol, Sink, Time};
 
 /// The protocol.
 pub struct A2s;
@@ -44,6 +44,11 @@ fn is_usual(port: u16) -> bool {
 }
 
 impl Protocol for A2s {
+    const GROUP: Group = Group {
+        prefix: "A2S",
+        about: "Valve server queries",
+        document: Some("Valve Developer Community, Server queries"),
+    };
     const INFO: Info = Info {
         id: "a2s",
         title: "A2S server queries",

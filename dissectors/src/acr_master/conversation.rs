@@ -258,7 +258,7 @@ fn challenged<S: Sink>(
     let mut state = Challenged::default();
     if let Some(challenge) = answer.challenge {
         sink.fact(
-            CrossFlowEvent::HandedOut(digest::fingerprint(challenge.as_slice())),
+            CrossFlowEvent::HandedOut(digest::fingerprint(challenge.as_slice()), &rules::ACR031),
             payload.seen(),
         );
         let known = request.user.as_deref().filter(|user| key_of(cx, user).is_some());

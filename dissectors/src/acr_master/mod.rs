@@ -29,8 +29,8 @@ mod shared;
 mod tests;
 
 use crate::kit::{
-    Claim, Closed, Context, Framed, Hint, Info, Payload, Protocol, Side, Sink, StreamView, Time,
-    Transport, Unread,
+    Claim, Closed, Context, Framed, Group, Hint, Info, Payload, Protocol, Side, Sink, StreamView,
+    Time, Transport, Unread,
 };
 
 pub use conversation::Conversation;
@@ -40,6 +40,11 @@ pub use shared::SharedState;
 pub struct AcrMaster;
 
 impl Protocol for AcrMaster {
+    const GROUP: Group = Group {
+        prefix: "ACR",
+        about: "AssaultCube Reloaded master server",
+        document: Some("AssaultCube Reloaded master server, Protocol v1.3"),
+    };
     const INFO: Info = Info {
         id: "acr_master",
         title: "AssaultCube Reloaded master server",

@@ -81,7 +81,7 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -
             }
         }
         if let Some(seen) = seen {
-            r.sink.fact(CrossFlowEvent::Listed, seen);
+            r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
         }
         r.close();
         let over = Span::new(r.at(), end);
@@ -150,7 +150,7 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
         }
         r.close();
         if let Some(seen) = seen {
-            r.sink.fact(CrossFlowEvent::Listed, seen);
+            r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
         }
         Ok(())
     });
@@ -270,7 +270,7 @@ mod tests {
         }
 
         fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
-            assert_eq!(fact, CrossFlowEvent::Listed);
+            assert_eq!(fact, CrossFlowEvent::Listed(&rules::GS1032));
             self.listed = true;
         }
     }

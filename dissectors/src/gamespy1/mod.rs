@@ -37,8 +37,8 @@ pub use conversation::Conversation;
 pub use shared::SharedState;
 
 use crate::kit::{
-    Claim, Closed, Context, Framed, Hint, Info, Limit, Payload, Protocol, Side, Sink, StreamView,
-    Time, Unread,
+    Claim, Closed, Context, Framed, Group, Hint, Info, Limit, Payload, Protocol, Side, Sink,
+    StreamView, Time, Unread,
 };
 
 /// The protocol.
@@ -53,6 +53,11 @@ fn is_master_port(port: u16) -> bool {
 }
 
 impl Protocol for GameSpy1 {
+    const GROUP: Group = Group {
+        prefix: "GS1",
+        about: "GameSpy text protocol",
+        document: Some("333networks wiki, MasterServer"),
+    };
     const INFO: Info = Info {
         id: "gamespy1",
         title: "GameSpy text protocol",

@@ -35,14 +35,19 @@ use messages as m;
 use parts::{fragment_fields, give_up_overdue, part};
 
 use crate::kit::{
-    Blind, Claim, Context, CrossFlowEvent, Evidence, Hint, Info, Limit, Message, Payload, Protocol,
-    Read, Seen, Sink, Time,
+    Blind, Claim, Context, CrossFlowEvent, Evidence, Group, Hint, Info, Limit, Message, Payload,
+    Protocol, Read, Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
 pub struct GameSpy4;
 
 impl Protocol for GameSpy4 {
+    const GROUP: Group = Group {
+        prefix: "GS4",
+        about: "GameSpy query protocol 4",
+        document: Some("UnrealAdmin Wiki, UT3 query protocol"),
+    };
     const INFO: Info = Info {
         id: "gamespy4",
         title: "GameSpy query protocol 4",

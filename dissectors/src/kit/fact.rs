@@ -30,17 +30,18 @@ pub enum CrossFlowEvent {
     Unasked(Exchange),
     /// The receiver, a server, did not answer the sender's request.
     Unanswered(Exchange),
-    /// The sender, a server, split an answer in this layout.
-    Split(&'static str),
-    /// The sender, a game server, joined the receiver, a master.
-    Joined,
+    /// The sender, a server, split an answer in this layout. The rule: it does so for all clients.
+    Split(&'static str, &'static Rule),
+    /// The sender, a game server, joined the receiver, a master. The rule: it joins more than one.
+    Joined(&'static Rule),
     /// The sender, a master, listed servers to the receiver: those that the sink was told of
-    /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact.
-    Listed,
+    /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact. The rule: the receiver
+    /// queries some of them.
+    Listed(&'static Rule),
     /// The sender, a client, asked the receiver, a game server.
     Queried,
-    /// The sender, a master, handed out a challenge that must be fresh: the front of its SHA-256.
-    HandedOut([u8; 16]),
+    /// The sender, a master, handed out a challenge: the front of its SHA-256. The rule: it is fresh.
+    HandedOut([u8; 16], &'static Rule),
 }
 
 impl CrossFlowEvent {

@@ -47,7 +47,7 @@ pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use refused::Refused;
 pub use reply::Reply;
-pub use rule::{CODES, Cite, Code, Document, Group, Needs, Rule, Severity, Who};
+pub use rule::{CODES, Cite, Code, Group, Needs, Rule, Severity, Who};
 pub use settings::{Abuse, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;
 pub use sink::{Blind, Leaf, Sink, Unjudged};

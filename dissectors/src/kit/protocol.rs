@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
-use crate::kit::{Budget, Evidence, Field, Kind, Node, Place, Rule, Settings, Sink, TreeView, Who};
+use crate::kit::{
+    Budget, Evidence, Field, Group, Kind, Node, Place, Rule, Settings, Sink, TreeView, Who,
+};
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -360,7 +362,9 @@ pub struct Context<'c, P: Protocol> {
 
 /// One protocol. Bytes and times come in, a sink is told; nothing waits, prints or opens.
 pub trait Protocol: Sized {
-    /// What is fixed.
+    /// The group of its rules, and the document that they cite.
+    const GROUP: Group;
+    /// What is fixed besides.
     const INFO: Info;
     /// The state of one flow. The state of a flow that has said one thing only should be small.
     type Conversation: Default + Send;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::GROUPS;
+
 /// How much a breach weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -68,41 +70,21 @@ pub enum Needs {
     Interval,
 }
 
-/// The catalogue's groups of rules, in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
-    /// Valve master server.
-    Vm,
-    /// A2S.
-    A2s,
-    /// GameSpy 4.
-    Gs4,
-    /// GameSpy text protocol.
-    Gs1,
-    /// AssaultCube Reloaded master.
-    Acr,
-    /// Shapes of abuse.
-    Sec,
-    /// The recording itself.
-    Net,
+/// A group of rules: those of a protocol, or those that no document states.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Group {
+    /// What its rules' codes begin with.
+    pub prefix: &'static str,
+    /// What its rules are about.
+    pub about: &'static str,
+    /// The title of the document that its rules cite, if they cite one.
+    pub document: Option<&'static str>,
 }
 
-/// Each with the prefix of its rules' codes, and a title for people.
-const GROUPS: [(Group, &str, &str); 7] = [
-    (Group::Vm, "VM", "Valve master server"),
-    (Group::A2s, "A2S", "Valve server queries"),
-    (Group::Gs4, "GS4", "GameSpy query protocol 4"),
-    (Group::Gs1, "GS1", "GameSpy text protocol"),
-    (Group::Acr, "ACR", "AssaultCube Reloaded master server"),
-    (Group::Sec, "SEC", "shapes of abuse"),
-    (Group::Net, "NET", "the recording itself"),
-];
-
 impl Group {
-    /// What people call it: the prefix of its rules' codes, and what they are about.
-    pub fn title(self) -> String {
-        let of = GROUPS.iter().find(|(group, ..)| *group == self);
-        of.map_or_else(String::new, |(_, prefix, about)| format!("{prefix}: {about}"))
+    /// The heading above its rules.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.prefix, self.about)
     }
 }
 
@@ -116,6 +98,13 @@ const NUMBERS: usize = 100;
 /// One more than the greatest [`Code::index`].
 pub const CODES: usize = GROUPS.len() * NUMBERS;
 
+impl Rule {
+    /// The title of the document that it cites; empty if it cites none.
+    pub fn document(&self) -> &'static str {
+        self.code.group().document.unwrap_or_default()
+    }
+}
+
 impl Code {
     /// The code that a name like `A2S030` spells. A name that spells none does not build.
     pub const fn of(name: &str) -> Code {
@@ -124,7 +113,7 @@ impl Code {
         let split = name.len() - 3;
         let mut i = 0;
         while i < GROUPS.len() {
-            if same(name, split, GROUPS[i].1.as_bytes()) {
+            if same(name, split, GROUPS[i].prefix.as_bytes()) {
                 let (hundreds, tens, ones) = (name[split], name[split + 1], name[split + 2]);
                 assert!(hundreds == b'0' && tens.is_ascii_digit() && ones.is_ascii_digit());
                 let number = ((tens - b'0') * 10 + ones - b'0') as u16;
@@ -140,29 +129,9 @@ impl Code {
         self.0 as usize
     }
 
-    /// See [`Rule::asks_for_answer`].
-    pub const fn asks_for_answer(self) -> bool {
-        const CODES: [Code; 6] = [
-            Code::of("A2S062"),
-            Code::of("VM026"),
-            Code::of("VM047"),
-            Code::of("GS4031"),
-            Code::of("GS1030"),
-            Code::of("ACR035"),
-        ];
-        let mut i = 0;
-        while i < CODES.len() {
-            if CODES[i].0 == self.0 {
-                return true;
-            }
-            i += 1;
-        }
-        false
-    }
-
     /// The group it belongs to.
-    pub const fn group(self) -> Group {
-        GROUPS[self.index() / NUMBERS].0
+    pub const fn group(self) -> &'static Group {
+        &GROUPS[self.index() / NUMBERS]
     }
 }
 
@@ -182,44 +151,13 @@ const fn same(name: &[u8], length: usize, prefix: &[u8]) -> bool {
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = GROUPS.get(self.index() / NUMBERS).map_or("", |group| group.1);
-        write!(f, "{name}{:03}", self.index() % NUMBERS)
+        write!(f, "{}{:03}", self.group().prefix, self.index() % NUMBERS)
     }
 }
 
-/// The documents that rules cite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Document {
-    /// "Master Server Query Protocol".
-    ValveMaster,
-    /// "UT3 query protocol".
-    Ut3Query,
-    /// AssaultCube Reloaded master server, "Protocol v1.3".
-    AcrMaster,
-    /// 333networks, "MasterServer".
-    Networks333,
-    /// "Server queries".
-    ServerQueries,
-}
-
-impl Document {
-    /// Its title.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Document::ValveMaster => "Valve Developer Community, Master Server Query Protocol",
-            Document::Ut3Query => "UnrealAdmin Wiki, UT3 query protocol",
-            Document::AcrMaster => "AssaultCube Reloaded master server, Protocol v1.3",
-            Document::Networks333 => "333networks wiki, MasterServer",
-            Document::ServerQueries => "Valve Developer Community, Server queries",
-        }
-    }
-}
-
-/// A place in a document, and the words there that a rule rests on.
+/// A place in the [document](Group::document) of a rule's group, and the words there that it rests on.
 #[derive(Clone, Copy, Debug)]
 pub struct Cite {
-    /// Which document.
-    pub document: Document,
     /// The heading above the words.
     pub section: &'static str,
     /// The words, exactly; empty where bytes or a table say it.
@@ -253,13 +191,14 @@ pub struct Rule {
 }
 
 /// Declares a rule: a `static` named by its code. The doc comment is what users read as the reason.
+/// `judges: requests` makes it the protocol's rule that [requests are answered](Rule::asks_for_answer).
 #[macro_export]
 macro_rules! rule {
     ($(#[doc = $doc:literal])+
      pub $name:ident $slug:literal {
-        severity: $severity:ident, who: $who:ident, needs: $needs:ident,
+        severity: $severity:ident, who: $who:ident, needs: $needs:ident, $(judges: $judges:ident,)?
         asks: $asks:literal,
-        cite: [$(($document:ident, $section:literal, $quote:literal)),* $(,)?],
+        cite: [$(($section:literal, $quote:literal)),* $(,)?],
         right: $right:expr,
         wrong: $wrong:expr $(,)?
      }) => {
@@ -268,14 +207,13 @@ macro_rules! rule {
         pub static $name: $crate::kit::Rule = $crate::kit::Rule {
             code: $crate::kit::Code::of(stringify!($name)),
             slug: $slug,
-            asks_for_answer: $crate::kit::Code::of(stringify!($name)).asks_for_answer(),
+            asks_for_answer: $crate::rule!(@asks_for_answer $($judges)?),
             severity: $crate::kit::Severity::$severity,
             who: $crate::kit::Who::$who,
             needs: $crate::kit::Needs::$needs,
             asks: $asks,
             why: concat!($($doc, "\n"),+),
             cite: &[$($crate::kit::Cite {
-                document: $crate::kit::Document::$document,
                 section: $section,
                 quote: $quote,
             }),*],
@@ -283,4 +221,6 @@ macro_rules! rule {
             wrong: $wrong,
         };
     };
+    (@asks_for_answer) => { false };
+    (@asks_for_answer requests) => { true };
 }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use super::load::{BUCKETS, Detailed, Load, Room, Terms, earlier};
 use super::sources::tenths;
 use super::{Detail, Kept, Ruling, Witness, spell};
-use crate::a2s::rules::{SEC005, SEC006};
+use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{Abuse, Evidence, Map, Payload, Rule, Seen, Socket, Time, Who};
 
 /// Groups of hosts: all that two hosts say to each other is in one.

@@ -3,6 +3,10 @@
 use crate::kit::{Mark, Side};
 
 use super::*;
+use crate::a2s::rules::A2S053;
+use crate::acr_master::rules::ACR031;
+use crate::gamespy1::rules::GS1032;
+use crate::valve_master::rules::VM046;
 
 mod elsewhere;
 
@@ -44,7 +48,11 @@ fn a_list_is_taken_as_far_as_there_is_room() {
     let lists = |most, queried: &str| {
         let mut ledger = ledger(most);
         for from in [1, 3, 5] {
-            ledger.fact(CrossFlowEvent::Listed, &Vec::from_iter(servers(from)), &seen(1, S, C));
+            ledger.fact(
+                CrossFlowEvent::Listed(&GS1032),
+                &Vec::from_iter(servers(from)),
+                &seen(1, S, C),
+            );
         }
         ledger.fact(CrossFlowEvent::Queried, &[], &seen(2, C, queried));
         let review = ledger.review(Loads::default());
@@ -66,7 +74,7 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
     let lossy = |servers: usize| {
         let mut ledger = ledger(2 * LISTED);
         let servers = (0..servers as u32).map(|n| listed((n.to_be_bytes(), 1).into()));
-        ledger.fact(CrossFlowEvent::Listed, &Vec::from_iter(servers), &seen(1, S, C));
+        ledger.fact(CrossFlowEvent::Listed(&GS1032), &Vec::from_iter(servers), &seen(1, S, C));
         ledger.fact(CrossFlowEvent::Queried, &[], &seen(2, C, "0.0.64.0:1"));
         ledger.review(Loads::default()).rulings.next().map(|ruling| ruling.evidence.lossy)
     };
@@ -119,9 +127,9 @@ fn a_challenge_is_proven_to_be_shared_where_a_flow_has_its_beginning() {
 #[test]
 fn one_server_has_one_layout_for_all() {
     let facts = [
-        (CrossFlowEvent::Split("Orange Box"), S, C),
-        (CrossFlowEvent::Split("Orange Box"), S, D),
-        (CrossFlowEvent::Split("GoldSrc"), S, "10.0.2.1:50000"),
+        (CrossFlowEvent::Split("Orange Box", &A2S053), S, C),
+        (CrossFlowEvent::Split("Orange Box", &A2S053), S, D),
+        (CrossFlowEvent::Split("GoldSrc", &A2S053), S, "10.0.2.1:50000"),
     ];
     let rulings = [("A2S053".to_owned(), false, 3), ("A2S053".to_owned(), true, 1)];
     assert_eq!(review(&facts), rulings);
@@ -130,7 +138,7 @@ fn one_server_has_one_layout_for_all() {
 #[test]
 fn a_challenge_comes_once_whoever_gets_it() {
     let (m, n) = ("10.0.0.9:80", "10.0.1.9:80");
-    let fact = CrossFlowEvent::HandedOut([7; 16]);
+    let fact = CrossFlowEvent::HandedOut([7; 16], &ACR031);
     let facts = [(fact, m, C), (fact, n, C), (fact, m, D)];
     let rulings = [(false, 3), (true, 2)];
     assert_eq!(review(&facts), rulings.map(|(ok, frame)| ("ACR031".to_owned(), ok, frame)));
@@ -139,12 +147,16 @@ fn a_challenge_comes_once_whoever_gets_it() {
 #[test]
 fn lists_and_masters_are_told_at_their_first_message() {
     let m = "10.0.0.9:28900";
-    let queried = [(CrossFlowEvent::Listed, m, C), (CrossFlowEvent::Queried, C, LISTED_SERVER)];
+    let queried =
+        [(CrossFlowEvent::Listed(&GS1032), m, C), (CrossFlowEvent::Queried, C, LISTED_SERVER)];
     assert_eq!(review(&queried), [("GS1032".to_owned(), true, 1)]);
     assert_eq!(review(&queried[..1]), [("GS1032".to_owned(), false, 1)]);
     let other = [queried[0], (CrossFlowEvent::Queried, C, S)];
     assert_eq!(review(&other), [("GS1032".to_owned(), false, 1)]);
-    let joins = [(CrossFlowEvent::Joined, S, m), (CrossFlowEvent::Joined, S, "10.0.1.9:27010")];
+    let joins = [
+        (CrossFlowEvent::Joined(&VM046), S, m),
+        (CrossFlowEvent::Joined(&VM046), S, "10.0.1.9:27010"),
+    ];
     assert_eq!(review(&joins), [("VM046".to_owned(), true, 1)]);
     assert_eq!(review(&joins[..1]), [("VM046".to_owned(), false, 1)]);
 }
@@ -154,7 +166,11 @@ fn who_was_listed_servers_is_remembered_up_to_a_bound_whatever_they_query() {
     let mut ledger = ledger(8);
     for host in 1..100 {
         let client = format!("10.9.0.{host}:50000");
-        ledger.fact(CrossFlowEvent::Listed, &[listed(S.parse().unwrap())], &seen(1, D, &client));
+        ledger.fact(
+            CrossFlowEvent::Listed(&GS1032),
+            &[listed(S.parse().unwrap())],
+            &seen(1, D, &client),
+        );
         ledger.fact(CrossFlowEvent::Queried, &[], &seen(2, &client, S));
     }
     assert_eq!(ledger.lists.len(), 8);
@@ -181,13 +197,13 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
         )
     };
     // That there was no room is told, too, of the message for which there was none.
-    let mut server = full(CrossFlowEvent::Split("GoldSrc"), C);
-    server.fact(CrossFlowEvent::Split("Orange Box"), &[], &seen(3, S, D));
+    let mut server = full(CrossFlowEvent::Split("GoldSrc", &A2S053), C);
+    server.fact(CrossFlowEvent::Split("Orange Box", &A2S053), &[], &seen(3, S, D));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);
-    let mut master = full(CrossFlowEvent::HandedOut([7; 16]), C);
-    master.fact(CrossFlowEvent::HandedOut([7; 16]), &[], &seen(3, S, D));
+    let mut master = full(CrossFlowEvent::HandedOut([7; 16], &ACR031), C);
+    master.fact(CrossFlowEvent::HandedOut([7; 16], &ACR031), &[], &seen(3, S, D));
     assert_eq!(codes(master), [(NET011.code, 2), (ACR031.code, 3)]);
-    let mut server = full(CrossFlowEvent::Joined, m);
-    server.fact(CrossFlowEvent::Joined, &[], &seen(3, S, n));
+    let mut server = full(CrossFlowEvent::Joined(&VM046), m);
+    server.fact(CrossFlowEvent::Joined(&VM046), &[], &seen(3, S, n));
     assert_eq!(server.review(Loads::default()).kept[0].times, 1);
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::loads::JUDGED;
 use super::sources::Sources;
 use super::{Detail, Kept, Ruling, Terms, Witness, spell};
-use crate::a2s::rules::SEC005;
+use crate::abuse_rules::SEC005;
 use crate::kit::{Evidence, Seen, Time, Who};
 
 /// To whom answers went, unasked.

@@ -291,7 +291,7 @@ fn join<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, join: Join, sink: &mut 
     };
     give_up(cx, Owed::Join, joined.given_up, payload.time, sink);
     unchallenged(cx, joined.early, false, sink);
-    sink.fact(CrossFlowEvent::Joined, payload.seen());
+    sink.fact(CrossFlowEvent::Joined(&rules::VM046), payload.seen());
     let at = payload.whole();
     if joined.after_quit {
         rules::after_quit(true, at, sink);

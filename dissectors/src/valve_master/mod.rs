@@ -27,12 +27,17 @@ mod tests;
 
 pub use conversation::{Conversation, SharedState};
 
-use crate::kit::{Claim, Context, Hint, Info, Payload, Protocol, Sink, Time};
+use crate::kit::{Claim, Context, Group, Hint, Info, Payload, Protocol, Sink, Time};
 
 /// The protocol.
 pub struct ValveMaster;
 
 impl Protocol for ValveMaster {
+    const GROUP: Group = Group {
+        prefix: "VM",
+        about: "Valve master server",
+        document: Some("Valve Developer Community, Master Server Query Protocol"),
+    };
     const INFO: Info = Info {
         id: "valve_master",
         title: "Valve master server",

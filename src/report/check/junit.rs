@@ -208,8 +208,9 @@ fn hex(excerpt: &Excerpt) -> String {
 /// The words that a rule rests on.
 fn cited(fared: &RuleOutcome) -> String {
     let mut text = String::new();
-    for cite in fared.rule.cite {
-        put(&mut text, format_args!("by: {}, \"{}\"", cite.document.title(), cite.section));
+    let rule = fared.rule;
+    for cite in rule.cite {
+        put(&mut text, format_args!("by: {}, \"{}\"", rule.document(), cite.section));
         let before = if cite.quote.is_empty() { "" } else { ": " };
         put(&mut text, format_args!("{before}{}\n", cite.quote));
     }

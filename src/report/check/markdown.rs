@@ -49,7 +49,7 @@ fn one(rule: &Rule, severities: &Severities, out: &mut String) {
     put(out, format_args!("\n### {} {}\n\n", rule.code, rule.slug));
     put(out, format_args!("*{severity}, {who}.* Asks: {}.\n\n", marked(rule.asks)));
     put(out, format_args!("{}\n", marked(&why(rule))));
-    rule.cite.iter().for_each(|cite| cited(cite, out));
+    rule.cite.iter().for_each(|cite| cited(rule.document(), cite, out));
     for (name, script) in [("Right", rule.right), ("Wrong", rule.wrong)] {
         if !script.trim().is_empty() {
             put(out, format_args!("\n{name}:\n\n```text\n"));
@@ -61,9 +61,8 @@ fn one(rule: &Rule, severities: &Severities, out: &mut String) {
     }
 }
 
-fn cited(cite: &Cite, out: &mut String) {
-    let (title, section) = (cite.document.title(), marked(cite.section));
-    put(out, format_args!("\n{title}, \"{section}\""));
+fn cited(document: &str, cite: &Cite, out: &mut String) {
+    put(out, format_args!("\n{document}, \"{}\"", marked(cite.section)));
     if cite.quote.is_empty() {
         out.push_str(".\n");
     } else {

@@ -55,7 +55,7 @@ pub fn json(rules: &[&Rule], severities: &Severities, out: &mut Vec<u8>) -> serd
             .cite
             .iter()
             .map(|cite| Citation {
-                document: cite.document.title(),
+                document: rule.document(),
                 section: cite.section,
                 quote: cite.quote,
             })
@@ -79,7 +79,7 @@ pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) 
     put(out, format_args!("{head}  ({default}{changed}, {who})\n\n"));
     put(out, format_args!("Asks: {}.\n\n{}\n", rule.asks, why(rule)));
     for cite in rule.cite {
-        put(out, format_args!("\n{}, \"{}\"", cite.document.title(), cite.section));
+        put(out, format_args!("\n{}, \"{}\"", rule.document(), cite.section));
         if cite.quote.is_empty() {
             out.push('\n');
         } else {

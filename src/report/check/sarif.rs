@@ -257,7 +257,7 @@ fn descriptor(rule: &Rule) -> Descriptor {
     let why = super::rules::why(rule);
     let cites = rule.cite.iter().map(|cite| {
         let quote = if cite.quote.is_empty() { String::new() } else { format!(": {}", cite.quote) };
-        format!("\n{}, \"{}\"{quote}", cite.document.title(), cite.section)
+        format!("\n{}, \"{}\"{quote}", rule.document(), cite.section)
     });
     Descriptor {
         id: rule.code.to_string(),

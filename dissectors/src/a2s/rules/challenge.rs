@@ -10,7 +10,7 @@ rule! {
     /// Clients copy the four bytes into their next request; with fewer they have nothing to copy.
     pub A2S020 "challenge-layout" { severity: Error, who: Server, needs: Message,
         asks: "`A` is followed by exactly 4 bytes",
-        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE, Response format", "The challenge number to use")],
+        cite: [("A2S_SERVERQUERY_GETCHALLENGE, Response format", "The challenge number to use")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1" }
 }
@@ -25,7 +25,7 @@ rule! {
     /// A server has no way to answer a list request without them.
     pub A2S021 "challenge-present" { severity: Error, who: Client, needs: Message,
         asks: "a player or rules request carries 4 challenge bytes (fewer break this rule; more are A2S006's, and the first four are the challenge)",
-        cite: [(ServerQueries, "A2S_PLAYER, Request format", "FF FF FF FF 55 <4 byte challenge number>")],
+        cite: [("A2S_PLAYER, Request format", "FF FF FF FF 55 <4 byte challenge number>")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55" }
 }
@@ -38,7 +38,7 @@ rule! {
     /// A server ignores a challenge that it did not give to this address, or answers with a new one: the client waits in vain.
     pub A2S022 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
         asks: "the challenge sent is -1 or one this server issued to this client",
-        cite: [(ServerQueries, "A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
+        cite: [("A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 22D5A14B" }
 }
@@ -80,7 +80,7 @@ rule! {
     /// A server that gives data away without a challenge floods whomever an attacker names as the sender.
     pub A2S023 "challenge-enforced" { severity: Error, who: Server, needs: Interval,
         asks: "a player or rules request with -1 is answered by a challenge, not by data",
-        cite: [(ServerQueries, "A2S_PLAYER, Request format", "to have the server response with S2C_CHALLENGE")],
+        cite: [("A2S_PLAYER, Request format", "to have the server response with S2C_CHALLENGE")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
 }
@@ -88,7 +88,7 @@ rule! {
     /// A challenge that is not checked guards nothing: any four bytes draw the answer.
     pub A2S024 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
         asks: "a request with a challenge never issued is not answered by data",
-        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "Challenge values are required for A2S_PLAYER")],
+        cite: [("A2S_SERVERQUERY_GETCHALLENGE", "Challenge values are required for A2S_PLAYER")],
         right: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 00000000\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
 }
@@ -96,7 +96,7 @@ rule! {
     /// A request with -1 draws a challenge from every server; this one from some only.
     pub A2S025 "getchallenge-obsolete" { severity: Note, who: Client, needs: Message,
         asks: "a challenge is asked for with -1: `W` does not work on GoldSrc and Left 4 Dead 2",
-        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "the implementation of this query does not function in Goldsource nor Left4Dead2 servers.")],
+        cite: [("A2S_SERVERQUERY_GETCHALLENGE", "the implementation of this query does not function in Goldsource nor Left4Dead2 servers.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
 }
@@ -110,7 +110,7 @@ rule! {
     /// Clients written by the document expect the info itself; since 2020 they must be ready for a challenge.
     pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Interval,
         asks: "an info request is answered by info (by a challenge: later practice, not in the document)",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "")],
+        cite: [("A2S_INFO, Response format", "")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("41 4BA1D522") }
 }
@@ -118,7 +118,7 @@ rule! {
     /// Clients give up after a few rounds, and show the server as dead.
     pub A2S027 "challenge-rounds" { severity: Warning, who: Server, needs: Interval,
         asks: "a valid challenge is not answered by yet another challenge more than 3 times in a row",
-        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE, Request format", "they will respond with a challenge value to use")],
+        cite: [("A2S_SERVERQUERY_GETCHALLENGE, Request format", "they will respond with a challenge value to use")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF
 0.01 s > c  FFFFFFFF 41 01000000
 0.02 c > s  FFFFFFFF 55 01000000

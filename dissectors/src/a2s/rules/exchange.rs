@@ -11,7 +11,7 @@ rule! {
     /// A client that asked for one thing and gets another can use neither.
     pub A2S060 "answer-matches" { severity: Error, who: Server, needs: Interval,
         asks: "an answer is of the kind that was asked (several answers to one info request, 'm' and 'I' and 'D' from hybrid GoldSrc servers, are a known form: a note)",
-        cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
+        cite: [("Requests", "The server responds to 5 queries:")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00") }
 }
@@ -19,15 +19,15 @@ rule! {
     /// Answers that nobody asked for are noise, or part of a flood; some clients loop on them.
     pub A2S061 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
         asks: "no answer without a request",
-        cite: [(ServerQueries, "Requests", "")],
+        cite: [("Requests", "")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5\n0.06 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5") }
 }
 rule! {
     /// Whoever asks waits, repeats, and at last takes the server for dead.
-    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer,
+    pub A2S062 "request-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
         asks: "a request is answered",
-        cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
+        cite: [("Requests", "The server responds to 5 queries:")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 4BA1D522\nend 9" }
 }
@@ -35,7 +35,7 @@ rule! {
     /// Most clients drop what comes from an address they did not ask, and so do firewalls.
     pub A2S065 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "the answer comes from the address and port that was asked (matched by challenge or split ID, else by kind, client endpoint and time if exactly one such request waits)",
-        cite: [(ServerQueries, "Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
+        cite: [("Requests", "Queries should be sent in UDP packets to the listen port of the server.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
 }

@@ -7,7 +7,7 @@ rule! {
     /// Servers compare the text byte by byte and stay silent on any other.
     pub A2S010 "info-request-payload" { severity: Error, who: Client, needs: Message,
         asks: "`T` is followed by \"Source Engine Query\\0\" (and, as an extension, 4 challenge bytes)",
-        cite: [(ServerQueries, "A2S_INFO, Request format", "\"Source Engine Query\"")],
+        cite: [("A2S_INFO, Request format", "\"Source Engine Query\"")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: "0.00 c > s  FFFFFFFF 54 'Source Engine Quarry' 00" }
 }
@@ -22,7 +22,7 @@ rule! {
     /// Browsers sort listen servers and relays out by it.
     pub A2S011 "server-type" { severity: Warning, who: Server, needs: Message,
         asks: "the server type is D, L or P, in either case (0 from Rag Doll Kung Fu, app 1002, the document's own example: a note)",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "Indicates the type of server: - 'D' for a dedicated server")],
+        cite: [("A2S_INFO, Response format", "Indicates the type of server: - 'D' for a dedicated server")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'xl' 00 01 '1.38' 00") }
 }
@@ -45,7 +45,7 @@ rule! {
     /// Clients choose mods and downloads by it.
     pub A2S012 "environment" { severity: Warning, who: Server, needs: Message,
         asks: "the environment is L or W, in either case (m and o, a later extension, are no fault)",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "Indicates the operating system of the server: - 'L' for Linux")],
+        cite: [("A2S_INFO, Response format", "Indicates the operating system of the server: - 'L' for Linux")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dx' 00 01 '1.38' 00") }
 }
@@ -69,7 +69,7 @@ rule! {
     /// Readers test these bytes for 0 or for 1; any other value means one thing to one and another to the next.
     pub A2S013 "flag-values" { severity: Warning, who: Server, needs: Message,
         asks: "visibility, VAC, mod, DLL and mod type are 0 or 1",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "Indicates whether the server requires a password: - 0 for public")],
+        cite: [("A2S_INFO, Response format", "Indicates whether the server requires a password: - 0 for public")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 01 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 02 01 '1.38' 00") }
 }
@@ -84,7 +84,7 @@ rule! {
     /// Inflated counts draw players to servers that are empty.
     pub A2S014 "player-limits" { severity: Warning, who: Server, needs: Message,
         asks: "players <= max players, bots <= players",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "Maximum number of players the server reports it can hold.")],
+        cite: [("A2S_INFO, Response format", "Maximum number of players the server reports it can hold.")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 02 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 06 'dl' 00 01 '1.38' 00") }
 }
@@ -113,7 +113,7 @@ rule! {
     /// The mod fields have no length of their own: a reader that trusts the mod byte reads everything after it wrong.
     pub A2S015 "goldsrc-mod-section" { severity: Error, who: Server, needs: Message,
         asks: "the mod fields are there exactly where mod is 1, and their NULL byte is 0",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "These fields are only present in the response if \"Mod\" is 1:")],
+        cite: [("A2S_INFO, Response format", "These fields are only present in the response if \"Mod\" is 1:")],
         right: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 'a.b' 00 'a.b/c' 00 00 01000000 00100000 00 00 01 00"),
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 01 01 00") }
 }
@@ -137,7 +137,7 @@ rule! {
     /// Each bit announces a field: after one that the reader does not know, nothing can be read.
     pub A2S016 "edf-bits" { severity: Warning, who: Server, needs: Message,
         asks: "no EDF bit beyond 0x80, 0x10, 0x40, 0x20, 0x01",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "If present, this specifies which additional data fields will be included.")],
+        cite: [("A2S_INFO, Response format", "If present, this specifies which additional data fields will be included.")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00 80 le16:27015"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00 82 le16:27015") }
 }
@@ -153,7 +153,7 @@ rule! {
     /// The fields are in the middle of the message: missing, they shift all that follows.
     pub A2S017 "ship-fields" { severity: Error, who: Server, needs: Message,
         asks: "an answer of The Ship (app 2400) has mode 0-5, witnesses and duration between VAC and version",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "These fields only exist in a response if the server is running The Ship:")],
+        cite: [("A2S_INFO, Response format", "These fields only exist in a response if the server is running The Ship:")],
         right: info_answered!("49 07 'Ship Server' 00 'batavier' 00 'ship' 00 'The Ship' 00 le16:2400 01 05 00 'lw' 00 00 01 03 03 '1.0.0.4' 00"),
         wrong: info_answered!("49 07 'Ship Server' 00 'batavier' 00 'ship' 00 'The Ship' 00 le16:2400 01 05 00 'lw' 00 00 '1.0.0.4' 00") }
 }
@@ -170,7 +170,7 @@ rule! {
     /// The 16 bits of ID do not hold every application; GameID does, and readers take the one or the other.
     pub A2S018 "game-id-app" { severity: Note, who: Server, needs: Message,
         asks: "the low 24 bits of GameID are the app id, and agree with ID in its low 16 bits (later documentation)",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "The server's 64-bit GameID.")],
+        cite: [("A2S_INFO, Response format", "The server's 64-bit GameID.")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00 01 le64:730"),
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00 01 le64:440") }
 }
@@ -190,7 +190,7 @@ rule! {
     /// The old form has neither an app id nor a version: newer clients do not read it.
     pub A2S019 "obsolete-info" { severity: Note, who: Server, needs: Message,
         asks: "info is answered in the Source form: the GoldSrc 'm' reply is obsolete",
-        cite: [(ServerQueries, "A2S_INFO, Response format", "GoldSource servers (except for HLTV ones?) now report using the same protocol as Source servers.")],
+        cite: [("A2S_INFO, Response format", "GoldSource servers (except for HLTV ones?) now report using the same protocol as Source servers.")],
         right: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'dl' 00 01 '1.38' 00"),
         wrong: info_answered!("6D '10.0.0.2:27015' 00 'Test' 00 'crossfire' 00 'tfc' 00 'Team Fortress' 00 05 10 2F 'dl' 00 00 01 00") }
 }
@@ -203,7 +203,7 @@ rule! {
     /// Clients of old compare the whole answer, and take any other for no answer at all.
     pub A2S063 "ping-payload" { severity: Error, who: Server, needs: Message,
         asks: "`j` is followed by an empty string or \"00000000000000\\0\"",
-        cite: [(ServerQueries, "A2A_PING, Response format", "'00000000000000'")],
+        cite: [("A2A_PING, Response format", "'00000000000000'")],
         right: "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A '00000000000000' 00",
         wrong: "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A '0000' 00" }
 }
@@ -224,7 +224,7 @@ rule! {
     /// Newer servers do not answer it; to see whether a server is there, ask for its info.
     pub A2S064 "ping-deprecated" { severity: Note, who: Client, needs: Message,
         asks: "a server is not asked with A2A_PING, which is deprecated",
-        cite: [(ServerQueries, "A2A_PING", "is considered a deprecated feature.")],
+        cite: [("A2A_PING", "is considered a deprecated feature.")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A 00" }
 }

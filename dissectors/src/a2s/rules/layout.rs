@@ -10,7 +10,7 @@ rule! {
     /// A reader tells single from split packets by these four bytes alone; with others it can tell nothing.
     pub A2S001 "packet-header" { severity: Error, who: Any, needs: Message,
         asks: "the first long is -1 (single) or -2 (split)",
-        cite: [(ServerQueries, "Protocol", "So by reading the first 4 bytes you can decide whether the data is split (-2) or in one packet (-1).")],
+        cite: [("Protocol", "So by reading the first 4 bytes you can decide whether the data is split (-2) or in one packet (-1).")],
         right: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FEFFFF7F 41 4BA1D522" }
 }
@@ -44,7 +44,7 @@ rule! {
     /// Longer packets are fragmented on their way, and many networks drop fragments.
     pub A2S002 "packet-size" { severity: Warning, who: Any, needs: Message,
         asks: "a UDP payload is at most 1400 bytes",
-        cite: [(ServerQueries, "Protocol", "Steam uses a packet size of 1400 bytes + IP/UDP headers.")],
+        cite: [("Protocol", "Steam uses a packet size of 1400 bytes + IP/UDP headers.")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'x'*1000 00"),
         wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'x'*1400 00") }
 }
@@ -69,7 +69,7 @@ rule! {
     /// Engines share the port and the header with messages of their own; readers skip what they do not know.
     pub A2S003 "known-message" { severity: Note, who: Any, needs: Message,
         asks: "the message byte is one the document names (other connectionless requests to a server known to speak A2S, as the old `details`, `players`, `rules`, `ping` in words, are messages of this kind)",
-        cite: [(ServerQueries, "Requests", "The server responds to 5 queries:")],
+        cite: [("Requests", "The server responds to 5 queries:")],
         right: "0.00 c > s  FFFFFFFF 57\n0.02 s > c  FFFFFFFF 41 4BA1D522",
         wrong: info_answered!("6C 'Banned by server' 00") }
 }
@@ -85,7 +85,7 @@ rule! {
     /// Without its zero a string runs into the next field, or past the packet's end: a classic way to crash a reader.
     pub A2S004 "string-terminated" { severity: Error, who: Any, needs: Message,
         asks: "every string ends in 0x00 inside the packet",
-        cite: [(ServerQueries, "Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
+        cite: [("Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello'") }
 }
@@ -93,7 +93,7 @@ rule! {
     /// Names in a local character set show as garbage to everybody else.
     pub A2S005 "string-utf8" { severity: Warning, who: Any, needs: Message,
         asks: "strings are UTF-8",
-        cite: [(ServerQueries, "Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
+        cite: [("Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
         right: players_answered!("FFFFFFFF 44 01 00 'Zo' C3AB 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 01 00 'Zo' EB 00 03000000 f32:61.5") }
 }
@@ -101,7 +101,7 @@ rule! {
     /// Bytes that no field accounts for show that sender and reader disagree on the layout.
     pub A2S006 "nothing-behind" { severity: Warning, who: Any, needs: Message,
         asks: "no bytes after the last field",
-        cite: [(ServerQueries, "A2S_SERVERQUERY_GETCHALLENGE", "The challenge number to use")],
+        cite: [("A2S_SERVERQUERY_GETCHALLENGE", "The challenge number to use")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00 0102") }
 }
@@ -109,7 +109,7 @@ rule! {
     /// A field that is cut tells nothing, and a reader that does not notice reads foreign memory.
     pub A2S007 "whole-message" { severity: Error, who: Any, needs: Message,
         asks: "no field runs past the end of the packet",
-        cite: [(ServerQueries, "A2S_PLAYER", "Then for each player the following fields are sent:")],
+        cite: [("A2S_PLAYER", "Then for each player the following fields are sent:")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
 }

@@ -40,7 +40,7 @@ rule! {
     /// The list is cut inside an entry or between two, and nothing in it tells a reader that more would follow.
     pub A2S008 "cut-off-list" { severity: Warning, who: Server, needs: Message,
         asks: "a player or rules list is not cut off at about 1260 bytes (the documented behaviour of Team Fortress 2; reported instead of A2S007, A2S030, A2S033)",
-        cite: [(ServerQueries, "Protocol", "TF2 currently does not split replies, expect A2S_PLAYER and A2S_RULES to be simply cut off after 1260 bytes.")],
+        cite: [("Protocol", "TF2 currently does not split replies, expect A2S_PLAYER and A2S_RULES to be simply cut off after 1260 bytes.")],
         right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'x'*1240 00 'sv_ch'") }
 }
@@ -65,7 +65,7 @@ rule! {
     /// Browsers that trust the number read past the end, or drop players.
     pub A2S030 "player-count" { severity: Error, who: Server, needs: Message,
         asks: "as many player entries as Num Players says",
-        cite: [(ServerQueries, "A2S_PLAYER, Response format", "The number of players reported in this response")],
+        cite: [("A2S_PLAYER, Response format", "The number of players reported in this response")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5") }
 }
@@ -81,7 +81,7 @@ rule! {
     /// Some readers take the index for the player's slot; most servers count, some send 0 throughout.
     pub A2S031 "player-index" { severity: Note, who: Server, needs: Message,
         asks: "indices run 0..n-1 (all zero, the documented Left 4 Dead 2 quirk: a note)",
-        cite: [(ServerQueries, "A2S_PLAYER, Response format", "Left4Dead2 returns an index of zero for all players.")],
+        cite: [("A2S_PLAYER, Response format", "Left4Dead2 returns an index of zero for all players.")],
         right: players_answered!("FFFFFFFF 44 02 00 'Ann' 00 03000000 f32:61.5 01 'Bob' 00 00000000 f32:9"),
         wrong: players_answered!("FFFFFFFF 44 02 01 'Ann' 00 03000000 f32:61.5 02 'Bob' 00 00000000 f32:9") }
 }
@@ -103,7 +103,7 @@ rule! {
     /// A reader that computes with it gets nonsense, or a trap.
     pub A2S032 "player-duration" { severity: Warning, who: Server, needs: Message,
         asks: "time connected is a finite float, not negative",
-        cite: [(ServerQueries, "A2S_PLAYER, Response format", "The time in seconds this player has been connected")],
+        cite: [("A2S_PLAYER, Response format", "The time in seconds this player has been connected")],
         right: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5"),
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:-1") }
 }
@@ -129,7 +129,7 @@ rule! {
     /// Readers that trust the number read past the end, or drop rules.
     pub A2S033 "rules-count" { severity: Error, who: Server, needs: Message,
         asks: "as many rules as Num Rules says",
-        cite: [(ServerQueries, "A2S_RULES, Response format", "The number of rules reported in this response")],
+        cite: [("A2S_RULES, Response format", "The number of rules reported in this response")],
         right: rules_answered!("FFFFFFFF 45 0100 'motd' 00 'hello' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00") }
 }
@@ -180,7 +180,7 @@ rule! {
     /// Of two values under one name a reader keeps one, and nobody knows which.
     pub A2S034 "rule-names-unique" { severity: Warning, who: Server, needs: Message,
         asks: "no rule name occurs twice",
-        cite: [(ServerQueries, "A2S_RULES, Response format", "The name of the rule")],
+        cite: [("A2S_RULES, Response format", "The name of the rule")],
         right: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00"),
         wrong: rules_answered!("FFFFFFFF 45 0200 'motd' 00 'hello' 00 'motd' 00 'bye' 00") }
 }

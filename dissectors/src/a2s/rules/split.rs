@@ -11,7 +11,7 @@ rule! {
     /// A reader makes room by this number, and waits for that many packets.
     pub A2S040 "split-total" { severity: Error, who: Server, needs: Message,
         asks: "total is 2 to 15 in the GoldSrc layout, not 0 in the Source layouts (real Source servers send compressed answers with total 1: A2S051 alone)",
-        cite: [(ServerQueries, "Multi-packet Response", "bottom 4 bits represent the total number of packets (2 to 15).")],
+        cite: [("Multi-packet Response", "bottom 4 bits represent the total number of packets (2 to 15).")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 00 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236 00\nend 9") }
@@ -35,7 +35,7 @@ rule! {
     /// A reader that keeps packets in a table by number writes past its end.
     pub A2S041 "split-number" { severity: Error, who: Server, needs: Message,
         asks: "number < total",
-        cite: [(ServerQueries, "Multi-packet Response", "The number of the packet. Starts at 0.")],
+        cite: [("Multi-packet Response", "The number of the packet. Starts at 0.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
@@ -54,7 +54,7 @@ rule! {
     /// Where the packets of one answer disagree, a reader cannot know when it has them all.
     pub A2S042 "split-consistent" { severity: Error, who: Server, needs: Message,
         asks: "total (and Size, and the compressed bit) is the same in all packets of one ID",
-        cite: [(ServerQueries, "Multi-packet Response", "The total number of packets in the response.")],
+        cite: [("Multi-packet Response", "The total number of packets in the response.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
@@ -76,7 +76,7 @@ rule! {
     /// One packet lost is the whole answer lost: nothing is sent again.
     pub A2S043 "split-complete" { severity: Error, who: Server, needs: Answer,
         asks: "every number 0..total-1 arrives",
-        cite: [(ServerQueries, "Multi-packet Response", "collect and assemble all the packets of the answer")],
+        cite: [("Multi-packet Response", "collect and assemble all the packets of the answer")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 03 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
@@ -118,7 +118,7 @@ rule! {
     /// A reader keeps the first or the last copy: where they differ, two readers see two answers.
     pub A2S044 "split-repeat" { severity: Error, who: Server, needs: Message,
         asks: "a number repeated has the same bytes (identical copies: a note)",
-        cite: [(ServerQueries, "Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
+        cite: [("Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
@@ -140,7 +140,7 @@ rule! {
     /// By these bytes a reader knows that it has put the packets together right.
     pub A2S045 "split-inner-header" { severity: Error, who: Server, needs: Message,
         asks: "the reassembled payload begins with FF FF FF FF",
-        cite: [(ServerQueries, "Multi-packet Response", "is continued with an integer -1 (0xFFFFFFFF) and the user data.")],
+        cite: [("Multi-packet Response", "is continued with an integer -1 (0xFFFFFFFF) and the user data.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 45 0100 'motd' 00 'x'*1240
@@ -161,7 +161,7 @@ rule! {
     /// The bit in the ID is the only sign of compression: a reader that believes it gets nothing.
     pub A2S046 "bzip2-decodes" { severity: Error, who: Server, needs: Message,
         asks: "a response with the compressed bit decompresses as bzip2",
-        cite: [(ServerQueries, "Multi-packet Response", "then the response was compressed with bzip2 before being cut and sent.")],
+        cite: [("Multi-packet Response", "then the response was compressed with bzip2 before being cut and sent.")],
         right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 'BZh9' 00*40") }
 }
@@ -177,7 +177,7 @@ rule! {
     /// Readers allocate by this number before they decompress.
     pub A2S047 "bzip2-size" { severity: Error, who: Server, needs: Message,
         asks: "a compressed response decompresses to the size announced",
-        cite: [(ServerQueries, "Multi-packet Response", "Size of the whole response once it is decompressed.")],
+        cite: [("Multi-packet Response", "Size of the whole response once it is decompressed.")],
         right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:99 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
 }
@@ -196,7 +196,7 @@ rule! {
     /// The sum is all that tells a broken answer from a good one.
     pub A2S048 "bzip2-crc32" { severity: Error, who: Server, needs: Message,
         asks: "a compressed response has the CRC32 announced",
-        cite: [(ServerQueries, "Multi-packet Response", "CRC32 checksum of uncompressed response.")],
+        cite: [("Multi-packet Response", "CRC32 checksum of uncompressed response.")],
         right: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D"),
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:18 12345678 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
 }
@@ -211,7 +211,7 @@ rule! {
     /// A reader finds each packet's place by this size; other sizes put the bytes in other places.
     pub A2S050 "split-size" { severity: Warning, who: Server, needs: Message,
         asks: "no packet carries more than Size (default 1248), all but the last carry the same",
-        cite: [(ServerQueries, "Multi-packet Response", "Maximum size of packet before packet switching occurs.")],
+        cite: [("Multi-packet Response", "Maximum size of packet before packet switching occurs.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1300
@@ -239,7 +239,7 @@ rule! {
     /// Each packet more is one more that can be lost. Proxies split small answers, too.
     pub A2S051 "split-needless" { severity: Note, who: Server, needs: Message,
         asks: "an answer that fits one packet is not split",
-        cite: [(ServerQueries, "Protocol", "If a request or response needs more packets for the data it starts the packets with an additional header.")],
+        cite: [("Protocol", "If a request or response needs more packets for the data it starts the packets with an additional header.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
@@ -256,7 +256,7 @@ rule! {
     /// Packets are distinguished by the ID alone: where answers share one, a late packet spoils the next.
     pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Interval,
         asks: "an ID is not used for two answers in one conversation",
-        cite: [(ServerQueries, "Multi-packet Response", "Unique number assigned by server per answer.")],
+        cite: [("Multi-packet Response", "Unique number assigned by server per answer.")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
 0.10 c > s  FFFFFFFF 56 4BA1D522
@@ -277,7 +277,7 @@ rule! {
     /// The layouts do not tell themselves apart: clients learn a server's once, and keep to it.
     pub A2S053 "split-layout" { severity: Error, who: Server, needs: Interval,
         asks: "one server uses one split layout (GoldSrc, old Source, Orange Box)",
-        cite: [(ServerQueries, "Multi-packet Response", "(Orange Box Engine and above only.)")],
+        cite: [("Multi-packet Response", "(Orange Box Engine and above only.)")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'he'
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'llo' 00
 0.10 c > s  FFFFFFFF 56 4BA1D522
@@ -300,7 +300,7 @@ rule! {
     /// Networks reorder packets; a client that relies on their order shows garbage.
     pub A2S054 "split-order" { severity: Note, who: Capture, needs: Message,
         asks: "packets of one answer arrive in order",
-        cite: [(ServerQueries, "Multi-packet Response", "Because UDP packets can arrive in different order or delayed")],
+        cite: [("Multi-packet Response", "Because UDP packets can arrive in different order or delayed")],
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 02 01 E004 'x'*100 00

@@ -2,12 +2,10 @@
 //! where it says that.
 
 use crate::a2s::rules;
+use crate::abuse_rules;
 use crate::kit::{Rule, Severity, Verdict};
 
 use super::lab::Lab;
-
-/// Rules that need more than one pair of hosts: the conversation does not judge them.
-const ELSEWHERE: [&Rule; 3] = [&rules::SEC004, &rules::SEC005, &rules::SEC006];
 
 /// The bytes that an example's payload spells.
 pub(super) fn payload(text: &str) -> Vec<u8> {
@@ -92,12 +90,17 @@ fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
     all.filter(weighs).map(|f| format!("{}: {}", f.rule.code, f.detail)).collect()
 }
 
+/// The rules, and those that need more than one pair of hosts: the conversation does not judge them.
+fn all() -> impl Iterator<Item = &'static Rule> {
+    rules::ALL.iter().chain(abuse_rules::ALL).copied()
+}
+
 #[test]
 fn right_examples_keep_their_rule_and_all_others() {
-    for rule in rules::ALL {
+    for rule in all() {
         let lab = run(rule.right);
         assert_eq!(failed(&lab), Vec::<String>::new(), "{rule:?}");
-        if ELSEWHERE.iter().any(|other| other.code == rule.code) {
+        if abuse_rules::ALL.iter().any(|other| other.code == rule.code) {
             continue;
         }
         let counts = lab.counts(rule);
@@ -108,9 +111,9 @@ fn right_examples_keep_their_rule_and_all_others() {
 
 #[test]
 fn wrong_examples_break_their_rule_and_no_other() {
-    for rule in rules::ALL {
+    for rule in all() {
         let (lab, failed) = (run(rule.wrong), failed(&run(rule.wrong)));
-        if ELSEWHERE.iter().any(|other| other.code == rule.code) {
+        if abuse_rules::ALL.iter().any(|other| other.code == rule.code) {
             assert_eq!(failed, Vec::<String>::new(), "{rule:?}");
             continue;
         }
@@ -123,7 +126,7 @@ fn wrong_examples_break_their_rule_and_no_other() {
 
 #[test]
 fn the_list_is_sorted_and_whole() {
-    let codes: Vec<_> = rules::ALL.iter().map(|rule| rule.code.to_string()).collect();
+    let codes: Vec<_> = all().map(|rule| rule.code.to_string()).collect();
     let catalogue = (1..=8).chain(10..=27).chain(30..=34).chain(40..=48);
     let catalogue = catalogue.chain(50..=54).chain(60..=65).map(|n| format!("A2S{n:03}"));
     let catalogue: Vec<_> = catalogue.chain((1..=6).map(|n| format!("SEC{n:03}"))).collect();
@@ -143,7 +146,7 @@ fn twice(script: &str, who: &str) -> String {
 /// Clients may ask twice before an answer comes; servers may answer once, or each time.
 #[test]
 fn requests_that_are_repeated_give_nothing_to_find() {
-    for rule in rules::ALL {
+    for rule in all() {
         for who in ["cd", "cds"] {
             let lab = run(&twice(rule.right, who));
             assert_eq!(failed(&lab), Vec::<String>::new(), "{rule:?}, {who}");

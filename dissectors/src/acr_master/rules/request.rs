@@ -11,7 +11,7 @@ rule! {
     /// A master that is written by the document has no other handlers.
     pub ACR001 "method-get" { severity: Error, who: Any, needs: Message,
         asks: "every endpoint is asked with GET",
-        cite: [(AcrMaster, "Specification", "Every endpoint uses the GET method")],
+        cite: [("Specification", "Every endpoint uses the GET method")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: concat!(
             r"0.00 c > m  tcp 'POST /c?build_defs=4 HTTP/1.0\r\n\r\n'", "\n",
@@ -28,7 +28,7 @@ rule! {
     /// What is asked elsewhere is asked in vain.
     pub ACR002 "endpoint-known" { severity: Error, who: Any, needs: Message,
         asks: "the endpoint is /c, /r, /a or /v",
-        cite: [(AcrMaster, "Specification", "The specification is presented as a list of GET endpoints with GET parameters and response lines separated by line feed (LF) characters.")],
+        cite: [("Specification", "The specification is presented as a list of GET endpoints with GET parameters and response lines separated by line feed (LF) characters.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: concat!(
             r"0.00 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\r\n\r\n'", "\n",
@@ -51,7 +51,7 @@ rule! {
     /// counts.
     pub ACR003 "parameter-known" { severity: Warning, who: Any, needs: Message,
         asks: "no parameter is outside the endpoint's list, and none occurs twice",
-        cite: [(AcrMaster, "Specification", "parameters (all optional)")],
+        cite: [("Specification", "parameters (all optional)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4&builddefs=4" => r"'masterserver_flags 0\n'") }
 }
@@ -74,9 +74,9 @@ rule! {
     /// Without them the master cannot answer.
     pub ACR004 "parameter-required" { severity: Error, who: Server, needs: Message,
         asks: "/r has v, /a has a, /v has i, c and a",
-        cite: [(AcrMaster, "Specification", "v protocol version number (uint32)"),
-               (AcrMaster, "Specification", "a client IPv6 address"),
-               (AcrMaster, "Specification", "i request ID for state (uint32)")],
+        cite: [("Specification", "v protocol version number (uint32)"),
+               ("Specification", "a client IPv6 address"),
+               ("Specification", "i request ID for state (uint32)")],
         right: registered!(),
         wrong: asked!("0", "s:40000" "/r?p=28770&g=180300" => "'server registered'") }
 }
@@ -96,7 +96,7 @@ rule! {
     /// What does not fit is cut off or refused, as the master's language has it.
     pub ACR005 "parameter-range" { severity: Error, who: Any, needs: Message,
         asks: "numbers are decimal and in range: build_defs up to 255, p of /a and /v up to 65535, the others up to 4294967295",
-        cite: [(AcrMaster, "Specification", "build_defs description of client build environment according to its ACR protocol implementation (uint8)")],
+        cite: [("Specification", "build_defs description of client build environment according to its ACR protocol implementation (uint8)")],
         right: asked!("0", "c" "/c?build_defs=255" => r"'masterserver_flags 0\n'"),
         wrong: asked!("0", "c" "/c?build_defs=256" => r"'masterserver_flags 0\n'") }
 }
@@ -119,7 +119,7 @@ rule! {
     /// Masters no longer read it; it tells the network who plays.
     pub ACR006 "parameter-deprecated" { severity: Note, who: Any, needs: Message,
         asks: "guid32 is left out: it is deprecated",
-        cite: [(AcrMaster, "Specification", "guid32 client GUID (uint32, deprecated)")],
+        cite: [("Specification", "guid32 client GUID (uint32, deprecated)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4&guid32=3735928559" => r"'masterserver_flags 0\n'") }
 }
@@ -132,7 +132,7 @@ rule! {
     /// A master looks IPv6 addresses up: IPv4 players are in its lists in their mapped form.
     pub ACR007 "address-ipv6" { severity: Error, who: Server, needs: Message,
         asks: "/a's a is an IPv6 address; an IPv4 address is mapped to ::ffff:0:0/96",
-        cite: [(AcrMaster, "Specification", "a.b.c.d (IPv4) is mapped to ::ffff:a.b.c.d first.")],
+        cite: [("Specification", "a.b.c.d (IPv4) is mapped to ::ffff:a.b.c.d first.")],
         right: registered!(asked!("1", "s:40001" "/a?p=28770&a=::ffff:c000:027f" => r"'*a\n'")),
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=192.0.2.127" => r"'*a\n'")) }
 }
@@ -152,8 +152,8 @@ rule! {
     /// Both sides must compute over the same bytes: one digit more or in capitals, and they do not.
     pub ACR008 "nonce-hex" { severity: Error, who: Server, needs: Message,
         asks: "/v's c is 96 lowercase hex digits, its a 64",
-        cite: [(AcrMaster, "Specification", "c client nonce in lowercase hex (char[96])"),
-               (AcrMaster, "Specification", "a lowercase hex-encoded 256-bit digest (char[64])")],
+        cite: [("Specification", "c client nonce in lowercase hex (char[96])"),
+               ("Specification", "a lowercase hex-encoded 256-bit digest (char[64])")],
         right: challenged!(concat!(
             "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")),
@@ -185,7 +185,7 @@ rule! {
     /// One of them alone is ignored: the player is let in without a proof.
     pub ACR009 "pair-whole" { severity: Warning, who: Server, needs: Message,
         asks: "i and u come together, or not at all",
-        cite: [(AcrMaster, "Specification", "optional, ignored unless both are present")],
+        cite: [("Specification", "optional, ignored unless both are present")],
         right: challenged!(),
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7" => r"'*a\n'")) }
 }

@@ -9,7 +9,7 @@ rule! {
     /// Programs that split at LF keep the CR: the last word of each line is then another.
     pub ACR010 "lines-lf" { severity: Error, who: Master, needs: Message,
         asks: "response lines are separated by LF alone",
-        cite: [(AcrMaster, "Specification", "response lines separated by line feed (LF) characters")],
+        cite: [("Specification", "response lines separated by line feed (LF) characters")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 20700 140\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\r\ncurrent_version 20700 140\r\n'") }
 }
@@ -29,8 +29,8 @@ rule! {
     /// The client learns from it whether it is banned.
     pub ACR011 "flags-line" { severity: Error, who: Master, needs: Message,
         asks: "/c, asked with GET, answers with a line `masterserver_flags` and a number up to 65535",
-        cite: [(AcrMaster, "Specification", "masterserver_flags [flags]"),
-               (AcrMaster, "Specification", "All lines are mandatory unless otherwise stated.")],
+        cite: [("Specification", "masterserver_flags [flags]"),
+               ("Specification", "All lines are mandatory unless otherwise stated.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 1\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'current_version 20700 140\n'") }
 }
@@ -47,7 +47,7 @@ rule! {
     /// Bits that are reserved today mean something to the clients of tomorrow.
     pub ACR012 "flags-reserved" { severity: Error, who: Master, needs: Message,
         asks: "flags & 0xFC is 0",
-        cite: [(AcrMaster, "Specification", "these bits are reserved (flags & 0xFC must be 0)")],
+        cite: [("Specification", "these bits are reserved (flags & 0xFC must be 0)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 3\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 4\n'") }
 }
@@ -62,7 +62,7 @@ rule! {
     /// Clients compare themselves with it, and offer an update.
     pub ACR013 "version-line" { severity: Error, who: Master, needs: Message,
         asks: "`current_version`, if there, has two 32-bit numbers",
-        cite: [(AcrMaster, "Specification", "current_version [version] [protocol] with the ACR latest game and protocol version numbers (uint32, uint32, optional)")],
+        cite: [("Specification", "current_version [version] [protocol] with the ACR latest game and protocol version numbers (uint32, uint32, optional)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 20700 140\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\ncurrent_version 2.7\n'") }
 }
@@ -77,8 +77,8 @@ rule! {
     /// The client runs the line as it is: an address it cannot read is a server nobody sees.
     pub ACR014 "addserver-line" { severity: Error, who: Master, needs: Message,
         asks: "a server line has an IPv4 or IPv6 address, and perhaps a port from 0 to 65534 and a 32-bit weight",
-        cite: [(AcrMaster, "Specification", "[ip] IPv4 (dotted-decimal format in RFC 1123) or IPv6 (RFC 4291) address (string)"),
-               (AcrMaster, "Specification", "[weight] (int32, optional, default 0)")],
+        cite: [("Specification", "[ip] IPv4 (dotted-decimal format in RFC 1123) or IPv6 (RFC 4291) address (string)"),
+               ("Specification", "[weight] (int32, optional, default 0)")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2\naddserver 2001:db8::2 28780 -1\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2 65535\n'") }
 }
@@ -99,7 +99,7 @@ rule! {
     /// machines.
     pub ACR015 "line-known" { severity: Warning, who: Master, needs: Message,
         asks: "/c answers with `masterserver_flags`, `current_version` and `addserver` lines only",
-        cite: [(AcrMaster, "Specification", "response lines")],
+        cite: [("Specification", "response lines")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\naddserver 10.0.0.2\n'"),
         wrong: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\necho hello\n'") }
 }
@@ -130,7 +130,7 @@ rule! {
     /// Server owners read it in their logs; with a * it looks like the answer to something else.
     pub ACR020 "register-answer" { severity: Error, who: Master, needs: Message,
         asks: "/r is answered by a text that is not empty and does not start with *",
-        cite: [(AcrMaster, "Specification", "a human-readable response not starting with the control character * must be returned")],
+        cite: [("Specification", "a human-readable response not starting with the control character * must be returned")],
         right: registered!(),
         wrong: asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'*registered'") }
 }
@@ -145,8 +145,8 @@ rule! {
     /// The server waits for the challenge in the first line; after the lookup it may not be read.
     pub ACR021 "auth-answer" { severity: Error, who: Master, needs: Message,
         asks: "/a with i and u is answered first by *f, or *c and 256 lowercase hex digits; without them that line is absent",
-        cite: [(AcrMaster, "Specification", "If the i/u pair is sent, one of"),
-               (AcrMaster, "Specification", "[nonce] lowercase hex-encoded cryptography-grade 1024-bit random challenge (char[256])")],
+        cite: [("Specification", "If the i/u pair is sent, one of"),
+               ("Specification", "[nonce] lowercase hex-encoded cryptography-grade 1024-bit random challenge (char[256])")],
         right: challenged!(),
         wrong: registered!(
             asked!("1", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*a\n*c' 'ab'*128 '\n'")) }
@@ -195,7 +195,7 @@ rule! {
     /// Without it a banned player walks in.
     pub ACR022 "address-answer" { severity: Error, who: Master, needs: Message,
         asks: "/a is answered by one of *bw, *bi, *bm and *a",
-        cite: [(AcrMaster, "Specification", "IP lookup result: one of")],
+        cite: [("Specification", "IP lookup result: one of")],
         right: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bw\n'")),
         wrong: registered!(asked!("1", "s:40001" "/a?p=28770&a=2001:db8::7" => r"'*bx\n'")) }
 }
@@ -220,8 +220,8 @@ rule! {
     /// The server gives the player what this line says.
     pub ACR023 "verify-answer" { severity: Error, who: Master, needs: Message,
         asks: "/v is answered by *f, *d, or *s with a privilege of x, 0, 1, 2 or 3 and a name",
-        cite: [(AcrMaster, "Specification", "result of auth: one of"),
-               (AcrMaster, "Specification", "[name] is the full username (string)")],
+        cite: [("Specification", "result of auth: one of"),
+               ("Specification", "[name] is the full username (string)")],
         right: challenged!(concat!(
             "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*d\n' fin")),

@@ -7,7 +7,7 @@ rule! {
     /// A stranger that gets challenges can play the master against its players.
     pub ACR030 "register-first" { severity: Warning, who: Master, needs: Beginning,
         asks: "an auth check of a server that is not registered is answered *f; a server is its source address and p; without --complete inconclusive where no /r of it is in the capture",
-        cite: [(AcrMaster, "Specification", "unregistered server")],
+        cite: [("Specification", "unregistered server")],
         right: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => r"'*f\n*a\n'"),
         wrong: asked!("0", "s:40001" "/a?p=28770&a=::ffff:192.0.2.127&i=7&u=42" => "'*c' 'ab'*128" r"'\n*a\n'") }
 }
@@ -37,7 +37,7 @@ rule! {
     /// all servers of a master.
     pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
         asks: "no 1024-bit challenge is handed out twice",
-        cite: [(AcrMaster, "Specification", "cryptography-grade 1024-bit random challenge")],
+        cite: [("Specification", "cryptography-grade 1024-bit random challenge")],
         right: challenged!(
             asked!("2", "s:40002" "/a?p=28770&a=::ffff:192.0.2.128&i=8&u=43" => "'*c' 'cd'*128" r"'\n*a\n'")),
         wrong: challenged!(
@@ -48,7 +48,7 @@ rule! {
     /// An id that can be used again lets digests be tried one after the other.
     pub ACR032 "verify-known-id" { severity: Error, who: Master, needs: Beginning,
         asks: "/v for an id that was not challenged, or was verified before, is answered *f; without --complete inconclusive where no /a with that id is in the capture",
-        cite: [(AcrMaster, "Specification", "invalid request ID")],
+        cite: [("Specification", "invalid request ID")],
         right: challenged!(concat!(
             "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=8&c=' '5f'*48 '&a=' '0a'*32 ", r"' HTTP/1.0\r\n\r\n'", "\n",
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*f\n' fin")),
@@ -84,8 +84,8 @@ rule! {
     /// This is what the protocol is for: only who knows the key is let in.
     pub ACR033 "digest" { severity: Error, who: Master, needs: Message,
         asks: "with the user's key given: the answer is *s exactly if a is HMAC-SHA256 with that key over client nonce and master challenge, else *d",
-        cite: [(AcrMaster, "Specification", "expected response: HMAC (RFC 2104) result with"),
-               (AcrMaster, "Specification", "key: pre-shared key between the client and master-server")],
+        cite: [("Specification", "expected response: HMAC (RFC 2104) result with"),
+               ("Specification", "key: pre-shared key between the client and master-server")],
         right: challenged!(concat!(
             "2.00 s:40002 > m  tcp 'GET /v?p=28770&i=7&c=' '0'*96 '&a=229c3b4f83318cd133e2e9ad6476ac6f7ae27634f55e309e7578458a69672b86", r" HTTP/1.0\r\n\r\n'", "\n",
             r"2.02 m > s:40002  tcp 'HTTP/1.0 200 OK\r\n\r\n*sxPlayer\n' fin")),
@@ -109,7 +109,7 @@ rule! {
     /// A server that cannot be reached over UDP cannot be played on.
     pub ACR034 "socket-check" { severity: Note, who: Master, needs: Answer,
         asks: "after /r a probe of one byte that is not zero goes to UDP port p+1, and at least one byte comes back",
-        cite: [(AcrMaster, "Specification", "a socket check should be performed (but is not required):")],
+        cite: [("Specification", "a socket check should be performed (but is not required):")],
         right: registered!("end 9"),
         wrong: concat!(
             asked!("0", "s:40000" "/r?v=140&g=180300&p=28770" => "'server registered'"), "end 9") }
@@ -141,9 +141,9 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
 
 rule! {
     /// A server that hears nothing shows as listed and is not.
-    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer,
+    pub ACR035 "request-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
         asks: "every request gets a response",
-        cite: [(AcrMaster, "Specification", "The master-server provides a HTTP API for clients and servers.")],
+        cite: [("Specification", "The master-server provides a HTTP API for clients and servers.")],
         right: asked!("0", "c" "/c?build_defs=4" => r"'masterserver_flags 0\n'"),
         wrong: concat!(r"0.00 c > m  tcp 'GET /c?build_defs=4 HTTP/1.0\r\n\r\n'", "\n", "0.02 m > c  tcp fin") }
 }

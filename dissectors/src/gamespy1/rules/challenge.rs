@@ -9,7 +9,7 @@ rule! {
     /// Games answer nothing else: a longer or stranger challenge keeps them out.
     pub GS1003 "secure-string" { severity: Error, who: Master, needs: Message,
         asks: "the challenge is 6 characters of A-Z a-z 0-9",
-        cite: [(Networks333, "Servers", "The challenge consists of a 6 byte string of random characters that consists of lowercase and uppercase characters, as well as numbers")],
+        cite: [("Servers", "The challenge consists of a 6 byte string of random characters that consists of lowercase and uppercase characters, as well as numbers")],
         right: registered!(),
         wrong: concat!(
             r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", "\n",
@@ -31,7 +31,7 @@ rule! {
     /// The six enciphered bytes make eight characters, always: anything else was not made by the algorithm.
     pub GS1004 "validate-string" { severity: Error, who: Any, needs: Message,
         asks: "the response is 8 characters",
-        cite: [(Networks333, "Clients", "responds with its game name, location and 8 byte validation code")],
+        cite: [("Clients", "responds with its game name, location and 8 byte validation code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX9\\final\\'") }
 }
@@ -46,7 +46,7 @@ rule! {
     /// This is how a master tells a game from a stranger; a wrong response keeps a server off the list, and a client without one.
     pub GS1005 "validate-code" { severity: Error, who: Any, needs: Interval,
         asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key (known games only; where the challenge itself is not in the capture and the beginning is missing: inconclusive)",
-        cite: [(Networks333, "Clients", "All legitimate game clients automatically respond with the correct code")],
+        cite: [("Clients", "All legitimate game clients automatically respond with the correct code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\XuXkWPKC\\final\\'") }
 }

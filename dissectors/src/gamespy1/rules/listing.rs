@@ -10,7 +10,7 @@ rule! {
     /// A client waits for the challenge; a master that opens otherwise is not understood.
     pub GS1010 "master-speaks-first" { severity: Error, who: Master, needs: Beginning,
         asks: "on TCP the master opens with basic and a secure challenge (secure without basic is a known form: a note); judged on the master's own first words, whenever they come",
-        cite: [(Networks333, "Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
+        cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: r"0.00 m:28900 > c  tcp '\\echo\\welcome\\final\\' fin" }
 }
@@ -38,7 +38,7 @@ rule! {
     /// A master that is not told the game has no key to check the response with.
     pub GS1011 "client-validates" { severity: Error, who: Client, needs: Beginning,
         asks: "the client's first words are gamename, location and validate (a list asked for as the first words breaks this as well as GS1012)",
-        cite: [(Networks333, "Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],
+        cite: [("Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
             r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
@@ -60,7 +60,7 @@ rule! {
     /// A master owes a list to games only.
     pub GS1012 "list-after-validate" { severity: Error, who: Client, needs: Beginning,
         asks: "`\\list\\` is asked only after a validate",
-        cite: [(Networks333, "Clients", "Immediately after sending the correct response, the client requests the list of game server addresses.")],
+        cite: [("Clients", "Immediately after sending the correct response, the client requests the list of game server addresses.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
             r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
@@ -76,7 +76,7 @@ rule! {
     /// The response proves one game: with it, the lists of others are not to be had.
     pub GS1013 "list-game" { severity: Error, who: Client, needs: Interval,
         asks: "the list is asked for the game that was validated",
-        cite: [(Networks333, "Clients", "\\list\\gamename\\ut")],
+        cite: [("Clients", "\\list\\gamename\\ut")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: validated!(r"0.03 c > m:28900  tcp '\\list\\\\gamename\\unreal\\final\\'", "0.05 m:28900 > c  tcp fin") }
 }
@@ -104,7 +104,7 @@ rule! {
     /// The challenge guards nothing if the list is given away without its answer.
     pub GS1014 "list-guarded" { severity: Error, who: Master, needs: Beginning,
         asks: "no list for a client whose validate is missing or wrong",
-        cite: [(Networks333, "Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
+        cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
             r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
@@ -138,7 +138,7 @@ rule! {
     /// Clients query what the list says; an address they cannot read is a server nobody sees.
     pub GS1015 "list-addresses" { severity: Error, who: Master, needs: Message,
         asks: "every `\\ip\\` value is a dotted-decimal IPv4 address, ':' and a port 1-65535",
-        cite: [(Networks333, "Clients", "a complete list of server addresses consisting of the IP and query port")],
+        cite: [("Clients", "a complete list of server addresses consisting of the IP and query port")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: listed!(r"\\ip\\10.0.0.2:0\\final\\", " fin") }
 }
@@ -177,7 +177,7 @@ rule! {
     /// Without `\final\` a client cannot tell a short list from a broken connection.
     pub GS1016 "list-complete" { severity: Error, who: Master, needs: Interval,
         asks: "a list ends in `\\final\\` before the connection closes",
-        cite: [(Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
+        cite: [("Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\ip\\10.0.1.2:7778", " fin") }
 }
@@ -204,7 +204,7 @@ rule! {
     /// Many clients read until the connection closes: an open one keeps them waiting.
     pub GS1017 "master-closes" { severity: Warning, who: Master, needs: Answer,
         asks: "the master closes the connection after the list, within the answer timeout",
-        cite: [(Networks333, "Clients", "When the list has been sent, the masterserver closes the connection.")],
+        cite: [("Clients", "When the list has been sent, the masterserver closes the connection.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", "\nend 9") }
 }
@@ -212,7 +212,7 @@ rule! {
     /// A stranger who is told why knows what to try next; silence is what the document asks for.
     pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Answer,
         asks: "on TCP a wrong validate closes the connection without an answer",
-        cite: [(Networks333, "Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
+        cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
         right: concat!(
             r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'", "\n",
             r"0.02 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\12345678\\final\\'", "\n",
@@ -281,7 +281,7 @@ rule! {
     /// What a client sends before the challenge answers none, and a master may have read it by then.
     pub GS1019 "client-waits" { severity: Warning, who: Client, needs: Beginning,
         asks: "on TCP the client's first words follow the master's challenge (judged where a challenge of the master is in the capture)",
-        cite: [(Networks333, "Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
+        cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: concat!(
             r"0.00 c > m:28900  tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'", "\n",

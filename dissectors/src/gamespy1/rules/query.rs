@@ -5,9 +5,9 @@ use crate::rule;
 
 rule! {
     /// A server that does not answer is shown as dead, or not at all.
-    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer,
+    pub GS1030 "query-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
         asks: "a game server answers a query (`\\info\\`, `\\status\\`, `\\basic\\`, `\\rules\\`, `\\players\\`)",
-        cite: [(Networks333, "Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
             r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'"),
@@ -24,7 +24,7 @@ rule! {
     /// It takes more than one flow to see: the ledger judges it.
     pub GS1033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "a query's answer comes from the address and port that was asked (matched by kind, client endpoint and time, if exactly one such query waits)",
-        cite: [(Networks333, "Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\info\\'", "\n",
             r"0.02 s:7778 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'"),
@@ -64,7 +64,7 @@ rule! {
     /// Datagrams overtake each other and get lost: the numbers are all a reader has to put an answer together.
     pub GS1031 "queryid" { severity: Error, who: Server, needs: Answer,
         asks: "the parts of an answer carry one queryid, numbered from 1 without a gap, `\\final\\` in the last",
-        cite: [(Networks333, "Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
+        cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
         right: concat!(
             r"0.00 c > s:7778  '\\status\\'", "\n",
             r"0.02 s:7778 > c  '\\hostname\\Test\\queryid\\1.1'", "\n",
@@ -131,7 +131,7 @@ rule! {
     /// It takes more than one pair of hosts to see: the ledger judges it.
     pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
         asks: "a client queries the servers of the list it got",
-        cite: [(Networks333, "Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],
+        cite: [("Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\n0.10 c > s:7778  '\\\\info\\\\'\n0.12 s:7778 > c  '\\\\hostname\\\\Test\\\\queryid\\\\1.1\\\\final\\\\'"),
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin\nend 60") }
 }

@@ -7,7 +7,7 @@ rule! {
     /// Readers take keys and values by turns: after a key without a value, every value is taken for a key.
     pub GS1001 "pairs" { severity: Error, who: Any, needs: Message,
         asks: "a text is `\\key\\value` pairs; the keyword `final` alone has no value",
-        cite: [(Networks333, "Servers", "\\heartbeat\\7778\\gamename\\ut\\")],
+        cite: [("Servers", "\\heartbeat\\7778\\gamename\\ut\\")],
         right: registered!(),
         wrong: r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename'" }
 }
@@ -22,8 +22,8 @@ rule! {
     /// A reader of a stream waits for `\final\`: without it the message never ends, and what follows it belongs to nothing.
     pub GS1002 "final-closes" { severity: Error, who: Any, needs: Message,
         asks: "`\\final` closes a validate, a list and a query answer, with nothing after it but a backslash (a list cut by the close is GS1016's)",
-        cite: [(Networks333, "Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
-               (Networks333, "Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
+        cite: [("Clients", "\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final"),
+               ("Clients", "\\ip\\255.255.255.255:7778\\ip\\255.255.255.255:7778\\...\\final")],
         right: listed!(r"\\ip\\10.0.0.2:7778\\final\\", " fin"),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
 }

@@ -11,7 +11,7 @@ rule! {
     /// The port and the game are all a heartbeat says; the address is the datagram's.
     pub GS1020 "heartbeat-layout" { severity: Error, who: Server, needs: Message,
         asks: "a heartbeat is `\\heartbeat\\PORT\\gamename\\GAME`, port 1-65535",
-        cite: [(Networks333, "Servers", "this information contains only the query port of the server, as well as the game name (ut)")],
+        cite: [("Servers", "this information contains only the query port of the server, as well as the game name (ut)")],
         right: registered!(),
         wrong: r"0.00 s:7778 > m  '\\heartbeat\\0\\gamename\\ut\\'" }
 }
@@ -40,7 +40,7 @@ rule! {
     /// A server that is not challenged cannot prove that it is one, and is not listed.
     pub GS1021 "first-heartbeat-challenged" { severity: Warning, who: Master, needs: Answer,
         asks: "the first heartbeat is answered by basic and a secure challenge (secure without basic is a known form: a note)",
-        cite: [(Networks333, "Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
+        cite: [("Servers", "After receiving the first heartbeat, the masterserver responds with a \"secure\\validate\" challenge")],
         right: registered!(),
         wrong: concat!(
             r"0.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", "\n",
@@ -69,7 +69,7 @@ rule! {
     /// A server that leaves the challenge unanswered is not listed.
     pub GS1022 "challenge-answered" { severity: Error, who: Server, needs: Answer,
         asks: "the server answers with heartbeat, gamename, validate and final",
-        cite: [(Networks333, "Servers", "The UT server, if legitimate, responds with its heartbeat port, game name and 8 byte validation code")],
+        cite: [("Servers", "The UT server, if legitimate, responds with its heartbeat port, game name and 8 byte validation code")],
         right: registered!(),
         wrong: challenged!("end 9") }
 }
@@ -111,7 +111,7 @@ rule! {
     /// The challenge was for one server: the answer of another says nothing about it.
     pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Beginning,
         asks: "the answer to a challenge has the port and the game name of its heartbeat",
-        cite: [(Networks333, "Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
+        cite: [("Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
         right: registered!(),
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7779\\gamename\\ut\\validate\\SAaJHX96\\final\\'") }
 }
@@ -147,7 +147,7 @@ rule! {
     /// Masters forget a server after some minutes of silence, and take a faster one for an attack. A tenth more or less is let pass: nobody's timer is exact.
     pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
         asks: "heartbeats come twice a minute to once in five minutes; the answer to a challenge does not count",
-        cite: [(Networks333, "Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],
+        cite: [("Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],
         right: registered!(r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'"),
         wrong: registered!(r"10.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'") }
 }
@@ -180,7 +180,7 @@ rule! {
     /// One proof is enough as long as the heartbeats go on; more challenges are traffic for nothing.
     pub GS1025 "no-rechallenge" { severity: Note, who: Master, needs: Interval,
         asks: "a server that is validated and keeps sending is not challenged again",
-        cite: [(Networks333, "Servers", "The masterserver does not verify the UT server anymore, as long as it keeps sending heartbeats")],
+        cite: [("Servers", "The masterserver does not verify the UT server anymore, as long as it keeps sending heartbeats")],
         right: registered!(r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'", r"120.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'"),
         wrong: registered!(
             r"60.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'",

@@ -9,8 +9,8 @@ rule! {
     /// The timestamp is the only thing that tells a client which of its requests is answered.
     pub GS4004 "timestamp-echo" { severity: Error, who: Server, needs: Interval,
         asks: "an answer repeats the request's 4 timestamp bytes, every packet of it",
-        cite: [(Ut3Query, "Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
-               (Ut3Query, "Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
+        cite: [("Packet 2: First response", "(XX XX XX XX) are the sequence number that was in the initial request."),
+               ("Packet 4: Server information response", "are the new timestamp, sent in Packet 3.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203041 '7\\0'" }
 }
@@ -18,7 +18,7 @@ rule! {
     /// The number proves that the client can be reached at the address it asks from; with another the server stays silent.
     pub GS4007 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
         asks: "the info request carries the number that was given, as a big-endian signed 32-bit integer",
-        cite: [(Ut3Query, "Packet 3: Second request", "Bytes 8 to 11 (ZZ ZZ ZZ ZZ) is binary packed number received from Packet 2 (signed 4-byte big-endian integer).")],
+        cite: [("Packet 3: Second request", "Bytes 8 to 11 (ZZ ZZ ZZ ZZ) is binary packed number received from Packet 2 (signed 4-byte big-endian integer).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '-2'  00\n0.03 c > s  FEFD00 10203041 FFFFFFFE FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 07000000 FFFFFF01" }
 }
@@ -26,7 +26,7 @@ rule! {
     /// Without the challenge anybody could have a server's long answers sent to a victim's address.
     pub GS4008 "challenge-first" { severity: Error, who: Client, needs: Beginning,
         asks: "no info request without a challenge given to that client's address and port before",
-        cite: [(Ut3Query, "UT3 query protocol", "Client sends new request to Server, including said number")],
+        cite: [("UT3 query protocol", "Client sends new request to Server, including said number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.03 s > c  09 10203040 '7\\0'" }
 }
@@ -34,7 +34,7 @@ rule! {
     /// A server that answers whatever the challenge is amplifies forged requests.
     pub GS4010 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
         asks: "an info request with a wrong challenge is not answered (one that was given to another client, or to nobody, is wrong)",
-        cite: [(Ut3Query, "UT3 query protocol", "Server replies with a unique number")],
+        cite: [("UT3 query protocol", "Server replies with a unique number")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
@@ -42,15 +42,15 @@ rule! {
     /// An answer that nobody asked for is a stray, a reflection, or noise.
     pub GS4030 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
         asks: "no answer without a request",
-        cite: [(Ut3Query, "UT3 query protocol", "Client sends request to Server")],
+        cite: [("UT3 query protocol", "Client sends request to Server")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 s > c  09 10203040 '8\\0'" }
 }
 rule! {
     /// A server that does not answer is not listed by those who ask.
-    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer,
+    pub GS4031 "request-answered" { severity: Warning, who: Server, needs: Answer, judges: requests,
         asks: "a request is answered",
-        cite: [(Ut3Query, "UT3 query protocol", "Server replies with query information")],
+        cite: [("UT3 query protocol", "Server replies with query information")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\nend 10" }
 }
@@ -61,7 +61,7 @@ rule! {
     /// It takes more than one flow to see: the ledger judges it.
     pub GS4033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "the answer comes from the address and port that was asked (matched by timestamp, client endpoint and time)",
-        cite: [(Ut3Query, "UT3 query protocol", "Server replies with query information")],
+        cite: [("UT3 query protocol", "Server replies with query information")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 t > c  09 10203040 '1234567\\0'" }
 }

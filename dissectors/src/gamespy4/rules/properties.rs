@@ -8,8 +8,8 @@ rule! {
     /// Browsers sort and filter by these; a text in their place is read as 0, or stops the reader.
     pub GS4024 "numbers" { severity: Warning, who: Server, needs: Message,
         asks: "hostport, numplayers, maxplayers, OwningPlayerId, NumPublicConnections, EngineVersion, MinNetVersion, s* and the numeric p* are decimal; AverageSkillRating is a float",
-        cite: [(Ut3Query, "Packet 4: Server information response", "hostport 8277 The server port"),
-               (Ut3Query, "Packet 4: Server information response", "AverageSkillRating 1000.000000")],
+        cite: [("Packet 4: Server information response", "hostport 8277 The server port"),
+               ("Packet 4: Server information response", "AverageSkillRating 1000.000000")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\08277\\0AverageSkillRating\\01000.000000\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\0unknown\\0\\0'" }
 }
@@ -17,8 +17,8 @@ rule! {
     /// A server that claims more players than it has room for is taken for full, or for forged.
     pub GS4025 "player-limits" { severity: Warning, who: Server, needs: Message,
         asks: "numplayers is at most maxplayers, and maxplayers equals NumPublicConnections",
-        cite: [(Ut3Query, "Packet 4: Server information response", "numplayers 4 Current number of players"),
-               (Ut3Query, "Packet 4: Server information response", "NumPublicConnections 24 Maximum number of players")],
+        cite: [("Packet 4: Server information response", "numplayers 4 Current number of players"),
+               ("Packet 4: Server information response", "NumPublicConnections 24 Maximum number of players")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\04\\0maxplayers\\024\\0NumPublicConnections\\024\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'numplayers\\025\\0maxplayers\\024\\0NumPublicConnections\\024\\0\\0'" }
 }
@@ -26,8 +26,8 @@ rule! {
     /// A value outside its table means nothing to a reader.
     pub GS4026 "value-domains" { severity: Warning, who: Server, needs: Message,
         asks: "gamemode, bUsesStats, bIsDedicated, s32779 (1 to 5), s0 (1 to 8), s6, s7, s10 (0, 1) and s8 (0 to 4) are as in the table",
-        cite: [(Ut3Query, "Packet 4: Server information response", "s32779 3 GameMode (1=DM, 2=WAR, 3=VCTF, 4=TDM, 5=DUEL)"),
-               (Ut3Query, "Packet 4: Server information response", "bUsesStats True Stats enabled (True/False)")],
+        cite: [("Packet 4: Server information response", "s32779 3 GameMode (1=DM, 2=WAR, 3=VCTF, 4=TDM, 5=DUEL)"),
+               ("Packet 4: Server information response", "bUsesStats True Stats enabled (True/False)")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'gamemode\\0openplaying\\0bUsesStats\\0True\\0s32779\\03\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'gamemode\\0openplaying\\0bUsesStats\\0yes\\0s32779\\03\\0\\0'" }
 }
@@ -35,7 +35,7 @@ rule! {
     /// Each bit is a mutator; one outside the table is a mutator that the document does not know.
     pub GS4027 "mutator-bits" { severity: Warning, who: Server, needs: Message,
         asks: "p268435717 has only bits of the mutator table",
-        cite: [(Ut3Query, "Stock Mutator bit string", "p268435717 returns an int32 value:")],
+        cite: [("Stock Mutator bit string", "p268435717 returns an int32 value:")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'p268435717\\017\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'p268435717\\032\\0\\0'" }
 }
@@ -43,8 +43,8 @@ rule! {
     /// UT3's own mistakes: no fault of who runs the server, but a reader must not take them for what they are called.
     pub GS4028 "known-bugs" { severity: Note, who: Server, needs: Message,
         asks: "hostname is not simply OwningPlayerName, and mapname is a map's name",
-        cite: [(Ut3Query, "Packet 4: Server information response", "This is currently the OwningPlayerName. This is clearly a bug"),
-               (Ut3Query, "Packet 4: Server information response", "Seems like this is a bug. It definitely isn't a map name.")],
+        cite: [("Packet 4: Server information response", "This is currently the OwningPlayerName. This is clearly a bug"),
+               ("Packet 4: Server information response", "Seems like this is a bug. It definitely isn't a map name.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0ut3.example\\0mapname\\0DM-Deck\\0OwningPlayerName\\0Ann\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostname\\0Ann\\0mapname\\0DM-Deck\\0OwningPlayerName\\0Ann\\0\\0'" }
 }

@@ -8,8 +8,8 @@ rule! {
     /// A server tells queries from game traffic on the same port by these two bytes; without them it does not answer.
     pub GS4001 "magic" { severity: Error, who: Client, needs: Message,
         asks: "a request starts with FE FD",
-        cite: [(Ut3Query, "Packet 1: Initial request", "The first 2 bytes (FE FD) are protocol identifier."),
-               (Ut3Query, "Packet 3: Second request", "The first two bytes (FE FD) again indicate the query protocol.")],
+        cite: [("Packet 1: Initial request", "The first 2 bytes (FE FD) are protocol identifier."),
+               ("Packet 3: Second request", "The first two bytes (FE FD) again indicate the query protocol.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFC00 10203040 0091295B FFFFFF01" }
 }
@@ -17,8 +17,8 @@ rule! {
     /// The byte says what is asked; a server ignores others, or takes them for a master server's message.
     pub GS4002 "request-type" { severity: Error, who: Client, needs: Message,
         asks: "FE FD is followed by 09 (challenge) or 00 (server information)",
-        cite: [(Ut3Query, "Packet 1: Initial request", "Byte 3 (09) indicate that the client wishes to receive the challenge string."),
-               (Ut3Query, "Packet 3: Second request", "Byte 3 (00) indicates that this is a request for server information.")],
+        cite: [("Packet 1: Initial request", "Byte 3 (09) indicate that the client wishes to receive the challenge string."),
+               ("Packet 3: Second request", "Byte 3 (00) indicates that this is a request for server information.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD05 10203040 0091295B FFFFFF01" }
 }
@@ -26,7 +26,7 @@ rule! {
     /// Servers that compare the length drop a longer request; one that is shorter has no timestamp to be told by.
     pub GS4003 "challenge-request-length" { severity: Error, who: Client, needs: Message,
         asks: "a challenge request is 7 bytes: FE FD 09 and 4 bytes of timestamp",
-        cite: [(Ut3Query, "Packet 1: Initial request", "Bytes 4 to 7 (XX XX XX XX) are a binary-packed timestamp, in seconds.")],
+        cite: [("Packet 1: Initial request", "Bytes 4 to 7 (XX XX XX XX) are a binary-packed timestamp, in seconds.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.10 c > s  FEFD09 10203041 FF" }
 }
@@ -34,7 +34,7 @@ rule! {
     /// The last four bytes say which sections are wanted, and that the asker can take an answer in several packets.
     pub GS4009 "request-tail" { severity: Error, who: Client, needs: Message,
         asks: "FF FF FF 01 closes the info request (00 00 00 00, no tail, and the SDK's selectors FF 00 00 and 00 FF FF are known forms)",
-        cite: [(Ut3Query, "Packet 3: Second request", "Bytes 12 to 15 are always (FF FF FF 01).")],
+        cite: [("Packet 3: Second request", "Bytes 12 to 15 are always (FF FF FF 01).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD00 10203041 0091295B 01020304" }
 }

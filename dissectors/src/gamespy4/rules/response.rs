@@ -8,8 +8,8 @@ rule! {
     /// The client turns the text into the number it must send back; what is no number, or too large, cannot be sent.
     pub GS4005 "challenge-number" { severity: Error, who: Server, needs: Message,
         asks: "the challenge is an ASCII decimal, '-' allowed, zero-terminated, within 32 bits signed",
-        cite: [(Ut3Query, "Packet 2: First response", "is an ASCII represented number. This number can start with a minus sign, and is null-padded at the end."),
-               (Ut3Query, "Packet 3: Second request", "(signed 4-byte big-endian integer)")],
+        cite: [("Packet 2: First response", "is an ASCII represented number. This number can start with a minus sign, and is null-padded at the end."),
+               ("Packet 3: Second request", "(signed 4-byte big-endian integer)")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '-2147483648' 00",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '2147483648\\0\\0'" }
 }
@@ -17,7 +17,7 @@ rule! {
     /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the packet after its zero.
     pub GS4006 "challenge-width" { severity: Note, who: Server, needs: Message,
         asks: "the challenge is padded with zeros to 12 bytes",
-        cite: [(Ut3Query, "Packet 2: First response", "Bytes 7 to 18 (YY YY YY YY YY YY YY YY YY YY YY YY)")],
+        cite: [("Packet 2: First response", "Bytes 7 to 18 (YY YY YY YY YY YY YY YY YY YY YY YY)")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0'" }
 }
@@ -25,8 +25,8 @@ rule! {
     /// Players' browsers and firewalls look for UT3's queries there; since version 1.01 the port can be set.
     pub GS4032 "query-port" { severity: Note, who: Server, needs: Message,
         asks: "a UT3 server's query port is 6500 plus a multiple of 100",
-        cite: [(Ut3Query, "UT3 query protocol", "The query port (on the server) is 6500 by default"),
-               (Ut3Query, "UT3 query protocol", "in steps of 100, i.e. 6600 would be the next runner up")],
+        cite: [("UT3 query protocol", "The query port (on the server) is 6500 by default"),
+               ("UT3 query protocol", "in steps of 100, i.e. 6600 would be the next runner up")],
         right: "0.00 c > s:6600  FEFD09 10203040\n0.02 s:6600 > c  09 10203040 '7\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0'\n0.03 c > s:6600  FEFD00 10203041 00000007 FFFFFF01\n0.05 s:6600 > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s:7780  FEFD09 10203040\n0.02 s:7780 > c  09 10203040 '7\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0'\n0.03 c > s:7780  FEFD00 10203041 00000007 FFFFFF01\n0.05 s:7780 > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
@@ -35,8 +35,8 @@ rule! {
     /// Clients tell what a packet is by this byte, and drop what they do not know.
     pub GS4034 "response-type" { severity: Error, who: Server, needs: Message,
         asks: "an answer starts with the type of its request: 09 or 00",
-        cite: [(Ut3Query, "Packet 2: First response", "The first byte (09) indicates this is a reply to the initial request."),
-               (Ut3Query, "Packet 4: Server information response", "Byte 1 (00) indicates that this is a reply for a server information request.")],
+        cite: [("Packet 2: First response", "The first byte (09) indicates this is a reply to the initial request."),
+               ("Packet 4: Server information response", "Byte 1 (00) indicates that this is a reply for a server information request.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  08 10203040 '7\\0'" }
 }

@@ -7,7 +7,7 @@ rule! {
     /// The text tells an answer that may come in several packets; some readers look for it and give up without.
     pub GS4020 "splitnum-string" { severity: Note, who: Server, needs: Message,
         asks: "the zero-terminated string after the timestamp is \"splitnum\"",
-        cite: [(Ut3Query, "Packet 4: Server information response", "This is random, and conventionally set to the string splitnum, null terminated.")],
+        cite: [("Packet 4: Server information response", "This is random, and conventionally set to the string splitnum, null terminated.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'SPLITNUM\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
@@ -15,7 +15,7 @@ rule! {
     /// A reader puts the packets together by their index; one that is missing or there twice makes the answer unreadable.
     pub GS4021 "packet-index" { severity: Error, who: Server, needs: Answer,
         asks: "the packet indices of one answer run from 0 without a gap or a repeat",
-        cite: [(Ut3Query, "Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
+        cite: [("Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 81 01 'player_\\0' 00 'Ann\\0\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 82 01 'player_\\0' 00 'Ann\\0\\0\\0'\nend 10" }
 }
@@ -23,7 +23,7 @@ rule! {
     /// Only the last packet tells a reader how many there are: without the bit it waits for ever, with two it stops too early.
     pub GS4022 "last-bit" { severity: Error, who: Server, needs: Answer,
         asks: "the high bit is set on the last packet of a response and on no other",
-        cite: [(Ut3Query, "Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
+        cite: [("Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\nend 10" }
 }
@@ -31,8 +31,8 @@ rule! {
     /// Readers take names and values by turns: from the first gap on every value is taken for a name.
     pub GS4023 "pairs-complete" { severity: Error, who: Server, needs: Message,
         asks: "names and values alternate, all zero-terminated, over the joined answer",
-        cite: [(Ut3Query, "Packet 4: Server information response", "This data is then exploded, meaning that the \\0 character is used to separate different values."),
-               (Ut3Query, "Packet 4: Server information response", "These values can be combined as \"value n\" => \"value n+1\"")],
+        cite: [("Packet 4: Server information response", "This data is then exploded, meaning that the \\0 character is used to separate different values."),
+               ("Packet 4: Server information response", "These values can be combined as \"value n\" => \"value n+1\"")],
         right: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0\\0\\0'",
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0p268435704\\050\\0\\0'" }
 }

@@ -1,7 +1,8 @@
 //! Answers from elsewhere than was asked, answers to nobody, and what servers are asked.
 
 use super::*;
-use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065, SEC005, SEC006};
+use crate::a2s::rules::{A2S022, A2S061, A2S062, A2S065};
+use crate::abuse_rules::{SEC005, SEC006};
 use crate::kit::{Elsewhere, Payload, Transport};
 
 static RULES: Elsewhere =

@@ -7,9 +7,9 @@ use crate::valve_master::registration::Why;
 
 rule! {
     /// Whoever asks waits, repeats, and at last takes the master for dead.
-    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer,
+    pub VM026 "query-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
         asks: "a query is answered before the capture ends or the client gives up",
-        cite: [(ValveMaster, "Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
+        cite: [("Client to master server", "Send the following UDP query to a master server to get a list of Source host servers.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\nend 9") }
 }
@@ -17,7 +17,7 @@ rule! {
     /// A list that nobody asked for goes to a spoofed address, or is part of a flood.
     pub VM027 "reply-asked-for" { severity: Warning, who: Master, needs: Beginning,
         asks: "a reply answers a query of that client (further packets of one reply in Xash3D's dialect, where the query has one of its keys or the reply its key, are a known form)",
-        cite: [(ValveMaster, "End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
+        cite: [("End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: paged!("9.00 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
@@ -25,7 +25,7 @@ rule! {
     /// A challenge out of turn makes a server send its info string to whoever asks.
     pub VM041 "challenge-asked-for" { severity: Warning, who: Master, needs: Beginning,
         asks: "a challenge follows a join or an info string with a wrong challenge",
-        cite: [(ValveMaster, "Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
+        cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
         right: registered!(""),
         wrong: registered!("9.00 m > s:27015  FFFFFFFF 730A le32:1339895703") }
 }
@@ -33,15 +33,15 @@ rule! {
     /// A server whose challenge was not accepted, and that is not told, believes that it is listed.
     pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Answer,
         asks: "an info string with a wrong challenge is answered by a new challenge",
-        cite: [(ValveMaster, "Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
+        cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
         right: joined!(goldsrc!("1"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823\n0.06 s:27015 > m  ", goldsrc!("133961823")),
         wrong: joined!(goldsrc!("1"), "\nend 9") }
 }
 rule! {
     /// Without a challenge the server cannot join, and nobody finds it.
-    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer,
+    pub VM047 "join-answered" { severity: Warning, who: Master, needs: Answer, judges: requests,
         asks: "a join is answered by a challenge",
-        cite: [(ValveMaster, "Join", "The master servers each respond by sending FF FF FF FF 73 0A")],
+        cite: [("Join", "The master servers each respond by sending FF FF FF FF 73 0A")],
         right: registered!(""),
         wrong: registered!("300.00 s:27015 > m  71\nend 309") }
 }

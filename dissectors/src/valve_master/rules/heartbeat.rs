@@ -9,7 +9,7 @@ rule! {
     /// The challenge proves that the server is where it says it is. With another number it is not listed.
     pub VM040 "challenge-echo" { severity: Error, who: Server, needs: Beginning,
         asks: "the challenge in the info string is the master's 4 bytes read as a little-endian 32-bit int",
-        cite: [(ValveMaster, "Challenge response, Goldsource", "The challenge number is simply the challenge sent by the master server converted to an int.")],
+        cite: [("Challenge response, Goldsource", "The challenge number is simply the challenge sent by the master server converted to an int.")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(goldsrc!("2519719247"), "\n0.05 m > s:27015  FFFFFFFF 730A le32:133961823") }
 }
@@ -17,7 +17,7 @@ rule! {
     /// A server that speaks before it is challenged has guessed, or remembers an earlier life.
     pub VM042 "info-needs-challenge" { severity: Error, who: Server, needs: Beginning,
         asks: "an info string is sent only after a challenge",
-        cite: [(ValveMaster, "Challenge response", "After receiving the challenge packet, the game server then sends its challenge information")],
+        cite: [("Challenge response", "After receiving the challenge packet, the game server then sends its challenge information")],
         right: joined!(goldsrc!("1339895702")),
         wrong: concat!("0.00 s:27015 > m  71\n0.01 m > s:27015  FFFFFFFF 63 20 '10.0.0.1:50000'  # a notice, no challenge\n0.02 s:27015 > m  ", goldsrc!("1339895702"), "\n0.03 m > s:27015  FFFFFFFF 730A le32:1339895702") }
 }
@@ -25,7 +25,7 @@ rule! {
     /// Too seldom, and the master forgets the server; too often, and it is taken for a flood.
     pub VM044 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
         asks: "joins to one master recur every 5 minutes (tolerance 10 %)",
-        cite: [(ValveMaster, "Heartbeat", "A \"heartbeat\" occurs every five minutes in order to let the master servers know that a game server is still \"alive\".")],
+        cite: [("Heartbeat", "A \"heartbeat\" occurs every five minutes in order to let the master servers know that a game server is still \"alive\".")],
         right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
         wrong: registered!("60.00 s:27015 > m  71\n60.02 m > s:27015  FFFFFFFF 730A le32:133961823\n60.03 s:27015 > m  ", goldsrc!("133961823")) }
 }
@@ -33,7 +33,7 @@ rule! {
     /// Each round proves anew that the server is there; an old challenge proves nothing, and masters have forgotten it.
     pub VM045 "heartbeat-rejoins" { severity: Error, who: Server, needs: Interval,
         asks: "a heartbeat is a whole new join: an info string never reuses an earlier round's challenge",
-        cite: [(ValveMaster, "Heartbeat", "The game server simply goes through the process of \"joining\" the master server list again.")],
+        cite: [("Heartbeat", "The game server simply goes through the process of \"joining\" the master server list again.")],
         right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
         wrong: registered!("300.00 s:27015 > m  ", goldsrc!("1339895702")) }
 }
@@ -42,7 +42,7 @@ rule! {
     /// Clients ask one of the masters: a server that joins only one is not found by those who ask the other.
     pub VM046 "two-masters" { severity: Note, who: Server, needs: Beginning,
         asks: "a server joins two masters",
-        cite: [(ValveMaster, "Join", "Shortly after a game server has been initialized, it picks two master servers to \"join.\"")],
+        cite: [("Join", "Shortly after a game server has been initialized, it picks two master servers to \"join.\"")],
         right: registered!("0.04 s:27015 > n  71\n0.06 n > s:27015  FFFFFFFF 730A le32:133961823\n0.07 s:27015 > n  ", goldsrc!("133961823")),
         wrong: registered!("") }
 }
@@ -116,7 +116,7 @@ rule! {
     /// The two engines end their quit differently, and masters for the one need not read the other's.
     pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Interval,
         asks: "the form of the quit is that of the engine the info string shows",
-        cite: [(ValveMaster, "Quit", "")],
+        cite: [("Quit", "")],
         right: registered!("9.00 s:27015 > m  62 0A"),
         wrong: registered!("9.00 s:27015 > m  62 0A 00") }
 }
@@ -137,7 +137,7 @@ rule! {
     /// The master has taken the server from its list; what comes after puts it back, dead.
     pub VM052 "silent-after-quit" { severity: Warning, who: Server, needs: Interval,
         asks: "nothing but a new join follows a quit",
-        cite: [(ValveMaster, "Quit", "to signal that the game server has shut down.")],
+        cite: [("Quit", "to signal that the game server has shut down.")],
         right: registered!("9.00 s:27015 > m  62 0A\n20.00 s:27015 > m  71\n20.02 m > s:27015  FFFFFFFF 730A le32:133961823"),
         wrong: registered!("9.00 s:27015 > m  62 0A\n9.01 s:27015 > m  62 0A") }
 }

@@ -7,7 +7,7 @@ rule! {
     /// Masters take 30 0A as the sign of an info string, and the last 0A as its end.
     pub VM032 "info-frame" { severity: Error, who: Server, needs: Message,
         asks: "a challenge response is 30 0A, the info string and a last 0A",
-        cite: [(ValveMaster, "Challenge response", "the game server then sends its challenge information in the following format:")],
+        cite: [("Challenge response", "the game server then sends its challenge information in the following format:")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(goldsrc!("1339895702"), " 00") }
 }
@@ -42,7 +42,7 @@ rule! {
     /// Keys and values are distinguished by the count of backslashes alone: one too few, and all that follow change places.
     pub VM033 "info-grammar" { severity: Error, who: Server, needs: Message,
         asks: "the info string is `\\key\\value` pairs, no key empty, none twice",
-        cite: [(ValveMaster, "Challenge response", "")],
+        cite: [("Challenge response", "")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike\\map\\de_dust2' 0A") }
 }
@@ -71,7 +71,7 @@ rule! {
     /// Browsers filter by these; a server without them is listed wrongly, or not at all.
     pub VM034 "info-required-keys" { severity: Error, who: Server, needs: Message,
         asks: "the info string has all of protocol, challenge, players, max, bots, gamedir, map, type, password, os, secure, lan, version, region, product",
-        cite: [(ValveMaster, "Differences", "Goldsource protocol challenge players max bots gamedir map type password os secure lan version region product")],
+        cite: [("Differences", "Goldsource protocol challenge players max bots gamedir map type password os secure lan version region product")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike' 0A") }
 }
@@ -91,7 +91,7 @@ rule! {
     /// Masters and the programs that stand in for them have been seen to read the pairs by their place.
     pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
         asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
-        cite: [(ValveMaster, "Differences", "The field order is a bit different with Source than with Goldsource.")],
+        cite: [("Differences", "The field order is a bit different with Source than with Goldsource.")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\0\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\product\\cstrike\\region\\255' 0A") }
 }
@@ -113,7 +113,7 @@ rule! {
     /// Browsers show and filter by these values; one that is none of them means something else to each.
     pub VM036 "info-values" { severity: Warning, who: Server, needs: Message,
         asks: "os is l or w, type d, l or p, password, secure and lan are 0 or 1, the counts are decimal, players <= max",
-        cite: [(ValveMaster, "Challenge response", "")],
+        cite: [("Challenge response", "")],
         right: joined!(goldsrc!("1339895702")),
         wrong: joined!(r"30 0A '\\protocol\\47\\challenge\\1339895702\\players\\3\\max\\2\\bots\\0\\gamedir\\cstrike\\map\\de_dust\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\cstrike' 0A") }
 }

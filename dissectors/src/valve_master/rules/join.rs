@@ -7,7 +7,7 @@ rule! {
     /// Masters compare the whole datagram.
     pub VM030 "join-layout" { severity: Error, who: Server, needs: Message,
         asks: "a join is the byte 0x71 alone (one zero after it, and Xash3D's FF and 4 bytes, are known forms)",
-        cite: [(ValveMaster, "Join", "The game server sends each master server \"q\" (71).")],
+        cite: [("Join", "The game server sends each master server \"q\" (71).")],
         right: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702",
         wrong: "0.00 s:27015 > m  71 0A\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702" }
 }
@@ -36,7 +36,7 @@ rule! {
     /// A server that reads another number than the master sent is never listed.
     pub VM031 "challenge-layout" { severity: Error, who: Master, needs: Message,
         asks: "a challenge is FF FF FF FF 73 0A and exactly 4 bytes (Xash3D's echo of the join's 4 bytes after them is a known form)",
-        cite: [(ValveMaster, "Join", "The master servers each respond by sending FF FF FF FF 73 0A followed by a (relatively) unique 4-byte \"challenge\" number.")],
+        cite: [("Join", "The master servers each respond by sending FF FF FF FF 73 0A followed by a (relatively) unique 4-byte \"challenge\" number.")],
         right: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le32:1339895702",
         wrong: "0.00 s:27015 > m  71\n0.02 m > s:27015  FFFFFFFF 730A le16:12118" }
 }
@@ -82,8 +82,8 @@ rule! {
     /// A quit that is not understood leaves a dead server in the list until it has long been silent.
     pub VM050 "quit-layout" { severity: Error, who: Server, needs: Message,
         asks: "a quit is 62 0A (GoldSrc) or 62 0A 00 (Source)",
-        cite: [(ValveMaster, "Quit", "The game server sends the master server 62 0A to signal that the game server has shut down."),
-               (ValveMaster, "Quit", "The game server sends the master server 62 0A 00 to signal that the game server has shut down.")],
+        cite: [("Quit", "The game server sends the master server 62 0A to signal that the game server has shut down."),
+               ("Quit", "The game server sends the master server 62 0A 00 to signal that the game server has shut down.")],
         right: registered!("9.00 s:27015 > m  62 0A"),
         wrong: registered!("9.00 s:27015 > m  62 0A 01") }
 }

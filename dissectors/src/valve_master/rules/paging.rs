@@ -9,7 +9,7 @@ rule! {
     /// On a new socket the master sends the first page, whatever is asked for: the client takes it for a later one.
     pub VM020 "first-seed-zero" { severity: Error, who: Client, needs: Beginning,
         asks: "the first query on a socket asks from 0.0.0.0:0",
-        cite: [(ValveMaster, "IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
+        cite: [("IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: registered!("0.10 s:27015 > m  31 FF '10.0.1.2:27015' 00 00\n0.12 m > s:27015  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
@@ -17,8 +17,8 @@ rule! {
     /// From any other address the master goes on elsewhere: servers are left out, or come twice.
     pub VM021 "seed-follows-last" { severity: Error, who: Client, needs: Interval,
         asks: "each further query on the socket asks from the last address of the reply before it",
-        cite: [(ValveMaster, "IP:Port", "From then on, IP:Port becomes the last IP:Port received in the master servers reply."),
-               (ValveMaster, "End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
+        cite: [("IP:Port", "From then on, IP:Port becomes the last IP:Port received in the master servers reply."),
+               ("End of IP address list", "Subsequent packets must be requested by using the last received IP address and Port as the 'seed' in the next request.")],
         right: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6"),
         wrong: paged!("0.03 c > m  31 FF '10.0.0.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
@@ -26,8 +26,8 @@ rule! {
     /// To the master a new socket is a new client, which gets the first page again: the list never ends.
     pub VM022 "same-socket" { severity: Error, who: Client, needs: Interval,
         asks: "a listing is continued from the socket it began on: a new port starts from 0.0.0.0:0",
-        cite: [(ValveMaster, "IP:Port", "Do not close your socket between packets."),
-               (ValveMaster, "IP:Port", "Note that whenever you open a new socket (and thus get a new random client port), the Master Server will always send you the first batch of IPs even if you pass a valid game server IP.")],
+        cite: [("IP:Port", "Do not close your socket between packets."),
+               ("IP:Port", "Note that whenever you open a new socket (and thus get a new random client port), the Master Server will always send you the first batch of IPs even if you pass a valid game server IP.")],
         right: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6"),
         wrong: paged!("0.03 c1 > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c1  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
@@ -35,7 +35,7 @@ rule! {
     /// Behind the end the list begins anew: a client that does not stop there never stops.
     pub VM023 "stop-at-end" { severity: Warning, who: Client, needs: Interval,
         asks: "after the 0.0.0.0:0 block the listing is not continued",
-        cite: [(ValveMaster, "End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
+        cite: [("End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
         right: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6\n0.10 c > m  31 FF '0.0.0.0:0' 00 00\n0.12 m > c  FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: "0.00 c > m  31 FF '0.0.0.0:0' 00 00\n0.02 m > c  FFFFFFFF 660A ip:10.0.0.2:27015 00*6\n0.03 c > m  31 FF '10.0.0.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A 00*6" }
 }
@@ -43,7 +43,7 @@ rule! {
     /// Pages of two different lists do not make one.
     pub VM024 "paging-stable" { severity: Warning, who: Client, needs: Interval,
         asks: "region and filter stay the same while a listing is paged",
-        cite: [(ValveMaster, "IP:Port", "This allows steam to then grab another list of more servers.")],
+        cite: [("IP:Port", "This allows steam to then grab another list of more servers.")],
         right: paged!("0.03 c > m  31 FF '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6"),
         wrong: paged!("0.03 c > m  31 03 '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
@@ -89,7 +89,7 @@ rule! {
     /// Servers that come twice are queried twice, and push others out of a list that clients cut.
     pub VM025 "no-repeats" { severity: Note, who: Master, needs: Interval,
         asks: "no address is handed out twice in one listing",
-        cite: [(ValveMaster, "Reply format", "")],
+        cite: [("Reply format", "")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.0.2:27015 00*6") }
 }

@@ -9,8 +9,8 @@ rule! {
     /// Masters read the fields one after the other; a zero too few or too many, and they read something else, or nothing.
     pub VM001 "query-layout" { severity: Error, who: Client, needs: Message,
         asks: "a query is 0x31, the region byte, a zero-terminated IP:Port and a zero-terminated filter, and nothing after it",
-        cite: [(ValveMaster, "Client to master server, Format", "Byte Message Type 0x31 - the character \"1\""),
-               (ValveMaster, "IP:Port", "Terminate this with 0x00")],
+        cite: [("Client to master server, Format", "Byte Message Type 0x31 - the character \"1\""),
+               ("IP:Port", "Terminate this with 0x00")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: listed!("31 FF '0.0.0.0:0' 00 00 00") }
 }
@@ -54,7 +54,7 @@ rule! {
     /// A master lists servers by region: for a code it does not know it lists none, or all.
     pub VM002 "region-known" { severity: Error, who: Client, needs: Message,
         asks: "the region is 0x00-0x07 or 0xFF",
-        cite: [(ValveMaster, "Region codes", "0xFF Rest of the world")],
+        cite: [("Region codes", "0xFF Rest of the world")],
         right: listed!("31 03 '0.0.0.0:0' 00 00"),
         wrong: listed!("31 08 '0.0.0.0:0' 00 00") }
 }
@@ -70,7 +70,7 @@ rule! {
     /// A master that cannot read where to go on begins anew, or stays silent.
     pub VM003 "seed-syntax" { severity: Error, who: Client, needs: Message,
         asks: "IP:Port is a dotted-decimal IPv4 address, ':' and a decimal port 0-65535",
-        cite: [(ValveMaster, "IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
+        cite: [("IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
         right: listed!("31 FF '0.0.0.0:0' 00 00"),
         wrong: listed!("31 FF '0.0.0.0' 00 00") }
 }
@@ -83,8 +83,8 @@ rule! {
     /// What does not parse is left out, or takes the rest of the filter with it: the client gets other servers than it asked for.
     pub VM004 "filter-grammar" { severity: Error, who: Client, needs: Message,
         asks: "the filter is empty or `\\key\\value` pairs, and `\\nor\\N` and `\\nand\\N` are followed by at least the N conditions they take",
-        cite: [(ValveMaster, "Filter", "Insert \\ in between filter parameters"),
-               (ValveMaster, "Filter", "specifies that servers matching any of the following [x] conditions should not be returned")],
+        cite: [("Filter", "Insert \\ in between filter parameters"),
+               ("Filter", "specifies that servers matching any of the following [x] conditions should not be returned")],
         right: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamedir\\cstrike\\nor\\2\\map\\de_dust\\map\\cs_italy' 00"),
         wrong: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamedir\\cstrike\\nor\\2\\map\\de_dust' 00") }
 }
@@ -102,7 +102,7 @@ rule! {
     /// Masters pass over conditions they do not know: the client gets more servers than it asked for.
     pub VM005 "filter-key-known" { severity: Warning, who: Client, needs: Message,
         asks: "every filter key is in the document's table",
-        cite: [(ValveMaster, "Filter", "Filter code What the filter returns")],
+        cite: [("Filter", "Filter code What the filter returns")],
         right: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamedir\\cstrike' 00"),
         wrong: listed!(r"31 FF '0.0.0.0:0' 00 '\\gamename\\cstrike' 00") }
 }
@@ -127,8 +127,8 @@ rule! {
     /// The table knows each switch in one position only. The other does not ask for the opposite: masters pass over it.
     pub VM006 "filter-value" { severity: Warning, who: Client, needs: Message,
         asks: "switches carry the value the table gives (`\\dedicated\\1`, `\\password\\0`), appid and napp a number, gameaddr an IP[:port]",
-        cite: [(ValveMaster, "Filter", "\\password\\0 Servers that are not password protected"),
-               (ValveMaster, "Filter", "\\gameaddr\\[ip] Return only servers on the specified IP address (port supported and optional)")],
+        cite: [("Filter", "\\password\\0 Servers that are not password protected"),
+               ("Filter", "\\gameaddr\\[ip] Return only servers on the specified IP address (port supported and optional)")],
         right: listed!(r"31 FF '0.0.0.0:0' 00 '\\napp\\500\\dedicated\\1' 00"),
         wrong: listed!(r"31 FF '0.0.0.0:0' 00 '\\napp\\500\\dedicated\\0' 00") }
 }

@@ -7,7 +7,7 @@ rule! {
     /// Clients compare all six bytes and drop what begins otherwise.
     pub VM010 "reply-header" { severity: Error, who: Master, needs: Message,
         asks: "FF FF FF FF 66 is followed by 0A",
-        cite: [(ValveMaster, "Reply format", "The reply always starts with FF FF FF FF 66 0A.")],
+        cite: [("Reply format", "The reply always starts with FF FF FF FF 66 0A.")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 6600 ip:10.0.0.2:27015 00*6") }
 }
@@ -37,7 +37,7 @@ rule! {
     /// Nothing but their length divides the blocks: a byte too few shifts every address after it.
     pub VM011 "reply-blocks" { severity: Error, who: Master, needs: Message,
         asks: "what follows the header is a whole number of 6-byte address blocks",
-        cite: [(ValveMaster, "Reply format", "The format is then a series of these server address blocks:")],
+        cite: [("Reply format", "The format is then a series of these server address blocks:")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 0A00") }
 }
@@ -66,7 +66,7 @@ rule! {
     /// Readers stop at it and never see what follows.
     pub VM012 "terminator-last" { severity: Error, who: Master, needs: Message,
         asks: "0.0.0.0:0 is the last block only",
-        cite: [(ValveMaster, "End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
+        cite: [("End of IP address list", "The end of the IP list is indicated by a received IP address of 0.0.0.0 Port:0.")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6 ip:10.0.1.2:27015") }
 }
@@ -74,7 +74,7 @@ rule! {
     /// Nobody can query such a server.
     pub VM013 "address-usable" { severity: Warning, who: Master, needs: Message,
         asks: "no block, the one that ends the list aside, has address 0.0.0.0 or port 0",
-        cite: [(ValveMaster, "End of IP address list", "")],
+        cite: [("End of IP address list", "")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:0 00*6") }
 }
@@ -82,7 +82,7 @@ rule! {
     /// The port is the one number of the protocol in network order: packed as all others, 27015 reads 34665, and no server is there.
     pub VM014 "port-network-order" { severity: Warning, who: Master, needs: Message,
         asks: "ports are big-endian",
-        cite: [(ValveMaster, "Reply format", "Unsigned Short Port number - usually 27015 (69 87) - this is network ordered, which is unlike every other Steam protocol.")],
+        cite: [("Reply format", "Unsigned Short Port number - usually 27015 (69 87) - this is network ordered, which is unlike every other Steam protocol.")],
         right: replied!("FFFFFFFF 660A ip:10.0.0.2:27015 ip:10.0.1.2:27016 00*6"),
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:34665 ip:10.0.1.2:34921 00*6") }
 }

@@ -103,7 +103,7 @@ impl<'o> Group<'o> {
         let rule = self.fared.rule;
         put(out, format_args!("  {} {}\n", faint("expected:", style.paint), rule.asks));
         if let Some(cite) = rule.cite.first() {
-            let (by, title) = (faint("by:", style.paint), cite.document.title());
+            let (by, title) = (faint("by:", style.paint), rule.document());
             put(out, format_args!("  {by} {title}, \"{}\"\n", cite.section));
         }
     }
