@@ -39,10 +39,10 @@ fn the_example_of_a_configuration_is_one_and_has_every_key() {
     // The tolerances it shows are the ones that hold without it.
     let (shown, default) = (&config.settings, Options::default());
     assert_eq!(shown.answer_timeout, default.settings.answer_timeout);
-    assert_eq!(shown.valve_heartbeat, default.settings.valve_heartbeat);
-    assert_eq!(shown.valve_heartbeat_tolerance, default.settings.valve_heartbeat_tolerance);
     assert_eq!(shown.abuse, default.settings.abuse);
-    assert_eq!(shown.gamespy_heartbeat, default.settings.gamespy_heartbeat);
+    let (shown, defaults) = (&shown.protocols, &default.settings.protocols);
+    assert_eq!(shown.valve_master, defaults.valve_master);
+    assert_eq!(shown.gamespy1.heartbeat, defaults.gamespy1.heartbeat);
     assert_eq!((config.flow_idle, default.idle), (Some(Info::HEARTBEATS), None));
     // An unknown key is answered with those there are.
     for table in ["", "[tolerances]", "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"", "[keys]"] {

@@ -21,7 +21,7 @@ pub mod net_rules;
 mod registry;
 pub mod valve_master;
 
-pub use listed::{Conversation, GROUPS, Id, SharedStates};
+pub use listed::{Conversation, GROUPS, Id, ProtocolSettings, SharedStates};
 
 registry::protocols! {
     ValveMaster => valve_master::ValveMaster,

@@ -1,6 +1,6 @@
 //! From the one list of protocols to everything that must know them all.
 
-/// Generates `Id`, `Conversation`, `SharedStates`, `GROUPS` and every dispatch over them.
+/// Generates `Id`, `Conversation`, `SharedStates`, `ProtocolSettings`, `GROUPS` and every dispatch over them.
 macro_rules! protocols {
     ($($name:ident => $module:ident :: $protocol:ident),+ $(,)?) => {
         mod listed {
@@ -29,6 +29,15 @@ macro_rules! protocols {
             #[allow(non_snake_case, reason = "one field per protocol, by its name in the list")]
             pub struct SharedStates {
                 $($name: <$protocol as Protocol>::SharedState),+
+            }
+
+            /// What the user can set about each protocol, by the name of its folder.
+            #[derive(Clone, Debug, Default)]
+            pub struct ProtocolSettings {
+                $(
+                    #[doc = concat!("See [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                    pub $module: <$protocol as Protocol>::Settings
+                ),+
             }
 
             /// The groups of rules, in the catalogue's order: those of the protocols, then those that

@@ -114,15 +114,13 @@ impl Lab {
             let transport = if flags >> number & 1 == 1 { Transport::Tcp } else { Transport::Udp };
             Flow::new(id, number, port, transport, flags & LOSSY != 0)
         });
+        let mut settings = Settings { limits, ..Settings::default() };
+        settings.protocols.gamespy1.keys = vec![("ut".to_owned(), Secret::new(*b"Z5Nfb0"))];
         Lab {
             id,
             flows: flows.collect(),
             shared: SharedStates::default(),
-            settings: Settings {
-                gamespy_keys: vec![("ut".to_owned(), Secret::new(*b"Z5Nfb0"))],
-                limits,
-                ..Settings::default()
-            },
+            settings,
             budget: Budget::new(if is_tight { 4 << 10 } else { 64 << 20 }),
             vouched: flags & VOUCHED != 0,
             frame: 0,

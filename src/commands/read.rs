@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use dissectors::kit::{Secret, Settings};
+use dissectors::kit::Secret;
 
 use crate::capture::{self, CaptureError, Packets};
 use crate::cli::Input;
@@ -166,11 +166,10 @@ fn alone<C: Consumer>(
 
 /// What the command line says, before what the configuration says.
 fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
-    let settings = Settings {
-        gamespy_keys: keys(&input.gamespy_key, &config.settings.gamespy_keys)?,
-        acr_keys: keys(&input.acr_key, &config.settings.acr_keys)?,
-        ..config.settings.clone()
-    };
+    let mut settings = config.settings.clone();
+    let protocols = &mut settings.protocols;
+    protocols.gamespy1.keys = keys(&input.gamespy_key, &protocols.gamespy1.keys)?;
+    protocols.acr_master.keys = keys(&input.acr_key, &protocols.acr_master.keys)?;
     Ok(input.limits().options(Options {
         identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
         settings,

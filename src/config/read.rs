@@ -80,12 +80,12 @@ fn tolerances(mut table: Table<'_>, config: &mut Config) -> Result<(), Wrong> {
         config.flow_idle = Some(value.parsed(durations::nanoseconds)?);
     }
     if let Some(value) = table.take("valve-heartbeat") {
-        settings.valve_heartbeat = value.parsed(durations::nanoseconds)?;
+        settings.protocols.valve_master.heartbeat = value.parsed(durations::nanoseconds)?;
     }
     if let Some(value) = table.take("valve-heartbeat-tolerance") {
-        settings.valve_heartbeat_tolerance = value.parsed(durations::percent)?;
+        settings.protocols.valve_master.heartbeat_tolerance = value.parsed(durations::percent)?;
     }
-    let (mut shortest, mut longest) = settings.gamespy_heartbeat.clone().into_inner();
+    let (mut shortest, mut longest) = settings.protocols.gamespy1.heartbeat.clone().into_inner();
     if let Some(value) = table.take("gamespy-heartbeat-shortest") {
         shortest = value.parsed(durations::nanoseconds)?;
     }
@@ -96,7 +96,7 @@ fn tolerances(mut table: Table<'_>, config: &mut Config) -> Result<(), Wrong> {
         let what = "the shortest time between heartbeats is longer than the longest".to_owned();
         return Err(Wrong { at: table.at, what });
     }
-    settings.gamespy_heartbeat = shortest..=longest;
+    settings.protocols.gamespy1.heartbeat = shortest..=longest;
     abuse(&mut table, &mut settings.abuse)?;
     table.finish()
 }
@@ -134,13 +134,13 @@ fn secrets(mut table: Table<'_>, folder: &Path, config: &mut Config) -> Result<(
                 return Err(value.wrong("has no key"));
             }
             let key = Secret::new(key.as_bytes());
-            config.settings.gamespy_keys.push((value.name.to_owned(), key));
+            config.settings.protocols.gamespy1.keys.push((value.name.to_owned(), key));
         }
     }
     if let Some(value) = table.take("acr") {
         for value in value.table()?.all() {
             let key = value.parsed(|text| keys::hex_or_file(text, folder))?;
-            config.settings.acr_keys.push((value.name.to_owned(), key));
+            config.settings.protocols.acr_master.keys.push((value.name.to_owned(), key));
         }
     }
     table.finish()

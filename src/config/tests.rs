@@ -70,17 +70,17 @@ fn every_key_is_read() {
         (1_500_000_000, Some(1800 * 1_000_000_000))
     );
     assert_eq!(
-        (settings.valve_heartbeat, settings.valve_heartbeat_tolerance),
-        (60_000_000_000, 25)
+        settings.protocols.valve_master,
+        dissectors::valve_master::Settings { heartbeat: 60_000_000_000, heartbeat_tolerance: 25 }
     );
-    assert_eq!(settings.gamespy_heartbeat, 10_000_000_000..=120_000_000_000);
+    assert_eq!(settings.protocols.gamespy1.heartbeat, 10_000_000_000..=120_000_000_000);
     let Abuse { repeats, sources, flood_rate, .. } = settings.abuse;
     assert_eq!([repeats, sources, flood_rate], [7, 70, 700]);
     let Abuse { repeat_window, source_window, flood_window, .. } = settings.abuse;
     let windows = [repeat_window, source_window, flood_window];
     assert_eq!(windows.map(|window| window / 1_000_000_000), [1, 2, 3]);
-    assert_eq!(settings.gamespy_keys[0].1.bytes(), b"LabKey");
-    assert_eq!(settings.acr_keys[0].1.bytes(), b"kl");
+    assert_eq!(settings.protocols.gamespy1.keys[0].1.bytes(), b"LabKey");
+    assert_eq!(settings.protocols.acr_master.keys[0].1.bytes(), b"kl");
     let shown = format!("{config:?}");
     assert!(!shown.contains("LabKey") && !shown.contains("6b6c") && !shown.contains("107, 108"));
 }
@@ -89,7 +89,8 @@ fn every_key_is_read() {
 fn an_empty_file_changes_nothing() {
     let config = read("# nothing\n").unwrap();
     assert_eq!((config.fail_on, config.complete, config.flow_idle), (None, false, None));
-    assert_eq!(config.settings.gamespy_heartbeat, Settings::default().gamespy_heartbeat);
+    let heartbeat = &Settings::default().protocols.gamespy1.heartbeat;
+    assert_eq!(&config.settings.protocols.gamespy1.heartbeat, heartbeat);
 }
 
 #[test]

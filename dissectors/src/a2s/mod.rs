@@ -57,6 +57,7 @@ impl Protocol for A2s {
         rules: rules::ALL,
         idle: Info::QUERIES,
     };
+    type Settings = ();
     type Conversation = Conversation;
     type SharedState = SharedState;
 

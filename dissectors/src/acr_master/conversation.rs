@@ -270,7 +270,7 @@ fn challenged<S: Sink>(
 
 /// The key that the user of gamewire gave for a player.
 fn key_of<'c>(cx: &Cx<'c>, user: &[u8]) -> Option<&'c [u8]> {
-    let mut keys = cx.settings.acr_keys.iter();
+    let mut keys = cx.settings.protocols.acr_master.keys.iter();
     keys.find(|(name, _)| name.as_bytes() == user).map(|(_, key)| key.bytes())
 }
 

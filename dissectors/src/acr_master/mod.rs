@@ -29,8 +29,8 @@ mod shared;
 mod tests;
 
 use crate::kit::{
-    Claim, Closed, Context, Framed, Group, Hint, Info, Payload, Protocol, Side, Sink, StreamView,
-    Time, Transport, Unread,
+    Claim, Closed, Context, Framed, Group, Hint, Info, Payload, Protocol, Secret, Side, Sink,
+    StreamView, Time, Transport, Unread,
 };
 
 pub use conversation::Conversation;
@@ -38,6 +38,13 @@ pub use shared::SharedState;
 
 /// The protocol.
 pub struct AcrMaster;
+
+/// What the user can set about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Players' secret keys: user ID, key.
+    pub keys: Vec<(String, Secret)>,
+}
 
 impl Protocol for AcrMaster {
     const GROUP: Group = Group {
@@ -53,6 +60,7 @@ impl Protocol for AcrMaster {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
     };
+    type Settings = Settings;
     type Conversation = Conversation;
     type SharedState = SharedState;
 

@@ -36,9 +36,11 @@ mod tests;
 pub use conversation::Conversation;
 pub use shared::SharedState;
 
+use std::ops::RangeInclusive;
+
 use crate::kit::{
-    Claim, Closed, Context, Framed, Group, Hint, Info, Limit, Payload, Protocol, Side, Sink,
-    StreamView, Time, Unread,
+    Claim, Closed, Context, Framed, Group, Hint, Info, Limit, Payload, Protocol, Secret, Side,
+    Sink, StreamView, Time, Unread,
 };
 
 /// The protocol.
@@ -50,6 +52,21 @@ const PORTS: &[u16] = &[27900, 28900, 27500, 7778];
 /// Whether masters usually hear heartbeats on this port.
 fn is_master_port(port: u16) -> bool {
     matches!(port, 27900 | 27500)
+}
+
+/// What the user can set about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The shortest and the longest time between two heartbeats, in nanoseconds.
+    pub heartbeat: RangeInclusive<i64>,
+    /// Games' secret keys: game name, key.
+    pub keys: Vec<(String, Secret)>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { heartbeat: 30_000_000_000..=300_000_000_000, keys: Vec::new() }
+    }
 }
 
 impl Protocol for GameSpy1 {
@@ -66,6 +83,7 @@ impl Protocol for GameSpy1 {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
     };
+    type Settings = Settings;
     type Conversation = Conversation;
     type SharedState = SharedState;
 

@@ -84,8 +84,8 @@ const COPIES: i64 = 500_000_000;
 /// The times between heartbeats that are neither short nor long: a clock that is a tenth off is
 /// good enough.
 fn usual(settings: &Settings) -> RangeInclusive<i64> {
-    let (shortest, longest) =
-        (settings.gamespy_heartbeat.start(), settings.gamespy_heartbeat.end());
+    let heartbeat = &settings.protocols.gamespy1.heartbeat;
+    let (shortest, longest) = (heartbeat.start(), heartbeat.end());
     shortest - shortest / 10..=longest.saturating_add(longest / 10)
 }
 
@@ -147,7 +147,7 @@ pub(super) fn heartbeat<S: Sink>(
         let regular = regular.filter(|_| !words.statechanged);
         rules::interval(latest, regular, &usual, at, sink);
     }
-    if latest > *cx.settings.gamespy_heartbeat.end() {
+    if latest > *cx.settings.protocols.gamespy1.heartbeat.end() {
         *standing = fresh;
         return;
     }
@@ -219,7 +219,7 @@ pub(super) fn secure<S: Sink>(
     let standing = cx.shared.standing(&pair(payload.to, port, payload.from), most);
     if let Ok(standing) = standing
         && standing.validated
-        && payload.time.since(standing.latest) <= *cx.settings.gamespy_heartbeat.end()
+        && payload.time.since(standing.latest) <= *cx.settings.protocols.gamespy1.heartbeat.end()
     {
         standing.challenged = true;
         rules::rechallenged(true, challenge.at, sink);

@@ -25,7 +25,8 @@ pub(super) fn expected(
     enctype: u8,
     settings: &Settings,
 ) -> Option<[u8; RESPONSE]> {
-    let given = settings.gamespy_keys.iter().map(|(game, key)| (game.as_bytes(), key.bytes()));
+    let given =
+        settings.protocols.gamespy1.keys.iter().map(|(game, key)| (game.as_bytes(), key.bytes()));
     let mut keys = given.chain(KEYS).filter(|(_, key)| !key.is_empty());
     let (_, key) = keys.find(|(name, _)| name.eq_ignore_ascii_case(game))?;
     let mut answer = encipher(challenge, key);
@@ -112,8 +113,9 @@ mod tests {
     #[test]
     fn the_user_s_keys_count_first() {
         let key = |game: &str, key: &str| (game.to_owned(), Secret::new(key.as_bytes()));
-        let gamespy_keys = vec![key("unreal", "LabKey"), key("empty", ""), key("ut", "LabKey")];
-        let settings = Settings { gamespy_keys, ..Settings::default() };
+        let mut settings = Settings::default();
+        settings.protocols.gamespy1.keys =
+            vec![key("unreal", "LabKey"), key("empty", ""), key("ut", "LabKey")];
         assert_eq!(answer("unreal", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
         assert_eq!(answer("ut", b"TONXSR", &settings).unwrap(), "Uej7hxuk");
         assert_eq!(answer("empty", b"TONXSR", &settings), None);

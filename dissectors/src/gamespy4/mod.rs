@@ -56,6 +56,7 @@ impl Protocol for GameSpy4 {
         rules: rules::ALL,
         idle: Info::QUERIES,
     };
+    type Settings = ();
     type Conversation = Conversation;
     type SharedState = ();
 

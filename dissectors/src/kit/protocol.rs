@@ -366,6 +366,8 @@ pub trait Protocol: Sized {
     const GROUP: Group;
     /// What is fixed besides.
     const INFO: Info;
+    /// What the user can set about it; `()` for nothing.
+    type Settings: Clone + std::fmt::Debug + Default;
     /// The state of one flow. The state of a flow that has said one thing only should be small.
     type Conversation: Default + Send;
     /// What spans flows. Its entries must be keyed so that the traffic of one pair of hosts never

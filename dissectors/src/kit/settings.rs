@@ -1,6 +1,7 @@
 //! What a user sets: bounds, keys, times, and what counts as abuse; and how full the bounds are.
 
-use std::ops::RangeInclusive;
+use crate::ProtocolSettings;
+
 /// Bounds on what one run keeps, whatever the capture says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -118,20 +119,12 @@ impl std::fmt::Debug for Secret {
 pub struct Settings {
     /// How long an answer, or the rest of one, may take, in nanoseconds.
     pub answer_timeout: i64,
-    /// The time between two joins of a server to a Valve master.
-    pub valve_heartbeat: i64,
-    /// How far from that a join may be, in percent of it.
-    pub valve_heartbeat_tolerance: u8,
-    /// The shortest and the longest time between two heartbeats in the GameSpy text protocol.
-    pub gamespy_heartbeat: RangeInclusive<i64>,
-    /// GameSpy games' secret keys: game name, key.
-    pub gamespy_keys: Vec<(String, Secret)>,
-    /// Players' secret keys at AssaultCube Reloaded masters: user ID, key.
-    pub acr_keys: Vec<(String, Secret)>,
     /// What is abuse.
     pub abuse: Abuse,
     /// The bounds.
     pub limits: Limits,
+    /// What there is to set about one protocol.
+    pub protocols: ProtocolSettings,
 }
 
 /// From which numbers on traffic is abuse. Times are in nanoseconds.
@@ -168,13 +161,9 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             answer_timeout: 3_000_000_000,
-            valve_heartbeat: 300_000_000_000,
-            valve_heartbeat_tolerance: 10,
-            gamespy_heartbeat: 30_000_000_000..=300_000_000_000,
-            gamespy_keys: Vec::new(),
-            acr_keys: Vec::new(),
             abuse: Abuse::default(),
             limits: Limits::default(),
+            protocols: ProtocolSettings::default(),
         }
     }
 }

@@ -32,6 +32,21 @@ use crate::kit::{Claim, Context, Group, Hint, Info, Payload, Protocol, Sink, Tim
 /// The protocol.
 pub struct ValveMaster;
 
+/// What the user can set about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The time between two joins of a server, in nanoseconds.
+    pub heartbeat: i64,
+    /// How far from that a join may be, in percent of it.
+    pub heartbeat_tolerance: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { heartbeat: 300_000_000_000, heartbeat_tolerance: 10 }
+    }
+}
+
 impl Protocol for ValveMaster {
     const GROUP: Group = Group {
         prefix: "VM",
@@ -46,6 +61,7 @@ impl Protocol for ValveMaster {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
     };
+    type Settings = Settings;
     type Conversation = Conversation;
     type SharedState = SharedState;
 

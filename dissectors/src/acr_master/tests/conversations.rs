@@ -22,7 +22,7 @@ fn verify(id: u32, digest: &str) -> String {
 /// A server that is registered and has a challenge for request 7 of user 42.
 fn challenged() -> Lab<Ear> {
     let mut lab = Lab::new();
-    lab.settings.acr_keys = vec![("42".to_owned(), Secret::new(KEY))];
+    lab.settings.protocols.acr_master.keys = vec![("42".to_owned(), Secret::new(KEY))];
     ask(&mut lab, 0.0, "10.0.0.2:40000", "/r?v=140&p=28770", "registered");
     ask(&mut lab, 1.0, "10.0.0.2:40001", "/a?p=28770&a=::1&i=7&u=42", &challenge());
     lab

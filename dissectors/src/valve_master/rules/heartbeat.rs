@@ -103,9 +103,10 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
     at: Span,
     sink: &mut S,
 ) {
-    let usual = settings.valve_heartbeat;
+    let settings = &settings.protocols.valve_master;
+    let usual = settings.heartbeat;
     let off = u128::from(interval.abs_diff(usual)) * 100;
-    let most = u128::from(usual.unsigned_abs()) * u128::from(settings.valve_heartbeat_tolerance);
+    let most = u128::from(usual.unsigned_abs()) * u128::from(settings.heartbeat_tolerance);
     sink.judged(&VM044, off <= most, at, || {
         let [interval, usual] = [interval, usual].map(|nanoseconds| nanoseconds / 1_000_000_000);
         format!("joins again after {interval} s, not after {usual} s")
