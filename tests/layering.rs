@@ -1,6 +1,6 @@
 //! Which module may use which: the picture in ARCHITECTURE.md, held against the code.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +75,70 @@ fn protocols_use_no_other_protocol() {
                 let is_sideways = used != protocol && protocols.contains(&&*used);
                 assert!(!is_sideways, "{} uses {used}", file.display());
             }
+        }
+    }
+}
+
+/// The words of a file's code that follow `super::` or the folder's own path: modules among them.
+fn neighbours(file: &Path, folder: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(file).expect("a source file");
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = code.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let code =
+        code.collect::<Vec<_>>().join("\n").replace(&format!("crate::{folder}::"), "super::");
+    let mut words = BTreeSet::new();
+    for rest in code.split("super::").skip(1) {
+        // One name, or a list of names in braces.
+        let list = rest.strip_prefix('{').map_or_else(
+            || rest.split(|c: char| !c.is_alphanumeric() && c != '_').next(),
+            |list| list.split('}').next(),
+        );
+        let names = list.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.extend(names.map(str::to_owned));
+    }
+    words
+}
+
+/// What can be reached from a module, itself left out unless a circle leads back to it.
+fn reach<'g>(
+    uses: &'g BTreeMap<String, BTreeSet<String>>,
+    from: &'g str,
+    reached: &mut BTreeSet<&'g str>,
+) {
+    for used in uses.get(from).into_iter().flatten() {
+        if reached.insert(used) {
+            reach(uses, used, reached);
+        }
+    }
+}
+
+#[test]
+fn modules_of_a_protocol_do_not_use_each_other_in_circles() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("dissectors/src");
+    for protocol in ["a2s", "acr_master", "gamespy1", "gamespy4", "valve_master"] {
+        let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let (folder, mut found) = (root.join(protocol), Vec::new());
+        files(&folder, &mut found);
+        for file in found {
+            let path = file.strip_prefix(&folder).expect("below the protocol").with_extension("");
+            let module = path.iter().next().expect("a name").to_string_lossy().into_owned();
+            if module != "tests" && module != "mod" {
+                modules.entry(module).or_default().extend(neighbours(&file, protocol));
+            }
+        }
+        let names: BTreeSet<String> = modules.keys().cloned().collect();
+        assert!(names.len() > 8, "{protocol}: {names:?}");
+        for (module, uses) in &mut modules {
+            uses.retain(|used| names.contains(used) && used != module);
+        }
+        for module in &names {
+            let mut reached = BTreeSet::new();
+            reach(&modules, module, &mut reached);
+            let uses = &modules[module];
+            assert!(
+                !reached.contains(&**module),
+                "{protocol}: {module} uses {uses:?}, in a circle"
+            );
         }
     }
 }

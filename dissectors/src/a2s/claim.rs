@@ -2,8 +2,8 @@
 
 use crate::kit::{Claim, Hint};
 
-use super::layout::{Header, Layout, SINGLE, SPLIT};
-use super::{rules, walk};
+use super::layout::{Header, Layout, SINGLE, SPLIT, is_total};
+use super::walk;
 
 /// The whole of an info request.
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
@@ -78,9 +78,8 @@ pub(super) fn is_request_behind(bytes: &[u8]) -> bool {
 /// follows it may be missing, which is then told.
 fn is_split(bytes: &[u8]) -> bool {
     [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
-        Header::read(bytes, layout).is_some_and(|header| {
-            header.number < header.total && rules::is_total(layout, header.total)
-        })
+        Header::read(bytes, layout)
+            .is_some_and(|header| header.number < header.total && is_total(layout, header.total))
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a flow counts, up to three of each, in the room of a number; and until when, in a byte.
 
-use super::facts::{Answer, Request};
+use super::kinds::{Answer, Request};
 use crate::kit::Time;
 
 /// What is counted.

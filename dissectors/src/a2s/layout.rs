@@ -1,7 +1,17 @@
 //! The layouts of split packets, "Multi-packet Response": three, which do not tell themselves apart.
 
-use super::rules;
 use crate::kit::Span;
+
+/// "Steam uses a packet size of 1400 bytes + IP/UDP headers."
+pub(super) const PACKET_SIZE: usize = 1400;
+
+/// Whether a total is one that this layout allows.
+pub(super) const fn is_total(layout: Layout, total: u8) -> bool {
+    match layout {
+        Layout::GoldSrc => total >= 2 && total <= 15,
+        Layout::Source | Layout::OrangeBox => total > 0,
+    }
+}
 
 /// Where a split packet's ID shows compression, its total is, and its Size.
 pub(super) const COMPRESSED_BIT: Span = Span { start: 7, end: 8 };
@@ -216,7 +226,7 @@ impl Reading {
     pub(super) fn has_plausible_size(&self) -> bool {
         self.size.is_none_or(|size| {
             let size = usize::from(size);
-            !self.sizes_differ && (1..=rules::PACKET_SIZE).contains(&size) && self.longest <= size
+            !self.sizes_differ && (1..=PACKET_SIZE).contains(&size) && self.longest <= size
         })
     }
 }

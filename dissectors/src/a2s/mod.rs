@@ -9,11 +9,14 @@ mod claim;
 mod conversation;
 mod counters;
 mod decode;
-mod facts;
+mod exchange;
 mod fields;
 mod inflate;
+mod kinds;
 mod layout;
 mod messages;
+mod observation;
+mod overdue;
 mod parts;
 mod pending;
 mod recent_responses;
@@ -75,7 +78,7 @@ impl Protocol for A2s {
         let is_whole =
             header.is_some_and(|header| matches!(*header, layout::SINGLE | layout::SPLIT));
         is_whole && shared.waiting.expects(payload)
-            || claim::is_for_server(payload.bytes) && conversation::is_served(shared, payload)
+            || claim::is_for_server(payload.bytes) && shared.is_served(payload)
     }
 
     fn forgot(shared: &SharedState) -> bool {
@@ -105,7 +108,7 @@ impl Protocol for A2s {
 
     fn elapse<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
         parts::give_up_due(cx, now, end, sink);
-        conversation::expire(cx, now, end, sink);
+        overdue::expire(cx, now, end, sink);
         cx.conversation.tidy();
     }
 }

@@ -1,52 +1,16 @@
 //! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
 
-use super::facts::Answer;
 use super::inflate::{self, Inflated};
+use super::kinds::Answer;
 use super::layout::{self, Layout, Reason, SINGLE};
 use super::pending::{PASSED_OVER, PendingRequest};
 use super::split::{self, Added, Joined, Place, Repeat, Set, Shape};
 use super::state::GUARDED;
-use super::{A2s, conversation, decode, messages as m, rules};
+use super::{A2s, decode, exchange, messages as m, rules};
 use crate::kit::{
-    self, Context, CrossFlowEvent, Evidence, Limit, Message, PartSpan, Payload, Piece, Side, Sink,
-    Span, Time, Who, room,
+    self, Context, CrossFlowEvent, Evidence, Limit, Message, PartSpan, Payload, Piece, Sink, Span,
+    Time, Who,
 };
-
-/// The split answers of a flow that are not whole yet.
-#[derive(Default)]
-pub(super) struct Parts {
-    #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
-    sets: Vec<Box<Set>>,
-    /// When one was last given up for want of room.
-    spilled: Option<Time>,
-}
-
-impl Parts {
-    /// Whether there is nothing to be kept.
-    pub(super) fn is_empty(&self) -> bool {
-        self.sets.is_empty() && self.spilled.is_none()
-    }
-
-    /// Whether an answer from this side is on its way.
-    pub(super) fn is_coming(&self, from: Side) -> bool {
-        self.sets.iter().any(|set| set.side == from)
-    }
-
-    /// Bytes held beside what the budget counts.
-    pub(super) fn held(&self) -> usize {
-        room(&self.sets) + self.sets.len() * size_of::<Set>()
-    }
-
-    /// When the first of them is given up.
-    pub(super) fn due(&self) -> Option<Time> {
-        self.sets.iter().map(|set| set.due).min()
-    }
-
-    fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
-        let at = self.sets.iter().position(|set| which(set))?;
-        Some(self.sets.remove(at))
-    }
-}
 
 /// A split packet.
 pub(super) fn message<S: Sink>(
@@ -96,7 +60,7 @@ fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     !cx.conversation.is_guessed()
         || split::carries_request(payload.bytes)
         || split::carries_nothing(payload.bytes)
-        || conversation::is_served(cx.shared, payload)
+        || cx.shared.is_served(payload)
 }
 
 const fn one_way(is_attack: bool) -> &'static Message {
@@ -153,7 +117,7 @@ fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(La
     let (side, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
     let guarded = cx.conversation.has(GUARDED);
     let fits =
-        |asked: &PendingRequest| Answer::of(kind).fits(asked, guarded).filter(|&fit| fit == 0);
+        |asked: &PendingRequest| asked.fits(Answer::of(kind), guarded).filter(|&fit| fit == 0);
     let is_copy = repeat == Repeat::Same;
     let begins =
         |asked: &PendingRequest| !is_copy || fits(asked).is_some() && !asked.is(PASSED_OVER);
@@ -224,7 +188,7 @@ fn emit<S: Sink>(
             rules::bzip2_decodes(Some("the bytes are not compressed"), Span::new(0, 4), sink);
         }
         let said = decode::message(bytes, known, sink);
-        conversation::exchange(cx, &said, &payload, sink);
+        exchange::message(cx, &said, &payload, sink);
         sink.end(said.message, &payload);
         return said.kind;
     }
@@ -252,7 +216,7 @@ fn emit<S: Sink>(
             let lost = payload.lost || more;
             let payload = Payload { bytes: inflated, inflated: true, lost, ..payload };
             let said = decode::message(inflated, known, sink);
-            conversation::exchange(cx, &said, &payload, sink);
+            exchange::message(cx, &said, &payload, sink);
             sink.end(said.message, &payload);
             said.kind
         }
@@ -286,7 +250,7 @@ fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     if let Some(at) = here(Place { part: 0, at: layout::TOTAL }) {
         rules::split_total(shape.layout, shape.total, at, sink);
     }
-    if !rules::is_total(shape.layout, shape.total) {
+    if !layout::is_total(shape.layout, shape.total) {
         return;
     }
     let (differs, place) = shape.differs.unzip();
@@ -312,7 +276,7 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
         rules::split_size(shape.size, joined.longest, joined.uneven, sink);
     }
     let fits = match (shape.layout, shape.size) {
-        (Layout::GoldSrc, _) => rules::PACKET_SIZE,
+        (Layout::GoldSrc, _) => layout::PACKET_SIZE,
         (_, Some(size)) => size.into(),
         (_, None) => 1248,
     };

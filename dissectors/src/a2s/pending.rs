@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use super::facts::{Answer, ChallengeStatus, Request};
+use super::kinds::{Answer, ChallengeStatus, Request};
 use crate::kit::{Mark, Reply, Side, Time};
 
 /// A request that waits for its answer. Sent again while it waits, it is the same request.
@@ -54,6 +54,27 @@ pub(super) enum ResponseDue {
 }
 
 impl PendingRequest {
+    /// How well an answer fits it: the lower, the better. `None`: not at all. `guarded`: the server has
+    /// answered info by a challenge: it gives none without.
+    pub(super) fn fits(&self, answer: Answer, guarded: bool) -> Option<u8> {
+        let asks = match self.standing {
+            // A list request without a challenge is none that servers know.
+            ChallengeStatus::Absent => matches!(self.request, Request::Info | Request::Challenge),
+            standing => matches!(standing, ChallengeStatus::Asking | ChallengeStatus::Zero),
+        };
+        answer.is_for(self.request).then_some(match (answer, self.request) {
+            (Answer::Players | Answer::Rules, _) => match self.standing {
+                ChallengeStatus::Issued | ChallengeStatus::Unknown => 0,
+                ChallengeStatus::NeverIssued => 1,
+                _ => 2,
+            },
+            (Answer::Info | Answer::ObsoleteInfo, _) => u8::from(guarded && asks),
+            (Answer::Challenge, Request::Info) if asks => u8::from(!guarded),
+            (Answer::Challenge, _) => u8::from(!asks) * 2,
+            _ => 0,
+        })
+    }
+
     pub(super) const fn is(&self, past: u8) -> bool {
         self.past & past != 0
     }

@@ -2,10 +2,10 @@
 //! may be meant for another's further sending.
 
 use super::A2s;
-use super::conversation::{give_up, issued};
-use super::facts::{Answer, ChallengeStatus, Request};
+use super::kinds::{Answer, ChallengeStatus, Request};
+use super::overdue::give_up;
 use super::pending::{GOES_ON, PendingRequest, REFUSED, ResponseDue};
-use super::state::GUARDED;
+use super::state::{GUARDED, issued};
 use crate::kit::{Context, Limit, Payload, Read, Sink, Time};
 
 /// One more request waits, or one that does was sent once more; with too many, the oldest is given up.

@@ -5,14 +5,13 @@
 
 use std::cmp::Reverse;
 
-use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time};
+use crate::kit::{Budget, Buffer, PartSpan, Payload, Side, Span, Time, room};
 
-use super::facts::Request;
+use super::kinds::Request;
 use super::layout::{
-    COMPRESSED, COMPRESSED_BIT, Header, Layout, Reading, Reason, SINGLE, SIZE, TOTAL, announced,
-    id, is_compressed, plain,
+    self, COMPRESSED, COMPRESSED_BIT, Header, Layout, Reading, Reason, SINGLE, SIZE, TOTAL,
+    announced, id, is_compressed, plain,
 };
-use super::rules;
 
 /// Packets that one answer may have beside copies: a byte counts them.
 const MOST_PARTS: usize = 300;
@@ -179,7 +178,7 @@ impl Set {
     fn best(&self, known: Option<Layout>, among: impl Fn(&Layout) -> bool) -> (Layout, Reason) {
         let rank = |layout: &Layout| {
             let reading = self.reading(*layout);
-            let allowed = rules::is_total(*layout, reading.total);
+            let allowed = layout::is_total(*layout, reading.total);
             let objections = Reverse(reading.objections() + u8::from(!allowed));
             let (known, sound) = (known == Some(*layout), allowed && reading.is_sound());
             let size = reading.has_plausible_size();
@@ -404,7 +403,7 @@ pub(super) struct Shape {
 impl Shape {
     /// Whether the headers can be judged further: of one fault only its first sign counts.
     pub(super) fn is_right(&self) -> bool {
-        rules::is_total(self.layout, self.total)
+        layout::is_total(self.layout, self.total)
             && self.differs.is_none()
             && self.beyond.is_none()
             && !matches!(self.repeat.0, Repeat::Differs(_))
@@ -424,4 +423,40 @@ pub(super) struct Joined {
     pub(super) uneven: bool,
     /// Bytes that the longest packet carries.
     pub(super) longest: usize,
+}
+
+/// The split answers of a flow that are not whole yet.
+#[derive(Default)]
+pub(super) struct Parts {
+    #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
+    pub(super) sets: Vec<Box<Set>>,
+    /// When one was last given up for want of room.
+    pub(super) spilled: Option<Time>,
+}
+
+impl Parts {
+    /// Whether there is nothing to be kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sets.is_empty() && self.spilled.is_none()
+    }
+
+    /// Whether an answer from this side is on its way.
+    pub(super) fn is_coming(&self, from: Side) -> bool {
+        self.sets.iter().any(|set| set.side == from)
+    }
+
+    /// Bytes held beside what the budget counts.
+    pub(super) fn held(&self) -> usize {
+        room(&self.sets) + self.sets.len() * size_of::<Set>()
+    }
+
+    /// When the first of them is given up.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.sets.iter().map(|set| set.due).min()
+    }
+
+    pub(super) fn take(&mut self, which: impl Fn(&Set) -> bool) -> Option<Box<Set>> {
+        let at = self.sets.iter().position(|set| which(set))?;
+        Some(self.sets.remove(at))
+    }
 }

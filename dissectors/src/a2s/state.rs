@@ -1,20 +1,20 @@
 //! What one flow is up to, and what spans flows: requests that wait, and the little that is kept of
 //! what was said.
 
+use std::hash::BuildHasher;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 
 use super::counters::{CoarseTime, Count, Counters};
 use super::decode::{self, DecodeContext, Summary};
-use super::facts::{Answer, Request};
+use super::kinds::{Answer, Request};
 use super::layout::Layout;
-use super::parts::Parts;
 use super::pending::{GOES_ON, Kept, PASSED_OVER, PendingRequest, REFUSED, ResponseDue};
 use super::recent_responses::RecentResponses;
-use super::split::{Set, Spare};
+use super::split::{Parts, Set, Spare};
 use super::waiting::Waiting;
-use std::hash::BuildHasher;
 
-use crate::kit::{Payload, Recent, Seed, ShortMark, Side, Time};
+use crate::kit::{Host, Payload, Recent, Seed, ShortMark, Side, Socket, Time};
 
 /// What one flow is up to.
 #[derive(Default)]
@@ -102,6 +102,23 @@ pub struct SharedState {
     pub(super) spare: Spare,
     /// Keys the hashes by which copies are told.
     pub(super) seed: Seed,
+}
+
+/// A client and a server.
+pub(super) fn between(client: IpAddr, server: SocketAddr) -> (Host, Socket) {
+    (Host(client), Socket(server))
+}
+
+/// That a server gave a challenge to an address. Challenges are bound to addresses, not to ports.
+pub(super) fn issued(client: IpAddr, server: SocketAddr, challenge: i32) -> (Host, Socket, i32) {
+    (Host(client), Socket(server), challenge)
+}
+
+impl SharedState {
+    /// Whether an endpoint is known to this host as a server.
+    pub(super) fn is_served(&self, payload: &Payload<'_>) -> bool {
+        self.served.contains(&between(payload.from.ip(), payload.to)) == Some(true)
+    }
 }
 
 impl Conversation {

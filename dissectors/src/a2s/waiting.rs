@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
-use super::facts::{Answer, Request};
+use super::kinds::{Answer, Request};
 use crate::kit::{AT_ONCE, HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
 /// Stands for the endpoint that asked, and the host it asked: under a flood there are as many as

@@ -9,10 +9,11 @@ use crate::kit::{
 };
 
 use super::http::{self, Framing};
+use super::lines::Response;
 use super::params::Endpoint;
 use super::probe::{self, Probing};
 use super::request::{self, Request};
-use super::response::{self, Response};
+use super::response;
 use super::shared::{Challenged, CheckKey, Server};
 use super::{AcrMaster, claim, digest, messages, rules};
 

@@ -16,6 +16,7 @@ mod digest;
 mod fields;
 mod head;
 mod http;
+mod lines;
 mod messages;
 mod params;
 mod probe;

@@ -2,43 +2,13 @@
 
 use crate::kit::{Reader, Sink, Span, decode};
 
-use super::digest;
 use super::fields::*;
 use super::head::{self, ENDINGS, headers, word};
+use super::lines::{Response, lines, newline};
 use super::params::{Endpoint, decimal, hex};
 use super::request::Request;
 use super::rules;
 use super::servers;
-
-/// What an answer says, as far as the conversation depends on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Response {
-    /// The HTTP status.
-    pub(super) status: u64,
-    /// What is said of authentication: `f`, or `c`.
-    pub(super) auth: Option<u8>,
-    /// The challenge, where it is one.
-    pub(super) challenge: Option<Box<[u8; digest::CHALLENGE]>>,
-    /// Where the auth line is.
-    pub(super) auth_at: Span,
-    /// The result of a verification: `f`, `d` or `s`.
-    pub(super) result: Option<u8>,
-    /// Where it is.
-    pub(super) result_at: Span,
-    /// It is compressed: what it says is not known.
-    pub(super) coded: bool,
-}
-
-/// One line of a body.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
-    /// Its text.
-    pub(super) text: &'a [u8],
-    /// Where that is.
-    pub(super) at: Span,
-    /// The line with its end.
-    pub(super) whole: usize,
-}
 
 /// Decodes and judges a response, whose body may be `coded`, and whose end may be cut off: the recording
 /// lost it, or it is too long. `asked`: what it answers, where that is known.
@@ -105,31 +75,6 @@ fn body<S: Sink>(
         Endpoint::Register => text(r, judged),
         Endpoint::Auth => auth(r, asked, answer, judged),
         Endpoint::Verify => verify(r, answer, judged),
-    }
-}
-
-/// The lines of what is left, from front to back; `start`: where that begins.
-pub(super) fn lines(bytes: &[u8], start: usize) -> impl Iterator<Item = Line<'_>> {
-    let mut at = start;
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (length, whole) = head::line(rest);
-        let text = rest.get(..length).unwrap_or_default();
-        let line = Line { text, at: Span::new(at, at + length), whole };
-        at += whole;
-        rest = rest.get(whole..).unwrap_or_default();
-        Some(line)
-    })
-}
-
-/// The end of a line.
-pub(super) fn newline<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>) {
-    let length = line.whole - line.text.len();
-    if length > 0 {
-        r.bytes(&NEWLINE, length);
     }
 }
 

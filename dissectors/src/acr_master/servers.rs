@@ -4,8 +4,8 @@ use crate::kit::dotted::{self, Endpoint};
 use crate::kit::{Field, Reader, Sink, Span, Text};
 
 use super::fields::*;
+use super::lines::{Line, lines, newline};
 use super::params::{address, decimal};
-use super::response::{Line, lines, newline};
 use super::rules;
 
 /// A word of a line, and where it is.

@@ -8,7 +8,7 @@ use crate::kit::{
 
 use super::rules::{self, Misnumbered};
 use super::words::{self, Numbering, Words};
-use super::{GameSpy1, conversation, decode, messages, uplink};
+use super::{GameSpy1, decode, messages, queries, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
@@ -153,7 +153,7 @@ fn whole<S: Sink>(
     decode::message(payload.bytes, words, decode::Kind::Response, sink);
     numbering(sink);
     uplink::answered(cx, payload, words, sink);
-    tell_reply(conversation::answered(cx, payload, sink), sink);
+    tell_reply(queries::answered(cx, payload, sink), sink);
     sink.end(&messages::QUERY_RESPONSE, payload);
 }
 
@@ -171,7 +171,7 @@ fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: He
         && !cx.conversation.awaits(payload.side, done)
     {
         // A query that was doubled as well has its answer in this.
-        tell_reply(conversation::answered(cx, payload, sink), sink);
+        tell_reply(queries::answered(cx, payload, sink), sink);
         lone(cx, payload, number, held, sink);
         return;
     }
@@ -222,7 +222,7 @@ fn begin<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, sink: &mu
     }
     let due = Time(payload.time.0.saturating_add(cx.settings.answer_timeout));
     let asked = cx.flow.seen[payload.side.other().index()];
-    let reply = conversation::answered(cx, payload, sink);
+    let reply = queries::answered(cx, payload, sink);
     let answers = cx.conversation.answers();
     answers.waiting.push(Answer {
         side: payload.side,

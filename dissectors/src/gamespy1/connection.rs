@@ -3,7 +3,7 @@
 use crate::kit::{Closed as How, Context, Evidence, Mark, Payload, Reply, Seen, Side, Sink, Time};
 
 use super::codes::{self, Challenges, Worth};
-use super::list::Form;
+use super::form::Form;
 use super::rules::{Closed, Closing, Grant};
 use super::shared;
 use super::validate::RESPONSE;

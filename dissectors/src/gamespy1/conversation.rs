@@ -1,18 +1,19 @@
 //! The conversation of one flow: which message a payload is, and who is to hear of it.
 
 use crate::kit::{
-    Closed, Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, Seen, ShortMark, Side,
-    Sink, Time, Transport, room,
+    Closed, Context, Evidence, Mark, Payload, Reply, Side, Sink, Time, Transport, room,
 };
 
 use super::answers::{self, Answers};
 use super::connection::{self, Connection};
 use super::decode::{self, Kind};
-use super::list::{self, Form};
+use super::form::Form;
+use super::list;
+use super::queries::{Again, Asked, expire, query};
 use super::stream::{Found, Framing, Held};
 use super::uplink::{self, Uplink};
 use super::words::{self, Numbering, Words};
-use super::{GameSpy1, messages, rules};
+use super::{GameSpy1, messages};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
@@ -20,18 +21,18 @@ type Cx<'c> = Context<'c, GameSpy1>;
 #[derive(Default)]
 pub struct Conversation {
     /// The oldest query that waits for its answer.
-    asked: Option<Asked>,
+    pub(super) asked: Option<Asked>,
     /// Whose latest answer nobody had asked for: it may have been recorded before its query.
-    unasked: Option<Side>,
+    pub(super) unasked: Option<Side>,
     /// The latest answer was one only because a query waited for it.
     was_bare: bool,
     /// What a flow of one query never has.
-    more: Option<Box<More>>,
+    pub(super) more: Option<Box<More>>,
 }
 
 #[derive(Default)]
-struct More {
-    waiting: Vec<Asked>,
+pub(super) struct More {
+    pub(super) waiting: Vec<Asked>,
     /// Those that wait and were sent again.
     again: Vec<Again>,
     answers: Answers,
@@ -42,68 +43,8 @@ struct More {
     is_forced: bool,
 }
 
-/// A query that waits for its answer.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    /// Its first sending.
-    mark: ShortMark,
-    word: Word,
-    /// An ICMP error quotes its latest sending.
-    refused: bool,
-    /// It was sent again: [`More::again`] has the latest.
-    again: bool,
-}
-
-/// A query that was sent again while it waited.
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    /// The packet that it was sent in first.
-    first: u64,
-    latest: ShortMark,
-    tries: u32,
-}
-
-/// What is asked for, and owed an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    Info,
-    Status,
-    Basic,
-    Rules,
-    Players,
-}
-
-impl Asked {
-    fn sent_again<'a>(&self, again: &'a [Again]) -> Option<&'a Again> {
-        again.iter().find(|again| self.again && again.first == self.mark.get().frame)
-    }
-}
-
-impl Word {
-    fn of(first: &[u8]) -> Option<Word> {
-        Some(match first {
-            b"info" => Word::Info,
-            b"status" => Word::Status,
-            b"basic" => Word::Basic,
-            b"rules" => Word::Rules,
-            b"players" => Word::Players,
-            _ => return None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Word::Info => "info",
-            Word::Status => "status",
-            Word::Basic => "basic",
-            Word::Rules => "rules",
-            Word::Players => "players",
-        }
-    }
-}
-
 impl Conversation {
-    fn more(&mut self) -> &mut More {
+    pub(super) fn more(&mut self) -> &mut More {
         self.more.get_or_insert_default()
     }
 
@@ -160,7 +101,7 @@ impl Conversation {
     }
 
     /// A query waits no longer. And what is told of it as the request of an answer.
-    fn take(&mut self, at: usize) -> Option<(Asked, Reply)> {
+    pub(super) fn take(&mut self, at: usize) -> Option<(Asked, Reply)> {
         let asked = self.take_asked(at)?;
         let mark = asked.mark.get();
         let mut reply = Reply::to(mark.frame, mark.time);
@@ -210,7 +151,7 @@ impl Conversation {
     }
 
     /// The query is sent once more.
-    fn repeat(&mut self, first: u64, latest: Mark) {
+    pub(super) fn repeat(&mut self, first: u64, latest: Mark) {
         let latest = latest.into();
         let more = self.more.get_or_insert_default();
         let asked = self.asked.iter_mut().chain(&mut more.waiting);
@@ -223,7 +164,7 @@ impl Conversation {
         }
     }
 
-    fn waiting(&self) -> impl Iterator<Item = &Asked> {
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Asked> {
         self.asked.iter().chain(self.more.iter().flat_map(|more| &more.waiting))
     }
 }
@@ -416,120 +357,6 @@ fn is_blocks(owes: Option<Form>, bytes: &[u8], words: &Words<'_>) -> bool {
         }
         _ => false,
     }
-}
-
-/// A query comes; those that the document names are owed an answer by game servers.
-fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
-    if words.is_sound() {
-        uplink::challenged_in_query(cx, payload, words);
-    }
-    let asks_master =
-        cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.is_server(payload.side));
-    let Some(word) = Word::of(words.first) else { return };
-    if asks_master || !words.is_sound() || payload.lost {
-        return;
-    }
-    sink.fact(CrossFlowEvent::Queried, payload.seen());
-    sink.asks(word.name(), payload);
-    let answered = cx.conversation.unasked.take() == Some(payload.side.other());
-    if answered && cx.flow.silence <= Time::MOMENT.unsigned_abs() {
-        rules::query_answered(payload.whole(), sink);
-        return;
-    }
-    let mark = payload.mark();
-    // Who asks the same again, or is doubled by the network, is owed no more.
-    let again = |other: &Asked| {
-        let before = other.mark.get();
-        (other.word, before.side, before.length) == (word, mark.side, mark.length)
-            && !is_overdue(cx, &before, payload.time)
-    };
-    let first =
-        cx.conversation.waiting().find(|asked| again(asked)).map(|first| first.mark.get().frame);
-    if let Some(first) = first {
-        cx.conversation.repeat(first, mark);
-        return;
-    }
-    let asked = Asked { mark: mark.into(), word, refused: false, again: false };
-    let Some(oldest) = cx.conversation.asked else {
-        cx.conversation.asked = Some(asked);
-        return;
-    };
-    if cx.conversation.waiting().count() >= cx.settings.limits.pending.max(1) {
-        cx.budget.meet(Limit::Pending);
-        // What is given up before its time is not judged.
-        if is_overdue(cx, &oldest.mark.get(), payload.time) {
-            give_up(cx, payload.time, sink);
-        } else {
-            cx.conversation.take(0);
-        }
-    }
-    cx.conversation.more().waiting.push(asked);
-}
-
-/// An answer begins: the oldest query of the other side has it, but for one that is overdue where
-/// another is not.
-pub(super) fn answered<S: Sink>(
-    cx: &mut Cx<'_>,
-    payload: &Payload<'_>,
-    sink: &mut S,
-) -> Option<Reply> {
-    let asks = |asked: &Asked| asked.mark.get().side != payload.side;
-    let in_time = |asked: &Asked| asks(asked) && !is_overdue(cx, &asked.mark.get(), payload.time);
-    let at = cx
-        .conversation
-        .waiting()
-        .position(in_time)
-        .or_else(|| cx.conversation.waiting().position(asks));
-    let Some(at) = at else {
-        cx.conversation.unasked = Some(payload.side);
-        if !is_seen(cx, payload.side.other()) {
-            let evidence = Evidence { lost: payload.lost, ..cx.flow.evidence() };
-            rules::unasked(evidence, payload.seen(), sink);
-        }
-        return None;
-    };
-    let (asked, reply) = cx.conversation.take(at)?;
-    rules::query_answered(payload.whole(), sink);
-    sink.reflects(asked.word.name(), asked.mark.get().length, payload);
-    Some(reply)
-}
-
-/// Gives the oldest query up.
-fn give_up<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
-    let Some((asked, _)) = cx.conversation.take(0) else { return };
-    let mark = asked.mark.get();
-    let evidence = Evidence {
-        began: cx.flow.began,
-        lossy: cx.flow.lossy,
-        asked_party_seen: is_seen(cx, mark.side.other()),
-        waited: is_overdue(cx, &mark, now),
-        refused: asked.refused,
-        ..Evidence::default()
-    };
-    let [from, to] = cx.flow.ends_from(mark.side);
-    rules::query_ignored(asked.word.name(), evidence, Seen { mark, from, to }, sink);
-}
-
-fn is_seen(cx: &Cx<'_>, side: Side) -> bool {
-    cx.flow.seen[side.index()]
-}
-
-fn is_overdue(cx: &Cx<'_>, mark: &Mark, now: Time) -> bool {
-    now.since(mark.time) >= cx.settings.answer_timeout
-}
-
-/// Gives up what is overdue, or with `end` all. While nothing of the asked party is in the capture,
-/// it may turn up yet.
-fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
-    while let Some(asked) = cx.conversation.asked {
-        let mark = asked.mark.get();
-        let due = is_overdue(cx, &mark, now) && is_seen(cx, mark.side.other());
-        if !end && !due {
-            break;
-        }
-        give_up(cx, now, sink);
-    }
-    uplink::expire(cx, now, end, sink);
 }
 
 /// The capture has reached `now`.

@@ -1,15 +1,12 @@
 //! From the bytes of one whole message to its fields.
 
 use super::fields as f;
-use super::list::{self, Form};
+use super::form::Form;
+use super::framing::{ENDINGS, framing};
+use super::list;
 use super::words::{self, Text, Words, decimal, is_query};
 use super::{messages, rules};
-use crate::kit::{Endings, Field, Kind as FieldKind, Message, Pair, Reader, Sink, Span, decode};
-use crate::kit::{Text as Place, Transport};
-
-/// Nothing is judged by the reader alone: the text is split before it is read.
-pub(super) static ENDINGS: Endings =
-    Endings { whole: None, terminated: None, utf8: None, behind: None };
+use crate::kit::{Message, Pair, Reader, Sink, Span, Transport, decode};
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,17 +206,6 @@ fn pairs<S: Sink>(r: &mut Reader<'_, S>, text: &[u8], start: usize, kind: Kind) 
             _ => keyed(r, &pair, kind, &mut shown),
         }
     }
-}
-
-/// A text whose backslashes, and whose key, belong to its bytes.
-pub(super) fn framing<S: Sink>(
-    r: &mut Reader<'_, S>,
-    field: &'static Field,
-    at: Span,
-    place: Span,
-) {
-    debug_assert!(field.kind == FieldKind::Text);
-    r.leaf(field, (at.end as usize).saturating_sub(r.at()), Place::at(place).value());
 }
 
 fn keyed<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, kind: Kind, shown: &mut Shown) {

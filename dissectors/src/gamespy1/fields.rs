@@ -1,6 +1,6 @@
 //! The fields of the messages. The backslashes and the key belong to the value's bytes.
 
-use super::list::Form;
+use super::form::Form;
 use crate::kit::{Field, Kind, PairFields, fields};
 
 fields! {

@@ -7,40 +7,11 @@ use crate::kit::{
     CrossFlowEvent, Cut, Pair, Read, Reader, Seen, Sink, Span, Text as Place, decode,
 };
 
-use super::decode::{ENDINGS, framing};
 use super::ends::{CLOSED, CLOSING};
+use super::form::Form;
+use super::framing::{ENDINGS, framing};
 use super::words::{self, Text, Words};
 use super::{fields as f, rules};
-
-/// How a list is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `\ip\ADDRESS:PORT`, over and over.
-    #[default]
-    Text,
-    /// `\list\cmp\`: an address and a port in network order, over and over.
-    Compact,
-    /// `\list\groups\`: rooms, not servers.
-    Groups,
-    /// `\list\info2\`: servers with what they say of themselves.
-    Info,
-    /// The client's `\enctype\` asks for a cipher.
-    Enciphered,
-    /// Bytes that nothing explains.
-    Unknown,
-}
-
-impl Form {
-    /// The form that a request asks for: the value of its `\list\`.
-    pub(super) fn asked(value: &[u8]) -> Form {
-        match value {
-            b"cmp" => Form::Compact,
-            b"groups" => Form::Groups,
-            b"info2" => Form::Info,
-            _ => Form::Text,
-        }
-    }
-}
 
 /// Bytes of a block.
 pub(super) const BLOCK: usize = 6;
@@ -229,15 +200,6 @@ fn keyword<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>) {
     framing(r, field, pair.at(), place);
 }
 
-/// Whether text is a dotted-decimal IPv4 address, a colon and a port from 1.
-pub(super) fn is_address(text: &[u8]) -> bool {
-    let Some(colon) = text.iter().position(|&byte| byte == b':') else { return false };
-    let (host, port) = text.split_at(colon);
-    let host =
-        std::str::from_utf8(host).is_ok_and(|host| host.parse::<std::net::Ipv4Addr>().is_ok());
-    host && words::decimal::<u16>(port.get(1..).unwrap_or_default()).is_some_and(|port| port > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -246,6 +208,7 @@ mod tests {
 
     use crate::kit::{Mark, Rule, Side, Time};
 
+    use super::super::words::is_address;
     use super::*;
 
     /// The servers that are told, and how often GS1015 was kept and broken.

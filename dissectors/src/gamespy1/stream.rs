@@ -7,7 +7,8 @@
 use crate::kit::{Buffer, Framed, Payload, Side, Time, Unread, room};
 
 use super::ends::{self, CLOSING, LONGEST, Reach, may_become};
-use super::list::{self, BLOCK, Form};
+use super::form::Form;
+use super::list::{self, BLOCK};
 
 /// A text that may go on.
 pub(super) struct Held {

@@ -318,6 +318,15 @@ fn fault(pair: &Pair<'_>, mut behind: Text<'_>) -> Option<&'static str> {
     lacks_value.then_some("a key has no value")
 }
 
+/// Whether text is a dotted-decimal IPv4 address, a colon and a port from 1.
+pub(super) fn is_address(text: &[u8]) -> bool {
+    let Some(colon) = text.iter().position(|&byte| byte == b':') else { return false };
+    let (host, port) = text.split_at(colon);
+    let host =
+        std::str::from_utf8(host).is_ok_and(|host| host.parse::<std::net::Ipv4Addr>().is_ok());
+    host && decimal::<u16>(port.get(1..).unwrap_or_default()).is_some_and(|port| port > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

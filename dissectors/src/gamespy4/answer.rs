@@ -1,8 +1,8 @@
 //! What follows the header of a server information response: variables, then players and
 //! teams by columns, as the GameSpy SDK writes them.
 
-use super::decode::{Answer, Form, decimal};
 use super::fields as f;
+use super::packet::{Answer, Form, decimal};
 use super::rules::{self, Layout, Properties};
 use crate::kit::{Cut, Field, Read, Reader, Sink, Span, Text};
 

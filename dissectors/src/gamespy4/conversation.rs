@@ -5,7 +5,8 @@
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
-use super::decode::{Form, Header, Kind, Request};
+use super::decode::Header;
+use super::packet::{Form, Kind, Request};
 use super::unfinished::{Part, Unfinished};
 use crate::kit::{Budget, Limits, Payload, Reply, Seed, ShortMark, Side, Time, room};
 

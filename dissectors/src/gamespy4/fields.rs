@@ -79,7 +79,7 @@ fn request_type(value: u64) -> Option<&'static str> {
 }
 
 /// What a request, or an answer, has that differs from the document. The values are
-/// [`Form`](super::decode::Form)'s.
+/// [`Form`](super::packet::Form)'s.
 fn form(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "UT3",

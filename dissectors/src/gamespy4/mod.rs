@@ -20,6 +20,7 @@ mod decode;
 mod fields;
 mod join;
 mod messages;
+mod packet;
 mod parts;
 mod rules;
 #[cfg(test)]
@@ -30,8 +31,9 @@ pub use conversation::Conversation;
 
 use answer::DecodeContext;
 use conversation::{Asked, Early, Found, LOST, OWED, REFUSED};
-use decode::{Answer, Form, Header, Kind, MAGIC, Request};
+use decode::Header;
 use messages as m;
+use packet::{Answer, Form, Kind, MAGIC, Request};
 use parts::{fragment_fields, give_up_overdue, part};
 
 use crate::kit::{
@@ -63,10 +65,10 @@ impl Protocol for GameSpy4 {
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
         match *bytes {
             [0xFE, 0xFD, ..] => claim_request(bytes, hint),
-            [decode::CHALLENGE, ..] => claim_challenge(bytes, hint),
-            [decode::INFO, ..] => claim_info(bytes, hint),
-            _ if hint.known && decode::answer_behind_any_type(bytes).is_some() => Claim::Weak,
-            _ if decode::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
+            [packet::CHALLENGE, ..] => claim_challenge(bytes, hint),
+            [packet::INFO, ..] => claim_info(bytes, hint),
+            _ if hint.known && packet::answer_behind_any_type(bytes).is_some() => Claim::Weak,
+            _ if packet::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
             _ if hint.forced => Claim::Weak,
             _ => Claim::No,
         }
@@ -79,8 +81,8 @@ impl Protocol for GameSpy4 {
     fn opens(bytes: &[u8]) -> bool {
         matches!(
             bytes,
-            [0xFE, 0xFD, decode::CHALLENGE, _, _, _, _]
-                | [0xFE, 0xFD, decode::CHALLENGE, _, _, _, _, 0, 0, 0, 0]
+            [0xFE, 0xFD, packet::CHALLENGE, _, _, _, _]
+                | [0xFE, 0xFD, packet::CHALLENGE, _, _, _, _, 0, 0, 0, 0]
         )
     }
 
@@ -91,11 +93,11 @@ impl Protocol for GameSpy4 {
         match Sort::of(cx.conversation, payload) {
             Sort::Request => request(cx, payload, sink),
             Sort::Challenge => {
-                rules::response_type(decode::CHALLENGE, payload, cx.flow.evidence(), sink);
+                rules::response_type(packet::CHALLENGE, payload, cx.flow.evidence(), sink);
                 challenge_response(cx, payload, sink);
             }
             Sort::Info => {
-                rules::response_type(decode::INFO, payload, cx.flow.evidence(), sink);
+                rules::response_type(packet::INFO, payload, cx.flow.evidence(), sink);
                 info_packet(cx, payload, sink);
             }
             Sort::Unknown => unknown(payload, sink),
@@ -153,13 +155,13 @@ impl Sort {
     fn of(conversation: &Conversation, payload: &Payload<'_>) -> Sort {
         let bytes = payload.bytes;
         let from_server = conversation.client().is_none_or(|client| client != payload.side);
-        let answers = matches!(bytes, [decode::INFO | decode::CHALLENGE, ..]) && from_server;
+        let answers = matches!(bytes, [packet::INFO | packet::CHALLENGE, ..]) && from_server;
         match bytes.first() {
             _ if bytes.starts_with(&MAGIC.to_be_bytes()) => Sort::Request,
-            _ if !answers && decode::is_damaged_request(bytes) => Sort::Request,
-            Some(&decode::CHALLENGE) if from_server => Sort::Challenge,
-            Some(&decode::INFO) if from_server => Sort::Info,
-            Some(_) if from_server => match decode::answer_behind_any_type(bytes) {
+            _ if !answers && packet::is_damaged_request(bytes) => Sort::Request,
+            Some(&packet::CHALLENGE) if from_server => Sort::Challenge,
+            Some(&packet::INFO) if from_server => Sort::Info,
+            Some(_) if from_server => match packet::answer_behind_any_type(bytes) {
                 Some((Kind::Challenge, said)) if conversation.waits(Kind::Challenge, said) => {
                     Sort::Challenge
                 }
@@ -173,7 +175,7 @@ impl Sort {
 
 /// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether it
 /// is up.
-const IS_UP: [u8; 7] = [0xFE, 0xFD, decode::CHALLENGE, 0, 0, 0, 0];
+const IS_UP: [u8; 7] = [0xFE, 0xFD, packet::CHALLENGE, 0, 0, 0, 0];
 
 /// Whether this is one of these; a client or a master may put four zeros after it.
 fn is_up(bytes: &[u8]) -> bool {
@@ -187,16 +189,16 @@ const MASTER_PORT: u16 = 27900;
 fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
     match *bytes {
         _ if is_up(bytes) && !hint.any() => Claim::Weak,
-        [_, _, decode::CHALLENGE, _, _, _, _]
-        | [_, _, decode::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
-        [_, _, decode::INFO, _, _, _, _, ref rest @ ..] => {
+        [_, _, packet::CHALLENGE, _, _, _, _]
+        | [_, _, packet::CHALLENGE, _, _, _, _, 0, 0, 0, 0] => Claim::Sure,
+        [_, _, packet::INFO, _, _, _, _, ref rest @ ..] => {
             match decode::request_form(rest, None).0 {
                 Form::Other => Claim::Weak,
                 Form::Qr2 if rest.is_empty() => Claim::Weak,
                 _ => Claim::Sure,
             }
         }
-        [_, _, decode::INFO | decode::CHALLENGE, ..] if bytes.len() <= 32 => Claim::Weak,
+        [_, _, packet::INFO | packet::CHALLENGE, ..] if bytes.len() <= 32 => Claim::Weak,
         // The SDK's other messages, up to 0A, come to the query port too, from its master.
         [_, _, kind, ..] if hint.known || hint.forced || hint.to_port && kind > 0x0A => Claim::Weak,
         _ => Claim::No,
@@ -206,7 +208,7 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
 /// 09: an answer with a challenge, whose text must be a number where nothing but the port speaks
 /// for it.
 fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
-    match decode::challenge_digits(bytes.get(5..).unwrap_or_default()) {
+    match packet::challenge_digits(bytes.get(5..).unwrap_or_default()) {
         Some(5..) => Claim::Sure,
         Some(_) => Claim::Weak,
         None if (hint.known || hint.forced) && bytes.len() <= 64 => Claim::Weak,
@@ -302,7 +304,7 @@ fn judge_early<S: Sink>(
 ) {
     let early = cx.conversation.take_early();
     let spoken = spoken.filter(|_| !early.is_empty()).map(|payload| {
-        let is_challenge = payload.bytes.first() == Some(&decode::CHALLENGE);
+        let is_challenge = payload.bytes.first() == Some(&packet::CHALLENGE);
         let said = is_challenge.then(|| decode::challenge_response(payload.bytes, &mut Blind));
         (said.and_then(|said| said.challenge), payload.time)
     });

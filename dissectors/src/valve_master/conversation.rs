@@ -10,12 +10,13 @@ use crate::kit::{
 
 use super::ValveMaster;
 use super::claim::is_foreign_reply;
-use super::decode::{self, DecodeContext, Reply, Summary};
+use super::decode::{self, DecodeContext, Summary};
 use super::endpoint::{Endpoint, ZERO};
-use super::info::{Engine, Info};
+use super::info_keys::{Engine, Info};
 use super::listing::{Answers, Asked, Listing, Query, Standing};
 use super::messages::QUERY;
 use super::registration::{Claimed, Join, Joined, Registration};
+use super::reply::Reply;
 use super::rules::{self, Owed};
 
 /// What one flow has said. Most flows of a flood say one thing: that is kept in place.

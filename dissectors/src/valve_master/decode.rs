@@ -5,15 +5,16 @@ use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, Text, decode};
 use super::claim::is_foreign_reply;
 use super::endpoint::{self, Endpoint};
 use super::filter::{self, Filter};
-use super::info::{self, Engine, Info};
+use super::info;
+use super::info_keys::{Engine, Info, region as region_name};
+use super::reply::{BLOCK, Reply};
 use super::rules::{self, Blocks, InfoFrame, QueryLayout};
 use super::{fields as f, messages as m};
 
 /// Nothing that the reader could judge is asked of every message alike.
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
 
-/// An address block, and Xash3D's for IPv6.
-const BLOCK: usize = 6;
+/// Xash3D's address block for IPv6.
 const BLOCK6: usize = 18;
 
 /// What the conversation tells about a message before it is decoded.
@@ -69,39 +70,6 @@ pub(super) struct Query<'a> {
     pub(super) xash3d: bool,
     /// A master can answer it.
     pub(super) sound: bool,
-}
-
-/// A part of a list.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Reply<'a> {
-    /// The address blocks without the one that ends the list.
-    pub(super) blocks: &'a [u8],
-    /// How long each is.
-    pub(super) block: usize,
-    /// Where they are.
-    pub(super) at: Span,
-    /// 0.0.0.0:0 ends it.
-    pub(super) ended: bool,
-    /// It begins with a key, as Xash3D's masters repeat it.
-    pub(super) keyed: bool,
-    /// It is what the document asks for.
-    pub(super) sound: bool,
-}
-
-impl Reply<'_> {
-    /// The last address, which the next query is to ask from. `None` in a list of IPv6 addresses.
-    pub(super) fn last(&self) -> Option<Endpoint> {
-        if self.block == BLOCK { self.blocks.last_chunk().copied() } else { None }
-    }
-
-    /// The block at this place among them, and its bytes.
-    pub(super) fn block_at(&self, at: usize) -> (&[u8], Span) {
-        let start = at.saturating_mul(self.block);
-        let block = self.blocks.get(start..).unwrap_or_default();
-        let block = block.get(..self.block).unwrap_or(block);
-        let from = self.at.start as usize + start;
-        (block, Span::new(from, from + block.len()))
-    }
 }
 
 /// Decodes one datagram.
@@ -187,7 +155,8 @@ fn query_fields<'a, S: Sink>(
         r.leaf(&f::DIALECT, 0, f::XASH3D);
     }
     (query.key, query.xash3d) = (filter.key, filter.xash3d || filter.key.is_some());
-    query.sound = f::region(region.value.into()).is_some() && query.seed.is_some() && filter.sound;
+    query.sound =
+        region_name(region.value.into()).is_some() && query.seed.is_some() && filter.sound;
     Ok(if terminated { QueryLayout::Right } else { QueryLayout::FilterOpen { length } })
 }
 

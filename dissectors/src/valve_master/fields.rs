@@ -2,7 +2,8 @@
 
 use crate::kit::{Field, Kind, PairFields, fields};
 
-use super::{filter, info};
+use super::conditions;
+use super::info_keys::{self, region};
 
 fields! {
     HEADER = Field::new("header", "Header", Kind::Signed).framing();
@@ -21,7 +22,7 @@ fields! {
     FILTER = Field::new("filter", "Filter", Kind::Text);
     NOR = Field::new("nor", "None of", Kind::Group);
     NAND = Field::new("nand", "Not all of", Kind::Group);
-    CONDITION = Field::new("condition", "Condition", Kind::Pair).pair(filter::meaning);
+    CONDITION = Field::new("condition", "Condition", Kind::Pair).pair(conditions::meaning);
     KEY = Field::new("key", "Key", Kind::Text);
     VALUE = Field::new("value", "Value", Kind::Text);
 
@@ -48,7 +49,7 @@ fields! {
     /// What the server says of itself.
     INFO = Field::new("info", "Challenge information", Kind::Map).of(&[&INFO_PAIR]);
     /// The value of a key.
-    INFO_PAIR = Field::new("pair", "Pair", Kind::Pair).pair(info::meaning);
+    INFO_PAIR = Field::new("pair", "Pair", Kind::Pair).pair(info_keys::meaning);
     ORDER = Field::new("order", "Order of the keys", Kind::Name).framing().number(order);
     FORM = Field::new("form", "Form", Kind::Name).framing().number(order);
 
@@ -86,23 +87,7 @@ fn dialect(value: u64) -> Option<&'static str> {
     (value == XASH3D).then_some("xash3d")
 }
 
-/// Region codes. The values are the bytes on the wire.
-pub(super) fn region(value: u64) -> Option<&'static str> {
-    Some(match value {
-        0x00 => "US East coast",
-        0x01 => "US West coast",
-        0x02 => "South America",
-        0x03 => "Europe",
-        0x04 => "Asia",
-        0x05 => "Australia",
-        0x06 => "Middle East",
-        0x07 => "Africa",
-        0xFF => "Rest of the world",
-        _ => return None,
-    })
-}
-
-/// Which engine a form is the sign of. The values are [`Engine`](info::Engine)'s.
+/// Which engine a form is the sign of. The values are [`Engine`](info_keys::Engine)'s.
 fn order(value: u64) -> Option<&'static str> {
     ["goldsrc", "source", "orange_box"].get(value as usize).copied()
 }

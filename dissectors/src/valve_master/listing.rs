@@ -4,8 +4,8 @@ use std::hash::BuildHasher;
 
 use crate::kit::{self, Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
 
-use super::decode::Reply;
 use super::endpoint::{Endpoint, ZERO};
+use super::reply::Reply;
 
 /// What is remembered of a query.
 #[derive(Clone, Copy, Debug)]

@@ -12,15 +12,18 @@
 //! joins two masters (VM046) takes more than two hosts to see: that rule is told here, and judged by the ledger.
 
 mod claim;
+mod conditions;
 mod conversation;
 mod decode;
 mod endpoint;
 mod fields;
 mod filter;
 mod info;
+mod info_keys;
 mod listing;
 mod messages;
 mod registration;
+mod reply;
 pub(crate) mod rules;
 #[cfg(test)]
 mod tests;

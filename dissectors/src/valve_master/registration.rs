@@ -3,7 +3,7 @@
 
 use crate::kit::{Mark, Reply, ShortMark, Side, Time, append_within, room};
 
-use super::info::{Engine, Info};
+use super::info_keys::{Engine, Info};
 
 /// What is remembered of a join.
 #[derive(Clone, Copy, Debug)]

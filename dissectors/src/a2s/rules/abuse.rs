@@ -4,7 +4,7 @@ use crate::abuse_rules::SEC004;
 use crate::kit::{Evidence, Mark, Sink, Span};
 use crate::rule;
 
-use crate::a2s::facts::{Answer, ChallengeStatus, Request};
+use crate::a2s::kinds::{Answer, ChallengeStatus, Request};
 use crate::a2s::pending::PendingRequest;
 
 rule! {

@@ -3,7 +3,8 @@
 use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
-use crate::a2s::facts::{Answer, ChallengeStatus, Request, Told};
+use crate::a2s::kinds::{Answer, ChallengeStatus, Request};
+use crate::a2s::observation::Told;
 use crate::a2s::pending::{FOREIGN, PendingRequest};
 
 rule! {

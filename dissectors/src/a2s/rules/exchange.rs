@@ -4,7 +4,8 @@ use crate::kit::{self, Elsewhere, Evidence, Exchange, Sink, Span};
 use crate::rule;
 
 use super::{abuse, challenge};
-use crate::a2s::facts::{Answer, Observation, Told};
+use crate::a2s::kinds::Answer;
+use crate::a2s::observation::{Observation, Told};
 use crate::a2s::pending::{PendingRequest, ResponseDue};
 
 rule! {

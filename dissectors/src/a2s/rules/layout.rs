@@ -1,10 +1,8 @@
 //! What every packet and every field must look like.
 
+use crate::a2s::layout::PACKET_SIZE;
 use crate::kit::{Evidence, Mark, Read, Rule, Sink, Span};
 use crate::rule;
-
-/// "Steam uses a packet size of 1400 bytes + IP/UDP headers."
-pub(in crate::a2s) const PACKET_SIZE: usize = 1400;
 
 rule! {
     /// A reader tells single from split packets by these four bytes alone; with others it can tell nothing.

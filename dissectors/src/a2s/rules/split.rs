@@ -4,7 +4,7 @@ use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Parts, Seen, Sin
 use crate::rule;
 
 use super::{A2S065, doubled_header};
-use crate::a2s::layout::Layout;
+use crate::a2s::layout::{Layout, is_total};
 use crate::a2s::split::Repeat;
 
 rule! {
@@ -15,14 +15,6 @@ rule! {
         right: rules_answered!("FEFFFFFF 01000000 02 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00"),
         wrong: rules_answered!("FEFFFFFF 01000000 00 00 E004 FFFFFFFF 45 0100 'motd' 00 'x'*1236 00\nend 9") }
-}
-
-/// Whether a total is one that this layout allows.
-pub(in crate::a2s) const fn is_total(layout: Layout, total: u8) -> bool {
-    match layout {
-        Layout::GoldSrc => total >= 2 && total <= 15,
-        Layout::Source | Layout::OrangeBox => total > 0,
-    }
 }
 
 pub(in crate::a2s) fn split_total<S: Sink>(layout: Layout, total: u8, at: Span, sink: &mut S) {

@@ -1,7 +1,7 @@
 //! What is answered.
 
 use crate::acr_master::digest::CHALLENGE;
-use crate::acr_master::response::{Line, Response};
+use crate::acr_master::lines::{Line, Response};
 use crate::kit::{Sink, Span};
 use crate::rule;
 

@@ -4,7 +4,7 @@ use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
 use super::GS1002;
-use crate::gamespy1::list::is_address;
+use crate::gamespy1::words::is_address;
 
 rule! {
     /// A client waits for the challenge; a master that opens otherwise is not understood.

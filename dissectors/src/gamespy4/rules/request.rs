@@ -1,6 +1,6 @@
 //! What a client sends: packets 1 and 3.
 
-use crate::gamespy4::decode::{Form, MAGIC};
+use crate::gamespy4::packet::{Form, MAGIC};
 use crate::kit::{Reader, Sink, Span};
 use crate::rule;
 

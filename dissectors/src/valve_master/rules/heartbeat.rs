@@ -2,7 +2,7 @@
 
 use crate::kit::{Evidence, Mark, Settings, Sink, Span};
 use crate::rule;
-use crate::valve_master::info::Engine;
+use crate::valve_master::info_keys::Engine;
 use crate::valve_master::registration::Claimed;
 
 rule! {

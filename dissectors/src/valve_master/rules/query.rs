@@ -2,8 +2,8 @@
 
 use crate::kit::{Pair, Read, Sink, Span};
 use crate::rule;
-use crate::valve_master::fields;
-use crate::valve_master::filter::Values;
+use crate::valve_master::conditions::Values;
+use crate::valve_master::info_keys;
 
 rule! {
     /// Masters read the fields one after the other; a zero too few or too many, and they read something else, or nothing.
@@ -60,7 +60,7 @@ rule! {
 }
 
 pub(in crate::valve_master) fn region_known<S: Sink>(region: Read<u8>, sink: &mut S) {
-    let known = fields::region(region.value.into()).is_some();
+    let known = info_keys::region(region.value.into()).is_some();
     sink.judged(&VM002, known, region.at, || {
         format!("0x{:02X} is the code of no region", region.value)
     });

@@ -1,7 +1,7 @@
 //! What is said, and in which order.
 
 use super::*;
-use crate::valve_master::info;
+use crate::valve_master::info_keys;
 use crate::valve_master::registration::{Join, Registration};
 
 const GIVEN: &[u8] = b"\xFF\xFF\xFF\xFFs\n\x96\x2F\xDD\x4F";
@@ -568,7 +568,7 @@ fn a_clock_that_is_set_back_tells_no_interval() {
         let join = Join { mark: mark.into(), server_challenge: None, owed: true };
         assert_eq!(registration.join(join, 3, 9).interval, interval, "{time}");
         registration.challenge(Some(1), Side::Second);
-        registration.info(&info::Info::default(), true, mark, 3);
+        registration.info(&info_keys::Info::default(), true, mark, 3);
     }
 }
 

@@ -1,0 +1,334 @@
+//! What messages mean for the conversation of a flow: who asks, what waits for an answer, which challenges
+//! were given. It makes [`Observation`]s and hands them to the rules.
+
+use std::net::SocketAddr;
+
+use super::counters::{CoarseTime, Count, Counters};
+use super::decode::Summary;
+use super::kinds::{Answer, ChallengeStatus, Request};
+use super::observation::{Observation, Told};
+use super::overdue::{KIND, expire};
+use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, ResponseDue};
+use super::repeats::{take_answered, wait};
+use super::state::{Conversation, FOLLOWED, GUARDED, UnmatchedList, between, issued};
+use super::{A2s, rules};
+use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Read, Sink};
+
+/// What a message means for the conversation.
+pub(super) fn message<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    said: &Summary,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    match Request::of(said.kind) {
+        Some(request) => ask(cx, request, said, payload, sink),
+        None => answer(cx, Answer::of(said.kind), said, payload, sink),
+    }
+}
+
+fn ask<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    request: Request,
+    said: &Summary,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    expire(cx, payload.time, false, sink);
+    cx.conversation.flags |= Conversation::asks(payload.side);
+    let standing = standing(cx, said.challenge, payload);
+    if standing == ChallengeStatus::Issued {
+        cx.conversation.flags |= FOLLOWED;
+    }
+    let mark = payload.mark();
+    let is_foreign =
+        standing == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
+    let value = said.challenge.map(|challenge| challenge.value);
+    let foreign = is_foreign.then(|| Told::of(payload, cx.flow.evidence(), value));
+    rules::exchange(
+        &Observation::Sent { challenge: said.challenge, standing, mark, foreign },
+        KIND,
+        sink,
+    );
+    sink.asks(request.name(), payload);
+    let ignored = matches!(request, Request::Challenge | Request::Ping);
+    let owed = said.whole && standing != ChallengeStatus::NeverIssued && !ignored;
+    let asked = PendingRequest {
+        mark,
+        began: payload.time,
+        challenge: said.challenge.map_or(-1, |challenge| challenge.value),
+        request,
+        standing,
+        owed: if owed { ResponseDue::Yes } else { ResponseDue::No },
+        past: if cx.conversation.has_forms() { BEHIND_INFO } else { 0 }
+            | if is_foreign { FOREIGN } else { 0 },
+        tries: 1,
+        left: 1,
+    };
+    cx.shared.waiting.insert(payload, asked.request, cx.settings);
+    wait(cx, asked, payload.time, sink);
+}
+
+/// Whether another may have given a challenge in the asked one's stead: that one has said nothing so
+/// far, or owes an answer that may be a challenge.
+fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
+    let open = |request| Answer::Challenge.is_for(request);
+    let waits = |asked: PendingRequest| {
+        asked.mark.side == payload.side && !asked.was_answered() && open(asked.request)
+    };
+    !cx.flow.seen[payload.side.other().index()]
+        || cx.conversation.waiting().any(waits)
+        || cx.conversation.missed().is_some_and(open)
+}
+
+fn standing(
+    cx: &Context<'_, A2s>,
+    challenge: Option<Read<i32>>,
+    payload: &Payload<'_>,
+) -> ChallengeStatus {
+    let Some(challenge) = challenge else { return ChallengeStatus::Absent };
+    if challenge.value == -1 {
+        return ChallengeStatus::Asking;
+    }
+    let client = payload.from.ip();
+    let known = cx.shared.issued.contains(&issued(client, payload.to, challenge.value));
+    match known {
+        Some(true) => ChallengeStatus::Issued,
+        _ if challenge.value == 0 => ChallengeStatus::Zero,
+        None => ChallengeStatus::Unknown,
+        Some(false) => match cx.shared.blurred.contains(&between(client, payload.to)) {
+            Some(false) => ChallengeStatus::NeverIssued,
+            _ => ChallengeStatus::Unknown,
+        },
+    }
+}
+
+fn answer<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    answer: Answer,
+    said: &Summary,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    let (from, now, timeout) = (payload.side, payload.time, cx.settings.answer_timeout);
+    cx.conversation.learn(said);
+    if answer == Answer::Other {
+        cx.conversation.answered_somehow(from, now, timeout);
+        expire(cx, now, false, sink);
+        return;
+    }
+    let copy = cx.conversation.repeats(payload, &cx.shared.seed);
+    let guarded = cx.conversation.has(GUARDED);
+    let challenge = answer == Answer::Challenge;
+    let fits = |asked: &PendingRequest| asked.fits(answer, guarded);
+    let best = cx.conversation.best(fits, challenge, from, now, timeout);
+    let mut server = payload.from;
+    match best {
+        Some((1.., at))
+            if answer == Answer::Players
+                && cx.conversation.tally.get(Count::Players) > 0
+                && may_be_info(cx, at) =>
+        {
+            unexpected(cx, (answer, said.challenge), copy, payload, sink);
+        }
+        // The first one came while this request waited, and was another's.
+        Some((1.., at))
+            if copy && cx.conversation.at(at).is_some_and(|asked| asked.is(PASSED_OVER)) =>
+        {
+            unexpected(cx, (answer, said.challenge), copy, payload, sink);
+        }
+        Some((_, at)) => {
+            if let Some(asked) = take_answered(cx, at, answer, said.challenge, payload) {
+                if !asked.was_answered() {
+                    cx.shared.waiting.remove(payload);
+                }
+                heard(cx, &asked, answer, payload, sink);
+            }
+        }
+        None => {
+            server = unexpected(cx, (answer, said.challenge), copy, payload, sink).unwrap_or(server)
+        }
+    }
+    if answer == Answer::Challenge {
+        remember(cx, said.challenge, payload, server, sink);
+    }
+    expire(cx, now, false, sink);
+}
+
+/// Whether a list may be a hybrid server's answer to info, though this request for one waits without
+/// a good challenge: then that waits on. Where the capture lacks the beginning, a challenge may be
+/// good that was not seen.
+fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
+    let began = cx.flow.began;
+    match cx.conversation.at(at) {
+        Some(asked) if began || asked.standing != ChallengeStatus::NeverIssued => {
+            cx.conversation.may_be_answered(at);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A challenge was given: by an endpoint, and, if that is another, in the name of the one asked.
+fn remember<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    challenge: Option<Read<i32>>,
+    payload: &Payload<'_>,
+    asked: SocketAddr,
+    sink: &mut S,
+) {
+    let (client, most) = (payload.to.ip(), cx.settings.limits.remembered);
+    let servers = [Some(payload.from), Some(asked).filter(|asked| *asked != payload.from)];
+    for server in servers.into_iter().flatten() {
+        match challenge {
+            Some(challenge) => {
+                cx.shared.issued.insert(&issued(client, server, challenge.value), most);
+            }
+            None => cx.shared.blurred.insert(&between(client, server), most),
+        }
+    }
+    if let Some(challenge) = challenge {
+        sink.fact(CrossFlowEvent::Challenged(challenge.value as u32), payload.seen());
+    }
+}
+
+/// A request was answered.
+fn heard<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    asked: &PendingRequest,
+    answer: Answer,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) {
+    sink.answers(asked.reply(asked.is_complete(answer)));
+    serve(cx, payload);
+    let conversation = &mut *cx.conversation;
+    conversation.flags |= FOLLOWED;
+    let again = asked.was_answered();
+    let rounds = if again { 0 } else { rounds(&mut conversation.tally, asked, answer) };
+    let list = matches!(answer, Answer::Players | Answer::Rules);
+    if list && asked.fits(answer, conversation.has(GUARDED)) == Some(0) {
+        conversation.pass_over(answer);
+    }
+    let explained = matches!(answer, Answer::Info | Answer::ObsoleteInfo)
+        && conversation.informed(answer, CoarseTime::of(payload.time, cx.settings.answer_timeout));
+    if asked.request != Request::Info && asked.is(BEHIND_INFO) {
+        conversation.tally.clear(&Count::FORMS);
+    }
+    let guarded = asked.request != Request::Info || conversation.has(GUARDED);
+    rules::exchange(&Observation::Answered { asked, answer, rounds, guarded, again }, KIND, sink);
+    if (asked.request, answer) == (Request::Info, Answer::Challenge) {
+        cx.conversation.flags |= GUARDED;
+    }
+    if explained {
+        rules::exchange(&Observation::Again { answer: Answer::Players }, KIND, sink);
+    }
+    match asked.standing {
+        _ if answer == Answer::Challenge => {}
+        ChallengeStatus::Issued => rules::own_challenge(KIND, sink),
+        ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
+            let told = Told::of(payload, cx.flow.evidence(), None);
+            rules::accepted(asked, &told, guarded, KIND, sink);
+        }
+        ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
+            sink.reflects(asked.request.name(), asked.mark.length, payload);
+        }
+    }
+}
+
+/// A server has answered: what is sent there by the same host is for a server.
+fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
+    if !cx.conversation.has(FOLLOWED) {
+        let most = cx.settings.limits.remembered;
+        cx.shared.served.insert(&between(payload.to.ip(), payload.from), most);
+    }
+}
+
+/// How often in a row a valid challenge was answered by another, this answer included.
+fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: Answer) -> u8 {
+    let Some(count) = Count::rounds(asked.request) else { return 0 };
+    let before = tally.get(count);
+    if answer != Answer::Challenge {
+        tally.clear(&[count]);
+        return 0;
+    }
+    if asked.standing != ChallengeStatus::Issued {
+        return before;
+    }
+    tally.add(count);
+    before + 1
+}
+
+/// An answer came that fits no request of the flow. `Some`: another endpoint was asked.
+fn unexpected<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    (answer, challenge): (Answer, Option<Read<i32>>),
+    copy: bool,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) -> Option<SocketAddr> {
+    let conversation = &mut *cx.conversation;
+    if Count::form(answer).is_some_and(|form| conversation.tally.spend(form)) {
+        if let Some(asked) = conversation.informed_of(payload.side) {
+            sink.answers(asked.reply(true));
+        }
+        rules::exchange(&Observation::Again { answer }, KIND, sink);
+        if answer == Answer::ObsoleteInfo && conversation.explain() {
+            rules::exchange(&Observation::Again { answer: Answer::Players }, KIND, sink);
+        }
+        return None;
+    }
+    if conversation.missed().is_some_and(|request| answer.is_for(request)) {
+        conversation.set_missed(None);
+        return None;
+    }
+    if conversation.take_given_up() {
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+        rules::exchange(&Observation::Unasked { answer, elsewhere: None }, KIND, sink);
+        return None;
+    }
+    if !copy && answered_wrongly(cx, answer, payload, sink) {
+        return None;
+    }
+    if !cx.conversation.was_asked(payload.side)
+        && let Some(asked) = cx.shared.waiting.elsewhere(payload, answer, cx.settings)
+    {
+        let from = payload.from;
+        rules::exchange(&Observation::Elsewhere { answer, asked, from }, KIND, sink);
+        return Some(asked);
+    }
+    let elsewhere = (!cx.conversation.was_asked(payload.side))
+        .then(|| Told::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
+    rules::exchange(&Observation::Unasked { answer, elsewhere }, KIND, sink);
+    None
+}
+
+/// Whether an answer came instead of what was asked for; or a player list of which the rest of the
+/// exchange will tell what it is.
+fn answered_wrongly<S: Sink>(
+    cx: &mut Context<'_, A2s>,
+    answer: Answer,
+    payload: &Payload<'_>,
+    sink: &mut S,
+) -> bool {
+    let conversation = &mut *cx.conversation;
+    let at = conversation.first_due(payload.side, payload.time, cx.settings.answer_timeout);
+    let due = at.and_then(|at| conversation.at(at)).map(|asked| asked.request);
+    let hybrid = match due {
+        Some(request) => request == Request::Info,
+        None => conversation.tally.get(Count::ObsoleteInfo) > 0,
+    };
+    if answer == Answer::Players && hybrid && conversation.stray().is_none() {
+        if let Some(at) = at {
+            conversation.may_be_answered(at);
+        }
+        let stray = UnmatchedList { mark: payload.mark().into(), instead: due.is_some() };
+        *conversation.stray() = Some(stray);
+        return true;
+    }
+    let Some(asked) = at.and_then(|at| conversation.take(at)) else { return false };
+    cx.shared.waiting.remove(payload);
+    sink.answers(asked.reply(false));
+    rules::exchange(&Observation::Other { asked: &asked, answer }, KIND, sink);
+    true
+}

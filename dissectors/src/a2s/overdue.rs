@@ -1,0 +1,64 @@
+//! Requests that wait no longer.
+
+use super::observation::{Observation, Told};
+use super::pending::{FOREIGN, REFUSED, ResponseDue};
+use super::state::UnmatchedList;
+use super::{A2s, rules};
+use crate::kit::{Context, Evidence, Seen, Sink, Span, Time};
+
+/// Where the message byte usually is.
+pub(super) const KIND: Span = Span { start: 4, end: 5 };
+
+/// Gives the oldest request up.
+pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
+    let Some(asked) = cx.conversation.take(0) else { return };
+    let server = asked.mark.side.other();
+    let [client_end, server_end] = cx.flow.ends_from(server.other());
+    let frame = asked.mark.frame;
+    if matches!(asked.owed, ResponseDue::NoMore | ResponseDue::Answered) {
+        return;
+    }
+    if cx.shared.waiting.was_answered_elsewhere(client_end, server_end, frame) {
+        rules::exchange(&Observation::Moved { asked: &asked }, KIND, sink);
+        return;
+    }
+    cx.conversation.set_missed(Some(asked.request));
+    let mark = asked.mark;
+    let evidence = Evidence {
+        began: cx.flow.began,
+        lossy: cx.flow.lossy,
+        asked_party_seen: cx.flow.seen[server.index()],
+        waited: now.since(asked.mark.time) >= cx.settings.answer_timeout,
+        refused: asked.is(REFUSED),
+        ..Evidence::default()
+    };
+    let challenge = asked.is(FOREIGN).then_some(asked.challenge as u32);
+    let seen = Seen { mark, from: client_end, to: server_end };
+    let told = Told { seen, evidence, challenge };
+    rules::exchange(&Observation::Overdue { asked: &asked, told }, KIND, sink);
+}
+
+/// Gives up what is overdue, or with `end` all. What is owed waits on while its answer is on its
+/// way, and while nothing of the asked party is in the capture: it may turn up yet.
+pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
+    while let Some(asked) = cx.conversation.at(0) {
+        let server = asked.mark.side.other();
+        let seen = cx.flow.seen[server.index()];
+        let coming = cx.conversation.parts_so_far().is_some_and(|parts| parts.is_coming(server));
+        let overdue = now.since(asked.mark.time) >= cx.settings.answer_timeout;
+        if !end && (!overdue || asked.owed == ResponseDue::Yes && (!seen || coming)) {
+            break;
+        }
+        give_up(cx, now, sink);
+    }
+    let timeout = cx.settings.answer_timeout;
+    let is_over = |stray: &UnmatchedList| end || now.since(stray.mark.get().time) >= timeout;
+    if let Some(stray) = cx.conversation.take_stray(is_over) {
+        let (mark, evidence) = (stray.mark.get(), cx.flow.evidence());
+        rules::exchange(
+            &Observation::UnmatchedList { mark, instead: stray.instead, evidence },
+            KIND,
+            sink,
+        );
+    }
+}

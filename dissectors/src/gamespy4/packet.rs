@@ -1,0 +1,104 @@
+//! What a packet is, before it is decoded, and what the conversation needs to know of it after.
+
+use crate::kit::Read;
+
+/// The first two bytes of a request.
+pub(super) const MAGIC: u16 = 0xFEFD;
+/// The byte of a challenge request and of its answer.
+pub(super) const CHALLENGE: u8 = 0x09;
+/// The byte of an info request and of its answer.
+pub(super) const INFO: u8 = 0x00;
+
+/// What is asked, or answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Challenge,
+    Info,
+    #[default]
+    Unknown,
+}
+
+/// How an info request is laid out, or its answer: the document's way, or another game's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Form {
+    /// Challenge and FF FF FF 01.
+    Ut3,
+    /// Challenge and 00 00 00 00.
+    MinecraftFull,
+    /// Challenge alone; the answer is a plain list.
+    MinecraftBasic,
+    /// The GameSpy SDK's three selectors and flags, and no challenge.
+    Qr2,
+    /// The same after a challenge, but not FF FF FF 01.
+    Qr2Challenge,
+    /// Challenge and FF FF FF 02; the answer is one packet whose players are laid out differently.
+    JustCause,
+    /// An answer without a split header, as the GameSpy SDK gives it to who does not ask for one.
+    Unsplit,
+    /// An answer with a split header, as the GameSpy SDK gives it for games other than UT3.
+    Split,
+    /// Nothing that is known.
+    #[default]
+    Other,
+}
+
+/// What the conversation needs to know of a request.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Request {
+    pub(super) kind: Kind,
+    pub(super) timestamp: Option<u32>,
+    pub(super) challenge: Option<Read<i32>>,
+    pub(super) form: Form,
+    /// Nothing is wrong with it so far.
+    pub(super) sound: bool,
+}
+
+/// What the conversation needs to know of an answer.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Answer {
+    pub(super) timestamp: Option<Read<u32>>,
+    /// The number it hands out.
+    pub(super) challenge: Option<i32>,
+    /// The server names a game that is not UT3, or is laid out as another game's.
+    pub(super) other_game: bool,
+}
+
+/// Whether this is a request but for its first two bytes: as long as one, with the type of one, and
+/// one of the two bytes right, or both in the wrong order.
+pub(super) fn is_damaged_request(bytes: &[u8]) -> bool {
+    let near = matches!(
+        bytes,
+        [0xFE, _, INFO | CHALLENGE, ..]
+            | [_, 0xFD, INFO | CHALLENGE, ..]
+            | [0xFD, 0xFE, INFO | CHALLENGE, ..]
+    );
+    near && matches!(bytes.len(), 7 | 11 | 15) && !bytes.starts_with(&MAGIC.to_be_bytes())
+}
+
+/// How many digits, and perhaps a sign, a challenge has, if it is laid out as known servers do.
+pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
+    let length = text.iter().position(|&byte| byte == 0)?;
+    decimal(text.get(..length)?)?;
+    let zeros = text.iter().skip(length).all(|&byte| byte == 0);
+    (zeros && (text.len() == 12 || text.len() == length + 1)).then_some(length)
+}
+
+/// What a datagram answers, and the timestamp that it repeats, by all but its first byte.
+pub(super) fn answer_behind_any_type(bytes: &[u8]) -> Option<(Kind, u32)> {
+    let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
+    let kind = match rest {
+        _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => Kind::Info,
+        _ => challenge_digits(rest).map(|_| Kind::Challenge)?,
+    };
+    Some((kind, u32::from_be_bytes(*timestamp)))
+}
+
+/// A decimal number of 32 bits, signed; "This number can start with a minus sign".
+pub(super) fn decimal(text: &[u8]) -> Option<i32> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if !digits.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}

@@ -1,0 +1,116 @@
+//! The conditions that a filter may have: the document's table, and the keys that Xash3D's clients add.
+
+use std::borrow::Cow;
+
+use super::endpoint::{address, count, parse};
+
+/// What a condition's value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// This digit alone: the condition is a switch.
+    Only(u8),
+    /// A decimal number.
+    Number,
+    /// An IPv4 address, with or without a port.
+    Address,
+    /// How many of the conditions that follow are taken.
+    Count,
+    /// Anything.
+    Any,
+}
+
+impl Values {
+    /// Whether `value` is one of them.
+    pub(super) fn allow(self, value: &[u8]) -> bool {
+        match self {
+            Values::Only(digit) => value == [digit],
+            Values::Number | Values::Count => count(value).is_some(),
+            Values::Address => address(value).is_some() || parse(value).is_some(),
+            Values::Any => true,
+        }
+    }
+
+    /// What is asked for, as people read it.
+    pub(super) const fn shown(self) -> &'static str {
+        match self {
+            Values::Only(b'0') => "0",
+            Values::Only(_) => "1",
+            Values::Number | Values::Count => "a number",
+            Values::Address => "an IP address, with or without a port",
+            Values::Any => "anything",
+        }
+    }
+}
+
+/// A key of the table.
+pub(super) struct Condition {
+    pub(super) key: &'static str,
+    pub(super) values: Values,
+    /// What the filter returns; `{}` stands for the value.
+    returns: &'static str,
+}
+
+/// "Filter code", "What the filter returns".
+pub(super) static TABLE: &[Condition] = &{
+    use Values::*;
+    const fn row(key: &'static str, values: Values, returns: &'static str) -> Condition {
+        Condition { key, values, returns }
+    }
+    [
+        row("nor", Count, "no servers that match any of the following {} conditions"),
+        row("nand", Count, "no servers that match all of the following {} conditions"),
+        row("dedicated", Only(b'1'), "servers running dedicated"),
+        row("secure", Only(b'1'), "servers using anti-cheat technology (VAC or another)"),
+        row("gamedir", Any, "servers running the modification {}"),
+        row("map", Any, "servers running the map {}"),
+        row("linux", Only(b'1'), "servers running on a Linux platform"),
+        row("password", Only(b'0'), "servers that are not password protected"),
+        row("empty", Only(b'1'), "servers that are not empty"),
+        row("full", Only(b'1'), "servers that are not full"),
+        row("proxy", Only(b'1'), "servers that are spectator proxies"),
+        row("appid", Number, "servers that are running game {}"),
+        row("napp", Number, "servers that are not running game {}"),
+        row("noplayers", Only(b'1'), "servers that are empty"),
+        row("white", Only(b'1'), "servers that are whitelisted"),
+        row("gametype", Any, "servers with all of the tags {} in sv_tags"),
+        row("gamedata", Any, "servers with all of the hidden tags {}"),
+        row("gamedataor", Any, "servers with any of the hidden tags {}"),
+        row("name_match", Any, "servers with a hostname that matches {}"),
+        row("version_match", Any, "servers running version {}"),
+        row("collapse_addr_hash", Only(b'1'), "only one server for each IP address"),
+        row("gameaddr", Address, "servers on the address {}"),
+    ]
+};
+
+/// Keys that Xash3D's clients add, which the document does not have.
+pub(super) static XASH3D: &[Condition] = &{
+    const fn row(key: &'static str, returns: &'static str) -> Condition {
+        Condition { key, values: Values::Any, returns }
+    }
+    [
+        row("clver", "Xash3D: the client's engine has version {}"),
+        row("nat", "Xash3D: whether servers behind NAT are wanted: {}"),
+        row("key", "Xash3D: the reply is to repeat the key {}"),
+        row("commit", "Xash3D: the client's engine was built from commit {}"),
+        row("branch", "Xash3D: the client's engine was built from branch {}"),
+        row("os", "Xash3D: the client's engine was built for {}"),
+        row("arch", "Xash3D: the client's engine was built for {}"),
+        row("buildnum", "Xash3D: the client's engine is build {}"),
+    ]
+};
+
+pub(super) fn find(table: &'static [Condition], key: &[u8]) -> Option<&'static Condition> {
+    table.iter().find(|condition| condition.key.as_bytes() == key)
+}
+
+/// What a condition asks for, to people.
+pub(super) fn meaning(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
+    let condition = find(TABLE, key).or_else(|| find(XASH3D, key))?;
+    if !condition.values.allow(value) {
+        return None;
+    }
+    if !condition.returns.contains("{}") {
+        return Some(Cow::Borrowed(condition.returns));
+    }
+    Some(Cow::Owned(condition.returns.replace("{}", &String::from_utf8_lossy(value))))
+}

@@ -1,0 +1,40 @@
+//! A part of a master's list.
+
+use super::endpoint::Endpoint;
+use crate::kit::Span;
+
+/// Bytes of an address block.
+pub(super) const BLOCK: usize = 6;
+
+/// A part of a list.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Reply<'a> {
+    /// The address blocks without the one that ends the list.
+    pub(super) blocks: &'a [u8],
+    /// How long each is.
+    pub(super) block: usize,
+    /// Where they are.
+    pub(super) at: Span,
+    /// 0.0.0.0:0 ends it.
+    pub(super) ended: bool,
+    /// It begins with a key, as Xash3D's masters repeat it.
+    pub(super) keyed: bool,
+    /// It is what the document asks for.
+    pub(super) sound: bool,
+}
+
+impl Reply<'_> {
+    /// The last address, which the next query is to ask from. `None` in a list of IPv6 addresses.
+    pub(super) fn last(&self) -> Option<Endpoint> {
+        if self.block == BLOCK { self.blocks.last_chunk().copied() } else { None }
+    }
+
+    /// The block at this place among them, and its bytes.
+    pub(super) fn block_at(&self, at: usize) -> (&[u8], Span) {
+        let start = at.saturating_mul(self.block);
+        let block = self.blocks.get(start..).unwrap_or_default();
+        let block = block.get(..self.block).unwrap_or(block);
+        let from = self.at.start as usize + start;
+        (block, Span::new(from, from + block.len()))
+    }
+}
