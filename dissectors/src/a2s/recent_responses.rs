@@ -1,11 +1,8 @@
 //! The last answers of a flow that were whole in several packets: late copies are recognized by them.
 
-use std::hash::BuildHasher;
-use std::sync::LazyLock;
-
 use super::layout::{self, Header, Layout};
 use super::split::{Repeat, Set};
-use crate::kit::{PartSpan, Seed, Side};
+use crate::kit::{PartSpan, Side, keyed_hash};
 
 /// Answers that are remembered.
 const MOST: usize = 8;
@@ -53,8 +50,7 @@ impl<'d> Whole<'d> {
 
 /// What is kept of a packet.
 fn packet(number: u8, bytes: &[u8]) -> [u32; 2] {
-    static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
-    let hash = SEED.hash_one(bytes);
+    let hash = keyed_hash(bytes);
     [hash as u32 & !0xFF | u32::from(number), (hash >> 32) as u32]
 }
 

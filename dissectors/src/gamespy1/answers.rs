@@ -3,7 +3,7 @@
 
 use crate::kit::{
     Buffer, Context, Evidence, Limit, Mark, PartSpan, Payload, Reply, Side, Sink, Time,
-    append_within, room,
+    append_within, keyed_hash, room,
 };
 
 use super::rules::{self, Misnumbered};
@@ -66,7 +66,7 @@ struct Done {
     side: Side,
     number: u32,
     time: Time,
-    datagrams: Vec<u32>,
+    datagrams: Vec<u64>,
 }
 
 /// The answers of one flow that are not whole.
@@ -104,8 +104,8 @@ impl Answers {
         let same = |done: &&Done| done.side == payload.side && done.number == number;
         let mut done = self.done.iter().rev().filter(same).peekable();
         done.peek()?;
-        let checksum = crc32fast::hash(payload.bytes);
-        done.find(|done| done.datagrams.contains(&checksum)).map(|done| done.time)
+        let hash = keyed_hash(payload.bytes);
+        done.find(|done| done.datagrams.contains(&hash)).map(|done| done.time)
     }
 }
 
@@ -292,7 +292,7 @@ fn join<S: Sink>(
         }
     }
     let datagrams = answer.buffer.parts().iter();
-    let datagrams = datagrams.map(|part| crc32fast::hash(answer.buffer.bytes_of(part))).collect();
+    let datagrams = datagrams.map(|part| keyed_hash(answer.buffer.bytes_of(part))).collect();
     let (side, number, time) = (answer.side, answer.number, payload.time);
     let done = Done { side, number, time, datagrams };
     append_within(&mut cx.conversation.answers().done, done, MOST_DONE);

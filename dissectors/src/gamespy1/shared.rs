@@ -24,7 +24,7 @@ pub(super) struct Standing {
     /// Its latest heartbeat.
     pub(super) latest: Time,
     /// A hash of that.
-    pub(super) bytes: u32,
+    pub(super) bytes: u64,
     /// The latest that no change of the game's state caused.
     pub(super) regular: Option<Time>,
     /// It has answered a challenge.

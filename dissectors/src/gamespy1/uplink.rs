@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
-use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time};
+use crate::kit::{Context, Evidence, Mark, Payload, Reply, Settings, Side, Sink, Time, keyed_hash};
 
 use super::codes::{self, Challenges, Worth};
 use super::shared::{self, Pair, Standing};
@@ -73,7 +73,7 @@ impl Uplink {
 
 /// A challenge.
 struct Given {
-    checksum: u32,
+    hash: u64,
     mark: Mark,
     answered: bool,
 }
@@ -117,7 +117,7 @@ pub(super) fn heartbeat<S: Sink>(
     let answers = uplink.owed.is_some_and(|mark| now.since(mark.time) < timeout);
     let fresh = Standing {
         latest: now,
-        bytes: crc32fast::hash(payload.bytes),
+        bytes: keyed_hash(payload.bytes),
         regular: (!words.statechanged).then_some(now),
         validated: false,
         challenged: false,
@@ -175,10 +175,10 @@ pub(super) fn secure<S: Sink>(
     let Some(challenge) = words.secure.filter(|_| words.is_sound()) else { return };
     let (server, most) = (payload.side.other(), cx.settings.limits.remembered);
     let uplink = cx.conversation.uplink();
-    let (checksum, now) = (crc32fast::hash(payload.bytes), payload.time);
-    let given = Given { checksum, mark: payload.mark(), answered: false };
+    let (hash, now) = (keyed_hash(payload.bytes), payload.time);
+    let given = Given { hash, mark: payload.mark(), answered: false };
     let before = uplink.given.replace(given);
-    if before.is_some_and(|it| it.checksum == checksum && now.since(it.mark.time) < COPIES) {
+    if before.is_some_and(|it| it.hash == hash && now.since(it.mark.time) < COPIES) {
         return;
     }
     let answered = uplink.unasked.take().is_some_and(|time| now.since(time) <= Time::MOMENT);

@@ -2,13 +2,10 @@
 //! which challenges were given, and the packets of answers that are not whole yet. It knows no
 //! rules.
 
-use std::hash::BuildHasher;
-use std::sync::LazyLock;
-
 use super::decode::Header;
 use super::packet::{Form, Kind, Request};
 use super::unfinished::{Part, Unfinished};
-use crate::kit::{Budget, Limits, Payload, Reply, Seed, ShortMark, Side, Time, room};
+use crate::kit::{Budget, Limits, Payload, Reply, ShortMark, Side, Time, keyed_hash, room};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -401,7 +398,7 @@ impl Conversation {
     ) {
         let done = &mut self.rest().done;
         let before = done.hashes.len();
-        done.hashes.extend(packets.map(hash));
+        done.hashes.extend(packets.map(keyed_hash));
         let packets = done.hashes.len() - before;
         (done.timestamp, done.asked, done.packets) = (timestamp, asked, packets.min(128) as u8);
         done.forget();
@@ -410,7 +407,7 @@ impl Conversation {
     /// A request for a challenge was answered.
     pub(super) fn done_challenge(&mut self, bytes: &[u8]) {
         let done = &mut self.rest().done;
-        done.hashes.insert(done.before(), hash(bytes));
+        done.hashes.insert(done.before(), keyed_hash(bytes));
         done.forget();
     }
 
@@ -551,12 +548,6 @@ fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
 }
 
-/// What is kept of a packet: nobody who writes captures can have another taken for it.
-fn hash(bytes: &[u8]) -> u64 {
-    static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
-    SEED.hash_one(bytes)
-}
-
 impl Done {
     /// What a packet is that begins no other answer. `answered`: whether the request that waits for
     /// another has had one, if any waits.
@@ -577,7 +568,7 @@ impl Done {
     }
 
     fn has(&self, bytes: &[u8]) -> bool {
-        !self.hashes.is_empty() && self.hashes.contains(&hash(bytes))
+        !self.hashes.is_empty() && self.hashes.contains(&keyed_hash(bytes))
     }
 
     /// How many packets are remembered from before the latest whole answer.

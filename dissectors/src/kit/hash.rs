@@ -2,11 +2,19 @@
 //! writes captures knows.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::LazyLock;
 
 /// The seed of a map's hashes.
 pub type Seed = foldhash::quality::RandomState;
+
+/// A hash of bytes, by a seed of this run: two are copies if it is the same. Unlike a checksum's, its
+/// collisions cannot be made.
+pub(crate) fn keyed_hash(bytes: &[u8]) -> u64 {
+    static SEED: LazyLock<Seed> = LazyLock::new(Seed::default);
+    SEED.hash_one(bytes)
+}
 
 /// A map by keys from the wire.
 pub type Map<K, V> = HashMap<K, V, Seed>;

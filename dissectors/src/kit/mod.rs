@@ -31,7 +31,7 @@ pub use counted::counted;
 pub use fact::{CrossFlowEvent, Elsewhere, Exchange, Parts, Seen};
 pub use field::{Field, Kind, Meaning, Place, Read, Span};
 pub(crate) use field::{LONGEST, fields};
-pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket};
+pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket, keyed_hash};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, RuleCounts, Verdict};
 pub use mark::{Mark, ShortMark};

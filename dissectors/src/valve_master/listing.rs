@@ -2,7 +2,9 @@
 
 use std::hash::BuildHasher;
 
-use crate::kit::{self, Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, room};
+use crate::kit::{
+    self, Budget, Map, Mark, Payload, ShortMark, Side, Time, append_within, keyed_hash, room,
+};
 
 use super::endpoint::{Endpoint, ZERO};
 use super::reply::Reply;
@@ -132,8 +134,8 @@ pub(super) struct Listing {
     ended: bool,
     /// When the latest reply came.
     replied: Option<Time>,
-    /// Checksums of the latest replies, the latest last.
-    replies: [u32; LATEST],
+    /// Hashes of the latest replies, the latest last.
+    replies: [u64; LATEST],
     /// So many copies were taken for answers, one after the other.
     copies: u8,
     /// Older queries that still wait, the latest last.
@@ -242,12 +244,12 @@ impl Listing {
 
     /// Whether a reply is one of the latest once more. It is one of them from now on.
     fn is_copy(&mut self, payload: &Payload<'_>, timeout: i64) -> bool {
-        let checksum = crc32fast::hash(payload.bytes);
+        let hash = keyed_hash(payload.bytes);
         let soon = self.replied.is_some_and(|replied| payload.time.since(replied) <= timeout);
-        let copy = soon && self.replies.contains(&checksum);
+        let copy = soon && self.replies.contains(&hash);
         if !copy {
             self.replies.rotate_left(1);
-            self.replies[LATEST - 1] = checksum;
+            self.replies[LATEST - 1] = hash;
         }
         copy
     }

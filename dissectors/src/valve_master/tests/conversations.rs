@@ -678,3 +678,31 @@ fn an_answer_with_a_foreign_header_is_a_reply_with_an_error() {
     let outcome = converse(&[query, reply, foreign(40)], 20_000);
     assert_eq!((outcome.messages.len(), outcome.failed()), (2, vec![]));
 }
+
+/// `bytes` with others from `at` on, and the same CRC32: its polynomial is added.
+fn with_the_same_crc32(bytes: &[u8], at: usize) -> Vec<u8> {
+    let mut other = bytes.to_vec();
+    let polynomial = 1_u64 << 32 | 0x04C1_1DB7;
+    for (place, bit) in (0..=32).rev().enumerate() {
+        other[at + place / 8] ^= ((polynomial >> bit & 1) as u8) << (place % 8);
+    }
+    assert_eq!(crc32fast::hash(bytes), crc32fast::hash(&other));
+    other
+}
+
+/// Whoever writes captures can make other bytes with the same checksum: they are no copy.
+#[test]
+fn a_reply_with_the_same_checksum_is_no_copy() {
+    let first = reply(&[A, B], true);
+    let findings = |second: &[u8]| {
+        let steps = [
+            (0, CLIENT, MASTER, &query(ALL, "")[..]),
+            (20, MASTER, CLIENT, &first[..]),
+            (40, MASTER, CLIENT, second),
+        ];
+        converse(&steps, 9000).failed().join(" ")
+    };
+    let another = findings(&reply(&[A, C], true));
+    assert!(!another.is_empty() && findings(&first) != another);
+    assert_eq!(findings(&with_the_same_crc32(&first, 7)), another);
+}
