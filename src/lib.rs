@@ -36,6 +36,8 @@ pub mod commands;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod config;
+#[cfg(feature = "cli")]
+mod file_id;
 #[doc(hidden)]
 pub mod flows;
 #[cfg(feature = "cli")]
@@ -60,6 +62,8 @@ pub mod why;
 
 pub use dissectors::catalogue;
 pub use dissectors::kit::{Finding, Rule, Settings, Severity, Verdict};
+#[cfg(feature = "cli")]
+pub use file_id::FileId;
 #[cfg(feature = "cli")]
 pub use run::{FOUND, INTERRUPTED, RAN, Terminal, UNUSABLE, run};
 pub use session::{

@@ -1,9 +1,12 @@
 //! The binary: hands the arguments to the library and its outcome to the shell.
 
-use std::io::{self, BufWriter, IsTerminal};
+mod standard_output;
+
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use gamewire::Terminal;
+use gamewire::{FileId, Terminal};
+use standard_output::Output;
 
 fn main() -> ExitCode {
     let stdout = io::stdout();
@@ -12,8 +15,8 @@ fn main() -> ExitCode {
         out: stdout.is_terminal(),
         err: io::stderr().is_terminal(),
         columns: size.map(|(width, _)| width.0.into()),
+        file: FileId::of_standard_output(),
     };
-    let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
-    let code = gamewire::run(std::env::args_os(), &mut out, &mut io::stderr(), terminal);
+    let code = gamewire::run(std::env::args_os(), &mut Output::new(), &mut io::stderr(), terminal);
     ExitCode::from(code)
 }

@@ -8,8 +8,9 @@ use clap::error::ErrorKind;
 use crate::capture::CaptureError;
 use crate::cli::{Cli, Command};
 use crate::commands::{self, Failure};
+use crate::file_id::FileId;
 
-/// Which of the streams are terminals.
+/// What the streams lead to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal {
     /// Standard output.
@@ -18,6 +19,8 @@ pub struct Terminal {
     pub err: bool,
     /// The width of standard output, in columns, where it is a terminal that tells.
     pub columns: Option<usize>,
+    /// The file that standard output goes to, where it is one.
+    pub file: Option<FileId>,
 }
 
 /// The run did what it was asked to do.
@@ -47,6 +50,10 @@ pub fn run(
     }
     if let Some(input) = cli.command.input_mut() {
         commands::folders::expand(&mut input.files, err);
+        if let Err(failure) = commands::outputs::refuse_standard_output(terminal.file, &input.files)
+        {
+            return ended(Err(failure), out, err);
+        }
     }
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),

@@ -64,6 +64,18 @@ pub enum Notice {
 }
 
 impl Notice {
+    /// What several of its kind are called.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Notice::FileCut { .. } => "files that end inside a record",
+            Notice::BrokenBlock { .. } => "broken records",
+            Notice::Drops { .. } => "reports of dropped packets",
+            Notice::TimeOutOfRange { .. } => "files with times outside of the years 1677 to 2262",
+            Notice::FileShrank { .. } => "files that became shorter",
+            Notice::ReadError { .. } => "files of which reading stopped",
+        }
+    }
+
     /// Whether something is wrong with the recording.
     pub fn is_warning(&self) -> bool {
         !matches!(self, Notice::Drops { count: 0, .. })

@@ -15,6 +15,7 @@ use crate::check::{
 };
 use crate::cli::{Check, CheckFormat};
 use crate::commands::consumer::Consumer;
+use crate::commands::outputs;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
@@ -37,7 +38,10 @@ pub fn run(
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
-    args.write_baseline.as_deref().map(Baseline::try_writing).transpose()?;
+    if let Some(file) = args.write_baseline.as_deref() {
+        outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
+        Baseline::try_writing(file)?;
+    }
     let selection = selection(args, &config, baseline, err);
     let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);

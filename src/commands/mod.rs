@@ -8,6 +8,8 @@ pub mod flows;
 pub mod folders;
 mod held;
 pub mod manual;
+mod notices;
+pub mod outputs;
 mod read;
 pub mod rules;
 mod shared;
@@ -37,6 +39,16 @@ pub enum Failure {
     /// The configuration, or a key on the command line, cannot be used.
     #[error("{0}")]
     Config(#[from] ConfigError),
+    /// What is written would destroy what is read.
+    #[error("{output} is {what} {input}, which would be destroyed; write to another file")]
+    OntoInput {
+        /// The output.
+        output: &'static str,
+        /// What the input is.
+        what: &'static str,
+        /// Its name.
+        input: String,
+    },
     /// There is no such command.
     #[error("there is no command `{name}`; there are {known}")]
     NoCommand {

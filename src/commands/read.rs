@@ -8,6 +8,7 @@ use dissectors::kit::Secret;
 use crate::capture::{self, CaptureError, Packets};
 use crate::cli::Input;
 use crate::commands::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
+use crate::commands::notices::Notices;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
@@ -38,15 +39,27 @@ pub(super) fn read<C: Consumer>(
         let request = Request { made_later: consumer.makes().map(Path::to_owned), ..request };
         return sniff::sniff(&request, input.count, options, consumer, err, progress);
     }
+    let mut said = Notices::default();
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let unpacking = input.memory.unwrap_or_default().unpacking();
     if input.merge && input.files.len() > 1 {
         let packets = capture::open_merged(&input.files, unpacking)?;
         let names: Vec<_> = input.files.iter().map(|file| display(file)).collect();
         let names = names.join(", ");
-        let read =
-            one(input, options, &names, None, packets, &mut filter, consumer, err, progress)?;
-        return tell_unread(&names, &read, err);
+        let read = one(
+            input,
+            options,
+            &names,
+            None,
+            packets,
+            &mut filter,
+            consumer,
+            &mut said,
+            err,
+            progress,
+        );
+        said.end(err);
+        return tell_unread(&names, &read?, err);
     }
     // A file that cannot be read does not keep the others from being read.
     let mut ended = Ok(());
@@ -56,21 +69,37 @@ pub(super) fn read<C: Consumer>(
         let opened = capture::open_within(file, unpacking).map_err(Failure::from);
         let read = opened.and_then(|packets| {
             let options = options.clone();
-            one(input, options, &name, shown, packets, &mut filter, consumer, err, progress)
+            one(
+                input,
+                options,
+                &name,
+                shown,
+                packets,
+                &mut filter,
+                consumer,
+                &mut said,
+                err,
+                progress,
+            )
         });
         match read.and_then(|read| tell_unread(&name, &read, err)) {
             Ok(()) => {}
             Err(failure @ Failure::Capture(CaptureError::Interrupted { .. })) => {
-                return Err(failure);
+                ended = Err(failure);
+                break;
             }
             Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
                 writeln!(err, "gamewire: {failure}").ok();
                 consumer.unreadable(&name, &failure);
                 ended = Err(Failure::Reported);
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => {
+                ended = Err(failure);
+                break;
+            }
         }
     }
+    said.end(err);
     ended
 }
 
@@ -98,6 +127,7 @@ fn one<C: Consumer>(
     packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
     consumer: &mut C,
+    said: &mut Notices,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<Totals, Failure> {
@@ -109,8 +139,8 @@ fn one<C: Consumer>(
     };
     let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
     let mut read = match shares {
-        Some(shares) => shares.read(&options, input.count, consumer, err, &mut progress)?,
-        None => alone(options, input.count, packets, filter, consumer, err, &mut progress)?,
+        Some(shares) => shares.read(&options, input.count, consumer, said, err, &mut progress)?,
+        None => alone(options, input.count, packets, filter, consumer, said, err, &mut progress)?,
     };
     bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
     consumer.end(&mut read)?;
@@ -125,6 +155,7 @@ fn alone<C: Consumer>(
     mut packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
     consumer: &mut C,
+    said: &mut Notices,
     err: &mut dyn Write,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Totals, Failure> {
@@ -147,7 +178,7 @@ fn alone<C: Consumer>(
             capture::Event::Notice(notice) => {
                 decoder.notice(&notice);
                 if notice.is_warning() {
-                    writeln!(err, "gamewire: warning: {notice}").ok();
+                    said.write(notice.into(), err);
                 }
             }
         }

@@ -12,7 +12,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
 use super::consumer::Consumer;
-use crate::capture::{self, Notice, Packets};
+use super::notices::Notices;
+use crate::capture::{self, Packets};
 use crate::session::{Batch, Decoder, EventOrder, Options, Totals};
 
 /// Files that are at least this large are read by several threads.
@@ -42,7 +43,7 @@ struct Sent {
     needed: Option<Vec<u32>>,
     /// Nothing earlier than this comes any more.
     through: EventOrder,
-    notices: Vec<Notice>,
+    notices: Notices,
     /// Bytes of the capture that were read.
     position: u64,
 }
@@ -83,6 +84,7 @@ impl Shares {
         options: &Options,
         count: Option<u64>,
         consumer: &mut C,
+        said: &mut Notices,
         err: &mut dyn Write,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Totals, Failure> {
@@ -101,7 +103,7 @@ impl Shares {
                     decoder,
                     sender,
                     spares,
-                    notices: Vec::new(),
+                    notices: Notices::default(),
                     needed: None,
                     numbered: 0,
                 };
@@ -109,7 +111,7 @@ impl Shares {
                 threads.push(scope.spawn(move || thread.run(count)));
             }
             let mut merge = Merge::new(queues);
-            let merged = merge.run(consumer, err, progress);
+            let merged = merge.run(consumer, said, err, progress);
             // Whoever still sends learns that nobody listens.
             drop(merge);
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
@@ -130,7 +132,7 @@ struct Thread {
     sender: SyncSender<Sent>,
     /// Empty batches, to be used again.
     spares: Receiver<Batch>,
-    notices: Vec<Notice>,
+    notices: Notices,
     /// See [`Sent::needed`], and how many flows had a number when that was looked at last.
     needed: Option<Vec<u32>>,
     numbered: u32,
@@ -251,6 +253,7 @@ impl Merge {
     fn run<C: Consumer>(
         &mut self,
         consumer: &mut C,
+        said: &mut Notices,
         err: &mut dyn Write,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), Failure> {
@@ -260,7 +263,7 @@ impl Merge {
                 return Ok(());
             };
             match head {
-                Head::Unknown(_) => self.receive(nth, err, progress),
+                Head::Unknown(_) => self.receive(nth, said, err, progress),
                 Head::Known(moment) => {
                     let others = heads.filter(|&(_, other)| other != nth);
                     let until = others.map(|(head, _)| head.moment()).min();
@@ -286,7 +289,13 @@ impl Merge {
         })
     }
 
-    fn receive(&mut self, nth: usize, err: &mut dyn Write, progress: &mut dyn FnMut(u64)) {
+    fn receive(
+        &mut self,
+        nth: usize,
+        said: &mut Notices,
+        err: &mut dyn Write,
+        progress: &mut dyn FnMut(u64),
+    ) {
         let Some(queue) = self.queues.get_mut(nth) else { return };
         (queue.event, queue.begun) = (0, 0);
         if let Some(mut read) = queue.sent.take() {
@@ -298,10 +307,8 @@ impl Merge {
             queue.spare.try_send(read.events).ok();
         }
         match queue.receiver.recv() {
-            Ok(sent) => {
-                for notice in &sent.notices {
-                    writeln!(err, "gamewire: warning: {notice}").ok();
-                }
+            Ok(mut sent) => {
+                said.write(std::mem::take(&mut sent.notices), err);
                 if sent.position > 0 {
                     progress(sent.position);
                 }

@@ -1,0 +1,45 @@
+//! What is written must not be what is read: it would be destroyed.
+
+use std::path::{Path, PathBuf};
+
+use crate::commands::Failure;
+use crate::file_id::FileId;
+use crate::text::escaped;
+
+/// Refuses to write to a capture what is read from it.
+///
+/// # Errors
+/// Standard output is one of the captures.
+pub fn refuse_standard_output(output: Option<FileId>, files: &[PathBuf]) -> Result<(), Failure> {
+    refuse(output, "standard output", "the capture", files.iter().map(PathBuf::as_path))
+}
+
+/// Refuses to write a baseline to what is read.
+///
+/// # Errors
+/// It is one of the captures, or the configuration.
+pub(super) fn refuse_baseline(
+    baseline: &Path,
+    files: &[PathBuf],
+    config: Option<&Path>,
+) -> Result<(), Failure> {
+    let (output, called) = (FileId::of(baseline), "--write-baseline");
+    refuse(output, called, "the capture", files.iter().map(PathBuf::as_path))?;
+    refuse(output, called, "the configuration", config)
+}
+
+fn refuse<'p>(
+    output: Option<FileId>,
+    called: &'static str,
+    what: &'static str,
+    files: impl IntoIterator<Item = &'p Path>,
+) -> Result<(), Failure> {
+    let Some(output) = output else { return Ok(()) };
+    match files.into_iter().find(|file| FileId::of(file) == Some(output)) {
+        Some(file) => {
+            let input = escaped(&file.to_string_lossy()).into_owned();
+            Err(Failure::OntoInput { output: called, what, input })
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,62 @@
+//! Standard output, and whether there is one.
+//!
+//! Where a program is started without one, Rust opens /dev/null in its place before `main`: what is
+//! written would be lost, and the exit code would say that all is well. So it is looked at earlier, by a
+//! function that the system calls before Rust's own start. That is what needs `unsafe` here.
+#![allow(unsafe_code)]
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+#[cfg(target_os = "linux")]
+mod before_main {
+    use super::{IS_CLOSED, Ordering};
+
+    extern "C" fn look() {
+        // SAFETY: this asks for the flags of a descriptor, which need not be open; it takes no pointer.
+        let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+        IS_CLOSED.store(flags == -1, Ordering::Relaxed);
+    }
+
+    // SAFETY: the loader calls each function in this section once, before `main`; `look` uses nothing
+    // that Rust sets up first, and cannot panic.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static LOOK: extern "C" fn() = look;
+}
+
+/// Standard output. What is written to one that was closed fails.
+pub(crate) enum Output {
+    /// There is one.
+    Open(BufWriter<StdoutLock<'static>>),
+    /// The program was started without one.
+    Closed,
+}
+
+impl Output {
+    /// As the program was started with it.
+    pub(crate) fn new() -> Output {
+        if IS_CLOSED.load(Ordering::Relaxed) {
+            return Output::Closed;
+        }
+        Output::Open(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::Open(out) => out.write(bytes),
+            Output::Closed => Err(io::Error::other("standard output is closed")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Open(out) => out.flush(),
+            Output::Closed => Ok(()),
+        }
+    }
+}

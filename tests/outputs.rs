@@ -1,0 +1,140 @@
+//! What is written never destroys what is read, says when it cannot be written, and stays short.
+
+#[path = "support/project.rs"]
+mod project;
+mod support;
+
+use std::fs::OpenOptions;
+use std::process::{Command, Stdio};
+
+use project::Project;
+use xtask::exchange::Setting;
+
+const PING: &str = "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A '00000000000000' 00";
+
+#[test]
+fn a_baseline_is_not_written_onto_a_capture() {
+    let project = Project::new("onto");
+    project.play("c.pcap", &Setting::udp(27015), PING);
+    let before = std::fs::read(project.path("c.pcap")).expect("the capture");
+    std::os::unix::fs::symlink(project.path("c.pcap"), project.path("other.json")).expect("a link");
+    for output in ["c.pcap", "other.json"] {
+        let run = project.run(&["check", "--no-config", "--write-baseline", output, "c.pcap"]);
+        assert_eq!(run.code, 2, "{}{}", run.out, run.err);
+        assert!(run.err.contains("--write-baseline") && run.err.contains("c.pcap"), "{}", run.err);
+        assert_eq!(std::fs::read(project.path("c.pcap")).expect("the capture"), before);
+    }
+}
+
+#[test]
+fn a_baseline_is_not_written_onto_the_configuration() {
+    let project = Project::new("onto-config");
+    project.play("c.pcap", &Setting::udp(27015), PING);
+    project.write("gamewire.toml", "complete = true\n");
+    let run = project.run(&[
+        "check",
+        "--config",
+        "gamewire.toml",
+        "--write-baseline",
+        "gamewire.toml",
+        "c.pcap",
+    ]);
+    assert_eq!(run.code, 2, "{}{}", run.out, run.err);
+    assert_eq!(project.read("gamewire.toml"), "complete = true\n");
+}
+
+fn program(project: &Project, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamewire"));
+    command.args(args).current_dir(project.path(""));
+    command
+}
+
+#[test]
+fn standard_output_is_not_the_capture() {
+    let project = Project::new("stdout");
+    project.play("c.pcap", &Setting::udp(27015), PING);
+    let before = std::fs::read(project.path("c.pcap")).expect("the capture");
+    for command in
+        [&["dissect", "c.pcap"][..], &["dissect", "other.pcap", "c.pcap"], &["flows", "."]]
+    {
+        let onto = OpenOptions::new().append(true).open(project.path("c.pcap")).expect("a file");
+        let run = program(&project, command).stdout(onto).output().expect("it runs");
+        let err = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{command:?}: {err}");
+        assert!(err.contains("standard output is the capture"), "{err}");
+        assert_eq!(std::fs::read(project.path("c.pcap")).expect("the capture"), before);
+    }
+    // A device is no file that could be destroyed.
+    let null = OpenOptions::new().write(true).open("/dev/null").expect("a device");
+    let run = program(&project, &["dissect", "/dev/null"]).stdout(null).output().expect("it runs");
+    assert!(!String::from_utf8_lossy(&run.stderr).contains("standard output"));
+}
+
+#[test]
+fn a_closed_standard_output_is_an_error() {
+    let project = Project::new("closed");
+    project.play("c.pcap", &Setting::udp(27015), PING);
+    let shell = |script: &str| {
+        Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_gamewire")])
+            .current_dir(project.path(""))
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell")
+    };
+    for script in [r#""$0" dissect c.pcap >&-"#, r#""$0" check c.pcap >&-"#, r#""$0" rules >&-"#] {
+        let run = shell(script);
+        let err = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{script}: {err}");
+        assert!(err.contains("cannot write the output: standard output is closed"), "{err}");
+    }
+    let run = shell(r#""$0" dissect c.pcap >/dev/null"#);
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// A section with an interface, then `count` packets of one that does not exist, then a good packet.
+fn with_bad_blocks(count: usize) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let length = 12 + body.len() as u32;
+        let mut block = Vec::new();
+        block.extend(kind.to_le_bytes());
+        block.extend(length.to_le_bytes());
+        block.extend(body);
+        block.extend(length.to_le_bytes());
+        block
+    };
+    let mut section = Vec::new();
+    section.extend(0x1A2B_3C4D_u32.to_le_bytes());
+    section.extend([1, 0, 0, 0]);
+    section.extend([0xFF; 8]);
+    let mut file = block(0x0A0D_0D0A, &section);
+    file.extend(block(1, &[101, 0, 0, 0, 0, 0, 4, 0]));
+    let packet = |interface: u8| {
+        let mut body = vec![interface, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0];
+        body.extend([0x45, 0, 0, 4]);
+        block(6, &body)
+    };
+    for _ in 0..count {
+        file.extend(packet(7));
+    }
+    file.extend(packet(0));
+    file
+}
+
+#[test]
+fn many_notices_of_a_kind_are_counted() {
+    let project = Project::new("notices");
+    project.write("bad.pcapng", with_bad_blocks(1000));
+    let file = project.path("bad.pcapng");
+    for threads in ["1", "2"] {
+        let run = support::gamewire(["flows", "--threads", threads, &file]);
+        let lines: Vec<&str> = run.err.lines().filter(|line| line.contains("at byte")).collect();
+        assert_eq!(lines.len(), 20, "{}", run.err);
+        let counted = run.err.lines().filter(|line| line.contains("980 more")).count();
+        assert_eq!(counted, 1, "{}", run.err);
+    }
+    project.write("few.pcapng", with_bad_blocks(20));
+    let run = support::gamewire(["flows", &project.path("few.pcapng")]);
+    assert_eq!(run.err.matches("at byte").count(), 20, "{}", run.err);
+    assert!(!run.err.contains("more"), "{}", run.err);
+}
