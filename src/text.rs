@@ -34,8 +34,11 @@ pub fn is_hidden(c: char) -> bool {
         }
         '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' => true,
         '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' => true,
-        '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => true,
-        _ => false,
+        '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' => true,
+        '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}' => true,
+        // Characters that Unicode will never define.
+        '\u{FDD0}'..='\u{FDEF}' => true,
+        _ => u32::from(c) & 0xFFFE == 0xFFFE,
     }
 }
 
@@ -57,5 +60,11 @@ mod tests {
         assert_eq!(escaped("user\u{202E}txt.exe"), r"user\u{202E}txt.exe");
         assert_eq!(escaped("ad\u{200B}min\u{FEFF}"), r"ad\u{200B}min\u{FEFF}");
         assert_eq!(escaped("\u{2028}\u{E0041}"), r"\u{2028}\u{E0041}");
+        for hidden in ["\u{3164}", "\u{1D173}", "\u{1D17A}", "\u{FFFE}", "\u{FDD0}", "\u{1BCA0}"] {
+            assert!(escaped(hidden).starts_with(r"\u{"), "{hidden:?}");
+        }
+        for hidden in ["\u{FFF0}", "\u{1FFFF}", "\u{10FFFE}", "\u{E0080}", "\u{E0FFF}"] {
+            assert!(escaped(hidden).starts_with(r"\u{"), "{hidden:?}");
+        }
     }
 }

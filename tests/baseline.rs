@@ -142,3 +142,23 @@ fn a_baseline_is_written_whole_or_not_at_all() {
     assert_eq!(project.names(), ["known.json", "new.pcap", "old.pcap"]);
     assert_eq!(check(&project, &["--fail-on", "note"], "new.pcap").code, 0);
 }
+
+#[test]
+fn rules_that_are_not_known_are_a_warning() {
+    let project = project("unknown");
+    let known = project.read("known.json").replace("A2S030", "A2S999");
+    project.write("known.json", &known);
+    let run = check(&project, &["--fail-on", "never"], "old.pcap");
+    assert!(run.err.contains("warning: "), "{}", run.err);
+    assert!(run.err.contains("1 finding of rules that are not known: A2S999"), "{}", run.err);
+}
+
+#[test]
+fn a_baseline_that_is_too_large_is_called_so() {
+    let project = project("large");
+    let file = std::fs::File::create(project.path("known.json")).expect("a file");
+    file.set_len((64 << 20) + 1).expect("a file with a hole");
+    let run = check(&project, &[], "old.pcap");
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("known.json: it is larger than a baseline can be"), "{}", run.err);
+}

@@ -268,3 +268,40 @@ fn the_file_is_found_from_below_and_can_be_left_out() {
     let run = project.run(&["check", "--config", "missing.toml", "broken.pcap"]);
     assert!(run.code == 2 && run.err.contains("missing.toml"), "{}", run.err);
 }
+
+/// Nobody who writes to a folder above may have gamewire read files elsewhere.
+#[test]
+fn a_file_found_above_names_keys_below_its_folder_only() {
+    let project = Project::new("above");
+    std::fs::create_dir_all(project.path("deep/er")).expect("a folder");
+    project.play("deep/er/c.pcap", &Setting::udp(27015), BROKEN);
+    project.write("deep/key", "6b6c");
+    project.write("key", "6b6c");
+    let check = |config: &str| {
+        project.write("deep/gamewire.toml", config);
+        project.spawn("deep/er", &["check", "--fail-on", "never", "c.pcap"])
+    };
+    let run = check("[keys]\nacr = { 7 = \"@key\" }\n");
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    std::os::unix::fs::symlink(project.path("key"), project.path("deep/link")).expect("a link");
+    for name in ["../key", "link", "/etc/hostname"] {
+        let run = check(&format!("[keys]\nacr = {{ 7 = \"@{name}\" }}\n"));
+        let err = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{name}: {err}");
+        assert!(err.contains("is not below the folder of this gamewire.toml"), "{err}");
+    }
+    // Who names the file means it.
+    project.write("deep/gamewire.toml", "[keys]\nacr = { 7 = \"@../key\" }\n");
+    let named = ["check", "--config", "../gamewire.toml", "--fail-on", "never", "c.pcap"];
+    assert_eq!(project.spawn("deep/er", &named).status.code(), Some(0));
+}
+
+#[test]
+fn a_key_is_in_a_regular_file() {
+    let project = project("fifo", "[keys]\nacr = { 7 = \"@pipe\" }\n");
+    let made = std::process::Command::new("mkfifo").arg(project.path("pipe")).status();
+    assert!(made.expect("mkfifo").success());
+    let run = check(&project, &[]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("pipe is no regular file"), "{}", run.err);
+}

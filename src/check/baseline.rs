@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dissectors::catalogue;
 use dissectors::kit::{Code, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,12 @@ pub enum BaselineError {
         /// What is wrong with it.
         what: String,
     },
+    /// The file is too large.
+    #[error("{}: it is larger than a baseline can be, 64 MiB", escaped(&file.to_string_lossy()))]
+    TooLarge {
+        /// Which file.
+        file: PathBuf,
+    },
     /// The file cannot be written.
     #[error("{}: cannot write the baseline: {}",
         escaped(&file.to_string_lossy()), why::unwritable(error))]
@@ -82,14 +89,27 @@ impl Baseline {
     pub fn read(file: &Path) -> Result<Baseline, BaselineError> {
         let mut text = String::new();
         std::fs::File::open(file)
-            .and_then(|open| open.take(MOST_BYTES).read_to_string(&mut text))
+            .and_then(|open| open.take(MOST_BYTES + 1).read_to_string(&mut text))
             .map_err(|error| BaselineError::Unreadable { file: file.to_owned(), error })?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(BaselineError::TooLarge { file: file.to_owned() });
+        }
         let wrong = |what| BaselineError::Wrong { file: file.to_owned(), what };
         let read: File = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if read.version != VERSION {
             return Err(wrong(format!("its version is {}, not {VERSION}", read.version)));
         }
         Ok(Baseline(read.findings))
+    }
+
+    /// The codes of its rules that are not known, and of how many findings. It may be from another
+    /// version.
+    pub fn unknown(&self) -> (BTreeSet<&str>, usize) {
+        let known: BTreeSet<String> =
+            catalogue::rules().iter().map(|rule| rule.code.to_string()).collect();
+        let unknown = self.0.iter().filter(|entry| !known.contains(&entry.rule));
+        let codes: Vec<_> = unknown.map(|entry| entry.rule.as_str()).collect();
+        (codes.iter().copied().collect(), codes.len())
     }
 
     /// Writes it: whole, under another name first, or not at all.

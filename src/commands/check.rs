@@ -38,6 +38,9 @@ pub fn run(
     let config = args.input.config.load()?;
     let demands = Demands::of(args, &config);
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.map(Arc::new);
+    if let (Some(file), Some(baseline)) = (&args.baseline, &baseline) {
+        warn_of_unknown(file, baseline, err);
+    }
     if let Some(file) = args.write_baseline.as_deref() {
         outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
         Baseline::try_writing(file)?;
@@ -94,6 +97,26 @@ pub fn run(
         writeln!(err, "gamewire: warning: there are more: they are not in the baseline").ok();
     }
     Ok(fails)
+}
+
+/// Says which rules of the baseline are not known: their findings can never occur.
+fn warn_of_unknown(file: &Path, baseline: &Baseline, err: &mut dyn Write) {
+    let (codes, count) = baseline.unknown();
+    if count == 0 {
+        return;
+    }
+    let findings = if count == 1 { "finding" } else { "findings" };
+    // A file may hold any number of them.
+    let first: Vec<_> = codes.iter().take(10).map(|code| escaped(code)).collect();
+    let more = if codes.len() > first.len() { ", and others" } else { "" };
+    writeln!(
+        err,
+        "gamewire: warning: {}: {count} {findings} of rules that are not known: {}{more}; \
+         was it written by another version?",
+        escaped(&file.to_string_lossy()),
+        first.join(", "),
+    )
+    .ok();
 }
 
 /// Says which entries of the baseline no capture shows any more; nothing of those that could not

@@ -40,20 +40,49 @@ pub fn acr_key(text: &str) -> Result<Given, Infallible> {
     let Some((user, key)) = parts else {
         return Ok(Err("--acr-key: write it as user=NAME,key=HEX or user=NAME,key=@FILE".into()));
     };
-    let key = hex_or_file(key, Path::new(""));
+    let key = hex_or_file(key, KeyFiles { folder: Path::new(""), is_confined: false });
     Ok(match key {
         Ok(key) => Ok((user.to_owned(), key)),
         Err(why) => Err(format!("--acr-key: the key of user {}: {why}", escaped(user))),
     })
 }
 
-/// A key in hex, or `@` and the name of a file that holds the hex; names are taken from `folder`.
-pub(super) fn hex_or_file(text: &str, folder: &Path) -> Result<Secret, String> {
+/// Where the files are that hold keys.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeyFiles<'f> {
+    /// The folder that their names are taken from.
+    pub(super) folder: &'f Path,
+    /// Only files below that folder are read.
+    pub(super) is_confined: bool,
+}
+
+impl KeyFiles<'_> {
+    fn read(self, name: &str) -> Result<String, String> {
+        let file = self.folder.join(name);
+        let unreadable = |error| format!("cannot read {}: {error}", escaped(name));
+        if self.is_confined {
+            let [file, folder] = [&file, self.folder].map(Path::canonicalize);
+            if !file.map_err(unreadable)?.starts_with(folder.map_err(unreadable)?) {
+                return Err(format!(
+                    "{} is not below the folder of this gamewire.toml; --config FILE allows it",
+                    escaped(name)
+                ));
+            }
+        }
+        // To open a pipe, say, would wait for its other end.
+        if !std::fs::metadata(&file).map_err(unreadable)?.is_file() {
+            return Err(format!("{} is no regular file", escaped(name)));
+        }
+        let mut held = String::new();
+        let read = std::fs::File::open(file).and_then(|it| it.take(MOST).read_to_string(&mut held));
+        read.map(|_| held).map_err(unreadable)
+    }
+}
+
+/// A key in hex, or `@` and the name of a file that holds the hex.
+pub(super) fn hex_or_file(text: &str, files: KeyFiles<'_>) -> Result<Secret, String> {
     let Some(name) = text.strip_prefix('@') else { return hex(text) };
-    let mut held = String::new();
-    let read = std::fs::File::open(folder.join(name))
-        .and_then(|file| file.take(MOST).read_to_string(&mut held));
-    read.map_err(|error| format!("cannot read {}: {error}", escaped(name)))?;
+    let held = files.read(name)?;
     hex(held.trim()).map_err(|why| format!("{}: {why}", escaped(name)))
 }
 
@@ -101,10 +130,13 @@ mod tests {
         let folder = std::env::temp_dir();
         let name = format!("gamewire-key-{}", std::process::id());
         std::fs::write(folder.join(&name), "6b6C\n").unwrap();
-        let read = hex_or_file(&format!("@{name}"), &folder);
+        let read =
+            hex_or_file(&format!("@{name}"), KeyFiles { folder: &folder, is_confined: false });
         std::fs::remove_file(folder.join(&name)).unwrap();
         assert_eq!(read, Ok(Secret::new(*b"kl")));
-        let missing = hex_or_file(&format!("@{name}"), &folder).unwrap_err();
+        let missing =
+            hex_or_file(&format!("@{name}"), KeyFiles { folder: &folder, is_confined: false })
+                .unwrap_err();
         assert!(missing.contains(&name), "{missing}");
     }
 

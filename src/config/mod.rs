@@ -96,18 +96,21 @@ impl Config {
     /// # Errors
     /// It cannot be read, or says something that cannot be.
     pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
+        let mut is_above = false;
         let found = match named {
             Some(file) => Some(file.to_owned()),
             None => std::env::current_dir().ok().and_then(|folder| {
                 let file = nearest(&folder)?;
                 // Named as a user there would name it.
-                Some(file.strip_prefix(&folder).map(Path::to_owned).unwrap_or(file))
+                let here = file.strip_prefix(&folder).map(Path::to_owned);
+                is_above = here.is_err();
+                Some(here.unwrap_or(file))
             }),
         };
         let Some(file) = found else { return Ok(Config::default()) };
         let text =
             text(&file).map_err(|error| ConfigError::Unreadable { file: file.clone(), error })?;
-        Config::read(&file, &text)
+        Config::parse(&file, &text, is_above)
     }
 
     /// Reads what is in the file.
@@ -115,7 +118,13 @@ impl Config {
     /// # Errors
     /// It says something that cannot be.
     pub fn read(file: &Path, text: &str) -> Result<Config, ConfigError> {
-        read::read(file, text).map_err(|wrong| ConfigError::Wrong {
+        Config::parse(file, text, false)
+    }
+
+    /// `is_above`: nobody named the file, and it is not in the working directory. It may name files below
+    /// its own folder only: others may write to a folder above.
+    fn parse(file: &Path, text: &str, is_above: bool) -> Result<Config, ConfigError> {
+        read::read(file, text, is_above).map_err(|wrong| ConfigError::Wrong {
             file: file.to_owned(),
             line: line(text, wrong.at),
             what: wrong.what,

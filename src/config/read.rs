@@ -8,11 +8,12 @@ use toml::de::DeTable;
 
 use crate::check::{Ignore, Rules, rule, severity};
 
+use super::keys::KeyFiles;
 use super::table::{Table, Value, Wrong};
 use super::{Config, Ignored, durations, keys, line};
 
 /// Reads the whole file.
-pub(super) fn read(file: &Path, text: &str) -> Result<Config, Wrong> {
+pub(super) fn read(file: &Path, text: &str, is_confined: bool) -> Result<Config, Wrong> {
     let table = DeTable::parse(text).map_err(|error| Wrong {
         at: error.span().map_or(0, |span| span.start),
         what: format!("this is no TOML: {}", error.message()),
@@ -50,7 +51,8 @@ pub(super) fn read(file: &Path, text: &str) -> Result<Config, Wrong> {
         tolerances(value.table()?, &mut config)?;
     }
     if let Some(value) = root.take("keys") {
-        secrets(value.table()?, file.parent().unwrap_or(Path::new("")), &mut config)?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        secrets(value.table()?, KeyFiles { folder, is_confined }, &mut config)?;
     }
     root.finish()?;
     Ok(config)
@@ -126,7 +128,7 @@ fn abuse(table: &mut Table<'_>, abuse: &mut Abuse) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn secrets(mut table: Table<'_>, folder: &Path, config: &mut Config) -> Result<(), Wrong> {
+fn secrets(mut table: Table<'_>, files: KeyFiles<'_>, config: &mut Config) -> Result<(), Wrong> {
     if let Some(value) = table.take("gamespy") {
         for value in value.table()?.all() {
             let key = value.text()?;
@@ -139,7 +141,7 @@ fn secrets(mut table: Table<'_>, folder: &Path, config: &mut Config) -> Result<(
     }
     if let Some(value) = table.take("acr") {
         for value in value.table()?.all() {
-            let key = value.parsed(|text| keys::hex_or_file(text, folder))?;
+            let key = value.parsed(|text| keys::hex_or_file(text, files))?;
             config.settings.protocols.acr_master.keys.push((value.name.to_owned(), key));
         }
     }

@@ -19,7 +19,7 @@ const fn is_special(byte: u8) -> bool {
 }
 
 /// Whether a byte has to be looked at in UTF-8: all others stand for themselves, within and at the
-/// beginning of characters. What [`is_hidden`] names begins with one of the eight.
+/// beginning of characters. What [`is_hidden`] names begins with one of these.
 #[inline]
 const fn is_unusual(byte: u8) -> bool {
     (is_special(byte) & (byte < 0x80))
@@ -27,8 +27,7 @@ const fn is_unusual(byte: u8) -> bool {
         | (byte == 0xCD)
         | (byte == 0xD8)
         | (byte.wrapping_sub(0xE1) < 3)
-        | (byte == 0xEF)
-        | (byte == 0xF3)
+        | (byte.wrapping_sub(0xEF) < 6)
 }
 
 /// An integer.
