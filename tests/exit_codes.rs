@@ -130,7 +130,7 @@ fn two_for_a_capture_of_a_link_that_is_not_read() {
     let run = project.run(&["check", "good.pcap", "link.pcap"]);
     assert!(run.code == 2 && run.out.contains("PASS") && run.out.contains("good.pcap"));
     assert_eq!(run.err.lines().count(), 1);
-    let said = "link.pcap: gamewire does not read the link type of 4 of 4 packets, 200 the first";
+    let said = "link.pcap: gamewire cannot read any of its packets: link type 200;";
     assert!(run.err.contains(said), "{}", run.err);
 }
 

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Failure;
+use crate::capture::LinkType;
+use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
 
 /// Reads the events of captures: what a command does with them.
@@ -100,10 +102,16 @@ impl Unread {
 impl std::fmt::Display for Unread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Unread { name, count, of, link } = self;
+        let called = net::link_name(LinkType(*link)).map_or(String::new(), |it| format!(" ({it})"));
+        let packets = match count {
+            _ if count == of => "any of its packets".to_owned(),
+            1 => format!("1 of {of} packets"),
+            count => format!("{count} of {of} packets"),
+        };
         write!(
             f,
-            "{name}: gamewire does not read the link type of {count} of {of} packets, {link} the \
-             first; record on an interface that carries IP"
+            "{name}: gamewire cannot read {packets}: link type {link}{called}; record on an \
+             interface that carries IP"
         )
     }
 }

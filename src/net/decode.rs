@@ -127,7 +127,10 @@ mod tests {
     use crate::net::checksum;
     use crate::net::test_packets::*;
 
-    const LINKS: [u16; 15] = [0, 1, 9, 12, 14, 50, 51, 101, 104, 108, 113, 228, 229, 276, 147];
+    const LINKS: [u16; 30] = [
+        0, 1, 8, 9, 12, 14, 50, 51, 101, 104, 105, 107, 108, 113, 119, 127, 163, 192, 204, 205,
+        206, 228, 229, 239, 258, 276, 281, 284, 285, 147,
+    ];
 
     /// Everything that is claimed lies in the packet.
     fn consistent(outcome: &Outcome<'_>, data: &[u8]) {

@@ -27,8 +27,10 @@ pub mod tcp;
 mod decode;
 mod hosts;
 mod ip;
+mod link_types;
 mod transport;
 mod tunnel;
+mod wireless;
 
 #[cfg(test)]
 mod test_packets;
@@ -38,6 +40,7 @@ pub use glance::{Glance, glance};
 pub use hosts::Hosts;
 pub use icmp::{IcmpError, Quote};
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
+pub use link_types::link_name;
 pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
     Tunnels,
