@@ -9,7 +9,7 @@ use super::ip_defrag::Joined;
 use super::packet::{
     Datagram, Fragment, Headers, Ip, Outcome, Payload, Segment, TcpFlags, Tunnels,
 };
-use super::tunnel;
+use super::udp_tunnel;
 use crate::capture::LinkType;
 
 const ETHERNET: usize = 14;
@@ -45,7 +45,7 @@ pub fn glance(link: LinkType, data: &[u8]) -> Option<Glance<'_>> {
     let (data, carried) = (data.get(..ETHERNET + total)?, total - 20);
     let payload = match head[23] {
         _ if is_fragment(head) => TRANSPORT,
-        UDP if usize::from(word(38)) == carried && !tunnel::is_port(word(36)) => HEADERS,
+        UDP if usize::from(word(38)) == carried && !udp_tunnel::is_port(word(36)) => HEADERS,
         TCP => {
             let length = usize::from(data.get(46)? >> 4) * 4;
             if length < 20 || length > carried {
@@ -176,7 +176,7 @@ impl Joined<'_> {
         // A length of 0 means all there is.
         self.protocol == UDP
             && !(1..8).contains(&length)
-            && !tunnel::is_port(u16::from_be_bytes([port_high, port_low]))
+            && !udp_tunnel::is_port(u16::from_be_bytes([port_high, port_low]))
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) mod protocol {
     pub(in crate::net) const ROUTING: u8 = 43;
     pub(in crate::net) const FRAGMENT: u8 = 44;
     pub(in crate::net) const GRE: u8 = 47;
+    pub(in crate::net) const ETHER_IP: u8 = 97;
     pub(in crate::net) const AUTHENTICATION: u8 = 51;
     pub(in crate::net) const ICMP6: u8 = 58;
     pub(in crate::net) const NO_NEXT_HEADER: u8 = 59;
@@ -194,6 +195,7 @@ impl<'a> Walk<'a> {
             protocol::IPV4 => (Tunnel::Ipv4InIp, carried.bytes),
             protocol::IPV6 => (Tunnel::Ipv6InIp, carried.bytes),
             protocol::GRE => return self.gre(carried.bytes),
+            protocol::ETHER_IP => return self.ether_ip(carried.bytes),
             protocol::ICMP | protocol::ICMP6 => return self.icmp(&carried),
             protocol::MPLS => return self.mpls(carried.bytes),
             _ => return Outcome::Other,

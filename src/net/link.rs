@@ -21,6 +21,12 @@ mod ether_type {
     pub(super) const PPPOE_SESSION: u16 = 0x8864;
     pub(super) const PROVIDER_VLAN: u16 = 0x88a8;
     pub(super) const OLD_QINQ: u16 = 0x9100;
+    pub(super) const PROVIDER_BACKBONE: u16 = 0x88e7;
+    pub(super) const FABRIC_PATH: u16 = 0x8903;
+    /// Cisco metadata, which holds a security group.
+    pub(super) const METADATA: u16 = 0x8909;
+    pub(super) const VN_TAG: u16 = 0x8926;
+    pub(super) const SERVICE_CHAIN: u16 = 0x894f;
     /// Values up to this one are lengths: IEEE 802.3 with an LLC header.
     pub(super) const LONGEST_FRAME: u16 = 1500;
 }
@@ -50,13 +56,46 @@ impl<'a> Walk<'a> {
             return Outcome::Malformed(malformed);
         }
         match ether_type {
+            // Some senders announce IPv6 as IPv4.
+            ether_type::IPV4 if matches!(bytes, [0x60..=0x6f, ..]) => self.ipv6(bytes),
             ether_type::IPV4 => self.ipv4(bytes),
             ether_type::IPV6 => self.ipv6(bytes),
             ether_type::VLAN | ether_type::PROVIDER_VLAN | ether_type::OLD_QINQ => self.vlan(bytes),
             ether_type::MPLS | ether_type::MPLS_UPSTREAM => self.mpls(bytes),
             ether_type::PPPOE_SESSION => self.pppoe(bytes),
+            ether_type::METADATA => self.tag(6, bytes),
+            ether_type::VN_TAG => self.tag(4, bytes),
+            ether_type::SERVICE_CHAIN => self.service_chain(bytes),
+            ether_type::PROVIDER_BACKBONE => match bytes.split_first_chunk() {
+                Some((&[_, a, b, c], frame)) => {
+                    let service = u32::from_be_bytes([0, a, b, c]);
+                    self.inner_ethernet(Tunnel::ProviderBackbone, service, frame)
+                }
+                None => self.short(Layer::Tunnel),
+            },
+            ether_type::FABRIC_PATH => match u16_be(bytes) {
+                Some((tag, frame)) => {
+                    self.inner_ethernet(Tunnel::FabricPath, u32::from(tag >> 6), frame)
+                }
+                None => self.short(Layer::Tunnel),
+            },
             ..=ether_type::LONGEST_FRAME => self.logical_link_control(bytes),
             _ => Outcome::Other,
+        }
+    }
+
+    /// A tag of so many bytes, and the EtherType after it.
+    fn tag(&mut self, length: usize, bytes: &'a [u8]) -> Outcome<'a> {
+        match bytes.get(length..).and_then(u16_be) {
+            Some((ether_type, rest)) => self.ether_type(ether_type, rest),
+            None => self.short(Layer::Link),
+        }
+    }
+
+    fn inner_ethernet(&mut self, tunnel: Tunnel, identifier: u32, frame: &'a [u8]) -> Outcome<'a> {
+        match self.enter(tunnel, Some(identifier)) {
+            Err(malformed) => Outcome::Malformed(malformed),
+            Ok(()) => self.ethernet(frame),
         }
     }
 
@@ -297,6 +336,33 @@ mod tests {
         query6_over(LinkType::ETHERNET, &packet);
         let vlan = datagram(decode(LinkType::ETHERNET, &packet, 0)).ip.vlan;
         assert_eq!(vlan, Some(0x123), "priority bits are no part of the identifier");
+    }
+
+    #[test]
+    fn tags_of_vendors() {
+        query_over(
+            LinkType::ETHERNET,
+            &ethernet(0x8909, &cat(&[&[1, 1, 0, 1, 0, 9, 8, 0], &ipv4_query()])),
+        );
+        query_over(
+            LinkType::ETHERNET,
+            &ethernet(0x8926, &cat(&[&[0, 1, 0, 2, 8, 0], &ipv4_query()])),
+        );
+        query6_over(LinkType::ETHERNET, &ethernet(0x0800, &ipv6_query()));
+        let inner = ethernet(0x0800, &ipv4_query());
+        let backbone = ethernet(0x88e7, &cat(&[&[0, 0, 1, 2], &inner]));
+        let fabric = ethernet(0x8903, &cat(&[&[0x00, 0x60], &inner]));
+        let chain = ethernet(0x894f, &cat(&[&[0x0f, 0xc2, 0x02, 0x03, 0, 0, 7, 255], &inner]));
+        for (packet, tunnel, identifier) in [
+            (backbone, Tunnel::ProviderBackbone, 0x102),
+            (fabric, Tunnel::FabricPath, 1),
+            (chain, Tunnel::ServiceChain, 7),
+        ] {
+            query_over(LinkType::ETHERNET, &packet);
+            let tunnels = datagram(decode(LinkType::ETHERNET, &packet, 0)).ip.tunnels;
+            assert_eq!(tunnels.iter().collect::<Vec<_>>(), [tunnel]);
+            assert_eq!(tunnels.identifier(), Some(identifier));
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ mod ip;
 mod link_types;
 mod transport;
 mod tunnel;
+mod udp_tunnel;
 mod wireless;
 
 #[cfg(test)]

@@ -244,6 +244,22 @@ pub enum Tunnel {
     Geneve,
     /// GTP user plane; the identifier is the endpoint (TEID).
     GtpU,
+    /// VXLAN with the generic protocol extension; the identifier is the network (VNI).
+    VxlanGpe,
+    /// A service chain (NSH); the identifier is the path.
+    ServiceChain,
+    /// IPv6 through NAT (Teredo).
+    Teredo,
+    /// L2TP, version 2; the identifier is the tunnel and the session.
+    L2tp,
+    /// Ethernet inside IP (protocol 97).
+    EtherIp,
+    /// Mirrored frames inside UDP (TZSP).
+    Tzsp,
+    /// Ethernet inside Ethernet (802.1ah); the identifier is the service (I-SID).
+    ProviderBackbone,
+    /// Cisco FabricPath; the identifier is the tree.
+    FabricPath,
 }
 
 impl Tunnel {
@@ -259,6 +275,14 @@ impl Tunnel {
             Self::Vxlan => "vxlan",
             Self::Geneve => "geneve",
             Self::GtpU => "gtp-u",
+            Self::VxlanGpe => "vxlan-gpe",
+            Self::ServiceChain => "nsh",
+            Self::Teredo => "teredo",
+            Self::L2tp => "l2tp",
+            Self::EtherIp => "etherip",
+            Self::Tzsp => "tzsp",
+            Self::ProviderBackbone => "802.1ah",
+            Self::FabricPath => "fabricpath",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Datagram, Outcome, Segment, decode};
+use super::{Datagram, Outcome, Segment, Tunnel, decode};
 use crate::capture::LinkType;
 
 pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -174,4 +174,42 @@ pub(super) fn survives_cuts(link: LinkType, packet: &[u8]) {
             outcome => panic!("{length} bytes sent: {outcome:?}"),
         }
     }
+}
+
+/// A packet of raw IP that the capture holds whole.
+pub(super) fn uncut(packet: &[u8]) -> Outcome<'_> {
+    decode(LinkType::RAW, packet, packet.len() as u32)
+}
+
+/// A query was found behind these tunnels.
+#[track_caller]
+pub(super) fn through(packet: &[u8], kinds: &[Tunnel], identifier: Option<u32>) {
+    is_query(packet, uncut(packet));
+    let tunnels = datagram(uncut(packet)).ip.tunnels;
+    assert_eq!(tunnels.iter().collect::<Vec<_>>(), kinds);
+    assert_eq!(tunnels.identifier(), identifier);
+    survives_cuts(LinkType::RAW, packet);
+}
+
+pub(super) fn inner() -> Vec<u8> {
+    ipv4(17, &query())
+}
+
+pub(super) fn frame() -> Vec<u8> {
+    ethernet(0x0800, &inner())
+}
+
+/// Outer addresses are those of the inner packet turned round, so that a test would notice.
+pub(super) fn turned(mut packet: Vec<u8>) -> Vec<u8> {
+    let (source, destination) = packet[12..20].split_at_mut(4);
+    source.swap_with_slice(destination);
+    packet
+}
+
+pub(super) fn outer(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    turned(ipv4(protocol, payload))
+}
+
+pub(super) fn outer_udp(port: u16, payload: &[u8]) -> Vec<u8> {
+    outer(17, &udp(40_000, port, payload))
 }

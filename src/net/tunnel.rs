@@ -1,8 +1,4 @@
-//! Headers between two packets: GRE, VXLAN, Geneve, GTP-U.
-//!
-//! UDP ports are no proof: any program may use the ports of VXLAN, Geneve and GTP-U. So the header
-//! must be right to the last reserved bit, and what follows must look like a packet; otherwise the
-//! bytes stay a UDP payload.
+//! Headers between two packets: GRE, NSH, EtherIP.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
@@ -11,21 +7,13 @@ use super::limits;
 use super::link::ethernet_payload;
 use super::packet::{Layer, Outcome, Tunnel};
 
-mod port {
-    pub(super) const GTP_U: u16 = 2152;
-    pub(super) const VXLAN: u16 = 4789;
-    pub(super) const GENEVE: u16 = 6081;
-    /// Linux used this port before 4789 was assigned, and still does unless told otherwise.
-    pub(super) const VXLAN_LINUX: u16 = 8472;
-}
-
-mod ether_type {
-    pub(super) const IPV4: u16 = 0x0800;
-    pub(super) const ERSPAN_3: u16 = 0x22eb;
-    pub(super) const ETHERNET: u16 = 0x6558;
-    pub(super) const IPV6: u16 = 0x86dd;
-    pub(super) const PPP: u16 = 0x880b;
-    pub(super) const ERSPAN_2: u16 = 0x88be;
+pub(super) mod ether_type {
+    pub(in crate::net) const IPV4: u16 = 0x0800;
+    pub(in crate::net) const ERSPAN_3: u16 = 0x22eb;
+    pub(in crate::net) const ETHERNET: u16 = 0x6558;
+    pub(in crate::net) const IPV6: u16 = 0x86dd;
+    pub(in crate::net) const PPP: u16 = 0x880b;
+    pub(in crate::net) const ERSPAN_2: u16 = 0x88be;
 }
 
 /// GRE header bits (RFC 2784, RFC 2890; acknowledgment: RFC 2637).
@@ -38,53 +26,37 @@ mod gre {
     pub(super) const VERSION: u16 = 0x0007;
 }
 
-/// A packet found in a UDP payload.
-struct Inner<'a> {
-    tunnel: Tunnel,
-    identifier: u32,
-    packet: InnerPacket<'a>,
-}
-
-enum InnerPacket<'a> {
-    Ethernet(&'a [u8]),
-    Ip(&'a [u8]),
-}
-
-/// Whether packets to this UDP port may hold others.
-#[inline]
-pub(super) fn is_port(port: u16) -> bool {
-    matches!(port, port::VXLAN | port::VXLAN_LINUX | port::GENEVE | port::GTP_U)
-}
-
 impl<'a> Walk<'a> {
-    /// The outcome of the packet inside a UDP payload, if there is one.
-    #[inline]
-    pub(super) fn inside_udp(&mut self, port: u16, payload: &'a [u8]) -> Option<Outcome<'a>> {
-        if is_port(port) { self.inside_tunnel(port, payload) } else { None }
+    /// NSH, RFC 8300: a path through a service chain, and what kind of packet takes it.
+    pub(super) fn service_chain(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        let Some(&[_, length, _, next, a, b, c, _]) = bytes.first_chunk::<8>() else {
+            return self.short(Layer::Tunnel);
+        };
+        let length = usize::from(length & 0x3f).saturating_mul(4);
+        let Some(rest) = bytes.get(length.max(8)..) else { return self.short(Layer::Tunnel) };
+        let path = u32::from_be_bytes([0, a, b, c]);
+        if let Err(malformed) = self.enter(Tunnel::ServiceChain, Some(path)) {
+            return Outcome::Malformed(malformed);
+        }
+        match next {
+            1 => self.ipv4(rest),
+            2 => self.ipv6(rest),
+            3 => self.ethernet(rest),
+            5 => self.mpls(rest),
+            _ => Outcome::Other,
+        }
     }
 
-    fn inside_tunnel(&mut self, port: u16, payload: &'a [u8]) -> Option<Outcome<'a>> {
-        let cut = self.cut > 0;
-        let inner = match port {
-            port::VXLAN | port::VXLAN_LINUX => vxlan(payload)?,
-            port::GENEVE => geneve(payload)?,
-            port::GTP_U => gtp_u(payload, cut)?,
-            _ => return None,
-        };
-        let likely = match inner.packet {
-            InnerPacket::Ethernet(frame) => looks_like_ethernet(frame, cut),
-            InnerPacket::Ip(packet) => looks_like_ip(packet, cut),
-        };
-        if !likely {
-            return None;
+    /// Ethernet inside IP, RFC 3378.
+    pub(super) fn ether_ip(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        match bytes {
+            [0x30, 0x00, frame @ ..] => match self.enter(Tunnel::EtherIp, None) {
+                Err(malformed) => Outcome::Malformed(malformed),
+                Ok(()) => self.ethernet(frame),
+            },
+            [_, _, ..] => Outcome::Other,
+            _ => self.short(Layer::Tunnel),
         }
-        if let Err(malformed) = self.enter(inner.tunnel, Some(inner.identifier)) {
-            return Some(Outcome::Malformed(malformed));
-        }
-        Some(match inner.packet {
-            InnerPacket::Ethernet(frame) => self.ethernet(frame),
-            InnerPacket::Ip(packet) => self.ip(packet),
-        })
     }
 
     pub(super) fn gre(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
@@ -93,6 +65,8 @@ impl<'a> Walk<'a> {
         };
         match (header.version, header.protocol) {
             _ if header.routed => Outcome::Other,
+            // A keepalive: protocol 0, and nothing more.
+            (0, 0) if header.payload.is_empty() => Outcome::Other,
             (0, ether_type::ERSPAN_2 | ether_type::ERSPAN_3) => self.erspan(&header),
             (0, protocol) => match self.enter(Tunnel::Gre, header.key) {
                 Err(malformed) => Outcome::Malformed(malformed),
@@ -167,74 +141,6 @@ impl<'a> GreHeader<'a> {
     }
 }
 
-/// RFC 7348, section 5: the I flag set; all else is reserved.
-fn vxlan(payload: &[u8]) -> Option<Inner<'_>> {
-    let (&[flags, policy, _, _, a, b, c, _], frame) = payload.split_first_chunk()?;
-    // Beside the I bit only those of the group policy extension (G; D and A) are set by anybody.
-    if flags & !0x80 != 0x08 || policy & !0x48 != 0 {
-        return None;
-    }
-    let identifier = u32::from_be_bytes([0, a, b, c]);
-    Some(Inner { tunnel: Tunnel::Vxlan, identifier, packet: InnerPacket::Ethernet(frame) })
-}
-
-/// RFC 8926, section 3.4; control packets (the O bit) carry no traffic.
-fn geneve(payload: &[u8]) -> Option<Inner<'_>> {
-    let (&[version_length, flags, high, low, a, b, c, 0], rest) = payload.split_first_chunk()?
-    else {
-        return None;
-    };
-    let (version, words) = (version_length >> 6, version_length & 0x3f);
-    // Of the flags only C (critical options are present) may be set.
-    if version != 0 || flags & !0x40 != 0 {
-        return None;
-    }
-    let rest = rest.get(usize::from(words).saturating_mul(4)..)?;
-    let packet = match u16::from_be_bytes([high, low]) {
-        ether_type::ETHERNET => InnerPacket::Ethernet(rest),
-        ether_type::IPV4 | ether_type::IPV6 => InnerPacket::Ip(rest),
-        _ => return None,
-    };
-    let identifier = u32::from_be_bytes([0, a, b, c]);
-    Some(Inner { tunnel: Tunnel::Geneve, identifier, packet })
-}
-
-/// 3GPP TS 29.281, section 5.1: version 1, protocol type GTP, message type G-PDU.
-fn gtp_u(payload: &[u8], cut: bool) -> Option<Inner<'_>> {
-    let (&[flags, 0xff, high, low, a, b, c, d], rest) = payload.split_first_chunk()? else {
-        return None;
-    };
-    let length = usize::from(u16::from_be_bytes([high, low]));
-    let fits = length == rest.len() || (cut && length > rest.len());
-    if flags & 0xf8 != 0x30 || !fits {
-        return None;
-    }
-    let packet = match flags & 0x07 {
-        0 => rest,
-        // Any of the three flags brings all three fields; they count only if their flag is set.
-        optional => {
-            let (&[_, _, _, next], rest) = rest.split_first_chunk()?;
-            if optional & 0x04 != 0 { gtp_extensions(next, rest)? } else { rest }
-        }
-    };
-    let identifier = u32::from_be_bytes([a, b, c, d]);
-    Some(Inner { tunnel: Tunnel::GtpU, identifier, packet: InnerPacket::Ip(packet) })
-}
-
-/// Each extension header begins with its length in words and ends with the type of the next one.
-fn gtp_extensions(mut next: u8, mut rest: &[u8]) -> Option<&[u8]> {
-    for _ in 0..limits::GTP_EXTENSIONS {
-        if next == 0 {
-            return Some(rest);
-        }
-        let length = usize::from(*rest.first()?).checked_mul(4).filter(|length| *length > 0)?;
-        let (header, behind) = rest.split_at_checked(length)?;
-        next = *header.last()?;
-        rest = behind;
-    }
-    None
-}
-
 /// An IP header with lengths that fit; `cut` says that bytes may be missing at the end.
 pub(super) fn looks_like_ip(bytes: &[u8], cut: bool) -> bool {
     let fits = |length: usize| length <= bytes.len() || cut;
@@ -249,6 +155,15 @@ pub(super) fn looks_like_ip(bytes: &[u8], cut: bool) -> bool {
         }
         _ => false,
     }
+}
+
+/// A label stack over IP.
+pub(super) fn looks_like_mpls(bytes: &[u8], cut: bool) -> bool {
+    let labels = bytes.chunks_exact(4).take(limits::LABELS);
+    let last =
+        labels.map(|label| label.get(2).copied()).position(|it| it.is_some_and(|it| it & 1 == 1));
+    let rest = last.and_then(|last| bytes.get(last.saturating_add(1).saturating_mul(4)..));
+    rest.is_some_and(|rest| looks_like_ip(rest, cut))
 }
 
 /// An Ethernet frame that carries IP.
@@ -268,44 +183,7 @@ pub(super) fn looks_like_ethernet(bytes: &[u8], cut: bool) -> bool {
 mod tests {
     use super::*;
     use crate::capture::LinkType;
-    use crate::net::decode;
     use crate::net::test_packets::*;
-
-    fn uncut(packet: &[u8]) -> Outcome<'_> {
-        decode(LinkType::RAW, packet, packet.len() as u32)
-    }
-
-    #[track_caller]
-    fn through(packet: &[u8], kinds: &[Tunnel], identifier: Option<u32>) {
-        is_query(packet, uncut(packet));
-        let tunnels = datagram(uncut(packet)).ip.tunnels;
-        assert_eq!(tunnels.iter().collect::<Vec<_>>(), kinds);
-        assert_eq!(tunnels.identifier(), identifier);
-        survives_cuts(LinkType::RAW, packet);
-    }
-
-    fn inner() -> Vec<u8> {
-        ipv4(17, &query())
-    }
-
-    fn frame() -> Vec<u8> {
-        ethernet(0x0800, &inner())
-    }
-
-    /// Outer addresses are those of the inner packet turned round, so that a test would notice.
-    fn turned(mut packet: Vec<u8>) -> Vec<u8> {
-        let (source, destination) = packet[12..20].split_at_mut(4);
-        source.swap_with_slice(destination);
-        packet
-    }
-
-    fn outer(protocol: u8, payload: &[u8]) -> Vec<u8> {
-        turned(ipv4(protocol, payload))
-    }
-
-    fn outer_udp(port: u16, payload: &[u8]) -> Vec<u8> {
-        outer(17, &udp(40_000, port, payload))
-    }
 
     #[test]
     fn ip_in_ip() {
@@ -374,77 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn vxlan_on_both_ports() {
-        for port in [4789, 8472] {
-            let packet = outer_udp(port, &cat(&[b"\x08\0\0\0\x01\x02\x03\0", &frame()]));
-            through(&packet, &[Tunnel::Vxlan], Some(0x010203));
-        }
-        // With a group policy, and with a reserved byte that is to be ignored.
-        for header in [b"\x88\x48\0\x07\x01\x02\x03\0", b"\x08\0\0\0\x01\x02\x03\x01"] {
-            let packet = outer_udp(4789, &cat(&[header, &frame()]));
-            through(&packet, &[Tunnel::Vxlan], Some(0x010203));
-        }
-        let tagged = ethernet(0x8100, &vlan(9, 0x0800, &inner()));
-        let packet = outer_udp(4789, &cat(&[b"\x08\0\0\0\0\0\x03\0", &tagged]));
-        through(&packet, &[Tunnel::Vxlan], Some(3));
+    fn ethernet_in_ip() {
+        through(&outer(97, &cat(&[b"\x30\0", &frame()])), &[Tunnel::EtherIp], None);
+        assert_eq!(uncut(&outer(97, &cat(&[b"\x40\0", &frame()]))), Outcome::Other);
     }
 
     #[test]
-    fn geneve_with_options() {
-        for (words, protocol, payload) in
-            [(0u8, [0x65, 0x58], frame()), (3, [0x65, 0x58], frame()), (1, [0x08, 0x00], inner())]
-        {
-            let options = vec![0x80; usize::from(words) * 4];
-            let header = cat(&[&[words, 0x40], &protocol, b"\0\0\x77\0", &options]);
-            let packet = outer_udp(6081, &cat(&[&header, &payload]));
-            through(&packet, &[Tunnel::Geneve], Some(0x77));
-        }
-    }
-
-    fn gtp(flags: u8, optional: &[u8], payload: &[u8]) -> Vec<u8> {
-        let length = ((optional.len() + payload.len()) as u16).to_be_bytes();
-        cat(&[&[flags, 0xff], &length, b"\0\0\x12\x34", optional, payload])
-    }
-
-    #[test]
-    fn gtp_with_optional_fields_and_extensions() {
-        let kinds = [Tunnel::GtpU];
-        through(&outer_udp(2152, &gtp(0x30, &[], &inner())), &kinds, Some(0x1234));
-        through(&outer_udp(2152, &gtp(0x32, &[0, 1, 0, 0x85], &inner())), &kinds, Some(0x1234));
-        let session = b"\0\0\0\x85\x01\x00\x09\xc0\x02\0\0\0\0\0\0\0";
-        through(&outer_udp(2152, &gtp(0x34, session, &inner())), &kinds, Some(0x1234));
-        let endless = b"\0\0\0\x85\x00\x00\x09\x85";
-        let packet = outer_udp(2152, &gtp(0x34, endless, &inner()));
-        assert_eq!(datagram(uncut(&packet)).destination_port, 2152);
-    }
-
-    #[test]
-    fn other_traffic_on_tunnel_ports_stays_what_it_is() {
-        let payloads: [(u16, Vec<u8>); 15] = [
-            (4789, QUERY.to_vec()),
-            (8472, b"\\status\\".to_vec()),
-            (6081, b"\xfe\xfd\x09\0\0\0\0".to_vec()),
-            (2152, QUERY.to_vec()),
-            (4789, vec![]),
-            // Each is a tunnel's packet but for one bit.
-            (4789, cat(&[b"\x00\0\0\0\x01\x02\x03\0", &frame()])),
-            (4789, cat(&[b"\x0C\0\0\0\x01\x02\x03\0", &frame()])),
-            (4789, cat(&[b"\x08\x01\0\0\x01\x02\x03\0", &frame()])),
-            (4789, cat(&[b"\x08\0\0\0\x01\x02\x03\0", &ethernet(0x0806, &inner())])),
-            (4789, cat(&[b"\x08\0\0\0\x01\x02\x03\0", &frame()[..50]])),
-            (6081, cat(&[b"\x40\0\x65\x58\0\0\x01\0", &frame()])),
-            (6081, cat(&[b"\x00\x80\x65\x58\0\0\x01\0", &frame()])),
-            (6081, cat(&[b"\x3f\0\x65\x58\0\0\x01\0", &frame()])),
-            (2152, gtp(0x38, &[], &inner())),
-            (2152, cat(&[&gtp(0x30, &[], &inner()), b"\0"])),
-        ];
-        for (port, payload) in payloads {
-            let packet = outer_udp(port, &payload);
-            let datagram = datagram(uncut(&packet));
-            assert_eq!(datagram.destination_port, port);
-            assert_eq!(datagram.payload.bytes, payload);
-            assert!(datagram.ip.tunnels.is_empty());
-        }
+    fn keepalives_of_gre_are_in_order() {
+        assert_eq!(uncut(&outer(47, &[0, 0, 0, 0])), Outcome::Other);
     }
 
     #[test]
