@@ -54,6 +54,49 @@ enum Lengths {
     SwappedIfTooLong,
 }
 
+/// Bytes of a record before its data, as the magic number says.
+fn usual_head(magic: u32) -> usize {
+    if magic == MODIFIED { 24 } else { 16 }
+}
+
+/// Bytes of a record before its data. Recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number,
+/// some of Red Hat 6.1 (28) the modified one: only the records tell.
+fn record_head(records: &[u8], magic: u32, big_endian: bool, lengths: Lengths) -> usize {
+    let usual = usual_head(magic);
+    let others: &[usize] = match magic {
+        _ if lengths != Lengths::InOrder => &[],
+        MICROSECONDS => &[24, 20],
+        MODIFIED => &[28],
+        _ => &[],
+    };
+    let of_usual = plausible(records, usual, big_endian);
+    let better = others.iter().find(|&&head| {
+        let records = plausible(records, head, big_endian);
+        records >= 3 && records > of_usual
+    });
+    *better.unwrap_or(&usual)
+}
+
+/// How many of the first records look like some, up to 8; one more than that if they end with the file.
+fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
+    let mut count = 0;
+    while count < 8 {
+        let Some([_, fraction, length, original]) = numbers::<4>(records, big_endian) else {
+            break;
+        };
+        let is_record = fraction < 1_000_000 && length <= original && original <= 1 << 18;
+        let Some(behind) = records.get(head + length as usize..).filter(|_| is_record) else {
+            break;
+        };
+        count += 1;
+        if behind.is_empty() {
+            return count + 1;
+        }
+        records = behind;
+    }
+    count
+}
+
 /// A pcap file.
 pub(super) struct Pcap {
     path: PathBuf,
@@ -94,16 +137,21 @@ impl Pcap {
         let lengths = match (header.version_major, header.version_minor) {
             (2, 0..=2) | (543, 0) => Lengths::Swapped,
             (2, 3) => Lengths::SwappedIfTooLong,
-            (2, 4) => Lengths::InOrder,
+            // Later minor versions, if there were any, would differ in what is not looked at here.
+            (2, 4..) => Lengths::InOrder,
             (major, minor) => return Err(Unreadable::Version(major, minor)),
         };
         input.consume(HEADER as u64);
+        let head = match input.in_memory() {
+            Some(_) => record_head(input.unread(), magic, big_endian, lengths),
+            None => usual_head(magic),
+        };
         Ok(Pcap {
             path: path.to_owned(),
             file,
             input,
             big_endian,
-            head: if magic == MODIFIED { 24 } else { 16 },
+            head,
             lengths,
             unit: if magic == NANOSECONDS { 1 } else { 1_000 },
             // The upper bits say whether a checksum follows each packet; they are no link type.

@@ -26,7 +26,7 @@ static LINK_TYPES: &[Row] = &[
     named(3, "AX.25"),
     named(6, "IEEE 802.5 Token Ring"),
     named(7, "ARCNET"),
-    read(8, "SLIP", |walk, bytes| walk.after(16, bytes, Walk::ip)),
+    read(8, "SLIP", |walk, bytes| walk.after(16, bytes, Walk::slip)),
     read(9, "PPP", |walk, bytes| walk.serial(bytes)),
     named(10, "FDDI"),
     read(12, "raw IP", |walk, bytes| walk.ip(bytes)),
@@ -183,6 +183,14 @@ impl<'a> Walk<'a> {
         match bytes.get(at..).and_then(|rest| rest.split_first_chunk()) {
             Some((&ether_type, rest)) => self.ether_type(u16::from_be_bytes(ether_type), rest),
             None => self.short(Layer::Link),
+        }
+    }
+
+    /// A packet of SLIP; what is of no IP version is a compressed segment of TCP (RFC 1144).
+    fn slip(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
+        match bytes {
+            [0x40..=0x6f, ..] | [] => self.ip(bytes),
+            _ => Outcome::Other,
         }
     }
 
