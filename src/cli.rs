@@ -138,6 +138,9 @@ pub struct Dissect {
     /// Below each message, show its bytes, with the bytes of each field marked
     #[arg(short = 'x', long)]
     pub hex: bool,
+    /// With -x, show all bytes of decompressed responses, not only the first 4096
+    #[arg(long, requires = "hex")]
+    pub full: bool,
     /// In JSON: the tree of fields with names, meanings and byte ranges
     #[arg(long)]
     pub tree: bool,

@@ -146,6 +146,12 @@ pub const ALL: &[Named] = &[
         |l| &mut l.protocols.inflated,
         "an answer that was compressed with bzip2; what is longer is read up to here",
     ),
+    count(
+        "inflated-ratio",
+        |l| &mut l.protocols.inflated_ratio,
+        "bytes of such an answer for each compressed one, beyond the first 64 KiB; what is longer is \
+         read up to there",
+    ),
     bytes(
         "http-header",
         1,

@@ -36,7 +36,9 @@ impl Captured {
     }
 
     fn check(&self, limit: &str) -> Value {
-        let run = self.run(&["check", "--format", "json", "--limit", limit]);
+        let limits = limit.split(',').flat_map(|limit| ["--limit", limit]);
+        let args = ["check", "--format", "json"].into_iter().chain(limits);
+        let run = self.run(&args.collect::<Vec<_>>());
         assert!(run.code < 2, "{}", run.err);
         serde_json::from_str(&run.out).expect("JSON")
     }
@@ -391,12 +393,16 @@ fn packed_rules(rules: impl IntoIterator<Item = Vec<u8>>) -> String {
 fn a_compressed_answer_that_holds_more_than_it_says() {
     let captured = Captured::script("bomb", &bomb(3), &UDP);
     let report = captured.check("flows=4M");
-    assert!(told_of(&report).iter().any(|detail| detail.contains("the limit inflated was met")));
+    let says = "the limit inflated-ratio was met";
+    assert!(told_of(&report).iter().any(|detail| detail.contains(says)));
+    let report = captured.check("inflated-ratio=100000");
+    let says = "the limit inflated was met";
+    assert!(told_of(&report).iter().any(|detail| detail.contains(says)));
     let run = captured.run(&["dissect", "--format", "json"]);
     assert_eq!(run.code, 0);
     assert!(run.out.contains(r#""decompressed_size":4096"#));
     // With more room it is read whole, and only the size is wrong.
-    let report = captured.check("inflated=4M");
+    let report = captured.check("inflated=4M,inflated-ratio=100000");
     assert_eq!(told_of(&report), Vec::<String>::new());
     let fared = |code: &str| {
         let mut rules = report["rules"].as_array().unwrap().iter();
@@ -405,20 +411,36 @@ fn a_compressed_answer_that_holds_more_than_it_says() {
     assert_eq!(fared("A2S047"), "fail");
 }
 
+/// Hundreds of such answers cost little, and what is written of them is not thousands of times as much.
+#[test]
+fn decompressed_bytes_are_shown_in_part() {
+    let captured = Captured::script("shown", &bomb(1), &UDP);
+    let [cut, full] = [&["dissect", "-x"][..], &["dissect", "-x", "--full"]].map(|command| {
+        let run = captured.run(command);
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    });
+    assert!(cut.len() < 40_000, "{}", cut.len());
+    assert!(cut.contains("more bytes; --full shows them"), "{cut}");
+    assert!(full.len() > 5 * 64_000 && full.len() < 2_000_000, "{}", full.len());
+    assert!(!full.contains("--full"));
+}
+
 /// Three bytes with a finding each, three hundred thousand times, in a hundred bytes of capture.
 #[test]
 fn a_message_of_nothing_but_findings() {
     let script = packed_rules([b"\xFF\0\0".repeat(330_000)]);
     let captured = Captured::script("findings", &script, &UDP);
-    let run = captured.run(&["dissect", "--format", "json"]);
+    let whole = ["--limit", "inflated-ratio=100000"];
+    let run = captured.run(&[&["dissect", "--format", "json"], &whole[..]].concat());
     let message: Value = serde_json::from_str(run.out.lines().last().unwrap()).expect("JSON");
     let findings = message["findings"].as_array().unwrap().iter();
     assert_eq!(findings.filter(|finding| finding["rule"] == "A2S005").count(), 1000);
     assert_eq!(message["findings_left_out"], 329_000);
-    let run = captured.run(&["dissect"]);
+    let run = captured.run(&[&["dissect"], &whole[..]].concat());
     assert!(run.out.contains("(329000 findings left out)"), "{}", run.out);
     for selected in [&[][..], &["--who", "server"]] {
-        let run = captured.run(&[&["check", "--format", "json"], selected].concat());
+        let run = captured.run(&[&["check", "--format", "json"], &whole[..], selected].concat());
         let report: Value = serde_json::from_str(&run.out).expect("JSON");
         let mut rules = report["rules"].as_array().unwrap().iter();
         assert_eq!(rules.find(|rule| rule["code"] == "A2S005").unwrap()["failed"], 330_000);

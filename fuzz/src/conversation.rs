@@ -100,6 +100,7 @@ impl Lab {
         let is_tight = flags & TIGHT != 0;
         let tight = Limits {
             inflated: 512,
+            inflated_ratio: 1,
             parts_bytes: 600,
             unfinished: 2,
             pending: 2,

@@ -33,7 +33,7 @@ pub fn run(
     let config = args.input.config.load()?;
     let how = How {
         format: args.format,
-        detail: Detail { fields: args.verbose, bytes: args.hex },
+        detail: Detail { fields: args.verbose, bytes: args.hex, full: args.full },
         tree: args.tree,
         paint: painted(args.color, terminal.out),
         limits: args.input.limits(),

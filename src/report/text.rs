@@ -29,6 +29,8 @@ pub struct Detail {
     pub fields: bool,
     /// The bytes, each field's bytes marked: `-x`.
     pub bytes: bool,
+    /// All bytes of what was decompressed, not only the first.
+    pub full: bool,
 }
 
 /// One line a message. The date is above the first message of a day, so that messages must
@@ -190,7 +192,7 @@ impl Report for Text {
             self.placed.write(view, m.findings, self.paint, out);
         }
         if self.detail.bytes {
-            self.dump.write(view, m.payload.inflated, self.paint, out);
+            self.dump.write(view, m.payload.inflated, self.detail.full, self.paint, out);
         }
         end
     }

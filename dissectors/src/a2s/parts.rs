@@ -192,7 +192,7 @@ fn emit<S: Sink>(
         sink.end(said.message, &payload);
         return said.kind;
     }
-    let most = cx.settings.limits.inflated;
+    let (most, limit) = cx.settings.limits.inflated_of(bytes.len());
     match inflate::inflate(bytes, most).as_deref() {
         Err(why) => {
             rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
@@ -209,7 +209,7 @@ fn emit<S: Sink>(
             rules::bzip2_decodes(None, Span::default(), sink);
             if more {
                 // What follows the limit was not looked at: nobody's fault but the limit's.
-                cx.budget.meet(Limit::Inflated);
+                cx.budget.meet(limit);
                 sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
             }
             judge_inflated(joined, inflated, more, behind, sink);

@@ -7,6 +7,8 @@ use crate::ProtocolSettings;
 pub struct Limits {
     /// Bytes a decompressed answer may have.
     pub inflated: usize,
+    /// Bytes it may have for each compressed one, beyond the first [`Limits::INFLATED_ALWAYS`].
+    pub inflated_ratio: usize,
     /// Bytes the parts of one unfinished answer may have.
     pub parts_bytes: usize,
     /// Unfinished answers a flow may have.
@@ -27,6 +29,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             inflated: 1 << 20,
+            inflated_ratio: 50,
             parts_bytes: 512 << 10,
             unfinished: 8,
             pending: 16,
@@ -34,6 +37,22 @@ impl Default for Limits {
             http_body: 1 << 20,
             list_bytes: 1 << 20,
             remembered: 1 << 19,
+        }
+    }
+}
+
+impl Limits {
+    /// Bytes that any compressed answer may decompress to: as much as a datagram can hold.
+    pub const INFLATED_ALWAYS: usize = 64 << 10;
+
+    /// How many bytes an answer of so many compressed ones may have, and what bounds it.
+    pub fn inflated_of(&self, compressed: usize) -> (usize, Limit) {
+        let by_ratio = compressed.saturating_mul(self.inflated_ratio);
+        let by_ratio = by_ratio.saturating_add(Limits::INFLATED_ALWAYS);
+        if by_ratio < self.inflated {
+            (by_ratio, Limit::InflatedRatio)
+        } else {
+            (self.inflated, Limit::Inflated)
         }
     }
 }
@@ -52,6 +71,8 @@ pub enum Limit {
     Pending,
     /// [`Limits::inflated`].
     Inflated,
+    /// [`Limits::inflated_ratio`].
+    InflatedRatio,
     /// [`Limits::http_header`].
     HttpHeader,
     /// [`Limits::http_body`].
@@ -64,12 +85,13 @@ pub enum Limit {
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Limit; 9] = [
+    pub const ALL: [Limit; 10] = [
         Limit::UnfinishedBytes,
         Limit::PartsBytes,
         Limit::Unfinished,
         Limit::Pending,
         Limit::Inflated,
+        Limit::InflatedRatio,
         Limit::HttpHeader,
         Limit::HttpBody,
         Limit::ListBytes,
@@ -84,6 +106,7 @@ impl Limit {
             Limit::Unfinished => "unfinished",
             Limit::Pending => "pending",
             Limit::Inflated => "inflated",
+            Limit::InflatedRatio => "inflated-ratio",
             Limit::HttpHeader => "http-header",
             Limit::HttpBody => "http-body",
             Limit::ListBytes => "list-bytes",

@@ -12,6 +12,9 @@ use crate::report::view::View;
 /// Bytes in a row.
 const ROW: usize = 16;
 
+/// Bytes that are shown of what was decompressed: a few compressed ones may stand for any number.
+const INFLATED: usize = 4096;
+
 /// The leaves of a message by their first byte. Reused from message to message.
 #[derive(Default)]
 pub(super) struct Dump {
@@ -39,6 +42,7 @@ impl Dump {
         &mut self,
         view: View<'_>,
         inflated: bool,
+        full: bool,
         paint: Paint,
         out: &mut Vec<u8>,
     ) {
@@ -52,10 +56,15 @@ impl Dump {
         }
         let mut runs = Vec::with_capacity(ROW);
         let mut next = 0;
-        for (row, bytes) in view.payload.chunks(ROW).enumerate() {
+        let most = if inflated && !full { INFLATED } else { usize::MAX };
+        let (shown, left_out) = view.payload.split_at(view.payload.len().min(most));
+        for (row, bytes) in shown.chunks(ROW).enumerate() {
             runs.clear();
             next = self.runs(row * ROW, bytes, next, &mut runs);
             write_row(row * ROW, &runs, paint, out);
+        }
+        if !left_out.is_empty() {
+            put(out, format_args!("    {} more bytes; --full shows them\n", left_out.len()));
         }
     }
 

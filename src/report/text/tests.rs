@@ -9,10 +9,10 @@ use super::{Detail, Text};
 use crate::report::paint::Paint;
 use crate::report::test_messages::*;
 
-const LINE: Detail = Detail { fields: false, bytes: false };
-const FIELDS: Detail = Detail { fields: true, bytes: false };
-const BYTES: Detail = Detail { fields: false, bytes: true };
-const BOTH: Detail = Detail { fields: true, bytes: true };
+const LINE: Detail = Detail { fields: false, bytes: false, full: false };
+const FIELDS: Detail = Detail { fields: true, bytes: false, full: false };
+const BYTES: Detail = Detail { fields: false, bytes: true, full: false };
+const BOTH: Detail = Detail { fields: true, bytes: true, full: false };
 
 fn plain(sample: &Sample, detail: Detail) -> String {
     sample.report(&mut Text::new(detail, Paint::new(false)))
