@@ -5,6 +5,7 @@ mod standard_output;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use gamewire::capture::Stop;
 use gamewire::{FileId, Terminal};
 use standard_output::Output;
 
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
         err: io::stderr().is_terminal(),
         columns: size.map(|(width, _)| width.0.into()),
         file: FileId::of_standard_output(),
+        stop: Stop::at_signals(),
     };
     let code = gamewire::run(std::env::args_os(), &mut Output::new(), &mut io::stderr(), terminal);
     ExitCode::from(code)

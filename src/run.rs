@@ -5,7 +5,7 @@ use std::io::Write;
 
 use clap::error::ErrorKind;
 
-use crate::capture::CaptureError;
+use crate::capture::{CaptureError, Stop};
 use crate::cli::{Cli, Command};
 use crate::commands::{self, Failure};
 use crate::file_id::FileId;
@@ -21,6 +21,8 @@ pub struct Terminal {
     pub columns: Option<usize>,
     /// The file that standard output goes to, where it is one.
     pub file: Option<FileId>,
+    /// Whether to stop reading.
+    pub stop: Stop,
 }
 
 /// The run did what it was asked to do.

@@ -5,7 +5,13 @@ mod project;
 mod support;
 
 use std::fs::OpenOptions;
+use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use gamewire::Terminal;
+use gamewire::capture::Stop;
 
 use project::Project;
 use xtask::exchange::Setting;
@@ -137,4 +143,47 @@ fn many_notices_of_a_kind_are_counted() {
     let run = support::gamewire(["flows", &project.path("few.pcapng")]);
     assert_eq!(run.err.matches("at byte").count(), 20, "{}", run.err);
     assert!(!run.err.contains("more"), "{}", run.err);
+}
+
+/// What was read until somebody had enough is reported, and said to be a part.
+#[test]
+fn an_interrupted_check_reports_what_it_has() {
+    static ASKED: AtomicBool = AtomicBool::new(true);
+    let sample = format!("{}/samples/abuse-query-flood.pcap", env!("CARGO_MANIFEST_DIR"));
+    for threads in ["1", "2"] {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let args = ["gamewire", "check", "--no-config", "--threads", threads, &sample, &sample];
+        let terminal = Terminal { stop: Stop(Some(&ASKED)), ..Terminal::default() };
+        let code = gamewire::run(args.map(Into::into), &mut out, &mut err, terminal);
+        let [out, err] = [out, err].map(|text| String::from_utf8(text).expect("UTF-8"));
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("1,024 messages") && out.contains("NET009"), "{out}");
+        let says =
+            "abuse-query-flood.pcap: interrupted after 1024 packets; what follows was not read";
+        assert!(err.contains(says), "{err}");
+        assert!(err.contains("interrupted: 1 more file was not read"), "{err}");
+        assert_eq!(err.lines().count(), 2, "{err}");
+    }
+}
+
+/// The same of a pipe that nothing more comes from.
+#[test]
+fn an_interrupted_pipe_is_reported_as_far_as_it_came() {
+    let project = Project::new("pipe");
+    project.play("c.pcap", &Setting::udp(27015), PING);
+    let bytes = std::fs::read(project.path("c.pcap")).expect("the capture");
+    let pipe = project.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut command = program(&project, &["dissect", "--no-config", "pipe"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut writer = OpenOptions::new().write(true).open(&pipe).expect("a reader is there");
+    writer.write_all(&bytes).expect("it is read");
+    std::thread::sleep(Duration::from_millis(300));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill").success(), "it still runs");
+    let run = child.wait_with_output().expect("it ends");
+    drop(writer);
+    let out = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(out.matches("a2s ping_").count(), 2, "{out}");
 }

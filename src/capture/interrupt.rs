@@ -1,9 +1,9 @@
-//! Standard input, until somebody has enough of it: what came by then is read, judged and told.
+//! Reading until somebody has enough of it: what came by then is read, checked and reported.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -24,6 +24,24 @@ pub(super) struct Interruptible<R> {
     rest: usize,
     /// Something came.
     began: bool,
+}
+
+/// Asks whether to stop: a signal sets it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stop(pub Option<&'static AtomicBool>);
+
+impl Stop {
+    /// Is set when SIGINT or SIGTERM comes; a second one ends the process.
+    pub fn at_signals() -> Stop {
+        static ASKED: OnceLock<Option<Arc<AtomicBool>>> = OnceLock::new();
+        Stop(ASKED.get_or_init(|| asked_to_stop([SIGINT, SIGTERM]).ok()).as_deref())
+    }
+
+    /// Whether to stop.
+    #[inline]
+    pub fn is_asked(self) -> bool {
+        self.0.is_some_and(|asked| asked.load(Ordering::Relaxed))
+    }
 }
 
 /// It was asked to stop before anything came.

@@ -33,6 +33,7 @@ mod zstd;
 #[cfg(feature = "files")]
 pub use error::CaptureError;
 #[cfg(feature = "live")]
+pub use interrupt::Stop;
 pub(crate) use interrupt::asked_to_stop;
 pub use link::LinkType;
 pub use notice::Notice;

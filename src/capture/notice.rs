@@ -50,6 +50,13 @@ pub enum Notice {
         /// Where reading stopped.
         offset: u64,
     },
+    /// Somebody had enough of it.
+    Interrupted {
+        /// The file.
+        path: PathBuf,
+        /// Packets that were read.
+        packets: u64,
+    },
     /// Reading or decompressing failed.
     ReadError {
         /// The file.
@@ -72,6 +79,7 @@ impl Notice {
             Notice::Drops { .. } => "reports of dropped packets",
             Notice::TimeOutOfRange { .. } => "files with times outside of the years 1677 to 2262",
             Notice::FileShrank { .. } => "files that became shorter",
+            Notice::Interrupted { .. } => "files of which reading was interrupted",
             Notice::ReadError { .. } => "files of which reading stopped",
         }
     }
@@ -110,6 +118,10 @@ impl fmt::Display for Notice {
                 "{}: the file became shorter while it was read; reading stopped at byte {offset}",
                 shown(path)
             ),
+            Notice::Interrupted { path, packets } => {
+                let path = shown(path);
+                write!(f, "{path}: interrupted after {packets} packets; what follows was not read")
+            }
             Notice::ReadError { path, offset, unpacked, what } => {
                 let (path, of_what) = (shown(path), of_what(*unpacked));
                 write!(f, "{path}: reading stopped at byte {offset}{of_what}: {}", escaped(what))

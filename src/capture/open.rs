@@ -91,7 +91,10 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     {
         return Ok(Input::mapped(mapping));
     }
-    Ok(Input::stream(Box::new(file) as Box<dyn Read + Send>))
+    // A pipe, say: nobody knows when more comes.
+    let stream = Interruptible::new(file)
+        .map_err(|error| CaptureError::Open { path: path.to_owned(), error })?;
+    Ok(Input::stream(Box::new(stream) as Box<dyn Read + Send>))
 }
 
 /// Unpacks what is compressed, and finds the reader of its format.

@@ -71,7 +71,7 @@ pub fn run(
     };
     let live = args.input.live.interface.is_some();
     let running = terminal.err && (live || !terminal.out);
-    let ran = read(&args.input, &config, &mut checking, err, running);
+    let ran = read(&args.input, &config, &mut checking, terminal.stop, err, running);
     // What was worked out before a file that cannot be read is not lost.
     let outcomes = std::mem::take(&mut checking.outcomes);
     let written = checking.write(outcomes);

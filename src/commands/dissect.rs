@@ -51,7 +51,8 @@ pub fn run(
         how,
         out,
     };
-    let ran = read(&args.input, &config, &mut dissecting, err, terminal.err && !terminal.out);
+    let running = terminal.err && !terminal.out;
+    let ran = read(&args.input, &config, &mut dissecting, terminal.stop, err, running);
     let late = dissecting.late + dissecting.held.late;
     if late > 0 {
         let errors = if late == 1 { "ICMP error is" } else { "ICMP errors are" };

@@ -54,7 +54,8 @@ pub fn run(
         headed: false,
         out,
     };
-    let read = read(&args.input, &config, &mut listing, err, terminal.err && !terminal.out);
+    let running = terminal.err && !terminal.out;
+    let read = read(&args.input, &config, &mut listing, terminal.stop, err, running);
     if let Some(Sorting { by, most, left_out, .. }) = listing.sorting
         && left_out > 0
         && top > most

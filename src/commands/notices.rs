@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::capture::Notice;
+use crate::capture::{Notice, Stop};
 
 /// Notices of a kind that are written out in a run.
 const MOST: u64 = 20;
@@ -32,30 +32,44 @@ impl Notices {
         self.kinds.push((kind, more));
         0
     }
+}
 
-    /// Writes those of `more` that are among the first of their kind in this run.
-    pub(super) fn write(&mut self, more: Notices, err: &mut dyn Write) {
-        let mut room: Vec<_> = more
-            .kinds
-            .iter()
-            .map(|&(kind, count)| (kind, MOST.saturating_sub(self.count(kind, count))))
-            .collect();
+/// What goes along with reading: whether to stop, and where warnings go.
+pub(super) struct Monitor<'e> {
+    /// Whether to stop.
+    pub(super) stop: Stop,
+    /// Where warnings go.
+    pub(super) err: &'e mut dyn Write,
+    /// How many notices there were in this run.
+    notices: Notices,
+}
+
+impl<'e> Monitor<'e> {
+    pub(super) fn new(stop: Stop, err: &'e mut dyn Write) -> Monitor<'e> {
+        Monitor { stop, err, notices: Notices::default() }
+    }
+
+    /// Writes those notices that are among the first of their kind in this run.
+    pub(super) fn warn(&mut self, more: Notices) {
+        let mut room: Vec<_> = Vec::new();
+        for &(kind, count) in &more.kinds {
+            room.push((kind, MOST.saturating_sub(self.notices.count(kind, count))));
+        }
         for notice in &more.first {
             let kind = notice.kind();
-            if let Some((_, room)) =
-                room.iter_mut().find(|(known, room)| *known == kind && *room > 0)
-            {
+            let room = room.iter_mut().find(|(known, room)| *known == kind && *room > 0);
+            if let Some((_, room)) = room {
                 *room -= 1;
-                writeln!(err, "gamewire: warning: {notice}").ok();
+                writeln!(self.err, "gamewire: warning: {notice}").ok();
             }
         }
     }
 
     /// Says how many there were beside those that were written.
-    pub(super) fn end(&self, err: &mut dyn Write) {
-        for (kind, count) in &self.kinds {
+    pub(super) fn end(&mut self) {
+        for (kind, count) in &self.notices.kinds {
             if let Some(more) = count.checked_sub(MOST).filter(|&more| more > 0) {
-                writeln!(err, "gamewire: warning: {more} more {kind}, {count} in all").ok();
+                writeln!(self.err, "gamewire: warning: {more} more {kind}, {count} in all").ok();
             }
         }
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use dissectors::kit::Secret;
 
-use crate::capture::{self, CaptureError, Packets};
+use crate::capture::{self, CaptureError, Notice, Packets, Stop};
 use crate::cli::Input;
 use crate::commands::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
-use crate::commands::notices::Notices;
+use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
@@ -19,6 +19,9 @@ use crate::session::{Decoder, Options, Totals};
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
 
+/// How many packets pass until it is looked whether to stop.
+pub(super) const LOOK: u64 = 1 << 10;
+
 /// How many packets pass between two looks at the clock of the progress bar.
 const STEP: u64 = 1 << 14;
 
@@ -27,6 +30,7 @@ pub(super) fn read<C: Consumer>(
     input: &Input,
     config: &Config,
     consumer: &mut C,
+    stop: Stop,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
@@ -39,7 +43,7 @@ pub(super) fn read<C: Consumer>(
         let request = Request { made_later: consumer.makes().map(Path::to_owned), ..request };
         return sniff::sniff(&request, input.count, options, consumer, err, progress);
     }
-    let mut said = Notices::default();
+    let mut monitor = Monitor::new(stop, err);
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let unpacking = input.memory.unwrap_or_default().unpacking();
     if input.merge && input.files.len() > 1 {
@@ -54,16 +58,22 @@ pub(super) fn read<C: Consumer>(
             packets,
             &mut filter,
             consumer,
-            &mut said,
-            err,
+            &mut monitor,
             progress,
         );
-        said.end(err);
-        return tell_unread(&names, &read?, err);
+        monitor.end();
+        return tell_unread(&names, &read?, monitor.err);
     }
     // A file that cannot be read does not keep the others from being read.
     let mut ended = Ok(());
-    for file in &input.files {
+    for (at, file) in input.files.iter().enumerate() {
+        if stop.is_asked() && at > 0 {
+            let more = input.files.len() - at;
+            let files = if more == 1 { "file was" } else { "files were" };
+            writeln!(monitor.err, "gamewire: warning: interrupted: {more} more {files} not read")
+                .ok();
+            break;
+        }
         let name = display(file);
         let shown = (input.files.len() > 1).then_some(name.as_str());
         let opened = capture::open_within(file, unpacking).map_err(Failure::from);
@@ -77,19 +87,18 @@ pub(super) fn read<C: Consumer>(
                 packets,
                 &mut filter,
                 consumer,
-                &mut said,
-                err,
+                &mut monitor,
                 progress,
             )
         });
-        match read.and_then(|read| tell_unread(&name, &read, err)) {
+        match read.and_then(|read| tell_unread(&name, &read, monitor.err)) {
             Ok(()) => {}
             Err(failure @ Failure::Capture(CaptureError::Interrupted { .. })) => {
                 ended = Err(failure);
                 break;
             }
             Err(failure @ (Failure::Capture(_) | Failure::Unread(_))) => {
-                writeln!(err, "gamewire: {failure}").ok();
+                writeln!(monitor.err, "gamewire: {failure}").ok();
                 consumer.unreadable(&name, &failure);
                 ended = Err(Failure::Reported);
             }
@@ -99,7 +108,7 @@ pub(super) fn read<C: Consumer>(
             }
         }
     }
-    said.end(err);
+    monitor.end();
     ended
 }
 
@@ -127,8 +136,7 @@ fn one<C: Consumer>(
     packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
     consumer: &mut C,
-    said: &mut Notices,
-    err: &mut dyn Write,
+    monitor: &mut Monitor<'_>,
     progress: bool,
 ) -> Result<Totals, Failure> {
     let bar = bar(packets.as_ref(), progress);
@@ -139,24 +147,29 @@ fn one<C: Consumer>(
     };
     let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
     let mut read = match shares {
-        Some(shares) => shares.read(&options, input.count, consumer, said, err, &mut progress)?,
-        None => alone(options, input.count, packets, filter, consumer, said, err, &mut progress)?,
+        Some(shares) => {
+            shares.read(&options, called, input.count, consumer, monitor, &mut progress)?
+        }
+        None => {
+            alone(options, called, input.count, packets, filter, consumer, monitor, &mut progress)?
+        }
     };
     bar.iter().for_each(indicatif::ProgressBar::finish_and_clear);
     consumer.end(&mut read)?;
-    tell_no_traffic(called, &read, consumer, err);
+    tell_no_traffic(called, &read, consumer, monitor.err);
     Ok(read)
 }
 
 /// Reads a capture with one thread.
+#[allow(clippy::too_many_arguments, reason = "what is read, how, by whom and for whom")]
 fn alone<C: Consumer>(
     options: Options,
+    called: &str,
     count: Option<u64>,
     mut packets: Box<dyn Packets + Send>,
     filter: &mut Option<FileFilter>,
     consumer: &mut C,
-    said: &mut Notices,
-    err: &mut dyn Write,
+    monitor: &mut Monitor<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Totals, Failure> {
     let mut decoder = Decoder::new(options);
@@ -178,7 +191,7 @@ fn alone<C: Consumer>(
             capture::Event::Notice(notice) => {
                 decoder.notice(&notice);
                 if notice.is_warning() {
-                    said.write(notice.into(), err);
+                    monitor.warn(notice.into());
                 }
             }
         }
@@ -188,6 +201,13 @@ fn alone<C: Consumer>(
             progress(packets.progress().map_or(0, |(done, _)| done));
         }
         if count.is_some_and(|count| taken >= count) {
+            break;
+        }
+        let packets = decoder.packets();
+        if packets.is_multiple_of(LOOK) && monitor.stop.is_asked() {
+            let notice = Notice::Interrupted { path: called.into(), packets };
+            decoder.notice(&notice);
+            monitor.warn(notice.into());
             break;
         }
     }

@@ -5,15 +5,15 @@
 //! takes less than to hand it over. Their events come here in batches, and are put in the order in which
 //! one thread would have reported them. Flows get the numbers that one thread would have given them.
 
-use std::io::Write;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
 use super::consumer::Consumer;
-use super::notices::Notices;
-use crate::capture::{self, Packets};
+use super::notices::{Monitor, Notices};
+use super::read::LOOK;
+use crate::capture::{self, Notice, Packets, Stop};
 use crate::session::{Batch, Decoder, EventOrder, Options, Totals};
 
 /// Files that are at least this large are read by several threads.
@@ -82,10 +82,10 @@ impl Shares {
     pub(super) fn read<C: Consumer>(
         self,
         options: &Options,
+        called: &str,
         count: Option<u64>,
         consumer: &mut C,
-        said: &mut Notices,
-        err: &mut dyn Write,
+        monitor: &mut Monitor<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Totals, Failure> {
         let of = self.readers.len();
@@ -99,6 +99,8 @@ impl Shares {
                     decoder.lend(capture);
                 }
                 let thread = Thread {
+                    called: called.to_owned(),
+                    stop: monitor.stop,
                     packets,
                     decoder,
                     sender,
@@ -111,7 +113,7 @@ impl Shares {
                 threads.push(scope.spawn(move || thread.run(count)));
             }
             let mut merge = Merge::new(queues);
-            let merged = merge.run(consumer, said, err, progress);
+            let merged = merge.run(consumer, monitor, progress);
             // Whoever still sends learns that nobody listens.
             drop(merge);
             let parts: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
@@ -127,6 +129,9 @@ impl Shares {
 
 /// One of the threads.
 struct Thread {
+    /// What the capture is called.
+    called: String,
+    stop: Stop,
     packets: Box<dyn Packets + Send>,
     decoder: Decoder,
     sender: SyncSender<Sent>,
@@ -162,6 +167,15 @@ impl Thread {
                 self.send()?;
             }
             if count.is_some_and(|count| read >= count) {
+                break;
+            }
+            if read.is_multiple_of(LOOK) && self.stop.is_asked() {
+                let path = self.called.as_str().into();
+                let notice = Notice::Interrupted { path, packets: read };
+                self.decoder.notice(&notice);
+                if self.decoder.is_first() {
+                    self.notices.push(notice);
+                }
                 break;
             }
         }
@@ -253,8 +267,7 @@ impl Merge {
     fn run<C: Consumer>(
         &mut self,
         consumer: &mut C,
-        said: &mut Notices,
-        err: &mut dyn Write,
+        monitor: &mut Monitor<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), Failure> {
         loop {
@@ -263,7 +276,7 @@ impl Merge {
                 return Ok(());
             };
             match head {
-                Head::Unknown(_) => self.receive(nth, said, err, progress),
+                Head::Unknown(_) => self.receive(nth, monitor, progress),
                 Head::Known(moment) => {
                     let others = heads.filter(|&(_, other)| other != nth);
                     let until = others.map(|(head, _)| head.moment()).min();
@@ -289,13 +302,7 @@ impl Merge {
         })
     }
 
-    fn receive(
-        &mut self,
-        nth: usize,
-        said: &mut Notices,
-        err: &mut dyn Write,
-        progress: &mut dyn FnMut(u64),
-    ) {
+    fn receive(&mut self, nth: usize, monitor: &mut Monitor<'_>, progress: &mut dyn FnMut(u64)) {
         let Some(queue) = self.queues.get_mut(nth) else { return };
         (queue.event, queue.begun) = (0, 0);
         if let Some(mut read) = queue.sent.take() {
@@ -308,7 +315,7 @@ impl Merge {
         }
         match queue.receiver.recv() {
             Ok(mut sent) => {
-                said.write(std::mem::take(&mut sent.notices), err);
+                monitor.warn(std::mem::take(&mut sent.notices));
                 if sent.position > 0 {
                     progress(sent.position);
                 }

@@ -20,6 +20,7 @@ impl Session {
             Notice::FileCut { .. }
             | Notice::FileShrank { .. }
             | Notice::BrokenBlock { .. }
+            | Notice::Interrupted { .. }
             | Notice::ReadError { .. } => &NET009,
             Notice::TimeOutOfRange { .. } => return,
         };

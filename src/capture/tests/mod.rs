@@ -145,6 +145,7 @@ fn forget_path(notice: &mut Notice) {
         | Notice::Drops { path, .. }
         | Notice::TimeOutOfRange { path, .. }
         | Notice::FileShrank { path, .. }
+        | Notice::Interrupted { path, .. }
         | Notice::ReadError { path, .. } => *path = "-".into(),
     }
 }
