@@ -32,8 +32,9 @@ mod zstd;
 
 #[cfg(feature = "files")]
 pub use error::CaptureError;
-#[cfg(feature = "live")]
+#[cfg(feature = "files")]
 pub use interrupt::Stop;
+#[cfg(feature = "live")]
 pub(crate) use interrupt::asked_to_stop;
 pub use link::LinkType;
 pub use notice::Notice;
