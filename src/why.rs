@@ -5,8 +5,16 @@
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind};
 
+/// What systems say when a process has as many open files as it may have.
+const TOO_MANY_OPEN: i32 = 24;
+
 /// Why a file cannot be read.
 pub fn unreadable(error: &Error) -> Cow<'static, str> {
+    if error.raw_os_error() == Some(TOO_MANY_OPEN) {
+        return Cow::Borrowed(
+            "too many files are open at once; raise the limit, as with ulimit -n 4096",
+        );
+    }
     words(error, |kind| match kind {
         ErrorKind::NotFound => Some("no such file; check its name, and the folder"),
         ErrorKind::PermissionDenied => {

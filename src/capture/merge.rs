@@ -1,28 +1,128 @@
 //! Several captures as one, in the order of time.
+//!
+//! Hourly files hardly overlap. So a regular file is looked into, to know when it begins, and is opened
+//! when that time has come: of thousands of files, few are open at once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
 
-use super::{Event, Packets};
+use super::error::unreadable;
+use super::open::open_as;
+use super::{CaptureError, Event, Notice, Packets};
 
 /// Captures side by side; the one whose event is next is in front. Where times are equal, the order
 /// of the files counts. A capture whose own clock goes backwards keeps its own order.
 pub(super) struct Merge {
-    captures: Vec<Box<dyn Packets + Send>>,
+    captures: Vec<Capture>,
+    /// Bytes that unpacking may take.
+    memory: usize,
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     front: Option<(usize, i64)>,
     begun: bool,
 }
 
+/// One of the captures.
+struct Capture {
+    path: PathBuf,
+    state: State,
+    /// Bytes read and bytes in all, when it was last open.
+    progress: Option<(u64, u64)>,
+    /// Its bytes are read as they are: others may read them, too.
+    is_plain: bool,
+}
+
+enum State {
+    /// It is opened when its first event is next, which is at this time.
+    Closed(Option<i64>),
+    Open(Box<dyn Packets + Send>),
+    /// It cannot be opened again.
+    Failed(Notice),
+    Over,
+}
+
+impl Capture {
+    /// Opens a capture; closes a regular file again, knowing when it begins.
+    fn new(path: &Path, file: u32, memory: usize) -> Result<Capture, CaptureError> {
+        let mut packets = open_as(path, file, memory)?;
+        let (progress, is_plain) = (packets.progress(), packets.in_memory().is_some());
+        let is_regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        let state = match is_regular {
+            true => State::Closed(packets.advance()),
+            false => State::Open(packets),
+        };
+        Ok(Capture { path: path.to_owned(), state, progress, is_plain })
+    }
+
+    /// Opens it again, where it is closed, and goes on to its first event.
+    fn begin(&mut self, file: usize, memory: usize) {
+        if !matches!(self.state, State::Closed(_)) {
+            return;
+        }
+        let file = u32::try_from(file).unwrap_or(u32::MAX);
+        self.state = match open_as(&self.path, file, memory) {
+            Ok(mut packets) => match packets.advance() {
+                Some(_) => State::Open(packets),
+                None => State::Over,
+            },
+            Err(error) => State::Failed(Notice::ReadError {
+                path: self.path.clone(),
+                offset: 0,
+                unpacked: false,
+                what: match error {
+                    CaptureError::Open { error, .. } => unreadable(&error).into_owned(),
+                    error => error.to_string(),
+                },
+            }),
+        };
+    }
+
+    /// Goes on to the next event.
+    fn advance(&mut self) -> Option<i64> {
+        let next = match &mut self.state {
+            State::Closed(first) => return *first,
+            State::Open(packets) => packets.advance(),
+            State::Failed(_) | State::Over => None,
+        };
+        if next.is_none() {
+            if let State::Open(packets) = &self.state {
+                self.progress = packets.progress();
+            }
+            self.state = State::Over;
+        }
+        next
+    }
+}
+
 impl Merge {
-    pub(super) fn new(captures: Vec<Box<dyn Packets + Send>>) -> Merge {
-        Merge { captures, waiting: BinaryHeap::new(), front: None, begun: false }
+    /// # Errors
+    /// One of them cannot be read.
+    pub(super) fn new(paths: &[PathBuf], memory: usize) -> Result<Merge, CaptureError> {
+        let files = paths.iter().zip(0..);
+        let captures = files.map(|(path, file)| Capture::new(path, file, memory / 2));
+        Ok(Merge::of(captures.collect::<Result<_, _>>()?, memory))
+    }
+
+    fn of(captures: Vec<Capture>, memory: usize) -> Merge {
+        Merge { captures, memory, waiting: BinaryHeap::new(), front: None, begun: false }
     }
 
     /// Lets a capture go on; a time before its last one counts as that one.
     fn go_on(&mut self, at: usize, last: i64) {
-        if let Some(time) = self.captures.get_mut(at).and_then(|capture| capture.advance()) {
+        if let Some(time) = self.captures.get_mut(at).and_then(Capture::advance) {
             self.waiting.push(Reverse((time.max(last), at)));
+        }
+    }
+
+    /// Opens a capture whose first event is next. The more are unpacked at once, the less memory for
+    /// each: all together take no more than there is, however many they are.
+    #[cold]
+    fn begin(&mut self, at: usize) {
+        let is_unpacked = |it: &&Capture| !it.is_plain && matches!(it.state, State::Open(_));
+        let unpacked = self.captures.iter().filter(is_unpacked).count();
+        let memory = self.memory / 2 / (unpacked + 1).pow(2);
+        if let Some(capture) = self.captures.get_mut(at) {
+            capture.begin(at, memory);
         }
     }
 }
@@ -37,23 +137,48 @@ impl Packets for Merge {
         } else if let Some((at, time)) = self.front.take() {
             self.go_on(at, time);
         }
-        let Reverse((time, at)) = self.waiting.pop()?;
-        self.front = Some((at, time));
-        Some(time)
+        loop {
+            let Reverse((time, at)) = self.waiting.pop()?;
+            if matches!(self.captures.get(at)?.state, State::Closed(_)) {
+                self.begin(at);
+            }
+            // A file that had packets a moment ago may have none any more.
+            if !matches!(self.captures.get(at)?.state, State::Over) {
+                self.front = Some((at, time));
+                return Some(time);
+            }
+        }
     }
 
     fn current(&self) -> Event<'_> {
         let at = self.front.map_or(0, |(at, _)| at);
-        self.captures[at].current()
+        match &self.captures[at].state {
+            State::Open(packets) => packets.current(),
+            State::Failed(notice) => Event::Notice(notice.clone()),
+            State::Closed(_) | State::Over => {
+                unreachable!("it is in front because it has an event")
+            }
+        }
     }
 
     fn fork(&self) -> Option<Box<dyn Packets + Send>> {
-        let captures = self.captures.iter().map(|capture| capture.fork());
-        Some(Box::new(Merge::new(captures.collect::<Option<_>>()?)))
+        let fork = |capture: &Capture| {
+            let state = match &capture.state {
+                State::Closed(first) if capture.is_plain => State::Closed(*first),
+                _ => return None,
+            };
+            let (path, progress) = (capture.path.clone(), capture.progress);
+            Some(Capture { path, state, progress, is_plain: true })
+        };
+        let captures = self.captures.iter().map(fork).collect::<Option<_>>()?;
+        Some(Box::new(Merge::of(captures, self.memory)))
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
-        let progress = self.captures.iter().map(|capture| capture.progress());
+        let progress = self.captures.iter().map(|capture| match &capture.state {
+            State::Open(packets) => packets.progress(),
+            _ => capture.progress,
+        });
         progress.sum::<Option<Sum>>().map(|Sum(done, total)| (done, total))
     }
 }

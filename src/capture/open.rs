@@ -51,9 +51,7 @@ pub fn open_merged(
     if let [path] = paths {
         return open_within(path, memory);
     }
-    let memory = memory / paths.len().max(1);
-    let files = paths.iter().zip(0..).map(|(path, file)| open_as(path, file, memory));
-    Ok(Box::new(Merge::new(files.collect::<Result<_, _>>()?)))
+    Ok(Box::new(Merge::new(paths, memory)?))
 }
 
 /// Reads a capture from anything that yields bytes; notices and errors call it `name`.
@@ -67,7 +65,11 @@ pub fn open_stream(
     recognized(name, 0, Input::stream(reader), usize::MAX)
 }
 
-fn open_as(path: &Path, file: u32, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
+pub(super) fn open_as(
+    path: &Path,
+    file: u32,
+    memory: usize,
+) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
         let failed = |error| CaptureError::Open { path: path.to_owned(), error };
         let stdin = Interruptible::new(io::stdin()).map_err(failed)?;

@@ -97,3 +97,57 @@ fn progress_is_added_up() {
     while packets.next().is_some() {}
     assert_eq!(packets.progress(), Some((all, all)));
 }
+
+/// Of files that follow each other, few are open at once.
+#[test]
+fn files_that_follow_each_other_are_opened_one_after_the_other() {
+    let folder = Folder::new();
+    let paths: Vec<PathBuf> = (0..400)
+        .map(|hour| {
+            folder.file(&format!("{hour}"), &pcap(&[(hour * 10, b"a"), (hour * 10 + 9, b"b")]))
+        })
+        .collect();
+    let open = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let mut packets = open_merged(&paths, usize::MAX).expect("captures");
+    let (mut times, mut most) = (Vec::new(), 0);
+    let before = open();
+    while let Some(time) = packets.advance() {
+        times.push(time);
+        most = most.max(open().saturating_sub(before));
+    }
+    assert_eq!(times.len(), 800);
+    assert!(times.is_sorted());
+    // Other tests of this process open files, too.
+    assert!(most < 200, "{most} at once");
+}
+
+/// Each frame says that it takes 8 MiB; together they would take more than there is.
+#[test]
+fn compressed_files_that_follow_each_other_share_the_memory() {
+    let folder = Folder::new();
+    let frame = |bytes: &[u8]| {
+        let mut frame = b"\x28\xB5\x2F\xFD\0\x68".to_vec();
+        frame.extend(((bytes.len() as u32) << 3 | 1).to_le_bytes().into_iter().take(3));
+        frame.extend(bytes);
+        frame
+    };
+    let paths: Vec<PathBuf> = (0..300)
+        .map(|hour| folder.file(&format!("{hour}.zst"), &frame(&pcap(&[(hour, b"a")]))))
+        .collect();
+    let packets = open_merged(&paths, 64 << 20).expect("captures");
+    let all = drain(packets, 1000);
+    assert_eq!((all.packets.len(), all.notices.len()), (300, 0), "{:?}", all.notices.first());
+}
+
+#[test]
+fn a_file_that_is_gone_when_its_time_comes_is_named() {
+    let folder = Folder::new();
+    let paths = [folder.file("a", &pcap(&[(1, b"a")])), folder.file("b", &pcap(&[(2, b"b")]))];
+    let packets = open_merged(&paths, usize::MAX).expect("captures");
+    std::fs::remove_file(&paths[1]).expect("it is there");
+    let all = drain(packets, 1000);
+    assert_eq!(order(&all), "a");
+    assert!(
+        matches!(all.notices.as_slice(), [Notice::ReadError { path, .. }] if path.ends_with("b"))
+    );
+}

@@ -82,11 +82,18 @@ fn a_file_cut_under_its_reader_ends_the_reading_and_not_the_process() {
 fn of_merged_files_the_others_go_on() {
     let folder = Folder::new();
     let paths = [folder.file("a", &pcap()), folder.file("b", &pcapng())];
-    let packets = open_merged(&paths, usize::MAX).expect("captures");
+    let mut packets = open_merged(&paths, usize::MAX).expect("captures");
+    let mut read = 0;
+    while let Some(Event::Packet(packet)) = packets.next() {
+        read += usize::from(packet.file == 1);
+        if packet.file == 0 {
+            break;
+        }
+    }
     shorten(&paths[0], 4_096);
     let all = drain(packets, 1 << 20);
     let others = all.packets.iter().filter(|packet| packet.file == 1).count();
-    assert_eq!(others, PACKETS as usize);
+    assert_eq!(read + others, PACKETS as usize);
     assert!(
         matches!(all.notices.as_slice(), [Notice::FileShrank { path, .. }] if *path == paths[0])
     );
