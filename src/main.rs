@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         err: io::stderr().is_terminal(),
         columns: size.map(|(width, _)| width.0.into()),
         file: FileId::of_standard_output(),
-        stop: Stop::at_signals(),
+        stop: Some(Stop::at_signals),
     };
     let code = gamewire::run(std::env::args_os(), &mut Output::new(), &mut io::stderr(), terminal);
     ExitCode::from(code)

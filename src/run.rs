@@ -21,8 +21,8 @@ pub struct Terminal {
     pub columns: Option<usize>,
     /// The file that standard output goes to, where it is one.
     pub file: Option<FileId>,
-    /// Whether to stop reading.
-    pub stop: Stop,
+    /// What says whether to stop reading files: asked for once there is something to read.
+    pub stop: Option<fn() -> Stop>,
 }
 
 /// The run did what it was asked to do.

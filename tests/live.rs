@@ -293,3 +293,38 @@ fn third_party_clients_are_understood() {
         assert!(lines.contains("\"info_response\""), "{program}: {lines}");
     }
 }
+
+/// Whoever reads the output is slow, so that packets wait: the first signal says how many, the second leaves
+/// them, and what was read is there.
+#[test]
+fn a_second_signal_leaves_what_waits() {
+    let server = Server::start();
+    let Some(mut sniffer) = Sniffer::start(server.port, &["dissect", "-x", "--full"]) else {
+        return;
+    };
+    let socket = client();
+    (0..10_000).for_each(|_| query(&socket, server.port));
+    std::thread::sleep(Duration::from_millis(500));
+    sniffer.signal("-INT");
+    std::thread::sleep(Duration::from_millis(300));
+    // As much is read as it takes to be noticed.
+    let mut out = sniffer.child.stdout.take().unwrap();
+    let (mut some, mut said) = (Vec::new(), String::new());
+    while !said.contains("still to be read") {
+        let mut more = vec![0; 50_000];
+        out.read_exact(&mut more).expect("it is not over before it was noticed");
+        some.extend(more);
+        said = sniffer.said.recv_timeout(Duration::from_millis(20)).unwrap_or_default();
+    }
+    assert!(said.contains("Ctrl-C again leaves them"), "{said}");
+    sniffer.signal("-INT");
+    std::thread::sleep(Duration::from_millis(300));
+    let mut rest = Vec::new();
+    out.read_to_end(&mut rest).unwrap();
+    let said = sniffer.says("captured");
+    assert!(said.contains(" 20000 packets captured") && said.contains("left unread"), "{said}");
+    assert_eq!(sniffer.output().status.code(), Some(0));
+    some.extend(rest);
+    let messages = String::from_utf8_lossy(&some).matches("info_re").count();
+    assert!(messages > 100 && messages < 19_000, "{messages}");
+}

@@ -153,7 +153,7 @@ fn an_interrupted_check_reports_what_it_has() {
     for threads in ["1", "2"] {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let args = ["gamewire", "check", "--no-config", "--threads", threads, &sample, &sample];
-        let terminal = Terminal { stop: Stop(Some(&ASKED)), ..Terminal::default() };
+        let terminal = Terminal { stop: Some(|| Stop(Some(&ASKED))), ..Terminal::default() };
         let code = gamewire::run(args.map(Into::into), &mut out, &mut err, terminal);
         let [out, err] = [out, err].map(|text| String::from_utf8(text).expect("UTF-8"));
         assert_eq!(code, 0, "{err}");

@@ -51,7 +51,7 @@ pub(super) struct Stopped;
 
 /// Is set when one of these signals asks to stop. Who asks twice does not want to wait for the
 /// result: the second one ends the process.
-pub(crate) fn asked_to_stop(signals: impl IntoIterator<Item = i32>) -> io::Result<Arc<AtomicBool>> {
+fn asked_to_stop(signals: impl IntoIterator<Item = i32>) -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in signals {
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;

@@ -34,8 +34,6 @@ mod zstd;
 pub use error::CaptureError;
 #[cfg(feature = "files")]
 pub use interrupt::Stop;
-#[cfg(feature = "live")]
-pub(crate) use interrupt::asked_to_stop;
 pub use link::LinkType;
 pub use notice::Notice;
 #[cfg(feature = "files")]

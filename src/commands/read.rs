@@ -30,7 +30,7 @@ pub(super) fn read<C: Consumer>(
     input: &Input,
     config: &Config,
     consumer: &mut C,
-    stop: Stop,
+    stop: Option<fn() -> Stop>,
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
@@ -43,6 +43,7 @@ pub(super) fn read<C: Consumer>(
         let request = Request { made_later: consumer.makes().map(Path::to_owned), ..request };
         return sniff::sniff(&request, input.count, options, consumer, err, progress);
     }
+    let stop = stop.map_or(Stop::default(), |stop| stop());
     let mut monitor = Monitor::new(stop, err);
     let mut filter = input.live.capture_filter.as_deref().map(FileFilter::new).transpose()?;
     let unpacking = input.memory.unwrap_or_default().unpacking();

@@ -11,6 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::Failure;
 use super::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
+use crate::commands::read::LOOK;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::session::{Decoder, Options};
 use crate::text::escaped;
@@ -31,7 +32,7 @@ pub(super) fn sniff<C: Consumer>(
     consumer.begin(None)?;
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
     let line = Line::new(running);
-    let mut told = Reported { interface: &interface, lost: 0 };
+    let mut told = Reported { interface: &interface, lost: 0, unread: 0 };
     let ended = listen(&mut live, &mut decoder, most, consumer, err, &line, &mut told)?;
     let finished = live.finish();
     told.losses(live.counts(), &mut decoder);
@@ -63,10 +64,20 @@ fn listen<C: Consumer>(
     line: &Line,
     told: &mut Reported<'_>,
 ) -> Result<Result<(), LiveError>, Failure> {
+    let (mut ending, waiting) = (live.ending(), live.waiting());
     loop {
+        let mut unread = 0;
         match live.turn() {
             Ok(Turn::Packets(packets)) => {
-                for packet in packets.iter() {
+                for (packet, read) in packets.iter().zip(0..) {
+                    let left = packets.count() - read;
+                    if ending.is_new() {
+                        line.suspended(|| say_unread(left + waiting(), err));
+                    }
+                    if ending.is_left() {
+                        unread = left;
+                        break;
+                    }
                     decoder.push(&packet);
                     consume(decoder, consumer)?;
                     if most.is_some_and(|most| decoder.packets() >= most) {
@@ -79,6 +90,10 @@ fn listen<C: Consumer>(
             Err(error) => return Ok(Err(error)),
         }
         told.losses(live.counts(), decoder);
+        if ending.is_left() {
+            told.unread(unread + waiting(), decoder);
+            return Ok(Ok(()));
+        }
         consume(decoder, consumer)?;
         line.suspended(|| consumer.pause(true))?;
         line.says(decoder, &consumer.running());
@@ -98,10 +113,20 @@ fn listen<C: Consumer>(
     }
 }
 
+/// Says how many packets are to be read yet, where it may take a while.
+fn say_unread(count: u64, err: &mut dyn Write) {
+    if count > LOOK {
+        writeln!(err, "gamewire: {count} packets are still to be read; Ctrl-C again leaves them")
+            .ok();
+    }
+}
+
 /// Says what was lost.
 struct Reported<'a> {
     interface: &'a str,
     lost: u64,
+    /// Packets that were captured, and left when somebody had enough.
+    unread: u64,
 }
 
 impl Reported<'_> {
@@ -111,6 +136,14 @@ impl Reported<'_> {
         if lost > self.lost {
             self.lost = lost;
             self.drops(lost, decoder);
+        }
+    }
+
+    /// What is left is lost like what was never captured.
+    fn unread(&mut self, count: u64, decoder: &mut Decoder) {
+        if count > 0 {
+            self.unread = count;
+            self.drops(self.lost + count, decoder);
         }
     }
 
@@ -125,8 +158,9 @@ impl Reported<'_> {
         writeln!(
             err,
             "gamewire: {}: {captured} {packets} captured, {dropped} dropped by the kernel, \
-             {dropped_by_interface} by the interface, {missed} came faster than they could be read",
-            self.interface
+             {dropped_by_interface} by the interface, {missed} came faster than they could be read{}",
+            self.interface,
+            if self.unread > 0 { format!(", {} left unread", self.unread) } else { String::new() },
         )
         .ok();
     }

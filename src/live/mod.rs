@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::capture::LinkType;
-use crate::capture::{Packet, asked_to_stop};
+use crate::capture::Packet;
 use crate::text::escaped;
 use crate::why;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
@@ -155,6 +155,11 @@ pub struct Lent<'a> {
 }
 
 impl Lent<'_> {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.batch.entries.len() as u64
+    }
+
     /// The packets, in order.
     pub fn iter(&self) -> impl Iterator<Item = Packet<'_>> {
         self.batch.entries.iter().map(|entry| Packet {
@@ -170,10 +175,50 @@ impl Lent<'_> {
     }
 }
 
+/// Whether and how a capture is to end: the first signal stops it, the second leaves unread what waits.
+#[derive(Clone, Default)]
+pub struct Ending {
+    signals: Vec<i32>,
+    stop: Arc<AtomicBool>,
+    leave: Arc<AtomicBool>,
+    /// The first signal was noticed: the next one is for `leave`.
+    noticed: bool,
+}
+
+impl Ending {
+    fn register(signals: Vec<i32>) -> io::Result<Ending> {
+        let ending = Ending { signals, ..Ending::default() };
+        for &signal in &ending.signals {
+            signal_hook::flag::register(signal, Arc::clone(&ending.stop))?;
+        }
+        Ok(ending)
+    }
+
+    /// Whether a signal has stopped the capture; says so once.
+    pub fn is_new(&mut self) -> bool {
+        if self.noticed || !self.stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.noticed = true;
+        for &signal in &self.signals {
+            // A third one ends the process. Where that cannot be arranged, the first must do.
+            let leave = || Arc::clone(&self.leave);
+            signal_hook::flag::register_conditional_shutdown(signal, 130, leave()).ok();
+            signal_hook::flag::register(signal, leave()).ok();
+        }
+        true
+    }
+
+    /// Whether what waits is to be left.
+    pub fn is_left(&self) -> bool {
+        self.leave.load(Ordering::Relaxed)
+    }
+}
+
 /// What signals ask for.
 #[derive(Clone, Default)]
 struct Signals {
-    stop: Arc<AtomicBool>,
+    ending: Ending,
     counts: Arc<AtomicBool>,
     reopen: Arc<AtomicBool>,
 }
@@ -184,7 +229,8 @@ impl Signals {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
         use signal_hook::flag;
         let stops = [SIGINT, SIGTERM].into_iter().chain((!writes).then_some(SIGHUP));
-        let signals = Signals { stop: asked_to_stop(stops)?, ..Signals::default() };
+        let ending = Ending::register(stops.collect())?;
+        let signals = Signals { ending, ..Signals::default() };
         flag::register(SIGUSR1, Arc::clone(&signals.counts))?;
         if writes {
             flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
@@ -243,7 +289,8 @@ impl Live {
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
             let (queue, stopped) = (Arc::clone(&queue), Arc::clone(&stopped));
-            std::thread::spawn(move || capture(handle, &queue, &stopped))
+            let signal = Arc::clone(&signals.ending.stop);
+            std::thread::spawn(move || capture(handle, &queue, [&stopped, &signal]))
         };
         let until = request.duration.and_then(|duration| {
             Instant::now().checked_add(Duration::from_nanos(u64::try_from(duration).ok()?))
@@ -269,7 +316,7 @@ impl Live {
     /// The device went away, or a file cannot be written.
     pub fn turn(&mut self) -> Result<Turn<'_>, LiveError> {
         let over = self.until.is_some_and(|until| Instant::now() >= until);
-        if over || self.signals.stop.load(Ordering::Relaxed) {
+        if over || self.signals.ending.stop.load(Ordering::Relaxed) {
             self.stopped.store(true, Ordering::Relaxed);
             if let Some(thread) = self.thread.take() {
                 // What the thread has to say is in the queue.
@@ -307,6 +354,17 @@ impl Live {
     ) -> Result<(), LiveError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         work(writer).map_err(|error| LiveError::Write { path: writer.path().to_owned(), error })
+    }
+
+    /// Whether and how it is to end.
+    pub fn ending(&self) -> Ending {
+        self.signals.ending.clone()
+    }
+
+    /// Says how many packets were captured and not handed out.
+    pub fn waiting(&self) -> impl Fn() -> u64 + use<> {
+        let queue = Arc::clone(&self.queue);
+        move || queue.waiting()
     }
 
     /// What was counted so far.
@@ -380,11 +438,11 @@ fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
 }
 
 /// Takes packets from the device until it is told to stop, or the device goes away.
-fn capture(mut handle: Handle, queue: &Queue, stopped: &AtomicBool) {
+fn capture(mut handle: Handle, queue: &Queue, stops: [&AtomicBool; 2]) {
     let unit = if handle.digits() == 9 { 1 } else { 1000 };
     let mut counted = Instant::now();
     loop {
-        if stopped.load(Ordering::Relaxed) {
+        if stops.into_iter().any(|stop| stop.load(Ordering::Relaxed)) {
             break;
         }
         match handle.next() {

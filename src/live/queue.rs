@@ -143,6 +143,11 @@ impl Queue {
         }
     }
 
+    /// How many packets wait.
+    pub(super) fn waiting(&self) -> u64 {
+        self.state().batch.entries.len() as u64
+    }
+
     /// What has been counted so far.
     pub(super) fn counts(&self) -> Counts {
         self.state().counts
