@@ -60,7 +60,8 @@ fn usual_head(magic: u32) -> usize {
 }
 
 /// Bytes of a record before its data. Recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number,
-/// some of Red Hat 6.1 (28) the modified one: only the records tell.
+/// some of Red Hat 6.1 (28) the modified one: only the records tell. So a pipe, of which no more is read
+/// than it takes, is not read so.
 fn record_head(records: &[u8], magic: u32, big_endian: bool, lengths: Lengths) -> usize {
     let usual = usual_head(magic);
     let others: &[usize] = match magic {
@@ -77,14 +78,18 @@ fn record_head(records: &[u8], magic: u32, big_endian: bool, lengths: Lengths) -
     *better.unwrap_or(&usual)
 }
 
+/// No recorder is older: 1990, in seconds since 1970.
+const EARLIEST: u32 = 631_152_000;
+
 /// How many of the first records look like some, up to 8; one more than that if they end with the file.
 fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
     let mut count = 0;
     while count < 8 {
-        let Some([_, fraction, length, original]) = numbers::<4>(records, big_endian) else {
+        let Some([seconds, fraction, length, original]) = numbers::<4>(records, big_endian) else {
             break;
         };
-        let is_record = fraction < 1_000_000 && length <= original && original <= 1 << 18;
+        let is_packet = (1..=original).contains(&length) && original <= 1 << 18;
+        let is_record = is_packet && fraction < 1_000_000 && seconds >= EARLIEST;
         let Some(behind) = records.get(head + length as usize..).filter(|_| is_record) else {
             break;
         };
