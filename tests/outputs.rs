@@ -187,3 +187,25 @@ fn an_interrupted_pipe_is_reported_as_far_as_it_came() {
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     assert_eq!(out.matches("a2s ping_").count(), 2, "{out}");
 }
+
+/// Whoever writes to a pipe was often interrupted, too: what it has left is read.
+#[test]
+fn a_pipe_is_read_to_its_end_after_it_was_interrupted() {
+    static ASKED: AtomicBool = AtomicBool::new(true);
+    let project = Project::new("rest");
+    let pipe = project.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let sample = format!("{}/samples/abuse-query-flood.pcap", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(sample).expect("a sample");
+    let writer = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || std::fs::write(pipe, bytes).expect("it is read"))
+    };
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = ["gamewire", "check", "--no-config", &pipe];
+    let terminal = Terminal { stop: Some(|| Stop(Some(&ASKED))), ..Terminal::default() };
+    gamewire::run(args.map(Into::into), &mut out, &mut err, terminal);
+    writer.join().expect("it has written");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(out.contains("7,200 messages") && !out.contains("NET009"), "{out}");
+}

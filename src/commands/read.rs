@@ -77,6 +77,8 @@ pub(super) fn read<C: Consumer>(
         }
         let name = display(file);
         let shown = (input.files.len() > 1).then_some(name.as_str());
+        // A pipe ends by itself: whoever writes to it was often interrupted, too, and has something left.
+        monitor.stop = if file.is_file() { stop } else { Stop::default() };
         let opened = capture::open_within(file, unpacking).map_err(Failure::from);
         let read = opened.and_then(|packets| {
             let options = options.clone();
