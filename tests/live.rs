@@ -328,3 +328,18 @@ fn a_second_signal_leaves_what_waits() {
     let messages = String::from_utf8_lossy(&some).matches("info_re").count();
     assert!(messages > 100 && messages < 19_000, "{messages}");
 }
+
+/// Nobody reads the output, so that nothing is noticed: the third signal ends it all the same.
+#[test]
+fn a_third_signal_ends_it_whoever_it_waits_for() {
+    let server = Server::start();
+    let Some(sniffer) = Sniffer::start(server.port, &["dissect", "-x"]) else { return };
+    let socket = client();
+    (0..2_000).for_each(|_| query(&socket, server.port));
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(500));
+        sniffer.signal("-INT");
+    }
+    let Sniffer { mut child, .. } = sniffer;
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

@@ -58,6 +58,13 @@ pub(super) fn unreadable(error: &io::Error) -> Cow<'static, str> {
     }
 }
 
+/// What the capture of another recorder seems to be.
+macro_rules! recorder {
+    ($name:literal) => {
+        concat!("seems to be a capture of ", $name, ": convert it with editcap -F pcap")
+    };
+}
+
 /// What a file that is no capture seems to be, by its first bytes.
 pub(super) fn seems(bytes: &[u8]) -> &'static str {
     const MAGICS: &[(&[u8], &str)] = &[
@@ -70,35 +77,17 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
         (b"MZ", "seems to be a Windows program"),
         (b"%PDF", "seems to be a PDF document"),
         (b"\x89PNG", "seems to be a picture"),
-        (b"snoop\0\0\0", "seems to be a capture of Solaris snoop: convert it with editcap -F pcap"),
-        (
-            b"GMBU",
-            "seems to be a capture of Microsoft Network Monitor: convert it with editcap -F pcap",
-        ),
-        (
-            b"RTSS",
-            "seems to be a capture of Microsoft Network Monitor: convert it with editcap -F pcap",
-        ),
-        (
-            b"TRSNIFF data",
-            "seems to be a capture of a Network General Sniffer: convert it with editcap -F pcap",
-        ),
-        (
-            b"\x1C\x00\x01",
-            "seems to be a capture of an Ixia device: convert it with editcap -F pcap",
-        ),
-        (
-            b"\xAC\x01\x00\x1C",
-            "seems to be a capture of an Ixia device: convert it with editcap -F pcap",
-        ),
-        (
-            b"\xAB\x01\x00\x1C",
-            "seems to be a capture of an Ixia device: convert it with editcap -F pcap",
-        ),
-        (b"XCP\0", "seems to be a capture of NetXray: convert it with editcap -F pcap"),
-        (b"VL\0\0", "seems to be a capture of NetXray: convert it with editcap -F pcap"),
-        (b"iptrace ", "seems to be a capture of AIX iptrace: convert it with editcap -F pcap"),
-        (b"\x05VNF", "seems to be a capture of Visual Networks: convert it with editcap -F pcap"),
+        (b"snoop\0\0\0", recorder!("Solaris snoop")),
+        (b"GMBU", recorder!("Microsoft Network Monitor")),
+        (b"RTSS", recorder!("Microsoft Network Monitor")),
+        (b"TRSNIFF data", recorder!("a Network General Sniffer")),
+        (b"\x1C\x00\x01", recorder!("an Ixia device")),
+        (b"\xAC\x01\x00\x1C", recorder!("an Ixia device")),
+        (b"\xAB\x01\x00\x1C", recorder!("an Ixia device")),
+        (b"XCP\0", recorder!("NetXray")),
+        (b"VL\0\0", recorder!("NetXray")),
+        (b"iptrace ", recorder!("AIX iptrace")),
+        (b"\x05VNF", recorder!("Visual Networks")),
         (b"SQLite format 3", "seems to be a SQLite database"),
         // What is compressed was unpacked before it came here.
         (b"\x1F\x8B", "is compressed twice: unpack it first"),

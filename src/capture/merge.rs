@@ -54,11 +54,8 @@ impl Capture {
         Ok(Capture { path: path.to_owned(), state, progress, is_plain })
     }
 
-    /// Opens it again, where it is closed, and goes on to its first event.
+    /// Opens it again, which is closed, and goes on to its first event.
     fn begin(&mut self, file: usize, memory: usize) {
-        if !matches!(self.state, State::Closed(_)) {
-            return;
-        }
         let file = u32::try_from(file).unwrap_or(u32::MAX);
         self.state = match open_as(&self.path, file, memory) {
             Ok(mut packets) => match packets.advance() {

@@ -90,14 +90,14 @@ fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
         };
         let is_packet = (1..=original).contains(&length) && original <= 1 << 18;
         let is_record = is_packet && fraction < 1_000_000 && seconds >= EARLIEST;
-        let Some(behind) = records.get(head + length as usize..).filter(|_| is_record) else {
+        let Some(after) = records.get(head + length as usize..).filter(|_| is_record) else {
             break;
         };
         count += 1;
-        if behind.is_empty() {
+        if after.is_empty() {
             return count + 1;
         }
-        records = behind;
+        records = after;
     }
     count
 }

@@ -181,8 +181,8 @@ pub struct Ending {
     signals: Vec<i32>,
     stop: Arc<AtomicBool>,
     leave: Arc<AtomicBool>,
-    /// The first signal was noticed: the next one is for `leave`.
-    noticed: bool,
+    /// It has been said that a signal stopped it.
+    said: bool,
 }
 
 impl Ending {
@@ -194,19 +194,26 @@ impl Ending {
         Ok(ending)
     }
 
-    /// Whether a signal has stopped the capture; says so once.
-    pub fn is_new(&mut self) -> bool {
-        if self.noticed || !self.stop.load(Ordering::Relaxed) {
-            return false;
-        }
-        self.noticed = true;
+    /// Whether a signal has stopped the capture.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The capture has stopped: the next signal is for `leave`, and one more ends the process. Where that
+    /// cannot be arranged, the first must do.
+    fn next_signal_leaves(&self) {
         for &signal in &self.signals {
-            // A third one ends the process. Where that cannot be arranged, the first must do.
             let leave = || Arc::clone(&self.leave);
             signal_hook::flag::register_conditional_shutdown(signal, 130, leave()).ok();
             signal_hook::flag::register(signal, leave()).ok();
         }
-        true
+    }
+
+    /// Whether a signal has stopped the capture; says so once.
+    pub fn is_new(&mut self) -> bool {
+        let is_new = !self.said && self.is_stopped();
+        self.said |= is_new;
+        is_new
     }
 
     /// Whether what waits is to be left.
@@ -289,8 +296,12 @@ impl Live {
         let stopped = Arc::new(AtomicBool::new(false));
         let thread = {
             let (queue, stopped) = (Arc::clone(&queue), Arc::clone(&stopped));
-            let signal = Arc::clone(&signals.ending.stop);
-            std::thread::spawn(move || capture(handle, &queue, [&stopped, &signal]))
+            let ending = signals.ending.clone();
+            std::thread::spawn(move || {
+                capture(handle, &queue, [&stopped, &ending.stop]);
+                // Here, since the thread that reads may wait for whom it writes to.
+                ending.next_signal_leaves();
+            })
         };
         let until = request.duration.and_then(|duration| {
             Instant::now().checked_add(Duration::from_nanos(u64::try_from(duration).ok()?))
@@ -316,7 +327,7 @@ impl Live {
     /// The device went away, or a file cannot be written.
     pub fn turn(&mut self) -> Result<Turn<'_>, LiveError> {
         let over = self.until.is_some_and(|until| Instant::now() >= until);
-        if over || self.signals.ending.stop.load(Ordering::Relaxed) {
+        if over || self.signals.ending.is_stopped() {
             self.stopped.store(true, Ordering::Relaxed);
             if let Some(thread) = self.thread.take() {
                 // What the thread has to say is in the queue.

@@ -69,13 +69,13 @@ impl<'a> Walk<'a> {
             ether_type::PROVIDER_BACKBONE => match bytes.split_first_chunk() {
                 Some((&[_, a, b, c], frame)) => {
                     let service = u32::from_be_bytes([0, a, b, c]);
-                    self.inner_ethernet(Tunnel::ProviderBackbone, service, frame)
+                    self.inner_ethernet(Tunnel::ProviderBackbone, Some(service), frame)
                 }
                 None => self.short(Layer::Tunnel),
             },
             ether_type::FABRIC_PATH => match u16_be(bytes) {
                 Some((tag, frame)) => {
-                    self.inner_ethernet(Tunnel::FabricPath, u32::from(tag >> 6), frame)
+                    self.inner_ethernet(Tunnel::FabricPath, Some(u32::from(tag >> 6)), frame)
                 }
                 None => self.short(Layer::Tunnel),
             },
@@ -92,8 +92,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inner_ethernet(&mut self, tunnel: Tunnel, identifier: u32, frame: &'a [u8]) -> Outcome<'a> {
-        match self.enter(tunnel, Some(identifier)) {
+    /// The Ethernet frame in a tunnel.
+    pub(super) fn inner_ethernet(
+        &mut self,
+        tunnel: Tunnel,
+        identifier: Option<u32>,
+        frame: &'a [u8],
+    ) -> Outcome<'a> {
+        match self.enter(tunnel, identifier) {
             Err(malformed) => Outcome::Malformed(malformed),
             Ok(()) => self.ethernet(frame),
         }

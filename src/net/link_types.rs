@@ -246,7 +246,7 @@ impl<'a> Walk<'a> {
             }
             let next = length.next_multiple_of(4);
             match rest.get(next..) {
-                Some(behind) => rest = behind,
+                Some(after) => rest = after,
                 None => return self.short(Layer::Link),
             }
         }

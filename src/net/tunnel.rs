@@ -50,10 +50,7 @@ impl<'a> Walk<'a> {
     /// Ethernet inside IP, RFC 3378.
     pub(super) fn ether_ip(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         match bytes {
-            [0x30, 0x00, frame @ ..] => match self.enter(Tunnel::EtherIp, None) {
-                Err(malformed) => Outcome::Malformed(malformed),
-                Ok(()) => self.ethernet(frame),
-            },
+            [0x30, 0x00, frame @ ..] => self.inner_ethernet(Tunnel::EtherIp, None, frame),
             [_, _, ..] => Outcome::Other,
             _ => self.short(Layer::Tunnel),
         }
@@ -101,10 +98,7 @@ impl<'a> Walk<'a> {
         let Some(frame) = frame else {
             return self.short(Layer::Tunnel);
         };
-        match self.enter(Tunnel::Erspan, session) {
-            Err(malformed) => Outcome::Malformed(malformed),
-            Ok(()) => self.ethernet(frame),
-        }
+        self.inner_ethernet(Tunnel::Erspan, session, frame)
     }
 }
 
