@@ -541,7 +541,7 @@ impl Sniffing {
             duration: self.duration,
             user: self.user.clone(),
             write,
-            made_later: None,
+            made_later: Vec::new(),
         })
     }
 }

@@ -9,6 +9,7 @@ mod skip;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -226,21 +227,93 @@ fn a_file_that_cannot_be_begun_anew_goes_on() {
 }
 
 #[test]
-fn a_baseline_that_could_not_be_written_ends_it_at_the_start() {
-    let folder = std::env::temp_dir().join(format!("gamewire-baseline-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
-        .args(["check", "-i", "lo", "--no-config", "--duration", "1s", "--write-baseline"])
-        .arg(folder.join("baseline.json"))
-        .output()
-        .unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
-    let said = String::from_utf8(ran.stderr).unwrap();
-    // Only root has rights to give up.
-    if nix::unistd::geteuid().is_root() && !said.contains("not installed") {
-        assert_eq!(ran.status.code(), Some(2), "{said}");
-        assert!(said.contains("-Z") && !said.contains("listening"), "{said}");
+fn root_keeps_of_its_rights_only_that_to_rotate_files_where_it_was_told_to() {
+    if !nix::unistd::geteuid().is_root() {
+        return skipped("root", "only root has rights to give up");
     }
+    let folder = std::env::temp_dir().join(format!("gamewire-rotate-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (kept, baseline) = (folder.join("kept.pcapng"), folder.join("baseline.json"));
+    let server = Server::start();
+    let [kept, baseline] = [&kept, &baseline].map(|path| path.to_str().unwrap());
+    let args = ["check", "-w", kept, "-G", "1", "--write-baseline", baseline];
+    let Some(sniffer) = Sniffer::start(server.port, &args) else {
+        return std::fs::remove_dir_all(folder).unwrap();
+    };
+    let status = std::fs::read_to_string(format!("/proc/{}/status", sniffer.child.id())).unwrap();
+    let line = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(line("NoNewPrivs"), "1");
+    // CAP_DAC_OVERRIDE alone.
+    for set in ["CapEff", "CapPrm"] {
+        assert_eq!(u64::from_str_radix(&line(set), 16).unwrap(), 2, "{status}");
+    }
+    for set in ["CapBnd", "CapInh", "CapAmb"] {
+        assert_eq!(u64::from_str_radix(&line(set), 16).unwrap(), 0, "{status}");
+    }
+    assert_ne!(line("Uid"), "0");
+    for _ in 0..3 {
+        query(&client(), server.port);
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    sniffer.signal("-INT");
+    let output = sniffer.output();
+    assert!(output.status.success(), "{output:?}");
+    let made = std::fs::read_dir(&folder).unwrap().count();
+    assert!(made >= 3, "files in turn, and a baseline: {made}");
+    assert!(Path::new(baseline).exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_the_kernel_drops_is_reported_and_proves_nothing() {
+    let server = Server::start();
+    let args = ["check", "--format", "json", "--buffer-size", "32"];
+    let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
+    // It reads nothing for a while, and a small buffer is soon full.
+    sniffer.signal("-STOP");
+    let client = client();
+    for _ in 0..2000 {
+        client.send_to(INFO_REQUEST, ("127.0.0.1", server.port)).unwrap();
+    }
+    sniffer.signal("-CONT");
+    std::thread::sleep(Duration::from_millis(1500));
+    sniffer.signal("-INT");
+    let output = sniffer.output();
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let captured = outcome["packets"].as_u64().unwrap();
+    assert!((1..2000).contains(&captured), "{captured}");
+    let findings = outcome["findings"].as_array().unwrap();
+    let drops = findings.iter().find(|finding| finding["rule"] == "NET010").unwrap();
+    assert!(drops["message"].as_str().unwrap().contains("dropped"), "{drops}");
+    // Requests whose responses are among what was lost are nobody's fault.
+    assert!(findings.iter().all(|it| it["severity"] != "error"), "{findings:?}");
+}
+
+#[test]
+fn an_interface_that_goes_down_is_evidence() {
+    let gamewire = env!("CARGO_BIN_EXE_gamewire");
+    let script = format!(
+        "mount -t sysfs sys /sys && ip link add va type veth peer name vb || {{ echo no veth >&2; exit 77; }}
+        ip link set va up; ip link set vb up
+        {gamewire} check -i va --no-config --format json --duration 5s &
+        sleep 1.5; ip link set va down; sleep 1; ip link set va up; wait"
+    );
+    let ran = Command::new("unshare").args(["-nm", "sh", "-c", &script]).output();
+    let Ok(ran) = ran.map_err(|error| skipped("veth", &format!("unshare: {error}"))) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&ran.stderr);
+    if !said.contains("listening on") {
+        return skipped("veth", said.trim());
+    }
+    assert!(said.contains("va: the interface was down; what came meanwhile is missing"), "{said}");
+    assert!(said.contains("the interface was down once"), "{said}");
+    let outcome: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let findings = outcome["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["rule"] == "NET010"), "{findings:?}");
 }
 
 #[test]

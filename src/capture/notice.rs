@@ -35,6 +35,11 @@ pub enum Notice {
         /// How many until now: what is said last of an interface counts. 0 is good news.
         count: u64,
     },
+    /// The interface was down for a while: what came meanwhile was not captured.
+    InterfaceDown {
+        /// Its name.
+        path: PathBuf,
+    },
     /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the nearest
     /// time inside. Said once for a file.
     TimeOutOfRange {
@@ -77,6 +82,7 @@ impl Notice {
             Notice::FileCut { .. } => "files that end inside a record",
             Notice::BrokenBlock { .. } => "broken records",
             Notice::Drops { .. } => "reports of dropped packets",
+            Notice::InterfaceDown { .. } => "times that the interface was down",
             Notice::TimeOutOfRange { .. } => "files with times outside of the years 1677 to 2262",
             Notice::FileShrank { .. } => "files that became shorter",
             Notice::Interrupted { .. } => "files of which reading was interrupted",
@@ -107,6 +113,9 @@ impl fmt::Display for Notice {
                 let packets = if *count == 1 { "packet" } else { "packets" };
                 let path = shown(path);
                 write!(f, "{path}: the recorder dropped {count} {packets} of interface {interface}")
+            }
+            Notice::InterfaceDown { path } => {
+                write!(f, "{}: the interface was down; what came meanwhile is missing", shown(path))
             }
             Notice::TimeOutOfRange { path, offset } => write!(
                 f,

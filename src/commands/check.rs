@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dissectors::catalogue;
@@ -241,8 +241,8 @@ impl Consumer for Checking<'_> {
         self.demands.complete
     }
 
-    fn makes(&self) -> Option<&Path> {
-        self.args.write_baseline.as_deref()
+    fn makes(&self) -> Vec<PathBuf> {
+        [&self.args.write_baseline, &self.args.summary].into_iter().flatten().cloned().collect()
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {

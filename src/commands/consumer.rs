@@ -1,7 +1,7 @@
 //! A command as a loop over events, and what is the same for all of them, wherever packets come from.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::Failure;
 use crate::capture::LinkType;
@@ -38,8 +38,8 @@ pub(super) trait Consumer {
     /// The capture was read.
     fn end(&mut self, read: &mut Totals) -> io::Result<()>;
     /// A file that it makes when all has been read.
-    fn makes(&self) -> Option<&Path> {
-        None
+    fn makes(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 }
 

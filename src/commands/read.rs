@@ -40,7 +40,7 @@ pub(super) fn read<C: Consumer>(
         ..options(input, config)?
     };
     if let Some(request) = input.live.request() {
-        let request = Request { made_later: consumer.makes().map(Path::to_owned), ..request };
+        let request = Request { made_later: consumer.makes(), ..request };
         return sniff::sniff(&request, input.count, options, consumer, err, progress);
     }
     let stop = stop.map_or(Stop::default(), |stop| stop());

@@ -32,11 +32,11 @@ pub(super) fn sniff<C: Consumer>(
     consumer.begin(None)?;
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
     let line = Line::new(running);
-    let mut told = Reported { interface: &interface, lost: 0, unread: 0 };
+    let mut told = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
     let ended = listen(&mut live, &mut decoder, most, consumer, err, &line, &mut told)?;
     let finished = live.finish();
     told.losses(live.counts(), &mut decoder);
-    if told.lost == 0 {
+    if told.lost == 0 && told.downs == 0 {
         told.drops(0, &mut decoder);
     }
     let judged = finish(&mut decoder, consumer);
@@ -89,6 +89,10 @@ fn listen<C: Consumer>(
             Ok(Turn::End) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
         }
+        if told.downs < live.counts().downs {
+            let down = Notice::InterfaceDown { path: told.interface.into() };
+            line.suspended(|| writeln!(err, "gamewire: warning: {down}").ok());
+        }
         told.losses(live.counts(), decoder);
         if ending.is_left() {
             told.unread(unread + waiting(), decoder);
@@ -125,6 +129,7 @@ fn say_unread(count: u64, err: &mut dyn Write) {
 struct Reported<'a> {
     interface: &'a str,
     lost: u64,
+    downs: u64,
     /// Packets that were captured, and left when somebody had enough.
     unread: u64,
 }
@@ -136,6 +141,10 @@ impl Reported<'_> {
         if lost > self.lost {
             self.lost = lost;
             self.drops(lost, decoder);
+        }
+        while self.downs < counts.downs {
+            self.downs += 1;
+            decoder.notice(&Notice::InterfaceDown { path: self.interface.into() });
         }
     }
 
@@ -153,13 +162,18 @@ impl Reported<'_> {
     }
 
     fn counts(&self, counts: Counts, err: &mut dyn Write) {
-        let Counts { captured, dropped, dropped_by_interface, missed } = counts;
+        let Counts { captured, dropped, dropped_by_interface, missed, downs } = counts;
         let packets = if captured == 1 { "packet" } else { "packets" };
         writeln!(
             err,
             "gamewire: {}: {captured} {packets} captured, {dropped} dropped by the kernel, \
-             {dropped_by_interface} by the interface, {missed} came faster than they could be read{}",
+             {dropped_by_interface} by the interface, {missed} came faster than they could be read{}{}",
             self.interface,
+            match downs {
+                0 => String::new(),
+                1 => ", the interface was down once".to_owned(),
+                downs => format!(", the interface was down {downs} times"),
+            },
             if self.unread > 0 { format!(", {} left unread", self.unread) } else { String::new() },
         )
         .ok();

@@ -5,9 +5,11 @@
 //! new file. This module refuses to know what a packet's bytes say.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
+mod device_state;
 mod libpcap;
 mod privileges;
 mod queue;
+mod sandbox;
 mod write;
 
 use std::borrow::Cow;
@@ -23,6 +25,7 @@ use crate::capture::LinkType;
 use crate::capture::Packet;
 use crate::text::escaped;
 use crate::why;
+use device_state::DeviceState;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
 use queue::{Batch, Queue};
 use write::{Description, Writer};
@@ -110,6 +113,10 @@ fn unwritable(error: &io::Error) -> Cow<'static, str> {
         io::ErrorKind::PermissionDenied => {
             format!("{error}; -Z USER says who captures, and so who must be allowed to").into()
         }
+        _ if error.raw_os_error() == Some(nix::libc::ELOOP) => {
+            "it is a symbolic link, in a folder where others may put one; name the file itself"
+                .into()
+        }
         _ => why::unwritable(error),
     }
 }
@@ -133,8 +140,8 @@ pub struct Request {
     pub user: Option<String>,
     /// Where packets are kept.
     pub write: Option<Plan>,
-    /// A file that is to be made when the capture is over.
-    pub made_later: Option<PathBuf>,
+    /// Files that are to be made when the capture is over.
+    pub made_later: Vec<PathBuf>,
 }
 
 /// What comes next.
@@ -285,10 +292,15 @@ impl Live {
                 .map_err(|error| LiveError::Write { path, error })
         });
         let writer = writer.transpose()?;
-        let user = privileges::drop_to(request.user.as_deref(), |name| std::env::var_os(name))
+        let later = request.made_later.iter().map(PathBuf::as_path);
+        let written = writer.as_ref().map(Writer::path).into_iter().chain(later.clone());
+        let folders: Vec<&Path> = written.map(folder).collect();
+        let is_confined = sandbox::confine(&folders);
+        let variable = |name: &str| std::env::var_os(name);
+        let user = privileges::drop_to(request.user.as_deref(), variable, &folders, is_confined)
             .map_err(LiveError::Privileges)?;
         let rotating = writer.as_ref().filter(|writer| writer.rotates()).map(Writer::path);
-        for file in rotating.into_iter().chain(request.made_later.as_deref()) {
+        for file in rotating.into_iter().chain(later) {
             may_make(file, user.as_deref())?;
         }
         let signals = Signals::register(writer.is_some()).map_err(LiveError::Signals)?;
@@ -297,8 +309,9 @@ impl Live {
         let thread = {
             let (queue, stopped) = (Arc::clone(&queue), Arc::clone(&stopped));
             let ending = signals.ending.clone();
+            let state = DeviceState::new(&request.interface);
             std::thread::spawn(move || {
-                capture(handle, &queue, [&stopped, &ending.stop]);
+                capture(handle, state, &queue, [&stopped, &ending.stop]);
                 // Here, since the thread that reads may wait for whom it writes to.
                 ending.next_signal_leaves();
             })
@@ -432,12 +445,9 @@ fn device(library: &Arc<Library>, request: &Request) -> Result<Handle, LiveError
 
 /// Whether the user that root's rights are given up for can create files beside this one.
 fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
-    let folder = match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder(file);
     let Some(user) = user else { return Ok(()) };
-    if nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_ok() {
+    if privileges::may_make_in(folder) {
         return Ok(());
     }
     let what = format!(
@@ -448,8 +458,16 @@ fn may_make(file: &Path, user: Option<&str>) -> Result<(), LiveError> {
     Err(LiveError::Privileges(what))
 }
 
+/// Where a file is, or is to be.
+fn folder(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Takes packets from the device until it is told to stop, or the device goes away.
-fn capture(mut handle: Handle, queue: &Queue, stops: [&AtomicBool; 2]) {
+fn capture(mut handle: Handle, mut state: DeviceState, queue: &Queue, stops: [&AtomicBool; 2]) {
     let unit = if handle.digits() == 9 { 1 } else { 1000 };
     let mut counted = Instant::now();
     loop {
@@ -473,7 +491,13 @@ fn capture(mut handle: Handle, queue: &Queue, stops: [&AtomicBool; 2]) {
             if let Some(stats) = handle.stats() {
                 queue.stats(stats);
             }
+            if state.went_down() {
+                queue.went_down();
+            }
         }
+    }
+    if state.went_down() {
+        queue.went_down();
     }
     if let Some(stats) = handle.stats() {
         queue.stats(stats);

@@ -1,8 +1,10 @@
 //! Root is needed to open a device, and for nothing after that.
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use nix::unistd::{Gid, Uid, User, geteuid, setgid, setgroups, setuid};
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::{AccessFlags, Gid, Uid, User, faccessat, geteuid, setgid, setgroups, setuid};
 
 /// Who is to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,14 +15,22 @@ struct Account {
 }
 
 /// Gives root's rights up for those of `user`; where none is named, of the user behind sudo, else of
-/// nobody. Who is not root keeps what they have. Returns the name of who goes on.
+/// nobody. Who is not root keeps their name. Returns the name of who goes on, if it is another one.
+///
+/// Of root's rights one may stay: that to make files in `folders`, if the process `is_confined` to them
+/// and the user alone may not.
 pub(super) fn drop_to(
     user: Option<&str>,
     variable: impl Fn(&str) -> Option<OsString>,
+    folders: &[&Path],
+    is_confined: bool,
 ) -> Result<Option<String>, String> {
     if !geteuid().is_root() {
         return match user {
-            None => Ok(None),
+            None => {
+                capabilities::keep(false);
+                Ok(None)
+            }
             Some(user) => Err(format!("-Z {user}: only root can become somebody else")),
         };
     }
@@ -30,10 +40,52 @@ pub(super) fn drop_to(
     }
     let failed =
         |error| format!("cannot go on as {}: {error}; name another user with -Z", account.name);
+    capabilities::survive_user_change();
     setgroups(&[account.group]).map_err(failed)?;
     setgid(account.group).map_err(failed)?;
     setuid(account.user).map_err(failed)?;
+    let may_make = folders.iter().all(|folder| may_make_in(folder));
+    capabilities::keep(is_confined && !may_make);
     Ok(Some(account.name))
+}
+
+/// Whether this process may create files in a folder.
+pub(super) fn may_make_in(folder: &Path) -> bool {
+    faccessat(AT_FDCWD, folder, AccessFlags::W_OK, AtFlags::AT_EACCESS).is_ok()
+}
+
+/// What Linux divides root's rights into. What cannot be given up here was not there.
+#[cfg(target_os = "linux")]
+mod capabilities {
+    use caps::{CapSet, Capability, CapsHashSet};
+
+    /// Capabilities outlive the change of the user, until [`keep`] says which. No program that were
+    /// started could get any back.
+    pub(super) fn survive_user_change() {
+        caps::clear(None, CapSet::Bounding).ok();
+        caps::securebits::set_keepcaps(true).ok();
+    }
+
+    /// Gives up all, or all but the right to make files where the user may not.
+    pub(super) fn keep(files: bool) {
+        let permitted = caps::read(None, CapSet::Permitted).unwrap_or_default();
+        let wanted = files.then_some(Capability::CAP_DAC_OVERRIDE);
+        let kept: CapsHashSet = wanted.into_iter().filter(|it| permitted.contains(it)).collect();
+        for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective] {
+            caps::clear(None, set).ok();
+        }
+        // What is effective must be permitted: it shrinks first, and grows last.
+        caps::set(None, CapSet::Permitted, &kept).ok();
+        caps::set(None, CapSet::Effective, &kept).ok();
+        caps::securebits::set_keepcaps(false).ok();
+    }
+}
+
+/// Elsewhere the change of the user takes them all.
+#[cfg(not(target_os = "linux"))]
+mod capabilities {
+    pub(super) fn survive_user_change() {}
+    pub(super) fn keep(_files: bool) {}
 }
 
 fn account(

@@ -53,6 +53,8 @@ pub struct Counts {
     pub dropped_by_interface: u64,
     /// Packets that came faster than they could be read.
     pub missed: u64,
+    /// How often the interface was seen to go down, or to have been down.
+    pub downs: u64,
 }
 
 impl Counts {
@@ -118,6 +120,11 @@ impl Queue {
         let mut state = self.state();
         let before = std::mem::replace(&mut state.stats, now);
         state.counts.take(before, now);
+    }
+
+    /// The interface was down for a while.
+    pub(super) fn went_down(&self) {
+        self.state().counts.downs += 1;
     }
 
     /// Nothing more comes.

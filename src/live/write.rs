@@ -1,8 +1,9 @@
 //! What was captured, kept in files: pcap, or pcapng by the name's ending, one or many in turn.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::queue::Counts;
@@ -71,7 +72,7 @@ impl Writer {
     /// Begins the first file.
     pub(super) fn new(plan: Plan, description: Description, now: i64) -> io::Result<Writer> {
         let path = plan.name(1, now);
-        let file = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+        let file = BufWriter::with_capacity(1 << 16, create(&path)?);
         let older = VecDeque::new();
         let mut writer =
             Writer { plan, description, file, path, written: 0, begun: now, number: 1, older };
@@ -187,7 +188,7 @@ impl Writer {
     pub(super) fn next(&mut self, now: i64) -> io::Result<()> {
         self.flush()?;
         let path = self.plan.name(self.number + 1, now);
-        self.file = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+        self.file = BufWriter::with_capacity(1 << 16, create(&path)?);
         if self.plan.rotates() {
             self.number += 1;
             self.older.push_back(std::mem::replace(&mut self.path, path));
@@ -203,6 +204,15 @@ impl Writer {
         self.begun = now;
         self.head()
     }
+}
+
+/// Creates or empties a file. In a folder where others may put a link, it does not follow one: what root
+/// would write to is then not for them to choose.
+fn create(path: &Path) -> io::Result<File> {
+    let others_write =
+        fs::metadata(super::folder(path)).is_ok_and(|about| about.mode() & 0o022 != 0);
+    let flags = if others_write { nix::libc::O_NOFOLLOW } else { 0 };
+    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
 }
 
 fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
@@ -287,6 +297,25 @@ mod tests {
         assert_eq!(names, ["game_00002_20261118110643.pcap", "game_00003_20261118110710.pcap"]);
         let first = |name: &std::ffi::OsString| read(&folder.join(name)).0[0].2[0];
         assert_eq!(names.iter().map(first).collect::<Vec<_>>(), [3, 4]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_where_others_may_put_one_is_not_followed() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = folder("link");
+        let (target, link) = (folder.join("target"), folder.join("link.pcap"));
+        std::fs::write(&target, b"precious").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let error = create(&link).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(nix::libc::ELOOP));
+        let error = super::super::LiveError::Write { path: link.clone(), error };
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert_eq!(std::fs::read(&target).unwrap(), b"precious");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+        create(&link).unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

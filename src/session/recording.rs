@@ -16,7 +16,7 @@ impl Session {
     /// Something was said about the recording itself.
     pub(super) fn notice<F: Fields>(&mut self, notice: &Notice, recorder: &mut Recorder<F>) {
         let rule = match notice {
-            Notice::Drops { .. } => &NET010,
+            Notice::Drops { .. } | Notice::InterfaceDown { .. } => &NET010,
             Notice::FileCut { .. }
             | Notice::FileShrank { .. }
             | Notice::BrokenBlock { .. }

@@ -146,6 +146,7 @@ fn forget_path(notice: &mut Notice) {
         | Notice::TimeOutOfRange { path, .. }
         | Notice::FileShrank { path, .. }
         | Notice::Interrupted { path, .. }
+        | Notice::InterfaceDown { path }
         | Notice::ReadError { path, .. } => *path = "-".into(),
     }
 }
