@@ -13,9 +13,11 @@ use dissectors::kit::Who;
 
 use crate::check::{self, FailOn, Host};
 use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key, nanoseconds};
+use crate::filter::{Filter, FilterError};
 use crate::flows::DecodeAs;
 use crate::limits;
 use crate::live;
+use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
@@ -129,9 +131,16 @@ impl Command {
 /// `gamewire dissect`.
 #[derive(Args, Debug)]
 pub struct Dissect {
-    /// How messages are written
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: DissectFormat,
+    /// How messages are written [default: text; with --fields, tsv]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<DissectFormat>,
+    /// The columns of csv, tsv, table and ndjson: fields such as a2s.info_response.map or map, and what
+    /// is beside them, such as time, src, response_time [default: frame, time, src, dst, protocol, message]
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
+    pub fields: Vec<String>,
+    /// How times are written, in all formats but json
+    #[arg(long, value_name = "STYLE", default_value = "utc")]
+    pub time: Times,
     /// Below each message, show the tree of its fields: value, meaning, bytes
     #[arg(short, long)]
     pub verbose: bool,
@@ -162,6 +171,42 @@ pub enum DissectFormat {
     Text,
     /// One JSON object a line
     Json,
+    /// Chosen fields, as comma-separated values with a header line
+    Csv,
+    /// Chosen fields, separated by tabs, with a header line
+    Tsv,
+    /// Chosen fields, in columns
+    Table,
+    /// Chosen fields, one JSON object a line
+    Ndjson,
+}
+
+/// How times are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Times {
+    /// In UTC
+    Utc,
+    /// In the time zone of TZ, or of the system
+    Local,
+    /// In seconds since the first message shown
+    Relative,
+    /// In seconds since the message shown before
+    Delta,
+    /// In seconds since 1970
+    Epoch,
+}
+
+impl Times {
+    /// As reports know it.
+    pub fn style(self) -> TimeStyle {
+        match self {
+            Times::Utc => TimeStyle::Utc,
+            Times::Local => TimeStyle::Local,
+            Times::Relative => TimeStyle::Relative,
+            Times::Delta => TimeStyle::Delta,
+            Times::Epoch => TimeStyle::Epoch,
+        }
+    }
 }
 
 /// `gamewire flows`.
@@ -245,9 +290,6 @@ pub struct Check {
     /// Only findings about this kind of party
     #[arg(long, value_name = "PARTY", value_parser = party)]
     pub who: Option<Who>,
-    /// Only findings about this address, or address and port
-    #[arg(long, value_name = "IP[:PORT]")]
-    pub host: Option<Host>,
     /// Text output: show this many findings of each rule, and count the others
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub max_findings: usize,
@@ -442,6 +484,9 @@ pub struct Input {
     /// name of a file that holds the hex
     #[arg(long, value_name = "user=NAME,key=HEX|@FILE", value_parser = acr_key)]
     pub acr_key: Vec<Given>,
+    /// Which messages are wanted.
+    #[command(flatten)]
+    pub wanted: Wanted,
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
@@ -452,6 +497,102 @@ impl Input {
     pub fn limits(&self) -> limits::Limits {
         limits::Limits::with(self.memory.unwrap_or_default(), &self.limit)
     }
+}
+
+/// What is above the options that choose messages.
+const WANTED: &str = "Which messages";
+
+/// Which messages are shown; for `check`, of which the findings count.
+#[derive(Args, Debug)]
+pub struct Wanted {
+    /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
+    /// docs/filters.md has the language
+    #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR")]
+    pub display_filter: Vec<String>,
+    /// Only messages from or to this host; for check, only findings about it
+    #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
+    pub host: Option<Host>,
+    /// Only messages of these flows, by their numbers
+    #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
+    pub flow: Vec<u32>,
+    /// Only messages of these protocols, such as a2s
+    #[arg(help_heading = WANTED, long, value_name = "PROTOCOL", value_delimiter = ',',
+        value_parser = protocols())]
+    pub protocol: Vec<String>,
+    /// Only these messages, such as info_response or a2s.info_response
+    #[arg(help_heading = WANTED, long, value_name = "MESSAGE", value_delimiter = ',',
+        value_parser = |named: &str| filter("message", &[named.to_owned()]).map(|_| named.to_owned()))]
+    pub message: Vec<String>,
+    /// Only messages that break these rules
+    #[arg(help_heading = WANTED, long, value_name = "RULES", value_delimiter = ',',
+        value_parser = RuleNames, hide_possible_values = true)]
+    pub rule: Vec<check::Rules>,
+    /// Only messages from this time on: 2026-11-20T21:00:00Z
+    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
+    pub from: Option<String>,
+    /// Only messages up to this time
+    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
+    pub to: Option<String>,
+}
+
+impl Wanted {
+    /// All that is asked of messages; of the host, only if `with_host`.
+    ///
+    /// # Errors
+    /// A filter is none.
+    pub fn filter(&self, with_host: bool) -> Result<Option<Filter>, String> {
+        let flows: Vec<_> = self.flow.iter().map(u32::to_string).collect();
+        let rules = self.rule.iter().flat_map(|rules| &rules.0);
+        let rules: Vec<_> = rules.map(|rule| rule.code.to_string()).collect();
+        let typed = self
+            .display_filter
+            .iter()
+            .map(|source| source.parse().map_err(|error: FilterError| format!("-Y: {error}")));
+        let mut filters = typed.collect::<Result<Vec<Filter>, _>>()?;
+        if let Some(host) = self.host.filter(|_| with_host) {
+            filters.push(read(&format!("host == \"{host}\""))?);
+        }
+        for (name, values) in [
+            ("flow", &flows),
+            ("protocol", &self.protocol),
+            ("message", &self.message),
+            ("rule", &rules),
+        ] {
+            if !values.is_empty() {
+                filters.push(filter(name, values)?);
+            }
+        }
+        for (comparison, time) in [(">=", &self.from), ("<=", &self.to)] {
+            if let Some(time) = time {
+                filters.push(read(&format!("time {comparison} \"{time}\""))?);
+            }
+        }
+        Ok(Filter::all(filters))
+    }
+}
+
+fn read(source: &str) -> Result<Filter, String> {
+    source.parse().map_err(|error: FilterError| error.to_string())
+}
+
+/// The filter for one of these values of what is beside the fields.
+fn filter(name: &str, values: &[String]) -> Result<Filter, String> {
+    if let Some(odd) =
+        values.iter().find(|it| !it.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)))
+    {
+        return Err(format!("`{odd}` is no {name}"));
+    }
+    read(&format!("{name} in {{{}}}", values.join(", ")))
+}
+
+fn moment(text: &str) -> Result<String, String> {
+    let is_time = !text.contains(['"', '\\']) && read(&format!("time == \"{text}\"")).is_ok();
+    let help = "write it as 2026-11-20T21:00:00Z; without Z or an offset it is UTC";
+    if is_time { Ok(text.to_owned()) } else { Err(help.to_owned()) }
+}
+
+fn protocols() -> PossibleValuesParser {
+    PossibleValuesParser::new(dissectors::Id::ALL.iter().map(|id| id.info().id))
 }
 
 /// What is above the options that are for interfaces only.

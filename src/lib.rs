@@ -38,6 +38,7 @@ pub mod commands;
 pub mod config;
 #[cfg(feature = "cli")]
 mod file_id;
+pub mod filter;
 #[doc(hidden)]
 pub mod flows;
 #[cfg(feature = "cli")]

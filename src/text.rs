@@ -23,6 +23,20 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Of these names, the three at most that are most like what was typed, if any is: each in backticks, and
+/// without regard to case.
+pub fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
+    /// How alike two names are at least, where one may be meant by the other.
+    const ALIKE: f64 = 0.85;
+    let typed = typed.to_ascii_lowercase();
+    let likeness = |name: &str| strsim::jaro_winkler(&typed, &name.to_ascii_lowercase());
+    let mut near: Vec<_> = names.into_iter().map(|name| (likeness(&name), name)).collect();
+    near.retain(|&(alike, _)| alike >= ALIKE);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    near.dedup();
+    near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
+}
+
 /// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
 /// of what is around it. Variation selectors are not counted: emoji are full of them.
 pub fn is_hidden(c: char) -> bool {

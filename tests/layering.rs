@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, besides `text` and `why`, which know words only.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("capture", &[]),
     ("net", &["capture"]),
+    ("filter", &[]),
     ("flows", &["net"]),
-    ("session", &["capture", "flows", "net"]),
-    ("check", &["capture", "session"]),
-    ("report", &["check", "flows", "session"]),
+    ("session", &["capture", "filter", "flows", "net"]),
+    ("check", &["capture", "filter", "session"]),
+    ("report", &["check", "filter", "flows", "session"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),
     ("limits", &["net", "session"]),

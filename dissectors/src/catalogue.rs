@@ -22,6 +22,21 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     rules().into_iter().find(named)
 }
 
+/// The rules that a word means: by a code or the beginning of one, or by a name, in either case;
+/// several protocols have rules of one name.
+pub fn rules_meant(word: &str) -> Vec<&'static Rule> {
+    /// Characters that the beginning of a code has at least: those of the shortest group, `VM`.
+    const SHORTEST: usize = 2;
+    let begins = |code: &str| {
+        let head = code.as_bytes().get(..word.len());
+        word.len() >= SHORTEST
+            && head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let is_meant =
+        |rule: &&Rule| rule.slug.eq_ignore_ascii_case(word) || begins(&rule.code.to_string());
+    rules().into_iter().filter(is_meant).collect()
+}
+
 /// See [`Rule::asks_for_answer`].
 pub fn asks_for_answer(rule: &Rule) -> bool {
     rule.asks_for_answer

@@ -10,6 +10,7 @@ mod capture;
 mod config;
 mod conversation;
 mod decoder;
+mod filter;
 mod fragments;
 mod input;
 mod packet;
@@ -45,6 +46,7 @@ const FIXED: &[(&str, Reads)] = &[
     ("split", split::run),
     ("config", config::run),
     ("baseline", baseline::run),
+    ("filter", filter::run),
     ("program", program::run),
     ("decoder", decoder::run),
 ];

@@ -64,6 +64,9 @@ pub fn all() -> io::Result<Seeds> {
     }
     answers(&mut seeds);
     seeds.insert("config/all-keys".to_owned(), CONFIG.as_bytes().to_vec());
+    for (at, source) in FILTERS.iter().enumerate() {
+        seeds.insert(format!("filter/{at}"), source.as_bytes().to_vec());
+    }
     seeds.insert("baseline/one-finding".to_owned(), BASELINE.as_bytes().to_vec());
     Ok(seeds)
 }
@@ -257,6 +260,14 @@ const CONFIG: &str = "fail-on = \"warning\"\ncomplete = true\nrequire = [\"A2S02
     decode-as = [\"udp.port==27999,a2s\"]\n[severity]\nA2S030 = \"note\"\n\
     [[ignore]]\nrule = \"A2S005\"\nhost = \"10.0.0.2\"\nreason = \"known\"\nuntil = 2030-01-31\n\
     [tolerances]\nanswer-timeout = \"5s\"\n";
+
+/// Filters that have something of everything.
+const FILTERS: [&str; 4] = [
+    "a2s.info_response.players == 0 and ip.src == 10.0.0.0/8",
+    "not (map matches \"^ctf_\" || response_time > 200ms) and rule in {A2S030, VM034}",
+    "gamespy4.info_response.properties[\"game type\"] contains \"\\x41\" or frame not in {1, 5..9}",
+    "host == [::1]:27015 && time >= \"2026-11-20T10:00:00Z\" && severity >= warning",
+];
 
 /// A baseline of one finding.
 const BASELINE: &str = "{\"version\": 1, \"findings\": [{\"rule\": \"A2S030\", \"who\": \"server\", \

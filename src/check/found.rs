@@ -3,9 +3,11 @@
 use std::cell::OnceCell;
 use std::net::SocketAddr;
 
-use dissectors::kit::{Finding, Message, Payload, Rule, Severity, Side, Time, Verdict, Who};
+use dissectors::kit::{
+    Finding, Message, Payload, Reply, Rule, Severity, Side, Time, TreeView, Verdict, Who,
+};
 
-use crate::session::FlowContext;
+use crate::session::{FlowContext, MessageEvent};
 
 /// How many bytes before and after the bytes in question are shown.
 const AROUND: usize = 8;
@@ -74,14 +76,17 @@ pub struct Excerpt {
 pub(super) struct AtHand<'m> {
     pub(super) message: &'static Message,
     pub(super) payload: &'m Payload<'m>,
+    pub(super) tree: Option<TreeView<'m>>,
+    pub(super) reply: Option<&'m Reply>,
     /// The packets that carried it, as findings name them, and how many these leave out: a message
     /// of very many may have very many findings.
     frames: OnceCell<(Vec<u64>, u32)>,
 }
 
 impl<'m> AtHand<'m> {
-    pub(super) fn new(message: &'static Message, payload: &'m Payload<'m>) -> AtHand<'m> {
-        AtHand { message, payload, frames: OnceCell::new() }
+    pub(super) fn of(m: &MessageEvent<'m>, payload: &'m Payload<'m>) -> AtHand<'m> {
+        let (message, tree, reply) = (m.message(), m.tree(), m.reply());
+        AtHand { message, payload, tree, reply, frames: OnceCell::new() }
     }
 
     fn frames(&self) -> (Vec<u64>, u32) {
@@ -247,7 +252,8 @@ mod tests {
                 lost: false,
                 hash: None,
             };
-            AtHand::new(A2s::INFO.messages[0], &payload).frames()
+            let (message, frames) = (A2s::INFO.messages[0], OnceCell::new());
+            AtHand { message, payload: &payload, tree: None, reply: None, frames }.frames()
         };
         assert_eq!(named(0), (vec![1], 0));
         assert_eq!(named(2), (vec![1, 3, 5], 0));

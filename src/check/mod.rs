@@ -13,21 +13,22 @@ mod selection;
 mod traffic;
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
-    CODES, Evidence, Finding, FlowFacts, Judge, Mark, Needs, Rule, Seen, Settings, Severity, Side,
-    Sink, Span, Verdict, Who,
+    CODES, Evidence, Finding, FlowFacts, Judge, Mark, Needs, Payload, Rule, Seen, Settings,
+    Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, Who,
 };
 use dissectors::ledger::{Kept as KeptRule, Ledger, Ruling, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
 
 use crate::capture::Packets;
+use crate::filter::{Filter, Subject};
 use crate::session::{
-    self, Checked, Decoder, Event, Findings, FlowContext, LeftOut, MessageEvent, Messages, Options,
-    Passes, Totals, Traffic, Unanswered,
+    self, Checked, Decoder, Event, FieldLimits, Findings, FlowContext, LeftOut, MessageEvent,
+    Messages, Options, Passes, Totals, Traffic, Unanswered,
 };
 
 pub use crate::session::Answered;
@@ -46,6 +47,22 @@ const KEPT: u64 = Judge::MOST;
 
 /// Findings of one rule, by verdict.
 type Kept = [u64; 3];
+
+/// Stands for what a finding is about where that is no message.
+const NO_MESSAGE: Payload<'static> = Payload {
+    bytes: &[],
+    pieces: &[],
+    inflated: false,
+    frame: 0,
+    time: Time(0),
+    side: Side::First,
+    from: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+    to: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+    flow: 0,
+    transport: Transport::Udp,
+    lost: false,
+    hash: None,
+};
 
 /// Reads a capture and checks it. `complete`: the user vouches that nothing of it is missing.
 pub fn check(
@@ -116,10 +133,12 @@ impl Checker {
     /// Which events a checker reads.
     pub fn needs(selection: &Selection, terms: &Terms) -> session::Needs {
         let asks_who = selection.asks_who();
+        let fields = selection.filter.as_ref().is_some_and(Filter::needs_fields);
         session::Needs {
             messages: if asks_who { Messages::All } else { Messages::WithFindings },
             findings: Findings::All { in_words: selection.weighs_each() },
             passes: asks_who,
+            fields: fields.then_some(FieldLimits { fields: Tree::MOST, depth: Tree::DEEPEST }),
             traffic: Some(terms.most),
             cross_flow: true,
             hosts: true,
@@ -146,7 +165,7 @@ impl Checker {
             self.hosts.look_for(host, m.ends());
         }
         let payload = m.payload();
-        self.checked(&m.checked(), context, Some(&AtHand::new(m.message(), &payload)));
+        self.checked(&m.checked(), context, Some(&AtHand::of(m, &payload)));
     }
 
     /// What was found, and passed, by the current message, or by one of the past.
@@ -389,7 +408,8 @@ impl Checker {
         }
         let found = Found::of(finding, context, at_hand);
         let at = found.rule.code.index();
-        if !self.selection.wants(found.rule, found.who, found.party) {
+        let is_wanted = self.selection.wants(found.rule, found.who, found.party);
+        if !is_wanted || !self.is_filtered_in(finding, context, at_hand) {
             // What is ignored of a host was kept all the same.
             let asked_for = self.selection.asks_for(found.who, found.party);
             self.others[at][found.verdict as usize] +=
@@ -406,6 +426,36 @@ impl Checker {
         if self.has_room(&found) {
             self.found.push(found);
         }
+    }
+
+    /// Whether the filter, if there is one, wants what a finding is about.
+    fn is_filtered_in(
+        &self,
+        finding: &Finding,
+        context: &FlowContext,
+        at_hand: Option<&AtHand<'_>>,
+    ) -> bool {
+        let Some(filter) = &self.selection.filter else { return true };
+        let (flow, current) = (&context.flow, at_hand.filter(|_| finding.mark.is_none()));
+        let past = finding.mark.map(|mark| {
+            let [from, to] = flow.ends_from(mark.side);
+            Payload { frame: mark.frame, time: mark.time, side: mark.side, from, to, ..NO_MESSAGE }
+        });
+        let payload = match (current, past) {
+            (Some(current), _) => *current.payload,
+            (None, Some(past)) => past,
+            (None, None) => NO_MESSAGE,
+        };
+        let (number, transport) = (flow.number, flow.transport);
+        filter.matches(&Subject {
+            protocol: context.protocol,
+            message: current.map(|current| current.message),
+            payload: &Payload { flow: number, transport, ..payload },
+            tree: current.and_then(|current| current.tree),
+            reply: current.and_then(|current| current.reply),
+            copy_of: context.copy_of.filter(|_| current.is_some()),
+            broken: &|see| see(finding.rule, finding.severity),
+        })
     }
 
     /// Counts a finding. Says whether it is one of those that are kept.

@@ -1,6 +1,6 @@
 //! Which findings count, and how much they weigh.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -8,6 +8,9 @@ use dissectors::catalogue;
 use dissectors::kit::{Rule, Severities, Severity, Who};
 
 use super::Baseline;
+use crate::filter::Filter;
+pub use crate::filter::Network as Host;
+use crate::text::nearest;
 
 /// Which findings count, and how much they weigh.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,8 @@ pub struct Selection {
     pub who: Option<Who>,
     /// Only what this host did.
     pub host: Option<Host>,
+    /// Only findings of messages that this filter wants.
+    pub filter: Option<Filter>,
     /// Rules that must be exercised.
     pub require: Vec<&'static Rule>,
     /// What rules weigh.
@@ -35,15 +40,6 @@ pub struct Ignore {
     pub rule: &'static Rule,
     /// What this host does against it; whatever is done against it, if none.
     pub host: Option<Host>,
-}
-
-/// A party to look at: an address, and perhaps a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// The address.
-    pub address: IpAddr,
-    /// The port; any, if none.
-    pub port: Option<u16>,
 }
 
 impl Selection {
@@ -62,7 +58,10 @@ impl Selection {
     /// Whether some findings of a rule count and others do not, or are known.
     pub(super) fn weighs_each(&self) -> bool {
         let of_a_host = |ignore: &Ignore| ignore.host.is_some();
-        self.asks_who() || self.ignores.iter().any(of_a_host) || self.baseline.is_some()
+        self.asks_who()
+            || self.filter.is_some()
+            || self.ignores.iter().any(of_a_host)
+            || self.baseline.is_some()
     }
 
     /// Whether it matters who kept or broke a rule.
@@ -73,45 +72,15 @@ impl Selection {
     /// Whether it matters what this party did.
     pub(super) fn asks_for(&self, who: Who, party: Option<SocketAddr>) -> bool {
         self.who.is_none_or(|wanted| wanted == who)
-            && self.host.is_none_or(|host| party.is_some_and(|party| host.is(party)))
+            && self.host.is_none_or(|host| party.is_some_and(|party| host.contains(party)))
     }
 
     /// Whether a finding of a rule that counts does.
     pub(super) fn wants(&self, rule: &Rule, who: Who, party: Option<SocketAddr>) -> bool {
-        let is = |host: Host| party.is_some_and(|party| host.is(party));
+        let is = |host: Host| party.is_some_and(|party| host.contains(party));
         let ignored =
             |ignore: &Ignore| ignore.rule.code == rule.code && ignore.host.is_some_and(is);
         self.asks_for(who, party) && !self.ignores.iter().any(ignored)
-    }
-}
-
-impl std::fmt::Display for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.port {
-            Some(port) => SocketAddr::new(self.address, port).fmt(f),
-            None => self.address.fmt(f),
-        }
-    }
-}
-
-impl Host {
-    pub(super) fn is(self, party: SocketAddr) -> bool {
-        self.address == party.ip() && self.port.is_none_or(|port| port == party.port())
-    }
-}
-
-impl FromStr for Host {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Host, String> {
-        if let Ok(end) = text.parse::<SocketAddr>() {
-            return Ok(Host { address: end.ip(), port: Some(end.port()) });
-        }
-        let address = text.trim_start_matches('[').trim_end_matches(']');
-        match address.parse() {
-            Ok(address) => Ok(Host { address, port: None }),
-            Err(_) => Err("write it as 10.0.0.2, 10.0.0.2:27015 or [::1]:27015".to_owned()),
-        }
     }
 }
 
@@ -133,43 +102,16 @@ impl FromStr for Rules {
 
     /// By a code or the beginning of one, or by a name: several protocols have rules of one name.
     fn from_str(word: &str) -> Result<Rules, String> {
-        let word = word.trim();
-        let begins = |code: &str| {
-            let head = code.as_bytes().get(..word.len());
-            word.len() >= SHORTEST
-                && head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
-        };
-        let is_meant =
-            |rule: &&Rule| rule.slug.eq_ignore_ascii_case(word) || begins(&rule.code.to_string());
-        let meant: Vec<_> = catalogue::rules().into_iter().filter(is_meant).collect();
+        let meant = catalogue::rules_meant(word.trim());
         if meant.is_empty() { Err(unknown(word)) } else { Ok(Rules(meant)) }
     }
 }
 
-/// Characters that the beginning of a code has at least: those of the shortest group, `VM`.
-const SHORTEST: usize = 2;
-
-/// How alike a word and a code or a name are, at least, where one may stand for the other.
-const ALIKE: f64 = 0.85;
-
-/// Codes and names that are suggested for a misspelt one.
-const SUGGESTED: usize = 3;
-
 /// That there is no such rule, and which ones may be meant.
 fn unknown(word: &str) -> String {
-    let (upper, lower) = (word.to_ascii_uppercase(), word.to_ascii_lowercase());
-    let mut near = Vec::new();
-    for rule in catalogue::rules() {
-        let code = rule.code.to_string();
-        near.push((strsim::jaro_winkler(&upper, &code), code));
-        near.push((strsim::jaro_winkler(&lower, rule.slug), rule.slug.to_owned()));
-    }
-    near.retain(|&(alike, _)| alike >= ALIKE);
-    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    near.dedup();
-    let near: Vec<_> =
-        near.into_iter().take(SUGGESTED).map(|(_, name)| format!("`{name}`")).collect();
-    match &*near {
+    let rules = catalogue::rules().into_iter();
+    let names = rules.flat_map(|rule| [rule.code.to_string(), rule.slug.to_owned()]);
+    match &*nearest(word, names) {
         [] => "no rule has this code or name; `gamewire rules` lists them".to_owned(),
         near => format!("no rule has this code or name; did you mean {}?", near.join(" or ")),
     }

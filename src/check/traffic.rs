@@ -20,7 +20,7 @@ pub(super) struct Hosts {
 impl Hosts {
     /// A message went from one end to the other.
     pub(super) fn look_for(&mut self, host: Host, ends: [SocketAddr; 2]) {
-        self.met |= ends.into_iter().any(|end| host.is(end));
+        self.met |= ends.into_iter().any(|end| host.contains(end));
         if !self.met {
             self.hosts.extend(ends.map(|end| end.ip()));
             self.trim();

@@ -45,7 +45,7 @@ pub fn run(
         outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
         Baseline::try_writing(file)?;
     }
-    let selection = selection(args, &config, baseline, err);
+    let selection = selection(args, &config, baseline, err)?;
     let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);
     let mut checking = Checking {
@@ -130,6 +130,7 @@ fn gone(
 ) {
     let asked_for = |known: &&Fingerprint| {
         selection.host.is_none()
+            && selection.filter.is_none()
             && selection.who.is_none_or(|who| known.is_of(who))
             && catalogue::rule(&known.rule).is_none_or(|rule| selection.has(rule))
     };
@@ -147,7 +148,7 @@ fn selection(
     config: &Config,
     baseline: Option<Arc<Baseline>>,
     err: &mut dyn Write,
-) -> Selection {
+) -> Result<Selection, Failure> {
     let (mut ignores, warnings) = config.ignores(config::today());
     for warning in warnings {
         writeln!(err, "gamewire: warning: {warning}").ok();
@@ -157,15 +158,16 @@ fn selection(
     ignores.retain(|ignore| !select.iter().any(|rule| rule.code == ignore.rule.code));
     ignores.extend(ignored.into_iter().map(|rule| Ignore { rule, host: None }));
     let require = if require.is_empty() { config.require.clone() } else { require };
-    Selection {
+    Ok(Selection {
         select,
         ignores,
         who: args.who,
-        host: args.host,
+        host: args.input.wanted.host,
+        filter: args.input.wanted.filter(false).map_err(Failure::Filter)?,
         require,
         severities: config.severities.clone(),
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
-    }
+    })
 }
 
 /// What is asked of every capture.
@@ -235,6 +237,10 @@ impl Consumer for Checking<'_> {
         }
         self.checker = Checker::new(self.selection.clone(), self.terms, self.demands.complete);
         Ok(())
+    }
+
+    fn selects_messages(&self) -> bool {
+        false
     }
 
     fn complete(&self) -> bool {

@@ -12,6 +12,10 @@ use crate::session::{Decoder, Event, Needs, Totals};
 pub(super) trait Consumer {
     /// Which events it wants to read.
     fn needs(&self) -> Needs;
+    /// Whether it wants to be handed only the messages that the user wants to see.
+    fn selects_messages(&self) -> bool {
+        true
+    }
     /// Whether the user vouches that captures are complete.
     fn complete(&self) -> bool {
         false

@@ -12,12 +12,14 @@ use crate::commands::consumer::Consumer;
 use crate::commands::held::{BUFFER, Held, Text as HeldText};
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
+use crate::filter::Column;
 use crate::limits::Limits;
 use crate::net::Tunnels;
+use crate::report::columns::{Columns, Layout};
 use crate::report::json::Json;
 use crate::report::paint::Paint;
 use crate::report::text::{Detail, Text};
-use crate::report::{Envelope, Report};
+use crate::report::{Envelope, Report, Stamp, TimeStyle};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
 
 /// Runs the command.
@@ -31,8 +33,12 @@ pub fn run(
     terminal: Terminal,
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
+    let by_default = if args.fields.is_empty() { DissectFormat::Text } else { DissectFormat::Tsv };
+    let format = args.format.unwrap_or(by_default);
     let how = How {
-        format: args.format,
+        format,
+        columns: columns(args, format)?,
+        times: args.time.style(),
         detail: Detail { fields: args.verbose, bytes: args.hex, full: args.full },
         tree: args.tree,
         paint: painted(args.color, terminal.out),
@@ -43,9 +49,11 @@ pub fn run(
         || args.input.files.iter().any(|file| file.as_os_str() == "-");
     let at_once = terminal.out || args.line_buffered || args.input.live.interface.is_some();
     let mut dissecting = Dissecting {
-        report: how.report(),
+        report: how.report(false),
         text: HeldText::default(),
         held: Held::default(),
+        has_begun: false,
+        filtered: args.input.wanted.filter(true).map_err(Failure::Filter)?.is_some(),
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
         how,
@@ -62,9 +70,29 @@ pub fn run(
     ran
 }
 
+/// The columns of a table.
+fn columns(args: &Dissect, format: DissectFormat) -> Result<Vec<Column>, Failure> {
+    let is_table = !matches!(format, DissectFormat::Text | DissectFormat::Json);
+    if !is_table {
+        return match args.fields.is_empty() {
+            true => Ok(Vec::new()),
+            false => Err(Failure::Filter(
+                "--fields are the columns of --format csv, tsv, table and ndjson".to_owned(),
+            )),
+        };
+    }
+    let by_default = ["frame", "time", "src", "dst", "protocol", "message"].map(str::to_owned);
+    let names = if args.fields.is_empty() { &by_default[..] } else { &args.fields };
+    let columns = names.iter().map(|name| name.trim().parse());
+    columns.collect::<Result<_, _>>().map_err(|why| Failure::Filter(format!("--fields: {why}")))
+}
+
 /// How messages are shown.
 struct How {
     format: DissectFormat,
+    /// Of a table.
+    columns: Vec<Column>,
+    times: TimeStyle,
     detail: Detail,
     tree: bool,
     paint: Paint,
@@ -74,17 +102,26 @@ struct How {
 }
 
 impl How {
-    fn report(&self) -> Box<dyn Report> {
-        match self.format {
-            DissectFormat::Text => Box::new(Text::new(self.detail, self.paint)),
+    fn report(&self, headed: bool) -> Box<dyn Report> {
+        let stamp = Stamp::new(self.times);
+        let layout = match self.format {
+            DissectFormat::Text => {
+                return Box::new(Text::new(self.detail, self.paint).times(stamp));
+            }
             DissectFormat::Json => {
                 let json = Json::new(self.tree);
-                Box::new(match &self.capture {
+                return Box::new(match &self.capture {
                     Some(capture) => json.of(capture),
                     None => json,
-                })
+                });
             }
-        }
+            DissectFormat::Csv => Layout::Csv,
+            DissectFormat::Tsv => Layout::Tsv,
+            DissectFormat::Table => Layout::Table,
+            DissectFormat::Ndjson => Layout::Ndjson,
+        };
+        let (columns, capture) = (self.columns.clone(), self.capture.clone());
+        Box::new(Columns::new(columns, layout, stamp, capture, headed))
     }
 }
 
@@ -95,6 +132,10 @@ struct Dissecting<'w> {
     /// What was written before, and waits.
     held: Held,
     how: How,
+    /// A capture was begun.
+    has_begun: bool,
+    /// Only some messages are shown.
+    filtered: bool,
     /// What comes while somebody waits for it is written when it comes.
     at_once: bool,
     /// See [`Held::late`]: of captures that were read before.
@@ -159,7 +200,8 @@ impl Consumer for Dissecting<'_> {
         // Each capture has its own headings.
         self.late += self.held.late;
         (self.text, self.held) = (HeldText::default(), Held::default());
-        self.report = self.how.report();
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        self.report = self.how.report(!is_first);
         if self.how.format == DissectFormat::Text {
             writeln!(self.text.bytes, "==> {name} <==")?;
         }
@@ -169,6 +211,9 @@ impl Consumer for Dissecting<'_> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
             Event::Message(message) => self.message(message),
+            Event::Icmp(icmp) if self.filtered => {
+                self.held.note_of_shown(&mut self.text, **icmp);
+            }
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
             Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
         }

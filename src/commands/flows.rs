@@ -1,5 +1,6 @@
 //! `gamewire flows`: a row for every flow of a protocol of ours.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::Terminal;
@@ -37,7 +38,10 @@ pub fn run(
     let by = args.sort.or_else(|| flows::Column::named("flow").filter(|_| args.reverse));
     let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
+    let filtered = args.input.wanted.filter(true).map_err(Failure::Filter)?.is_some();
     let mut listing = Listing {
+        filtered,
+        wanted: HashSet::new(),
         rows: Vec::new(),
         format: args.format,
         paint: painted(args.color, terminal.out),
@@ -95,6 +99,9 @@ impl Sorting {
 }
 
 struct Listing<'w> {
+    /// Only flows with a message that the user wants are listed; those that are open.
+    filtered: bool,
+    wanted: HashSet<u32>,
     /// Flows that have ended and are not written yet.
     rows: Vec<FlowRow>,
     format: FlowsFormat,
@@ -114,7 +121,10 @@ struct Listing<'w> {
 
 impl Consumer for Listing<'_> {
     fn needs(&self) -> Needs {
-        Needs { flows: true, ..Needs::default() }
+        if !self.filtered {
+            return Needs { flows: true, ..Needs::default() };
+        }
+        Needs { flows: true, ..Needs::messages_with_fields() }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -123,9 +133,15 @@ impl Consumer for Listing<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        if let Event::FlowEnded(row) = event {
-            self.rows.push((*row).clone());
-            self.make_room()?;
+        match event {
+            Event::Message(message) if self.filtered => {
+                self.wanted.insert(message.context().flow.number);
+            }
+            Event::FlowEnded(row) if !self.filtered || self.wanted.remove(&row.flow) => {
+                self.rows.push((*row).clone());
+                self.make_room()?;
+            }
+            _ => {}
         }
         Ok(())
     }

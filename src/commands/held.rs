@@ -142,6 +142,11 @@ impl Held {
         }
     }
 
+    /// Of messages of which only some are shown: an error about one that is not is not shown either.
+    pub(super) fn note_of_shown(&mut self, text: &mut Text, note: IcmpEvent) {
+        let _ = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
+    }
+
     /// These packets carried the latest message of `text`; errors about them may have come before.
     pub(super) fn parts(&mut self, text: &mut Text, frames: &[u64]) {
         text.push_parts(frames);

@@ -57,6 +57,9 @@ pub enum Failure {
         /// What there is.
         known: String,
     },
+    /// What is asked of messages cannot be.
+    #[error("{0}")]
+    Filter(String),
     /// The baseline cannot be read or written.
     #[error("{0}")]
     Baseline(#[from] BaselineError),

@@ -12,6 +12,7 @@ use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
 use crate::config::{Config, ConfigError, Given};
+use crate::filter::Filter;
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
 use crate::session::{Decoder, Options, Totals};
@@ -34,9 +35,14 @@ pub(super) fn read<C: Consumer>(
     err: &mut dyn Write,
     progress: bool,
 ) -> Result<(), Failure> {
+    let filter = match consumer.selects_messages() {
+        true => input.wanted.filter(true).map_err(Failure::Filter)?,
+        false => None,
+    };
     let options = Options {
         complete: consumer.complete(),
         needs: consumer.needs(),
+        filter,
         ..options(input, config)?
     };
     if let Some(request) = input.live.request() {
@@ -146,6 +152,8 @@ fn one<C: Consumer>(
     consumer.begin(name)?;
     let shares = match filter {
         Some(_) => None,
+        // Until the threads' flows are put in order, their numbers are not those of the capture.
+        None if options.filter.as_ref().is_some_and(Filter::needs_flow_numbers) => None,
         None => Shares::of(input.threads, &options, packets.as_ref()),
     };
     let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));

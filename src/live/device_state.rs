@@ -30,7 +30,7 @@ impl DeviceState {
         let now = seen(&self.folder);
         let before = std::mem::replace(&mut self.last, now);
         let (Some(before), Some(now)) = (before, now) else { return false };
-        (before.is_up && !now.is_up) || (before.is_up && now.losses > before.losses)
+        before.is_up && (!now.is_up || now.losses > before.losses)
     }
 }
 

@@ -3,6 +3,7 @@
 use dissectors::kit::Time;
 
 use crate::report::digits::padded;
+use crate::report::put;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOSECONDS: i64 = 1_000_000_000;
@@ -68,6 +69,104 @@ impl Clock {
     fn two(&mut self, at: usize, value: u32) {
         self.text[at] = b'0' + (value / 10 % 10) as u8;
         self.text[at + 1] = b'0' + (value % 10) as u8;
+    }
+}
+
+/// How times are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeStyle {
+    /// In UTC.
+    #[default]
+    Utc,
+    /// In the time zone of `TZ`, or of the system.
+    Local,
+    /// Seconds since the first message that is shown.
+    Relative,
+    /// Seconds since the message shown before.
+    Delta,
+    /// Seconds since 1970.
+    Epoch,
+}
+
+/// Writes times as the user wants them.
+pub struct Stamp {
+    style: TimeStyle,
+    clock: Clock,
+    zone: jiff::tz::TimeZone,
+    first: Option<Time>,
+    last: Option<Time>,
+}
+
+impl Default for Stamp {
+    fn default() -> Stamp {
+        Stamp::new(TimeStyle::Utc)
+    }
+}
+
+impl Stamp {
+    /// In this style.
+    pub fn new(style: TimeStyle) -> Stamp {
+        let zone = match style {
+            TimeStyle::Local => jiff::tz::TimeZone::system(),
+            _ => jiff::tz::TimeZone::UTC,
+        };
+        Stamp { style, clock: Clock::default(), zone, first: None, last: None }
+    }
+
+    /// What is written of the times that follow is relative to this one.
+    pub(super) fn seen(&mut self, time: Time) {
+        self.first.get_or_insert(time);
+        self.last = Some(time);
+    }
+
+    fn local(&self, time: Time) -> jiff::Zoned {
+        let time = jiff::Timestamp::from_nanosecond(time.0.into()).unwrap_or_default();
+        time.to_zoned(self.zone.clone())
+    }
+
+    /// The day, and its zone, that is above the times of [`Stamp::brief`]; nothing where these need none.
+    pub(super) fn day(&mut self, time: Time, out: &mut Vec<u8>) {
+        match self.style {
+            TimeStyle::Utc => {
+                self.clock.date(time, out);
+                out.extend_from_slice(b" UTC");
+            }
+            TimeStyle::Local => put(out, format_args!("{}", self.local(time).strftime("%F %Z"))),
+            TimeStyle::Relative | TimeStyle::Delta | TimeStyle::Epoch => {}
+        }
+    }
+
+    /// The time, where the day is above it.
+    pub(super) fn brief(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+        match self.style {
+            TimeStyle::Utc => self.clock.time_of_day(time, digits, out),
+            TimeStyle::Local => {
+                put(out, format_args!("{}", self.local(time).strftime("%T")));
+                fraction(time, digits, out);
+            }
+            _ => self.whole(time, digits, out),
+        }
+    }
+
+    /// The time by itself.
+    pub(super) fn whole(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+        let since = match self.style {
+            TimeStyle::Utc => return self.clock.rfc3339(time, digits, out),
+            TimeStyle::Local => {
+                let local = self.local(time);
+                put(out, format_args!("{}", local.strftime("%FT%T")));
+                fraction(time, digits, out);
+                return put(out, format_args!("{}", local.strftime("%:z")));
+            }
+            TimeStyle::Relative => time.since(self.first.unwrap_or(time)),
+            TimeStyle::Delta => time.since(self.last.unwrap_or(time)),
+            TimeStyle::Epoch => time.0,
+        };
+        if since < 0 {
+            out.push(b'-');
+        }
+        put(out, format_args!("{}", since.unsigned_abs() / NANOSECONDS as u64));
+        fraction(Time((since.unsigned_abs() % NANOSECONDS as u64) as i64), digits, out);
     }
 }
 

@@ -317,7 +317,7 @@ fn write(value: &Value, digits: u8, clock: &mut Clock, out: &mut Vec<u8>) {
     }
 }
 
-fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
+pub(super) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u8>) {
     for (index, cell) in cells.enumerate() {
         if index > 0 {
             out.push(b',');

@@ -16,7 +16,8 @@ use std::net::SocketAddr;
 use dissectors::kit::{Finding, Payload, Transport};
 
 use self::fields::{Projection, Scratch};
-use self::write::{ip4, string};
+use self::write::ip4;
+pub(super) use self::write::string;
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;

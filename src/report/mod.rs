@@ -7,6 +7,7 @@
 //!
 //! - [`json`]: one object a line, for scripts.
 //! - [`text`]: one line a message, the annotated fields and the bytes beneath it, for people.
+//! - [`columns`]: chosen fields of messages as a table.
 //! - [`check`]: verdicts, and the catalogue of rules.
 //! - [`fields`]: the catalogue of fields.
 //! - [`flows`]: the rows of `gamewire flows`.
@@ -14,6 +15,7 @@
 
 pub mod check;
 mod clock;
+pub mod columns;
 mod digits;
 pub mod fields;
 pub mod flows;
@@ -23,6 +25,8 @@ pub mod paint;
 mod test_messages;
 pub mod text;
 mod view;
+
+pub use clock::{Stamp, TimeStyle};
 
 use std::fmt;
 

@@ -15,7 +15,7 @@ use dissectors::kit::{CODES, Finding, Severity, Time, Verdict};
 
 use self::dump::Dump;
 use self::nodes::Placed;
-use crate::report::clock::{Clock, day};
+use crate::report::clock::Stamp;
 use crate::report::json::address;
 use crate::report::paint::{Paint, Tone};
 use crate::report::view::View;
@@ -38,8 +38,9 @@ pub struct Detail {
 pub struct Text {
     detail: Detail,
     paint: Paint,
-    clock: Clock,
-    day: Option<i64>,
+    stamp: Stamp,
+    /// The day that was written last.
+    day: Vec<u8>,
     frames: Vec<u64>,
     counts: Box<[u32; CODES]>,
     placed: Placed,
@@ -57,8 +58,8 @@ impl Text {
         Text {
             detail,
             paint,
-            clock: Clock::default(),
-            day: None,
+            stamp: Stamp::default(),
+            day: Vec::new(),
             frames: Vec::new(),
             counts: Box::new([0; CODES]),
             placed: Placed::default(),
@@ -66,22 +67,31 @@ impl Text {
         }
     }
 
+    /// With times in this style.
+    #[must_use]
+    pub fn times(self, stamp: Stamp) -> Text {
+        Text { stamp, ..self }
+    }
+
     fn date(&mut self, time: Time, out: &mut Vec<u8>) {
-        if self.day.replace(day(time)) == Some(day(time)) {
+        let mut day = Vec::new();
+        self.stamp.day(time, &mut day);
+        if day == self.day {
             return;
         }
         self.paint.paint(Tone::Faint, out, |out| {
             out.extend_from_slice(b"-- ");
-            self.clock.date(time, out);
-            out.extend_from_slice(b" UTC --");
+            out.extend_from_slice(&day);
+            out.extend_from_slice(b" --");
         });
+        self.day = day;
         out.push(b'\n');
     }
 
     fn line(&mut self, m: &Envelope<'_>, view: View<'_>, out: &mut Vec<u8>) {
         let (paint, payload) = (self.paint, m.payload);
         paint.paint(Tone::Faint, out, |out| {
-            self.clock.time_of_day(payload.time, m.digits, out);
+            self.stamp.brief(payload.time, m.digits, out);
             put(out, format_args!(" {:>6}", payload.frame));
         });
         out.extend_from_slice(b"  ");
@@ -187,6 +197,7 @@ impl Report for Text {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
         let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
         self.line(m, view, out);
+        self.stamp.seen(m.payload.time);
         let end = out.len().saturating_sub(1);
         if self.detail.fields {
             self.placed.write(view, m.findings, self.paint, out);
@@ -207,7 +218,7 @@ impl Report for Text {
     fn icmp_late(&mut self, note: &IcmpEvent, out: &mut Vec<u8>) -> bool {
         self.date(note.time, out);
         self.paint.paint(Tone::Faint, out, |out| {
-            self.clock.time_of_day(note.time, note.digits, out);
+            self.stamp.brief(note.time, note.digits, out);
             put(out, format_args!(" {:>6}", note.frame));
         });
         out.extend_from_slice(b"  ");

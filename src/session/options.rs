@@ -3,6 +3,7 @@
 use dissectors::kit::{Settings, Severities};
 
 use super::Needs;
+use crate::filter::Filter;
 use crate::flows::Identifier;
 use crate::net::limits::FragmentLimits;
 use crate::net::tcp;
@@ -20,6 +21,8 @@ pub struct Options {
     pub verify_checksums: bool,
     /// What somebody wants to read of it.
     pub needs: Needs,
+    /// The only messages that are reported, if not all: what else is read is the same.
+    pub filter: Option<Filter>,
     /// How much each rule weighs.
     pub severities: Severities,
     /// Flows that are followed at a time.
@@ -44,6 +47,7 @@ impl Default for Options {
             complete: false,
             verify_checksums: false,
             needs: Needs::default(),
+            filter: None,
             severities: Severities::default(),
             flows: 1 << 22,
             flow_bytes: 1 << 29,

@@ -12,6 +12,7 @@ use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
 use super::batch::{Batch, IcmpEvent, LeftOut, Passes};
 use super::{EventOrder, FlowContext, Options, Requests, Traffic, shard};
+use crate::filter::{Filter, Subject};
 use crate::flows::{Detail, FlowRow, MessageCounts};
 
 /// Which events somebody wants to read.
@@ -110,6 +111,7 @@ impl Fields for Blind {
 pub(super) struct Recorder<F> {
     fields: F,
     needs: Needs,
+    filter: Option<Filter>,
     judge: Judge,
     pub(super) batch: Batch,
     counts: MessageCounts,
@@ -143,6 +145,7 @@ impl<F: Fields> Recorder<F> {
         Recorder {
             fields,
             needs,
+            filter: options.filter.clone(),
             judge: if keeps_all { judge.keeping_all() } else { judge },
             batch: Batch::default(),
             counts: MessageCounts::default(),
@@ -331,6 +334,26 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
+    /// Whether the filter, if there is one, wants the current message.
+    fn is_filtered_in(&mut self, message: &'static Message, payload: &Payload<'_>) -> bool {
+        let (Some(filter), Some(context)) = (&self.filter, self.batch.context()) else {
+            return true;
+        };
+        let (findings, left_out) = (&self.judge.findings, &self.judge);
+        filter.matches(&Subject {
+            protocol: context.protocol,
+            message: Some(message),
+            payload,
+            tree: self.fields.tree().map(|tree| tree.view()),
+            reply: self.reply.as_ref(),
+            copy_of: context.copy_of,
+            broken: &|see| {
+                findings.iter().for_each(|finding| see(finding.rule, finding.severity));
+                left_out.left_out().for_each(|(rule, ..)| see(rule, rule.severity));
+            },
+        })
+    }
+
     /// Counts a message of a flow.
     #[inline]
     fn count(&mut self, message: &'static Message, payload: &Payload<'_>) {
@@ -472,6 +495,14 @@ impl<F: Fields> Sink for Recorder<F> {
         };
         if !is_wanted {
             self.reply = None;
+            return;
+        }
+        if self.filter.is_some() && !self.is_filtered_in(message, payload) {
+            self.reply = None;
+            self.judge.clear();
+            if let Some(tree) = self.fields.tree() {
+                tree.clear();
+            }
             return;
         }
         if self.judge.has_found() {

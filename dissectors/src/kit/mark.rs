@@ -21,6 +21,14 @@ impl Payload<'_> {
         Span::new(0, self.bytes.len())
     }
 
+    /// How many bytes were sent: what was decompressed counts as it came.
+    pub fn sent(&self) -> u64 {
+        match self.pieces {
+            [] => self.bytes.len() as u64,
+            pieces => pieces.iter().map(|piece| u64::from(piece.length)).sum(),
+        }
+    }
+
     /// Collects the packets that carried it, in rising order and each once.
     pub fn frames(&self, frames: &mut Vec<u64>) {
         frames.clear();

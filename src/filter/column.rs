@@ -1,0 +1,57 @@
+//! What a table shows of a message: by the names that filters have.
+
+use std::str::FromStr;
+
+use super::Subject;
+use super::evaluate::{self, Value};
+use super::names::{self, Meanings};
+use super::syntax::written;
+
+/// A column of a table: a field of messages, or what is beside the fields.
+#[derive(Clone)]
+pub struct Column {
+    name: String,
+    meanings: Meanings,
+}
+
+impl Column {
+    /// As it was named.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a message may have several values of it.
+    pub fn has_many(&self) -> bool {
+        self.meanings.has_many()
+    }
+
+    /// Shows the values that a message has of it.
+    pub fn values(&self, subject: &Subject<'_>, see: &mut dyn FnMut(&Value<'_>)) {
+        evaluate::values(&self.meanings, subject, &mut |value| {
+            see(&value);
+            false
+        });
+    }
+}
+
+impl FromStr for Column {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Column, String> {
+        let path =
+            super::syntax::path(name).ok_or_else(|| format!("`{name}` is no name of a field"))?;
+        let meanings = Meanings::of(&path);
+        if meanings.beside.is_some() || !meanings.fields.is_empty() {
+            return Ok(Column { name: name.to_owned(), meanings });
+        }
+        let near = names::nearest(&path);
+        Err(match &*near {
+            [] => format!("there is no field `{}`; `gamewire fields` lists them", written(&path)),
+            near => format!(
+                "there is no field `{}`; did you mean {}?",
+                written(&path),
+                near.join(" or ")
+            ),
+        })
+    }
+}

@@ -1,0 +1,391 @@
+//! A filter with its names looked up and its values read: what cannot be is refused here, before the
+//! first packet.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use dissectors::Id;
+use dissectors::catalogue;
+use dissectors::kit::{Code, Kind, Message};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::error::FilterError;
+use super::literal::{Measure, Operand};
+use super::names::{self, Beside, Meanings, Sort, Source, Step};
+use super::syntax::{Ask, Comparison, Expression, Literal, Test, written};
+use crate::text::nearest;
+
+/// Bytes that a compiled regular expression may take.
+const REGEX: usize = 1 << 20;
+
+pub(super) enum Node {
+    Or(Vec<Node>),
+    And(Vec<Node>),
+    Not(Box<Node>),
+    Test(Box<Compiled>),
+    Shared(Arc<Node>),
+}
+
+/// One comparison: what it looks at, and what it asks of the values there.
+pub(super) struct Compiled {
+    pub(super) beside: Option<Beside>,
+    pub(super) protocol: Option<Id>,
+    pub(super) message: Option<&'static Message>,
+    pub(super) fields: Vec<Source>,
+    pub(super) predicate: Predicate,
+    /// True if there are values, and none is such.
+    pub(super) is_none: bool,
+}
+
+/// What is asked of one value.
+pub(super) enum Predicate {
+    Present,
+    Compare(Comparison, Operand),
+    /// One of these, or in one of these ranges.
+    In(Vec<(Operand, Option<Operand>)>),
+    Matches(Regex),
+    Protocols(Vec<Id>),
+    Messages(Vec<&'static Message>),
+    Rules(Vec<Code>),
+}
+
+impl Node {
+    /// Whether any of its comparisons is such.
+    pub(super) fn any(&self, is: &dyn Fn(&Compiled) -> bool) -> bool {
+        match self {
+            Node::Or(nodes) | Node::And(nodes) => nodes.iter().any(|node| node.any(is)),
+            Node::Not(node) => node.any(is),
+            Node::Shared(node) => node.any(is),
+            Node::Test(test) => is(test),
+        }
+    }
+}
+
+impl Compiled {
+    pub(super) fn has_fields(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
+    pub(super) fn has(&self, beside: Beside) -> bool {
+        self.beside == Some(beside)
+    }
+}
+
+pub(super) fn compile(expression: &Expression, source: &str) -> Result<Node, FilterError> {
+    let each = |part| compile(part, source);
+    Ok(match expression {
+        Expression::Or(parts) => Node::Or(parts.iter().map(each).collect::<Result<_, _>>()?),
+        Expression::And(parts) => Node::And(parts.iter().map(each).collect::<Result<_, _>>()?),
+        Expression::Not(inner) => Node::Not(Box::new(compile(inner, source)?)),
+        Expression::Test(test) => Node::Test(Box::new(Compiler { test, source }.compile()?)),
+    })
+}
+
+struct Compiler<'s> {
+    test: &'s Test,
+    source: &'s str,
+}
+
+impl Compiler<'_> {
+    fn error(&self, at: &Range<usize>, what: String, help: String) -> FilterError {
+        FilterError::new(self.source, at.clone(), what, help)
+    }
+
+    fn compile(&self) -> Result<Compiled, FilterError> {
+        let meanings = Meanings::of(&self.test.path);
+        if meanings.is_empty() {
+            return Err(self.unknown());
+        }
+        let Meanings { beside, protocol, message, fields } = meanings;
+        let mut compiled = Compiled {
+            beside: beside.map(|(beside, _)| beside),
+            protocol,
+            message,
+            fields,
+            predicate: Predicate::Present,
+            is_none: false,
+        };
+        let sort = beside.map(|(_, sort)| sort);
+        match &self.test.ask {
+            Ask::Present => return Ok(compiled),
+            Ask::In(set) => {
+                let read = |literal: &Literal| Operand::of(literal);
+                let set: Vec<_> = set
+                    .iter()
+                    .map(|(first, last)| (read(first), last.as_ref().map(read)))
+                    .collect();
+                compiled.predicate = Predicate::In(set);
+            }
+            Ask::Compare(Comparison::Matches, literal) => {
+                compiled.predicate = Predicate::Matches(self.regex(literal)?);
+            }
+            Ask::Compare(comparison, literal) => {
+                compiled.is_none = *comparison == Comparison::Unequal;
+                let comparison = if compiled.is_none { Comparison::Equal } else { *comparison };
+                compiled.predicate = Predicate::Compare(comparison, Operand::of(literal));
+            }
+        }
+        self.keep_comparable(&mut compiled, sort)?;
+        Ok(compiled)
+    }
+
+    /// Leaves those meanings whose values can be compared so.
+    fn keep_comparable(
+        &self,
+        compiled: &mut Compiled,
+        sort: Option<Sort>,
+    ) -> Result<(), FilterError> {
+        // Neither has a value.
+        (compiled.protocol, compiled.message) = (None, None);
+        if let Some(sort) = sort {
+            match self.named(sort) {
+                Some(Ok(predicate)) => {
+                    // A name of something is meant, and no field.
+                    compiled.predicate = predicate;
+                    compiled.fields.clear();
+                    return Ok(());
+                }
+                Some(Err(error)) if compiled.fields.is_empty() => return Err(error),
+                Some(Err(_)) => compiled.beside = None,
+                None if !self.is_comparable_sort(&compiled.predicate, sort) => {
+                    compiled.beside = None
+                }
+                None => {}
+            }
+        }
+        let known = std::mem::take(&mut compiled.fields);
+        let is_comparable = |field: &&Source| is_comparable(&compiled.predicate, field);
+        compiled.fields = known.iter().filter(is_comparable).cloned().collect();
+        if compiled.beside.is_some() || compiled.has_fields() {
+            return Ok(());
+        }
+        Err(self.not_comparable(sort, &known))
+    }
+
+    fn literals(&self) -> Vec<&Literal> {
+        match &self.test.ask {
+            Ask::Present => Vec::new(),
+            Ask::Compare(_, literal) => vec![literal],
+            Ask::In(set) => set
+                .iter()
+                .flat_map(|(first, last)| [Some(first), last.as_ref()])
+                .flatten()
+                .collect(),
+        }
+    }
+
+    /// Of what is compared with names, what these name; `None` for everything else.
+    fn named(&self, sort: Sort) -> Option<Result<Predicate, FilterError>> {
+        if !matches!(sort, Sort::Protocol | Sort::Message | Sort::Rule) {
+            return None;
+        }
+        let is_equality = matches!(
+            self.test.ask,
+            Ask::In(_) | Ask::Compare(Comparison::Equal | Comparison::Unequal, _)
+        );
+        if !is_equality {
+            let help = "names compare with ==, != and `in {..}`".to_owned();
+            let what = format!("`{}` has no order", written(&self.test.path));
+            return Some(Err(self.error(&self.test.at, what, help)));
+        }
+        let literals = self.literals();
+        let mut protocols = Vec::new();
+        let mut messages = Vec::new();
+        let mut rules = Vec::new();
+        for literal in literals {
+            let found = match sort {
+                Sort::Protocol => self.protocol(literal).map(|id| protocols.push(id)),
+                Sort::Message => self.messages(literal).map(|more| messages.extend(more)),
+                _ => self.rules(literal).map(|more| rules.extend(more)),
+            };
+            if let Err(error) = found {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(match sort {
+            Sort::Protocol => Predicate::Protocols(protocols),
+            Sort::Message => Predicate::Messages(messages),
+            _ => Predicate::Rules(rules),
+        }))
+    }
+
+    fn protocol(&self, literal: &Literal) -> Result<Id, FilterError> {
+        let all = || Id::ALL.iter().copied();
+        let named = all().find(|id| id.info().id == literal.text);
+        named.ok_or_else(|| {
+            let names: Vec<_> = all().map(|id| id.info().id).collect();
+            let what = format!("there is no protocol `{}`", literal.text);
+            self.error(&literal.at, what, format!("there are {}", names.join(", ")))
+        })
+    }
+
+    fn messages(&self, literal: &Literal) -> Result<Vec<&'static Message>, FilterError> {
+        let all = Id::ALL.iter().flat_map(|id| {
+            let info = id.info();
+            info.messages.iter().map(|&message| (format!("{}.{}", info.id, message.name), message))
+        });
+        let all = Vec::from_iter(all);
+        let is = |(path, message): &&(String, &Message)| {
+            *path == literal.text || message.name == literal.text
+        };
+        let named: Vec<_> = all.iter().filter(is).map(|&(_, message)| message).collect();
+        if !named.is_empty() {
+            return Ok(named);
+        }
+        let names = all.iter().flat_map(|(path, it)| [path.clone(), it.name.to_owned()]);
+        let what = format!("there is no message `{}`", literal.text);
+        Err(self.error(&literal.at, what, suggestion(&literal.text, names, "fields")))
+    }
+
+    fn rules(&self, literal: &Literal) -> Result<Vec<Code>, FilterError> {
+        let named = catalogue::rules_meant(&literal.text);
+        if !named.is_empty() {
+            return Ok(named.into_iter().map(|rule| rule.code).collect());
+        }
+        let names = catalogue::rules().into_iter();
+        let names = names.flat_map(|rule| [rule.code.to_string(), rule.slug.to_owned()]);
+        let what = format!("there is no rule `{}`", literal.text);
+        Err(self.error(&literal.at, what, suggestion(&literal.text, names, "rules")))
+    }
+
+    fn regex(&self, literal: &Literal) -> Result<Regex, FilterError> {
+        if !literal.is_quoted {
+            let what = "a regular expression is in double quotes".to_owned();
+            return Err(self.error(&literal.at, what, format!("\"{}\"", literal.text)));
+        }
+        let mut builder = RegexBuilder::new(&literal.text);
+        builder.case_insensitive(true).size_limit(REGEX).dfa_size_limit(REGEX);
+        builder.build().map_err(|error| {
+            let why = error.to_string();
+            let why =
+                why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            self.error(&literal.at, "this is no regular expression".to_owned(), why)
+        })
+    }
+
+    /// Whether what is beside the fields compares so.
+    fn is_comparable_sort(&self, predicate: &Predicate, sort: Sort) -> bool {
+        let suits = |operand: &Operand| match sort {
+            Sort::Number(measure) => is_number(operand, measure),
+            Sort::Time => operand.time.is_some(),
+            Sort::Address => operand.network.is_some_and(|network| !network.has_port()),
+            Sort::End => operand.network.is_some(),
+            Sort::Severity => operand.severity.is_some(),
+            Sort::Protocol | Sort::Message | Sort::Rule | Sort::Presence => false,
+        };
+        let is_ordered = !matches!(sort, Sort::Address | Sort::End);
+        match predicate {
+            Predicate::Compare(Comparison::Contains, _) | Predicate::Matches(_) => false,
+            Predicate::Compare(Comparison::Equal, operand) => suits(operand),
+            Predicate::Compare(_, operand) => is_ordered && suits(operand),
+            Predicate::In(set) => set.iter().all(|(first, last)| {
+                suits(first) && last.as_ref().is_none_or(|last| is_ordered && suits(last))
+            }),
+            _ => false,
+        }
+    }
+
+    fn unknown(&self) -> FilterError {
+        let path = &self.test.path;
+        let mut near = names::nearest(path);
+        if let [name] = &**path {
+            // A message by its name alone, where its protocol belongs before it.
+            near.splice(..0, names::messages_named(name));
+        }
+        let help = match &*near {
+            [] => "`gamewire fields` lists them".to_owned(),
+            near => format!("did you mean {}?", near.join(" or ")),
+        };
+        self.error(&self.test.at, format!("there is no field `{}`", written(path)), help)
+    }
+
+    fn not_comparable(&self, sort: Option<Sort>, known: &[Source]) -> FilterError {
+        let mut are: Vec<&str> =
+            known.iter().flat_map(|it| it.kinds.iter().map(|it| it.name())).collect();
+        are.extend(sort.map(|sort| match sort {
+            Sort::Number(_) => "number",
+            Sort::Time => "time",
+            Sort::Address | Sort::End => "address",
+            Sort::Severity => "severity",
+            Sort::Protocol => "protocol",
+            Sort::Message => "message",
+            Sort::Rule => "rule",
+            Sort::Presence => "transport",
+        }));
+        are.sort_unstable();
+        are.dedup();
+        let is = |name: &str| are.contains(&name);
+        let help = if is("severity") {
+            "severities are note, warning and error".to_owned()
+        } else if is("time") {
+            "a time is quoted: \"2026-11-20T10:00:00Z\"".to_owned()
+        } else if is("text") || is("character") {
+            "put texts in double quotes".to_owned()
+        } else if is("boolean") {
+            "it is true or false".to_owned()
+        } else if is("address") {
+            "as in 10.0.0.2, 10.0.0.0/8 or [::1]:27015".to_owned()
+        } else if are.is_empty() || is("group") || is("map") || is("list") || is("transport") {
+            "by itself it asks whether it is there".to_owned()
+        } else {
+            "compare it with a number".to_owned()
+        };
+        let at = self.literals().first().map_or(&self.test.at, |literal| &literal.at);
+        let path = written(&self.test.path);
+        let what = match &*are {
+            [] => format!("`{path}` has no value"),
+            are => format!("`{path}` ({}) does not compare with this so", are.join(" or ")),
+        };
+        self.error(at, what, help)
+    }
+}
+
+/// What to say of a name that is not known.
+fn suggestion(typed: &str, names: impl Iterator<Item = String>, command: &str) -> String {
+    match &*nearest(typed, names) {
+        [] => format!("`gamewire {command}` lists them"),
+        near => format!("did you mean {}?", near.join(" or ")),
+    }
+}
+
+/// Whether some values of a field compare so.
+fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
+    let mut kinds = field.kinds.iter();
+    let has_key = matches!(field.steps.last(), Some(Step::Key(_)));
+    kinds.any(|&kind| {
+        let suits = |operand: &Operand| match kind {
+            Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Id => {
+                is_number(operand, field.measure)
+            }
+            Kind::Flag => operand.flag.is_some(),
+            Kind::Text | Kind::Name | Kind::Char => operand.text.is_some(),
+            Kind::Bytes => operand.bytes.is_some(),
+            Kind::Endpoint | Kind::Endpoint6 => operand.network.is_some(),
+            // Its value is a text, which may read as a number.
+            Kind::Pair => has_key && (operand.text.is_some() || is_number(operand, field.measure)),
+            Kind::Group | Kind::List | Kind::Map => false,
+        };
+        let is_text = matches!(kind, Kind::Text | Kind::Name | Kind::Char | Kind::Pair);
+        let is_ordered = !matches!(kind, Kind::Flag | Kind::Endpoint | Kind::Endpoint6);
+        match predicate {
+            Predicate::Matches(_) => is_text,
+            Predicate::Compare(Comparison::Contains, operand) => match kind {
+                Kind::Bytes => operand.bytes.is_some(),
+                _ => is_text && operand.text.is_some(),
+            },
+            Predicate::Compare(Comparison::Equal, operand) => suits(operand),
+            Predicate::Compare(_, operand) => is_ordered && suits(operand),
+            Predicate::In(set) => set.iter().all(|(first, last)| {
+                suits(first) && last.as_ref().is_none_or(|last| is_ordered && suits(last))
+            }),
+            _ => false,
+        }
+    })
+}
+
+/// Whether it is a number, in no unit or in one that fits.
+fn is_number(operand: &Operand, measure: Option<Measure>) -> bool {
+    operand.number.is_some()
+        && operand.text.is_none()
+        && (operand.measure.is_none() || operand.measure == measure)
+}

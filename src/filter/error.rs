@@ -1,0 +1,60 @@
+//! What is wrong with a filter, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use crate::text::escaped;
+
+/// What is wrong with a filter: shown with the place, and with what may have been meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterError {
+    pub(super) source: String,
+    /// Bytes of the source.
+    pub(super) at: Range<usize>,
+    pub(super) what: String,
+    /// What to do.
+    pub(super) help: String,
+}
+
+impl FilterError {
+    pub(super) fn new(
+        source: &str,
+        at: Range<usize>,
+        what: impl Into<String>,
+        help: impl Into<String>,
+    ) -> FilterError {
+        FilterError { source: source.to_owned(), at, what: what.into(), help: help.into() }
+    }
+
+    /// Where it is, in bytes of the filter.
+    pub fn at(&self) -> Range<usize> {
+        self.at.clone()
+    }
+}
+
+impl std::error::Error for FilterError {}
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = escaped(&self.what);
+        let is_plain = escaped(&self.source) == self.source && !self.source.is_empty();
+        if !is_plain || self.source.len() > 1000 {
+            return write!(f, "{what} ({}, at byte {})", escaped(&self.help), self.at.start);
+        }
+        // One column at least: where something is missing at the end, the place is after it.
+        let (start, end) = (self.at.start, self.at.end.max(self.at.start + 1));
+        let source = match end > self.source.len() {
+            true => format!("{} ", self.source),
+            false => self.source.clone(),
+        };
+        let help = escaped(&self.help);
+        let mark = AnnotationKind::Primary.span(start..end.min(source.len())).label(&*help);
+        let report = [Level::ERROR
+            .no_name()
+            .primary_title(&*what)
+            .element(Snippet::source(&*source).annotation(mark))];
+        f.write_str(&Renderer::plain().render(&report))
+    }
+}

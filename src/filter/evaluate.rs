@@ -1,0 +1,398 @@
+//! What a filter says of a message.
+
+use std::cmp::Ordering;
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::kit::{
+    Code, Kind, Message, Node as FieldNode, Place, Severity, Transport, TreeView,
+};
+
+use super::Subject;
+use super::compile::{Compiled, Node, Predicate};
+use super::literal::{Number, Operand};
+use super::names::{Beside, Meanings, Source, Step};
+use super::syntax::Comparison;
+
+/// One value of a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    /// A number.
+    Number(Number),
+    /// True or false.
+    Flag(bool),
+    /// A text, as it was sent.
+    Text(&'a [u8]),
+    /// A text of a map, which may read as a number.
+    MapText(&'a [u8]),
+    /// Bytes of which no more is known.
+    Bytes(&'a [u8]),
+    /// An address and a port.
+    End(SocketAddr),
+    /// An address.
+    Address(IpAddr),
+    /// Nanoseconds since 1970.
+    Time(i64),
+    /// How severe a finding is.
+    Severity(Severity),
+    /// The rule of a finding.
+    Rule(Code),
+    /// The name of a protocol, a message or a transport.
+    Word(&'static str),
+    /// It is there, and has no value.
+    Presence,
+}
+
+impl Node {
+    pub(super) fn matches(&self, subject: &Subject<'_>) -> bool {
+        match self {
+            Node::Or(nodes) => nodes.iter().any(|node| node.matches(subject)),
+            Node::And(nodes) => nodes.iter().all(|node| node.matches(subject)),
+            Node::Not(node) => !node.matches(subject),
+            Node::Shared(node) => node.matches(subject),
+            Node::Test(test) => test.matches(subject),
+        }
+    }
+}
+
+/// What was seen of the values so far.
+struct Seen<'p> {
+    predicate: &'p Predicate,
+    /// A value that can be compared.
+    any: bool,
+    /// One that is such.
+    hit: bool,
+}
+
+impl Seen<'_> {
+    /// Looks at a value; `true`: no other one matters.
+    fn see(&mut self, value: &Value<'_>) -> bool {
+        if let Some(is) = self.predicate.holds(value) {
+            self.any = true;
+            self.hit |= is;
+        }
+        self.hit
+    }
+}
+
+/// Shows all values that a message has of what a path means.
+pub(super) fn values(
+    meanings: &Meanings,
+    subject: &Subject<'_>,
+    see: &mut dyn FnMut(Value<'_>) -> bool,
+) {
+    each(meanings.beside.map(|(beside, _)| beside), &meanings.fields, subject, see);
+}
+
+/// Shows values, until `see` has seen enough.
+fn each(
+    beside: Option<Beside>,
+    fields: &[Source],
+    subject: &Subject<'_>,
+    see: &mut dyn FnMut(Value<'_>) -> bool,
+) {
+    let mut enough = false;
+    if let Some(beside) = beside {
+        see_beside(beside, subject, &mut |value| {
+            enough = see(value);
+            enough
+        });
+    }
+    let (Some(message), Some(tree)) = (subject.message, subject.tree) else { return };
+    let walk = Walk { tree, payload: subject.payload.bytes };
+    for field in fields.iter().filter(|field| std::ptr::eq(field.message, message)) {
+        if enough || walk.below(None, &field.steps, see) {
+            return;
+        }
+    }
+}
+
+impl Compiled {
+    fn matches(&self, subject: &Subject<'_>) -> bool {
+        match &self.predicate {
+            Predicate::Protocols(ids) => {
+                let is = subject.protocol.map(|id| ids.contains(&id));
+                return is.is_some_and(|is| is != self.is_none);
+            }
+            Predicate::Messages(messages) => {
+                let is = |message: &'static Message| {
+                    messages.iter().any(|it| std::ptr::eq(*it, message))
+                };
+                return subject.message.map(is).is_some_and(|is| is != self.is_none);
+            }
+            Predicate::Present => {
+                let is_protocol = self.protocol.is_some() && self.protocol == subject.protocol;
+                let is =
+                    |message: &Message| subject.message.is_some_and(|it| std::ptr::eq(it, message));
+                if is_protocol || self.message.is_some_and(is) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        let mut seen = Seen { predicate: &self.predicate, any: false, hit: false };
+        let mut see = |value: Value<'_>| seen.see(&value);
+        each(self.beside, &self.fields, subject, &mut see);
+        if self.is_none { seen.any && !seen.hit } else { seen.hit }
+    }
+}
+
+impl Predicate {
+    /// Whether a value is such; `None`: it cannot be compared.
+    fn holds(&self, value: &Value<'_>) -> Option<bool> {
+        match self {
+            Predicate::Present => Some(true),
+            Predicate::Compare(comparison, operand) => compare(*comparison, value, operand),
+            Predicate::In(set) => set.iter().fold(None, |is, (first, last)| {
+                let here = match last {
+                    None => compare(Comparison::Equal, value, first),
+                    Some(last) => compare(Comparison::GreaterOrEqual, value, first)
+                        .and_then(|is| Some(is && compare(Comparison::LessOrEqual, value, last)?)),
+                };
+                here.map_or(is, |here| Some(here || is.unwrap_or(false)))
+            }),
+            Predicate::Matches(regex) => match value {
+                Value::Text(text) | Value::MapText(text) => Some(regex.is_match(text)),
+                _ => None,
+            },
+            Predicate::Rules(codes) => match value {
+                Value::Rule(code) => Some(codes.contains(code)),
+                _ => None,
+            },
+            Predicate::Protocols(_) | Predicate::Messages(_) => None,
+        }
+    }
+}
+
+fn compare(comparison: Comparison, value: &Value<'_>, operand: &Operand) -> Option<bool> {
+    if comparison == Comparison::Contains {
+        return match value {
+            Value::Text(text) | Value::MapText(text) => {
+                Some(contains(text, operand.text.as_deref()?))
+            }
+            Value::Bytes(bytes) => Some(contains(bytes, operand.bytes.as_deref()?)),
+            _ => None,
+        };
+    }
+    let order = match value {
+        Value::Number(number) => number.compare(operand.number?)?,
+        Value::Flag(flag) => flag.cmp(&operand.flag?),
+        Value::Text(text) => (*text).cmp(operand.text.as_deref()?),
+        Value::MapText(text) => match operand.text.as_deref() {
+            Some(operand) => (*text).cmp(operand),
+            None => {
+                Number::read(std::str::from_utf8(text).ok()?.trim())?.compare(operand.number?)?
+            }
+        },
+        Value::Bytes(bytes) => (*bytes).cmp(operand.bytes.as_deref()?),
+        Value::Time(time) => time.cmp(&operand.time?),
+        Value::Severity(severity) => severity.cmp(&operand.severity?),
+        Value::End(end) => return Some(operand.network?.contains(*end)),
+        Value::Address(address) => return Some(operand.network?.has(*address)),
+        Value::Rule(_) | Value::Word(_) | Value::Presence => return None,
+    };
+    Some(match comparison {
+        Comparison::Equal => order == Ordering::Equal,
+        Comparison::Unequal => order != Ordering::Equal,
+        Comparison::Less => order == Ordering::Less,
+        Comparison::LessOrEqual => order != Ordering::Greater,
+        Comparison::Greater => order == Ordering::Greater,
+        Comparison::GreaterOrEqual => order != Ordering::Less,
+        Comparison::Contains | Comparison::Matches => return None,
+    })
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}
+
+/// Shows the values of what is beside the fields, until `see` has seen enough.
+fn see_beside(beside: Beside, subject: &Subject<'_>, see: &mut dyn FnMut(Value<'_>) -> bool) {
+    let payload = subject.payload;
+    let count = |number: u64| Value::Number(Number::Whole(number.into()));
+    let seconds = |nanoseconds: i64| Value::Number(Number::Real(nanoseconds as f64 / 1e9));
+    let ends = [payload.from, payload.to];
+    let port = |end: SocketAddr| count(end.port().into());
+    let ports = |ends: &[SocketAddr], see: &mut dyn FnMut(Value<'_>) -> bool| {
+        ends.iter().any(|&end| see(port(end)));
+    };
+    let is_udp = payload.transport == Transport::Udp;
+    match beside {
+        Beside::Frame => {
+            let carried = payload.pieces.iter().map(|piece| piece.frame).chain([payload.frame]);
+            let mut last = None;
+            carried
+                .filter(|&frame| last.replace(frame) != Some(frame))
+                .any(|frame| see(count(frame)));
+        }
+        Beside::Flow => {
+            see(count(payload.flow.into()));
+        }
+        Beside::Time => {
+            see(Value::Time(payload.time.0));
+        }
+        Beside::Length => {
+            see(count(payload.sent()));
+        }
+        Beside::Request => {
+            subject.reply.map(|reply| see(count(reply.request)));
+        }
+        Beside::ResponseTime => {
+            subject.reply.map(|reply| see(seconds(payload.time.since(reply.sent))));
+        }
+        Beside::Waited => {
+            let waited = subject.reply.filter(|reply| reply.began != reply.sent);
+            waited.map(|reply| see(seconds(payload.time.since(reply.began))));
+        }
+        Beside::Tries => {
+            let tries = subject.reply.filter(|reply| reply.tries > 1);
+            tries.map(|reply| see(count(reply.tries.into())));
+        }
+        Beside::CopyOf => {
+            subject.copy_of.map(|frame| see(count(frame)));
+        }
+        Beside::Rule => (subject.broken)(&mut |rule, _| {
+            see(Value::Rule(rule.code));
+        }),
+        Beside::Severity => (subject.broken)(&mut |_, severity| {
+            see(Value::Severity(severity));
+        }),
+        Beside::Protocol => {
+            subject.protocol.map(|id| see(Value::Word(id.info().id)));
+        }
+        Beside::Message => {
+            subject.message.map(|message| see(Value::Word(message.name)));
+        }
+        Beside::Udp if is_udp => {
+            see(Value::Word("udp"));
+        }
+        Beside::Tcp if !is_udp => {
+            see(Value::Word("tcp"));
+        }
+        Beside::Transport => {
+            see(Value::Word(if is_udp { "udp" } else { "tcp" }));
+        }
+        Beside::From => {
+            see(Value::End(payload.from));
+        }
+        Beside::To => {
+            see(Value::End(payload.to));
+        }
+        Beside::Source => {
+            see(Value::Address(payload.from.ip()));
+        }
+        Beside::Destination => {
+            see(Value::Address(payload.to.ip()));
+        }
+        Beside::Address => {
+            ends.into_iter().any(|end| see(Value::Address(end.ip())));
+        }
+        Beside::Host => {
+            ends.into_iter().any(|end| see(Value::End(end)));
+        }
+        Beside::Port => ports(&ends, see),
+        Beside::SourcePort => ports(&ends[..1], see),
+        Beside::DestinationPort => ports(&ends[1..], see),
+        Beside::UdpPort if is_udp => ports(&ends, see),
+        Beside::UdpSourcePort if is_udp => ports(&ends[..1], see),
+        Beside::UdpDestinationPort if is_udp => ports(&ends[1..], see),
+        Beside::TcpPort if !is_udp => ports(&ends, see),
+        Beside::TcpSourcePort if !is_udp => ports(&ends[..1], see),
+        Beside::TcpDestinationPort if !is_udp => ports(&ends[1..], see),
+        _ => {}
+    }
+}
+
+/// The way to the values of a field.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    tree: TreeView<'a>,
+    payload: &'a [u8],
+}
+
+impl<'a> Walk<'a> {
+    /// Shows the values that the steps lead to from below a node, until `see` has seen enough.
+    fn below(
+        self,
+        at: Option<usize>,
+        steps: &[Step],
+        see: &mut dyn FnMut(Value<'_>) -> bool,
+    ) -> bool {
+        let Some((step, rest)) = steps.split_first() else { return false };
+        let shown = |place: Place| match at {
+            None => place != Place::Framing,
+            Some(_) => place == Place::Fields,
+        };
+        self.tree.children(at).filter(|(_, node)| shown(node.field.place)).any(|(at, node)| {
+            match step {
+                Step::Field(name) => node.field.name == *name && self.at(at, node, rest, see),
+                Step::Key(key) => node.field.kind == Kind::Pair && self.pair(at, key, see),
+            }
+        })
+    }
+
+    fn pair(self, at: usize, key: &[u8], see: &mut dyn FnMut(Value<'_>) -> bool) -> bool {
+        let Some((its_key, value)) = self.tree.pair_nodes(at) else { return false };
+        let its_key = self.tree.nodes.get(its_key).map(|node| self.tree.bytes(node, self.payload));
+        if its_key != Some(key) {
+            return false;
+        }
+        match value.and_then(|at| Some((at, self.tree.nodes.get(at)?))) {
+            Some((_, node)) if node.field.kind == Kind::Text => {
+                see(Value::MapText(self.tree.bytes(node, self.payload)))
+            }
+            Some((at, node)) => self.value(at, node, see),
+            None => see(Value::MapText(b"")),
+        }
+    }
+
+    fn at(
+        self,
+        at: usize,
+        node: &FieldNode,
+        steps: &[Step],
+        see: &mut dyn FnMut(Value<'_>) -> bool,
+    ) -> bool {
+        match node.field.kind {
+            Kind::List if steps.is_empty() => {
+                let mut elements = self.elements(at);
+                see(Value::Presence) || elements.any(|(at, element)| self.value(at, element, see))
+            }
+            Kind::List => self.elements(at).any(|(at, _)| self.below(Some(at), steps, see)),
+            Kind::Group | Kind::Map if steps.is_empty() => see(Value::Presence),
+            Kind::Group | Kind::Map => self.below(Some(at), steps, see),
+            _ if steps.is_empty() => self.value(at, node, see),
+            _ => false,
+        }
+    }
+
+    fn elements(self, at: usize) -> impl Iterator<Item = (usize, &'a FieldNode)> {
+        self.tree.children(Some(at)).filter(|(_, element)| element.field.place == Place::Fields)
+    }
+
+    fn value(self, at: usize, node: &FieldNode, see: &mut dyn FnMut(Value<'_>) -> bool) -> bool {
+        match node.field.kind {
+            Kind::Unsigned | Kind::Id => see(Value::Number(Number::Whole(node.value.into()))),
+            Kind::Signed => see(Value::Number(Number::Whole((node.value as i64).into()))),
+            Kind::Float => {
+                see(Value::Number(Number::Real(f32::from_bits(node.value as u32).into())))
+            }
+            Kind::Flag => see(Value::Flag(node.value != 0)),
+            Kind::Char => {
+                let mut utf8 = [0; 4];
+                let text = char::from(node.value as u8).encode_utf8(&mut utf8);
+                see(Value::Text(text.as_bytes()))
+            }
+            Kind::Text => see(Value::Text(self.tree.bytes(node, self.payload))),
+            Kind::Bytes => see(Value::Bytes(node.recorded(self.payload))),
+            Kind::Name => match self.tree.meaning(at, self.payload) {
+                Some(name) => see(Value::Text(name.as_bytes())),
+                None => see(Value::Number(Number::Whole(node.value.into()))),
+            },
+            Kind::Endpoint => see(Value::End(node.endpoint().into())),
+            Kind::Endpoint6 => {
+                node.endpoint6(self.payload).is_some_and(|end| see(Value::End(end.into())))
+            }
+            Kind::Group | Kind::List | Kind::Map | Kind::Pair => see(Value::Presence),
+        }
+    }
+}

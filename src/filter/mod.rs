@@ -1,0 +1,108 @@
+//! Display filters: which messages a user wants to see.
+//!
+//! The language is Wireshark's, as far as it has words for these protocols:
+//! `a2s.info_response.players == 0 and ip.src == 10.0.0.0/8`. A filter is read and checked as a whole
+//! before the first packet; see `docs/filters.md`. What it decides has no influence on what is decoded.
+
+mod column;
+mod compile;
+mod error;
+mod evaluate;
+mod literal;
+mod names;
+mod syntax;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use dissectors::Id;
+use dissectors::kit::{Message, Payload, Reply, Rule, Severity, TreeView};
+
+pub use column::Column;
+pub use error::FilterError;
+pub use evaluate::Value;
+pub use literal::Network;
+pub use syntax::Expression;
+
+/// A filter that was read and checked. Clones share it.
+#[derive(Clone)]
+pub struct Filter {
+    source: Arc<str>,
+    root: Arc<compile::Node>,
+}
+
+/// What a filter decides about: a message, or, without `tree`, what is still known of one in the past.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its protocol.
+    pub protocol: Option<Id>,
+    /// Which message of it.
+    pub message: Option<&'static Message>,
+    /// Its packets, ends and time.
+    pub payload: &'a Payload<'a>,
+    /// Its fields, if they are here.
+    pub tree: Option<TreeView<'a>>,
+    /// The request that it answers.
+    pub reply: Option<&'a Reply>,
+    /// The packet that it is a copy of.
+    pub copy_of: Option<u64>,
+    /// The rules that it broke, and how severe each is.
+    pub broken: &'a dyn Fn(&mut dyn FnMut(&'static Rule, Severity)),
+}
+
+impl Filter {
+    /// A filter that wants what all of these want; `None` if there are none.
+    pub fn all(filters: impl IntoIterator<Item = Filter>) -> Option<Filter> {
+        let filters = Vec::from_iter(filters);
+        if filters.len() < 2 {
+            return filters.into_iter().next();
+        }
+        let sources: Vec<_> = filters.iter().map(|filter| format!("({})", filter.source)).collect();
+        let parts = filters.into_iter().map(|filter| compile::Node::Shared(filter.root)).collect();
+        Some(Filter {
+            source: sources.join(" and ").into(),
+            root: Arc::new(compile::Node::And(parts)),
+        })
+    }
+
+    /// Whether it wants this message.
+    pub fn matches(&self, subject: &Subject<'_>) -> bool {
+        self.root.matches(subject)
+    }
+
+    /// Whether it looks at fields of messages.
+    pub fn needs_fields(&self) -> bool {
+        self.root.any(&|test| test.has_fields())
+    }
+
+    /// Whether it looks at numbers of flows, which are known only where all flows are.
+    pub fn needs_flow_numbers(&self) -> bool {
+        self.root.any(&|test| test.has(names::Beside::Flow))
+    }
+}
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(source: &str) -> Result<Filter, FilterError> {
+        let expression = Expression::read(source)?;
+        let root = compile::compile(&expression, source)?;
+        Ok(Filter { source: source.into(), root: Arc::new(root) })
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Filter({:?})", self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests;

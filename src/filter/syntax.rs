@@ -1,0 +1,440 @@
+//! How a filter reads: words, and what they make.
+
+use std::fmt;
+use std::ops::Range;
+
+use winnow::ascii::multispace0;
+use winnow::combinator::{alt, delimited, preceded, repeat};
+use winnow::stream::{LocatingSlice, Location};
+use winnow::token::{any, none_of, one_of, take_while};
+use winnow::{ModalResult, Parser};
+
+use super::error::FilterError;
+
+/// Longest filter, in bytes.
+const LONGEST: usize = 1 << 16;
+
+/// Deepest nesting of parentheses and `not`.
+const DEEPEST: usize = 64;
+
+/// A filter as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expression {
+    /// Any of these.
+    Or(Vec<Expression>),
+    /// All of these.
+    And(Vec<Expression>),
+    /// Not this.
+    Not(Box<Expression>),
+    /// One comparison.
+    Test(Test),
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    /// The parts of the field's path.
+    pub path: Vec<String>,
+    /// Where the path is.
+    pub at: Range<usize>,
+    /// What is asked of the field.
+    pub ask: Ask,
+}
+
+/// What is asked of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// It is there.
+    Present,
+    /// How its value compares.
+    Compare(Comparison, Literal),
+    /// It is one of these, or in one of these ranges.
+    In(Vec<(Literal, Option<Literal>)>),
+}
+
+/// How values compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `contains`
+    Contains,
+    /// `matches`
+    Matches,
+}
+
+impl Comparison {
+    /// All of them, as they are written.
+    pub const ALL: [(&'static str, Comparison); 18] = [
+        ("==", Comparison::Equal),
+        ("!=", Comparison::Unequal),
+        ("<=", Comparison::LessOrEqual),
+        (">=", Comparison::GreaterOrEqual),
+        ("<", Comparison::Less),
+        (">", Comparison::Greater),
+        ("contains", Comparison::Contains),
+        ("matches", Comparison::Matches),
+        ("eq", Comparison::Equal),
+        ("ne", Comparison::Unequal),
+        ("le", Comparison::LessOrEqual),
+        ("ge", Comparison::GreaterOrEqual),
+        ("lt", Comparison::Less),
+        ("gt", Comparison::Greater),
+        ("~", Comparison::Matches),
+        ("===", Comparison::Equal),
+        ("any_eq", Comparison::Equal),
+        ("all_ne", Comparison::Unequal),
+    ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        Comparison::ALL.iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// A value as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// The text, without its quotes and escapes.
+    pub text: String,
+    /// It was in quotes.
+    pub is_quoted: bool,
+    /// Where it is.
+    pub at: Range<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// `(`, `==`, `&&`: as it is written.
+    Sign(&'static str),
+    /// A word, and the keys in brackets after it.
+    Word(String, Vec<String>),
+    Quoted(String),
+}
+
+struct Token {
+    kind: Kind,
+    at: Range<usize>,
+}
+
+type Input<'s> = LocatingSlice<&'s str>;
+
+const SIGNS: [&str; 16] =
+    ["===", "==", "!=", "<=", ">=", "&&", "||", "(", ")", "{", "}", ",", "<", ">", "!", "~"];
+
+fn sign(input: &mut Input<'_>) -> ModalResult<Kind> {
+    for mut sign in SIGNS {
+        if input.starts_with(sign) {
+            sign.parse_next(input)?;
+            return Ok(Kind::Sign(sign));
+        }
+    }
+    winnow::combinator::fail(input)
+}
+
+/// A quoted text: `\"`, `\\` and `\x41` as in C; any other backslash stays, as regular expressions need it.
+fn quoted(input: &mut Input<'_>) -> ModalResult<String> {
+    let hex = preceded('x', take_while(2..=2, |c: char| c.is_ascii_hexdigit()))
+        .try_map(|digits: &str| u8::from_str_radix(digits, 16))
+        .verify(u8::is_ascii)
+        .map(|byte| String::from(char::from(byte)));
+    let escape = alt((
+        one_of(['"', '\\']).map(String::from),
+        hex,
+        any.map(|other: char| format!("\\{other}")),
+    ));
+    let part = alt((preceded('\\', escape), none_of(['"', '\\']).map(String::from)));
+    delimited('"', repeat(0.., part), '"').parse_next(input)
+}
+
+fn word(input: &mut Input<'_>) -> ModalResult<Kind> {
+    let letters = |c: char| c.is_alphanumeric() || "_.:/+-*%@#".contains(c);
+    let brackets = delimited('[', quoted, ']');
+    let head = take_while(1.., letters);
+    (head, repeat(0.., brackets))
+        .map(|(head, keys): (&str, Vec<String>)| Kind::Word(head.to_owned(), keys))
+        .parse_next(input)
+}
+
+/// `[::1]:27015`, `[2001:db8::]/32`
+fn address6(input: &mut Input<'_>) -> ModalResult<Kind> {
+    let letters = |c: char| c.is_ascii_hexdigit() || ":.%/".contains(c);
+    let rest = |c: char| c.is_ascii_digit() || ":/".contains(c);
+    (delimited('[', take_while(1.., letters), ']'), take_while(0.., rest))
+        .take()
+        .map(|text: &str| Kind::Word(text.to_owned(), Vec::new()))
+        .parse_next(input)
+}
+
+fn tokens(source: &str) -> Result<Vec<Token>, FilterError> {
+    let mut input = LocatingSlice::new(source);
+    let mut tokens = Vec::new();
+    loop {
+        let space: ModalResult<&str> = multispace0.parse_next(&mut input);
+        let at = input.current_token_start();
+        if space.is_err() || input.is_empty() {
+            return Ok(tokens);
+        }
+        let token = alt((sign, quoted.map(Kind::Quoted), address6, word)).parse_next(&mut input);
+        let Ok(kind) = token else {
+            let (what, help) = match source.get(at..).and_then(|rest| rest.chars().next()) {
+                Some('"') => ("a text without its closing quote", "it begins here".to_owned()),
+                Some('[') => {
+                    ("brackets hold a key in quotes", "as in properties[\"game type\"]".into())
+                }
+                Some('=') => ("a single =", "equality is written ==".to_owned()),
+                Some('&' | '|') => ("a single sign", "`and` and `or` are written && and ||".into()),
+                _ => ("this cannot be part of a filter", "put texts in double quotes".to_owned()),
+            };
+            return Err(FilterError::new(source, at..at + 1, what, help));
+        };
+        tokens.push(Token { kind, at: at..input.current_token_start() });
+    }
+}
+
+/// The parts of a path that stands alone.
+pub(super) fn path(source: &str) -> Option<Vec<String>> {
+    match &*tokens(source).ok()? {
+        [Token { kind: Kind::Word(head, keys), .. }] => {
+            let head = head.split('.').map(str::to_owned);
+            Some(head.chain(keys.iter().cloned()).collect())
+        }
+        _ => None,
+    }
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    tokens: Vec<Token>,
+    next: usize,
+    depth: usize,
+}
+
+impl Expression {
+    /// Reads a filter.
+    ///
+    /// # Errors
+    /// It is none: with the place.
+    pub fn read(source: &str) -> Result<Expression, FilterError> {
+        if source.len() > LONGEST {
+            let most = format!("a filter has at most {LONGEST} bytes");
+            return Err(FilterError::new(source, 0..1, "the filter is too long", most));
+        }
+        let tokens = tokens(source)?;
+        let mut reader = Reader { source, tokens, next: 0, depth: 0 };
+        let expression = reader.or()?;
+        match reader.tokens.get(reader.next) {
+            None => Ok(expression),
+            Some(token) => Err(reader.wrong(token.at.clone(), "`and`, `or` or the end")),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn wrong(&self, at: Range<usize>, expected: &str) -> FilterError {
+        let what = match self.source.get(at.clone()).filter(|text| !text.is_empty()) {
+            Some(text) => format!("`{text}` is not expected here"),
+            None => "the filter ends too early".to_owned(),
+        };
+        FilterError::new(self.source, at, what, format!("expected: {expected}"))
+    }
+
+    /// Where the next token is; at the end, the end.
+    fn here(&self) -> Range<usize> {
+        let end = self.source.len();
+        self.tokens.get(self.next).map_or(end..end, |token| token.at.clone())
+    }
+
+    fn takes(&mut self, sign: &str) -> bool {
+        let is = match self.tokens.get(self.next).map(|token| &token.kind) {
+            Some(Kind::Sign(it)) => *it == sign,
+            Some(Kind::Word(it, keys)) => keys.is_empty() && it == sign,
+            _ => false,
+        };
+        self.next += usize::from(is);
+        is
+    }
+
+    fn or(&mut self) -> Result<Expression, FilterError> {
+        let mut any = vec![self.and()?];
+        while self.takes("or") || self.takes("||") {
+            any.push(self.and()?);
+        }
+        Ok(if any.len() == 1 { any.remove(0) } else { Expression::Or(any) })
+    }
+
+    fn and(&mut self) -> Result<Expression, FilterError> {
+        let mut all = vec![self.not()?];
+        while self.takes("and") || self.takes("&&") {
+            all.push(self.not()?);
+        }
+        Ok(if all.len() == 1 { all.remove(0) } else { Expression::And(all) })
+    }
+
+    fn not(&mut self) -> Result<Expression, FilterError> {
+        let at = self.here();
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            let help = format!("at most {DEEPEST} parentheses and `not` within each other");
+            return Err(FilterError::new(self.source, at, "the filter nests too deep", help));
+        }
+        let expression = if self.takes("not") || self.takes("!") {
+            Expression::Not(Box::new(self.not()?))
+        } else if self.takes("(") {
+            let inner = self.or()?;
+            if !self.takes(")") {
+                return Err(self.wrong(self.here(), "`)`, `and` or `or`"));
+            }
+            inner
+        } else {
+            self.test()?
+        };
+        self.depth -= 1;
+        Ok(expression)
+    }
+
+    fn test(&mut self) -> Result<Expression, FilterError> {
+        let at = self.here();
+        let Some(Kind::Word(head, keys)) = self.tokens.get(self.next).map(|token| &token.kind)
+        else {
+            return Err(self.wrong(at, "a field, such as a2s.info_response.map, or `not`, or `(`"));
+        };
+        let mut path: Vec<String> = head.split('.').map(str::to_owned).collect();
+        path.extend(keys.iter().cloned());
+        self.next += 1;
+        if self.takes("in") {
+            return Ok(Expression::Test(Test { path, at, ask: Ask::In(self.set()?) }));
+        }
+        let before = self.next;
+        if self.takes("not") {
+            if self.takes("in") {
+                let test = Expression::Test(Test { path, at, ask: Ask::In(self.set()?) });
+                return Ok(Expression::Not(Box::new(test)));
+            }
+            self.next = before;
+        }
+        let written = Comparison::ALL.iter().find(|(name, _)| self.takes(name));
+        let ask = match written {
+            Some(&(_, comparison)) => Ask::Compare(comparison, self.literal()?),
+            None => Ask::Present,
+        };
+        Ok(Expression::Test(Test { path, at, ask }))
+    }
+
+    fn literal(&mut self) -> Result<Literal, FilterError> {
+        let at = self.here();
+        let (text, is_quoted) = match self.tokens.get(self.next).map(|token| &token.kind) {
+            Some(Kind::Word(word, keys)) if keys.is_empty() => (word.clone(), false),
+            Some(Kind::Quoted(text)) => (text.clone(), true),
+            _ => return Err(self.wrong(at, "a value: a number, an address, or a text in quotes")),
+        };
+        self.next += 1;
+        Ok(Literal { text, is_quoted, at })
+    }
+
+    /// `{1, 2, 5..9}`
+    fn set(&mut self) -> Result<Vec<(Literal, Option<Literal>)>, FilterError> {
+        if !self.takes("{") {
+            return Err(self.wrong(self.here(), "a set, such as {1, 2, 5..9}"));
+        }
+        let mut set = Vec::new();
+        while set.is_empty() || !self.takes("}") {
+            // A comma is not needed after each, as in Wireshark.
+            if !set.is_empty() {
+                self.takes(",");
+            }
+            let mut literal = self.literal()?;
+            let ends = literal.text.split_once("..").filter(|_| !literal.is_quoted);
+            let last = match ends.map(|(first, last)| (first.to_owned(), last.to_owned())) {
+                Some((first, last)) => {
+                    literal.text = first;
+                    Some(Literal { text: last, ..literal.clone() })
+                }
+                None => None,
+            };
+            set.push((literal, last));
+        }
+        Ok(set)
+    }
+}
+
+impl fmt::Display for Expression {
+    /// The filter in one way of writing: it reads back as the same.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let join = |f: &mut fmt::Formatter<'_>, parts: &[Expression], word: &str| {
+            f.write_str("(")?;
+            for (at, part) in parts.iter().enumerate() {
+                if at > 0 {
+                    write!(f, " {word} ")?;
+                }
+                part.fmt(f)?;
+            }
+            f.write_str(")")
+        };
+        match self {
+            Expression::Or(parts) => join(f, parts, "or"),
+            Expression::And(parts) => join(f, parts, "and"),
+            Expression::Not(inner) => write!(f, "not {inner}"),
+            Expression::Test(test) => test.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&written(&self.path))?;
+        match &self.ask {
+            Ask::Present => Ok(()),
+            Ask::Compare(comparison, literal) => write!(f, " {} {literal}", comparison.name()),
+            Ask::In(set) => {
+                f.write_str(" in {")?;
+                for (at, (first, last)) in set.iter().enumerate() {
+                    f.write_str(if at > 0 { ", " } else { "" })?;
+                    match last {
+                        Some(last) => write!(f, "{first}..{last}")?,
+                        None => first.fmt(f)?,
+                    }
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_quoted {
+            return f.write_str(&self.text);
+        }
+        write!(f, "\"{}\"", self.text.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}
+
+/// A path as it is typed: keys that are no words are in brackets.
+pub(super) fn written(path: &[String]) -> String {
+    let is_word = |part: &String| {
+        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-*".contains(c))
+    };
+    let mut text = String::new();
+    let mut bracketed = false;
+    for (at, part) in path.iter().enumerate() {
+        bracketed |= at > 0 && !is_word(part);
+        if bracketed {
+            text += &format!("[\"{}\"]", part.replace('\\', "\\\\").replace('"', "\\\""));
+        } else {
+            text += if at > 0 { "." } else { "" };
+            text += part;
+        }
+    }
+    text
+}

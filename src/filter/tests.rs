@@ -1,0 +1,155 @@
+use proptest::prelude::*;
+
+use super::Filter;
+use super::syntax::{Ask, Comparison, Expression, Literal, Test};
+
+fn error(source: &str) -> String {
+    source.parse::<Filter>().expect_err(source).to_string()
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    let said = error("a2s.info_response.playrs == 0");
+    assert!(said.contains("there is no field `a2s.info_response.playrs`"), "{said}");
+    assert!(
+        said.contains("^^^^^^^^^^^^^^^^^^^^^^^^ did you mean `a2s.info_response.players`"),
+        "{said}"
+    );
+    for (source, what, help) in [
+        ("", "ends too early", "expected: a field"),
+        ("frame ==", "ends too early", "expected: a value"),
+        ("frame == 5 frame", "`frame` is not expected here", "`and`, `or` or the end"),
+        ("(frame == 5", "ends too early", "`)`"),
+        ("frame = 5", "a single =", "equality is written =="),
+        ("frame == 5 & tcp", "a single sign", "&& or ||"),
+        ("map == \"x", "without its closing quote", "it begins here"),
+        ("map == ctf_2fort", "does not compare", "put texts in double quotes"),
+        ("frame == \"x\"", "does not compare", "compare it with a number"),
+        ("frame > 5ms", "does not compare", "compare it with a number"),
+        ("ip.src == 10.0.0.0/33", "does not compare", "as in 10.0.0.2"),
+        ("ip.src > 10.0.0.1", "does not compare", "as in 10.0.0.2"),
+        ("severity >= grave", "does not compare", "note, warning and error"),
+        ("time > \"soon\"", "does not compare", "a time is quoted"),
+        ("protocol == a2x", "there is no protocol `a2x`", "valve_master"),
+        ("protocol > a2s", "has no order", "names compare with"),
+        ("message == info_respons", "there is no message `info_respons`", "`info_response`"),
+        ("rule == A2S0330", "there is no rule `A2S0330`", "did you mean"),
+        ("info_response", "there is no field", "`a2s.info_response`"),
+        ("udp == 5", "does not compare", "by itself"),
+        ("a2s == 5", "has no value", "by itself"),
+        ("map matches \"(\"", "no regular expression", "unclosed group"),
+        ("map matches x", "in double quotes", "\"x\""),
+        ("map matches \"(x{1000}){1000}{1000}\"", "no regular expression", "size limit"),
+        ("frame in 5", "`5` is not expected here", "a set"),
+        ("frame in {}", "`}` is not expected here", "a value"),
+    ] {
+        let said = error(source);
+        assert!(said.contains(what) && said.contains(help), "{source}: {said}");
+    }
+    let deep = format!("{}frame{}", "(".repeat(100), ")".repeat(100));
+    assert!(error(&deep).contains("nests too deep"));
+    assert!(error(&"x".repeat(100_000)).contains("too long"));
+    assert!(!error("fr\u{1b}[31mame").contains('\u{1b}'));
+}
+
+#[test]
+fn many_terms_are_no_deep_nesting() {
+    let many = vec!["frame == 5"; 2000].join(" or ");
+    assert!(many.parse::<Filter>().is_ok());
+}
+
+#[test]
+fn what_is_needed_is_known_before() {
+    let filter = |source: &str| source.parse::<Filter>().unwrap();
+    assert!(filter("a2s.info_response.players > 3").needs_fields());
+    assert!(!filter("ip.src == ::1 and a2s").needs_fields());
+    assert!(filter("a2s and not (flow == 3)").needs_flow_numbers());
+}
+
+fn literal() -> impl Strategy<Value = Literal> {
+    let word = "[A-Za-z0-9_:/%*+-][A-Za-z0-9_:/%*+-]{0,8}";
+    let quoted = "[ -~é\u{1F600}]{0,12}";
+    prop_oneof![
+        word.prop_map(|text| Literal { text, is_quoted: false, at: 0..0 }),
+        quoted.prop_map(|text| Literal { text, is_quoted: true, at: 0..0 }),
+    ]
+    .prop_filter("an operator", |it| it.is_quoted || !is_operator(&it.text))
+}
+
+fn is_operator(word: &str) -> bool {
+    ["and", "or", "not", "in"].contains(&word)
+        || Comparison::ALL.iter().any(|(name, _)| *name == word)
+}
+
+fn path() -> impl Strategy<Value = Vec<String>> {
+    let head = "[a-z][a-z0-9_]{0,6}".prop_filter("an operator", |word| !is_operator(word));
+    (
+        head,
+        prop::collection::vec("[a-z0-9_]{1,6}", 0..3),
+        prop::collection::vec("[ -~]{0,6}[ !.]", 0..2),
+    )
+        .prop_map(|(head, names, keys)| [vec![head], names, keys].concat())
+}
+
+fn expression() -> impl Strategy<Value = Expression> {
+    let comparison = prop::sample::select(&Comparison::ALL[..8]);
+    let ask = prop_oneof![
+        Just(Ask::Present),
+        (comparison, literal())
+            .prop_map(|((_, comparison), literal)| Ask::Compare(comparison, literal)),
+        prop::collection::vec((literal(), prop::option::of(literal())), 1..4).prop_map(|set| {
+            let is_range = |first: &Literal, last: &Literal| !first.is_quoted && !last.is_quoted;
+            let kept = |(first, last): (Literal, Option<Literal>)| {
+                let last = last.filter(|last| is_range(&first, last));
+                (first, last)
+            };
+            Ask::In(set.into_iter().map(kept).collect())
+        }),
+    ];
+    let test = (path(), ask).prop_map(|(path, ask)| Expression::Test(Test { path, at: 0..0, ask }));
+    test.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Expression::And),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Expression::Or),
+            inner.prop_map(|inner| Expression::Not(Box::new(inner))),
+        ]
+    })
+}
+
+/// The same without places.
+fn plain(expression: Expression) -> Expression {
+    let literal = |it: Literal| Literal { at: 0..0, ..it };
+    match expression {
+        Expression::And(parts) => Expression::And(parts.into_iter().map(plain).collect()),
+        Expression::Or(parts) => Expression::Or(parts.into_iter().map(plain).collect()),
+        Expression::Not(inner) => Expression::Not(Box::new(plain(*inner))),
+        Expression::Test(test) => {
+            let ask = match test.ask {
+                Ask::Present => Ask::Present,
+                Ask::Compare(comparison, it) => Ask::Compare(comparison, literal(it)),
+                Ask::In(set) => Ask::In(
+                    set.into_iter()
+                        .map(|(first, last)| (literal(first), last.map(literal)))
+                        .collect(),
+                ),
+            };
+            Expression::Test(Test { path: test.path, at: 0..0, ask })
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_reads_back(expression in expression()) {
+        let printed = expression.to_string();
+        let read = Expression::read(&printed).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(plain(read), expression, "{}", printed);
+    }
+
+    #[test]
+    fn anything_is_read_or_refused(source in "[ -~\\n]{0,60}") {
+        if let Err(error) = source.parse::<Filter>() {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Messages as a table of chosen columns: for spreadsheets, for `cut` and `awk`, for scripts.
+
+use std::fmt::Write as _;
+
+use dissectors::Id;
+use dissectors::kit::Time;
+
+use crate::filter::{Column, Subject, Value};
+use crate::report::clock::Stamp;
+use crate::report::flows::csv_line;
+use crate::report::json::{Escaped, string};
+use crate::report::{Envelope, Report, put};
+use crate::session::IcmpEvent;
+use crate::text::escaped;
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Comma-separated values, with a header line.
+    Csv,
+    /// Separated by tabs, with a header line.
+    Tsv,
+    /// In columns, for people.
+    Table,
+    /// A JSON object a line.
+    Ndjson,
+}
+
+/// A line for each message.
+pub struct Columns {
+    columns: Vec<Column>,
+    layout: Layout,
+    stamp: Stamp,
+    /// The capture's name, where there are several.
+    capture: Option<String>,
+    cells: Vec<String>,
+    /// Of a table for people: the widest cell so far.
+    widths: Vec<usize>,
+    headed: bool,
+}
+
+impl Columns {
+    /// These columns; `headed`: the header was written before.
+    pub fn new(
+        columns: Vec<Column>,
+        layout: Layout,
+        stamp: Stamp,
+        capture: Option<String>,
+        headed: bool,
+    ) -> Columns {
+        let widths = columns.iter().map(|column| column.name().len()).collect();
+        let cells = vec![String::new(); columns.len()];
+        Columns { columns, layout, stamp, capture, cells, widths, headed }
+    }
+
+    fn header(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.headed, true) || self.layout == Layout::Ndjson {
+            return;
+        }
+        for (cell, column) in self.cells.iter_mut().zip(&self.columns) {
+            column.name().clone_into(cell);
+        }
+        if self.layout == Layout::Table {
+            self.cells.iter_mut().for_each(|cell| cell.make_ascii_uppercase());
+        }
+        let capture = self.capture.is_some().then_some("capture");
+        self.line(capture.map(str::to_owned), out);
+    }
+
+    fn line(&mut self, capture: Option<String>, out: &mut Vec<u8>) {
+        let cells = self.cells.iter().chain(&capture);
+        match self.layout {
+            Layout::Csv => csv_line(cells.map(String::as_str), out),
+            Layout::Tsv => {
+                for (at, cell) in cells.enumerate() {
+                    put(out, format_args!("{}{}", if at > 0 { "\t" } else { "" }, escaped(cell)));
+                }
+                out.push(b'\n');
+            }
+            Layout::Table => {
+                self.widths.resize(self.cells.len() + usize::from(capture.is_some()), 0);
+                let mut line = String::new();
+                for (cell, width) in cells.zip(&mut self.widths) {
+                    let cell = escaped(if cell.is_empty() { "-" } else { cell });
+                    // A cell that is far longer than the others pushes its own line only.
+                    *width = (*width).max(cell.chars().count().min(40));
+                    let _ = write!(line, "{cell:width$}  ", width = *width);
+                }
+                out.extend_from_slice(line.trim_end().as_bytes());
+                out.push(b'\n');
+            }
+            Layout::Ndjson => {}
+        }
+    }
+
+    fn object(&mut self, subject: &Subject<'_>, digits: u8, out: &mut Vec<u8>) {
+        out.push(b'{');
+        for (at, column) in self.columns.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.push(b'"');
+            string(out, column.name().as_bytes());
+            out.extend_from_slice(b"\":");
+            let (start, mut count) = (out.len(), 0);
+            let stamp = &mut self.stamp;
+            column.values(subject, &mut |value| {
+                if !matches!(value, Value::Presence) {
+                    out.extend_from_slice(if count > 0 { b"," } else { b"" });
+                    json(value, digits, stamp, out);
+                    count += 1;
+                }
+            });
+            if column.has_many() || count > 1 {
+                out.insert(start, b'[');
+                out.push(b']');
+            } else if count == 0 {
+                out.extend_from_slice(b"null");
+            }
+        }
+        if let Some(capture) = &self.capture {
+            out.extend_from_slice(b",\"capture\":\"");
+            string(out, capture.as_bytes());
+            out.push(b'"');
+        }
+        out.extend_from_slice(b"}\n");
+    }
+}
+
+impl Report for Columns {
+    fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
+        self.header(out);
+        let subject = Subject {
+            protocol: Id::ALL.iter().copied().find(|id| std::ptr::eq(id.info(), m.info)),
+            message: Some(m.message),
+            payload: m.payload,
+            tree: Some(m.tree),
+            reply: m.reply,
+            copy_of: m.copy_of,
+            broken: &|see| m.findings.iter().for_each(|it| see(it.rule, it.severity)),
+        };
+        if self.layout == Layout::Ndjson {
+            self.object(&subject, m.digits, out);
+            return out.len();
+        }
+        for (cell, column) in self.cells.iter_mut().zip(&self.columns) {
+            cell.clear();
+            let stamp = &mut self.stamp;
+            column.values(&subject, &mut |value| {
+                if !matches!(value, Value::Presence) {
+                    cell.push_str(if cell.is_empty() { "" } else { "," });
+                    text(value, m.digits, stamp, cell);
+                }
+            });
+        }
+        self.stamp.seen(m.payload.time);
+        self.line(self.capture.clone(), out);
+        out.len()
+    }
+
+    fn icmp(&self, _: &mut dyn Iterator<Item = &IcmpEvent>, _: &mut Vec<u8>) {}
+
+    fn icmp_late(&mut self, _: &IcmpEvent, _: &mut Vec<u8>) -> bool {
+        true
+    }
+}
+
+fn text(value: &Value<'_>, digits: u8, stamp: &mut Stamp, cell: &mut String) {
+    let _ = match value {
+        Value::Number(number) => write!(cell, "{number}"),
+        Value::Flag(flag) => write!(cell, "{flag}"),
+        Value::Text(text) | Value::MapText(text) => {
+            cell.push_str(&String::from_utf8_lossy(text));
+            Ok(())
+        }
+        Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(cell, "{byte:02x}")),
+        Value::End(end) => write!(cell, "{end}"),
+        Value::Address(address) => write!(cell, "{address}"),
+        Value::Time(time) => {
+            let mut out = Vec::new();
+            stamp.whole(Time(*time), digits, &mut out);
+            cell.push_str(&String::from_utf8_lossy(&out));
+            Ok(())
+        }
+        Value::Severity(severity) => write!(cell, "{}", severity.name()),
+        Value::Rule(code) => write!(cell, "{code}"),
+        Value::Word(word) => write!(cell, "{word}"),
+        Value::Presence => Ok(()),
+    };
+}
+
+fn json(value: &Value<'_>, digits: u8, stamp: &mut Stamp, out: &mut Vec<u8>) {
+    let mut cell = String::new();
+    text(value, digits, stamp, &mut cell);
+    match value {
+        Value::Number(_) | Value::Flag(_) => out.extend_from_slice(cell.as_bytes()),
+        _ => {
+            out.push(b'"');
+            let _ = std::fmt::write(&mut Escaped(out), format_args!("{cell}"));
+            out.push(b'"');
+        }
+    }
+}
