@@ -624,9 +624,13 @@ pub struct Sniffing {
     /// Stop after this time: 30s, 5min
     #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
     pub duration: Option<i64>,
-    /// Write the captured packets to this file: pcapng if its name ends in .pcapng, else pcap
-    #[arg(help_heading = LIVE, short, long, value_name = "FILE")]
+    /// Write packets to this file. Of a live capture all of them: pcapng if its name ends in .pcapng,
+    /// else pcap. Of files, as pcapng, those of the messages that are wanted: every fragment and segment
+    #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// With -w on files: a comment on the packet that completes each message: its summary and findings
+    #[arg(long, requires = "write", conflicts_with = "interface")]
+    pub annotate: bool,
     /// Start a new file every SECONDS seconds; files are numbered
     #[arg(help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
         value_parser = clap::value_parser!(u64).range(1..))]
@@ -659,7 +663,9 @@ impl Sniffing {
             ("--no-promiscuous", self.no_promiscuous),
             ("--buffer-size", self.buffer_size.is_some()),
             ("--duration", self.duration.is_some()),
-            ("--write", self.write.is_some()),
+            ("--rotate-seconds", self.rotate_seconds.is_some()),
+            ("--rotate-size", self.rotate_size.is_some()),
+            ("--rotate-files", self.rotate_files.is_some()),
             ("--user", self.user.is_some()),
         ];
         given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
@@ -732,7 +738,7 @@ mod tests {
             for option in ["format", "merge", "capture_filter", "limit", "config"] {
                 assert_eq!(heading(option), None, "{name} --{option}");
             }
-            for option in ["interface", "duration", "write", "user"] {
+            for option in ["interface", "duration", "rotate_size", "user"] {
                 assert_eq!(heading(option), Some(LIVE), "{name} --{option}");
             }
         }

@@ -112,7 +112,7 @@ fn two_for_a_file_that_cannot_be_read_or_is_no_capture() {
 
 #[test]
 fn two_for_what_is_for_live_capture_only() {
-    for option in [&["-w", "b"][..], &["-s", "96"], &["-p"], &["-B", "64"], &["-Z", "nobody"]] {
+    for option in [&["-s", "96"][..], &["-p"], &["-B", "64"], &["-Z", "nobody"]] {
         let args = [&["check"], option, &["a.pcap"]].concat();
         unusable_in_a_line(&gamewire(args), "is for live capture: it needs --interface");
     }

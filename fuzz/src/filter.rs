@@ -3,7 +3,7 @@
 use gamewire::filter::{Expression, Filter};
 
 /// A filter is read or refused, and what is read prints as what reads back as the same.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else { return };
     if let Err(error) = source.parse::<Filter>() {
         let said = error.to_string();

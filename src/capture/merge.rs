@@ -124,6 +124,16 @@ impl Merge {
     }
 }
 
+impl Merge {
+    /// The capture that the current event is from.
+    fn open(&self) -> Option<&(dyn Packets + Send)> {
+        match &self.captures.get(self.front?.0)?.state {
+            State::Open(packets) => Some(packets.as_ref()),
+            State::Closed(_) | State::Failed(_) | State::Over => None,
+        }
+    }
+}
+
 impl Packets for Merge {
     fn advance(&mut self) -> Option<i64> {
         if !self.begun {
@@ -145,6 +155,14 @@ impl Packets for Merge {
                 return Some(time);
             }
         }
+    }
+
+    fn interface_name(&self) -> Option<&str> {
+        self.open()?.interface_name()
+    }
+
+    fn comments(&self) -> Vec<String> {
+        self.open().map(|packets| packets.comments()).unwrap_or_default()
     }
 
     fn current(&self) -> Event<'_> {

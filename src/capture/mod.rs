@@ -28,6 +28,8 @@ mod pcapng;
 #[cfg(all(test, feature = "files"))]
 mod tests;
 #[cfg(feature = "files")]
+pub mod write;
+#[cfg(feature = "files")]
 mod zstd;
 
 #[cfg(feature = "files")]
@@ -108,6 +110,16 @@ pub trait Packets {
     /// file that becomes shorter meanwhile ends in zeros.
     fn in_memory(&self) -> Option<Memory> {
         None
+    }
+
+    /// The name of the current packet's interface, if the file has one.
+    fn interface_name(&self) -> Option<&str> {
+        None
+    }
+
+    /// The comments on the current packet.
+    fn comments(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// The next event.

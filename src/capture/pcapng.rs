@@ -72,6 +72,8 @@ pub(super) struct PcapNg {
     input: Input,
     big_endian: bool,
     interfaces: Vec<Interface>,
+    /// Their names, as far as they have any.
+    names: Vec<Option<Box<str>>>,
     /// How many interfaces the sections before this one had.
     earlier: u32,
     /// Bytes of the current block, to be consumed before the next.
@@ -113,6 +115,7 @@ impl PcapNg {
             input,
             big_endian: false,
             interfaces: Vec::new(),
+            names: Vec::new(),
             earlier: 0,
             block: 0,
             here,
@@ -209,6 +212,7 @@ impl PcapNg {
             // Its interfaces are its own, whatever else is wrong with it.
             self.earlier = self.earlier.saturating_add(self.interfaces.len() as u32);
             self.interfaces.clear();
+            self.names.clear();
         }
         if length > LENT {
             if kind == INTERFACE {
@@ -251,8 +255,10 @@ impl PcapNg {
             return Block::Broken("an interface description that does not parse");
         };
         let mut clock = Clock::DEFAULT;
+        let mut name = None;
         for option in &block.options {
             match (option.code, value(option)) {
+                (OptionCode::IfName, value) => name = brief(value),
                 (OptionCode::IfTsresol, [resolution, ..]) => clock.resolution = *resolution,
                 (OptionCode::IfTsoffset, value) => {
                     if let Some(bytes) = value.first_chunk() {
@@ -264,7 +270,10 @@ impl PcapNg {
         }
         let link = LinkType((block.linktype.0 & 0xFFFF) as u16);
         let snaplen = block.snaplen;
+        let number = self.interfaces.len();
         if self.describe(Interface { link, snaplen, clock, dropped: None }) {
+            self.names.resize(number, None);
+            self.names.push(name);
             Block::Nothing
         } else {
             Block::Broken("a section of more than 65,536 interfaces: packets of more are not read")
@@ -387,6 +396,13 @@ impl Interface {
         Interface { link: LinkType(u16::MAX), snaplen: 0, clock: Clock::DEFAULT, dropped: None };
 }
 
+/// A name of sensible length: an interface has no other, and 65,536 of them are to fit in memory.
+fn brief(bytes: &[u8]) -> Option<Box<str>> {
+    let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(64))?);
+    let text = text.trim_end_matches('\0');
+    (!text.is_empty()).then(|| text.into())
+}
+
 /// An option's value without its padding.
 fn value<'a>(option: &'a PcapNGOption<'_>) -> &'a [u8] {
     option.as_bytes().unwrap_or_default()
@@ -432,6 +448,30 @@ impl Packets for PcapNg {
                 }
             }
         }
+    }
+
+    fn interface_name(&self) -> Option<&str> {
+        let number = self.here.interface.checked_sub(self.earlier)?;
+        self.names.get(number as usize)?.as_deref()
+    }
+
+    fn comments(&self) -> Vec<String> {
+        /// The option of this number is a comment.
+        const COMMENT: u16 = 1;
+        let (mut comments, recorded) = (Vec::new(), self.here.lent.next_multiple_of(4));
+        // What is in front of the packet is as long only in blocks that may have options.
+        let options = self.here.head + recorded..self.block.saturating_sub(4);
+        let options = self.input.unread().get(options).filter(|_| self.here.head == HEAD);
+        let mut rest = options.unwrap_or_default();
+        while let Some((&[a, b, c, d], more)) = rest.split_first_chunk() {
+            let (code, length) = (self.short([a, b]), usize::from(self.short([c, d])));
+            let Some(value) = more.get(..length).filter(|_| code != 0) else { break };
+            if code == COMMENT {
+                comments.push(String::from_utf8_lossy(value).into_owned());
+            }
+            rest = more.get(length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        comments
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 pub mod check;
 mod consumer;
 pub mod dissect;
+mod extract;
 pub mod fields;
 pub mod flows;
 pub mod folders;

@@ -14,6 +14,14 @@ pub fn refuse_standard_output(output: Option<FileId>, files: &[PathBuf]) -> Resu
     refuse(output, "standard output", "the capture", files.iter().map(PathBuf::as_path))
 }
 
+/// Refuses to write packets to what is read.
+///
+/// # Errors
+/// It is one of the captures.
+pub(super) fn refuse_capture(output: &Path, files: &[PathBuf]) -> Result<(), Failure> {
+    refuse(FileId::of(output), "-w", "the capture", files.iter().map(PathBuf::as_path))
+}
+
 /// Refuses to write a baseline to what is read.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use dissectors::kit::Secret;
 use crate::capture::{self, CaptureError, Notice, Packets, Stop};
 use crate::cli::Input;
 use crate::commands::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
+use crate::commands::extract::Extracting;
 use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
 use crate::commands::{Failure, sniff};
@@ -26,8 +27,29 @@ pub(super) const LOOK: u64 = 1 << 10;
 /// How many packets pass between two looks at the clock of the progress bar.
 const STEP: u64 = 1 << 14;
 
-/// Reads all captures, one by one or merged. Warnings go to `err`.
+/// Reads all captures, one by one or merged, and writes the packets that are wanted, if that is asked
+/// for. Warnings go to `err`.
 pub(super) fn read<C: Consumer>(
+    input: &Input,
+    config: &Config,
+    consumer: &mut C,
+    stop: Option<fn() -> Stop>,
+    err: &mut dyn Write,
+    progress: bool,
+) -> Result<(), Failure> {
+    let output = input.live.write.as_deref().filter(|_| input.live.interface.is_none());
+    let Some(output) = output else {
+        return read_all(input, config, consumer, stop, err, progress);
+    };
+    let mut extracting = Extracting::new(consumer, output, input)?;
+    let ran = read_all(input, config, &mut extracting, stop, err, progress);
+    // What could be read is written, even if some could not.
+    let written = extracting.write(input, err);
+    ran.and(written)
+}
+
+/// Reads all captures, one by one or merged.
+fn read_all<C: Consumer>(
     input: &Input,
     config: &Config,
     consumer: &mut C,

@@ -146,7 +146,7 @@ fn mistakes_are_named_with_their_line_and_what_would_be_right() {
         ),
         (
             "[[ignore]]\nrule = \"A2S005\"\nreason = \"x\"\nhost = \"example\"",
-            "gamewire.toml:4: `host` cannot be read: write it as 10.0.0.2, 10.0.0.2:27015 or [::1]:27015",
+            "gamewire.toml:4: `host` cannot be read: write it as 10.0.0.2, 10.0.0.0/8, 10.0.0.2:27015 or [::1]:27015",
         ),
         (
             "[severity]\nA2S999 = \"note\"",

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use super::Subject;
 use super::evaluate::{self, Value};
-use super::names::{self, Meanings};
+use super::literal::Number;
+use super::names::{self, Beside, Meanings};
 use super::syntax::written;
 
 /// A column of a table: a field of messages, or what is beside the fields.
@@ -27,6 +28,10 @@ impl Column {
 
     /// Shows the values that a message has of it.
     pub fn values(&self, subject: &Subject<'_>, see: &mut dyn FnMut(&Value<'_>)) {
+        if self.meanings.beside.is_some_and(|(beside, _)| beside == Beside::Frame) {
+            // The one that JSON has under this name.
+            return see(&Value::Number(Number::Whole(subject.payload.frame.into())));
+        }
         evaluate::values(&self.meanings, subject, &mut |value| {
             see(&value);
             false

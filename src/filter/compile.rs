@@ -137,6 +137,7 @@ impl Compiler<'_> {
     ) -> Result<(), FilterError> {
         // Neither has a value.
         (compiled.protocol, compiled.message) = (None, None);
+        let mut no_name = None;
         if let Some(sort) = sort {
             match self.named(sort) {
                 Some(Ok(predicate)) => {
@@ -145,8 +146,10 @@ impl Compiler<'_> {
                     compiled.fields.clear();
                     return Ok(());
                 }
-                Some(Err(error)) if compiled.fields.is_empty() => return Err(error),
-                Some(Err(_)) => compiled.beside = None,
+                Some(Err(error)) => {
+                    compiled.beside = None;
+                    no_name = Some(error);
+                }
                 None if !self.is_comparable_sort(&compiled.predicate, sort) => {
                     compiled.beside = None
                 }
@@ -159,7 +162,7 @@ impl Compiler<'_> {
         if compiled.beside.is_some() || compiled.has_fields() {
             return Ok(());
         }
-        Err(self.not_comparable(sort, &known))
+        Err(no_name.unwrap_or_else(|| self.not_comparable(sort, &known)))
     }
 
     fn literals(&self) -> Vec<&Literal> {

@@ -217,7 +217,7 @@ fn see_beside(beside: Beside, subject: &Subject<'_>, see: &mut dyn FnMut(Value<'
     };
     let is_udp = payload.transport == Transport::Udp;
     match beside {
-        Beside::Frame => {
+        Beside::Frame | Beside::Frames => {
             let carried = payload.pieces.iter().map(|piece| piece.frame).chain([payload.frame]);
             let mut last = None;
             carried

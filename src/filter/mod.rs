@@ -48,8 +48,11 @@ pub struct Subject<'a> {
     /// The packet that it is a copy of.
     pub copy_of: Option<u64>,
     /// The rules that it broke, and how severe each is.
-    pub broken: &'a dyn Fn(&mut dyn FnMut(&'static Rule, Severity)),
+    pub broken: &'a Broken<'a>,
 }
+
+/// Shows rules that were broken, and how severe each is.
+pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
 
 impl Filter {
     /// A filter that wants what all of these want; `None` if there are none.

@@ -11,6 +11,7 @@ use crate::text::nearest as nearest_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
     Frame,
+    Frames,
     Flow,
     Time,
     Length,
@@ -63,8 +64,9 @@ pub(super) enum Sort {
 const COUNT: Sort = Sort::Number(None);
 
 /// Their names, and how they compare.
-pub(super) const BESIDE: [(&str, Beside, Sort); 34] = [
+pub(super) const BESIDE: [(&str, Beside, Sort); 35] = [
     ("frame", Beside::Frame, COUNT),
+    ("frames", Beside::Frames, COUNT),
     ("flow", Beside::Flow, COUNT),
     ("time", Beside::Time, Sort::Time),
     ("length", Beside::Length, Sort::Number(Some(Measure::Size))),
@@ -185,7 +187,7 @@ impl Meanings {
 
     /// Whether a message may have several values of it.
     pub(super) fn has_many(&self) -> bool {
-        let many = [Beside::Frame, Beside::Rule, Beside::Severity, Beside::Address, Beside::Port];
+        let many = [Beside::Frames, Beside::Rule, Beside::Severity, Beside::Address, Beside::Port];
         self.beside.is_some_and(|(beside, _)| many.contains(&beside))
             || self.fields.iter().any(|field| field.is_many)
     }

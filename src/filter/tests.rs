@@ -21,7 +21,7 @@ fn mistakes_are_shown_where_they_are() {
         ("frame == 5 frame", "`frame` is not expected here", "`and`, `or` or the end"),
         ("(frame == 5", "ends too early", "`)`"),
         ("frame = 5", "a single =", "equality is written =="),
-        ("frame == 5 & tcp", "a single sign", "&& or ||"),
+        ("frame == 5 & tcp", "a single sign", "&& and ||"),
         ("map == \"x", "without its closing quote", "it begins here"),
         ("map == ctf_2fort", "does not compare", "put texts in double quotes"),
         ("frame == \"x\"", "does not compare", "compare it with a number"),

@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::queue::Counts;
+use crate::capture::write;
 
 /// Which files are written, and when the next one begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,14 +104,11 @@ impl Writer {
         self.written = 0;
         let Description { link, snaplen, digits, .. } = self.description;
         if self.is_pcapng() {
-            // A section of unknown length, version 1.0.
-            let section = [&0x1A2B_3C4D_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
-            self.block(0x0A0D_0D0A, &section)?;
-            let mut interface = [&link.to_le_bytes()[..], &[0, 0], &snaplen.to_le_bytes()].concat();
-            option(&mut interface, 2, self.description.interface.as_bytes());
-            option(&mut interface, 9, &[digits]);
-            option(&mut interface, 0, &[]);
-            return self.block(1, &interface);
+            let mut blocks = Vec::new();
+            write::section(&mut blocks);
+            let name = Some(self.description.interface.as_str());
+            write::interface(name, link, snaplen, digits, &mut blocks);
+            return self.put(&blocks);
         }
         let magic: u32 = if digits == 9 { 0xA1B2_3C4D } else { 0xA1B2_C3D4 };
         let head = [
@@ -124,13 +122,9 @@ impl Writer {
     }
 
     fn block(&mut self, number: u32, body: &[u8]) -> io::Result<()> {
-        let padding = body.len().next_multiple_of(4) - body.len();
-        let length = ((12 + body.len() + padding) as u32).to_le_bytes();
-        self.put(&number.to_le_bytes())?;
-        self.put(&length)?;
-        self.put(body)?;
-        self.put(&[0; 3][..padding])?;
-        self.put(&length)
+        let mut block = Vec::with_capacity(body.len() + 16);
+        write::block(number, body, &mut block);
+        self.put(&block)
     }
 
     /// A packet. `time` is in nanoseconds since 1970.
@@ -174,10 +168,10 @@ impl Writer {
             let numbers = [0, (ticks >> 32) as u32, ticks as u32];
             let mut body: Vec<u8> =
                 numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-            option(&mut body, 4, &(counts.captured + counts.lost()).to_le_bytes());
-            option(&mut body, 5, &counts.dropped_by_interface.to_le_bytes());
-            option(&mut body, 7, &(counts.dropped + counts.missed).to_le_bytes());
-            option(&mut body, 0, &[]);
+            write::option(4, &(counts.captured + counts.lost()).to_le_bytes(), &mut body);
+            write::option(5, &counts.dropped_by_interface.to_le_bytes(), &mut body);
+            write::option(7, &(counts.dropped + counts.missed).to_le_bytes(), &mut body);
+            write::option(0, &[], &mut body);
             self.block(5, &body)?;
         }
         self.flush()
@@ -213,13 +207,6 @@ fn create(path: &Path) -> io::Result<File> {
         fs::metadata(super::folder(path)).is_ok_and(|about| about.mode() & 0o022 != 0);
     let flags = if others_write { nix::libc::O_NOFOLLOW } else { 0 };
     OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
-}
-
-fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
-    body.extend_from_slice(&code.to_le_bytes());
-    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
-    body.extend_from_slice(value);
-    body.resize(body.len().next_multiple_of(4), 0);
 }
 
 #[cfg(test)]

@@ -228,6 +228,20 @@ impl Report for Text {
     }
 }
 
+/// What a message says, in a line, and in further ones what is wrong with it: for other programs.
+pub fn comment(m: &Envelope<'_>) -> String {
+    let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    let mut out = format!("{} {}  ", m.info.id, m.message.name).into_bytes();
+    summary::write(m.message.summary, view, &mut out);
+    trim(&mut out);
+    for found in m.findings {
+        out.push(b'\n');
+        name(found, &mut out);
+        detail(found, &mut out);
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 fn finding_tone(finding: &Finding) -> Tone {
     Tone::Finding(finding.severity, finding.verdict)
 }

@@ -1,0 +1,148 @@
+//! Packets into a pcapng file, and the blocks that such a file is made of.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::Packet;
+
+/// Adds a block: its type, its length, its body, its length again.
+pub fn block(number: u32, body: &[u8], out: &mut Vec<u8>) {
+    let padding = body.len().next_multiple_of(4) - body.len();
+    let length = ((12 + body.len() + padding) as u32).to_le_bytes();
+    out.extend_from_slice(&number.to_le_bytes());
+    out.extend_from_slice(&length);
+    out.extend_from_slice(body);
+    out.extend_from_slice(&[0; 3][..padding]);
+    out.extend_from_slice(&length);
+}
+
+/// Adds an option to the body of a block; one that is longer than options can be is cut.
+pub fn option(code: u16, value: &[u8], body: &mut Vec<u8>) {
+    let value = value.get(..usize::from(u16::MAX)).unwrap_or(value);
+    body.extend_from_slice(&code.to_le_bytes());
+    body.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    body.extend_from_slice(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+/// Adds the beginning of a section of unknown length, version 1.0.
+pub fn section(out: &mut Vec<u8>) {
+    let body = [&0x1A2B_3C4D_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
+    block(0x0A0D_0D0A, &body, out);
+}
+
+/// Adds the description of an interface, whose times have so many digits of a second.
+pub fn interface(name: Option<&str>, link: u16, snaplen: u32, digits: u8, out: &mut Vec<u8>) {
+    let mut body = [&link.to_le_bytes()[..], &[0, 0], &snaplen.to_le_bytes()].concat();
+    if let Some(name) = name {
+        option(2, name.as_bytes(), &mut body);
+    }
+    option(9, &[digits], &mut body);
+    option(0, &[], &mut body);
+    block(1, &body, out);
+}
+
+/// Writes packets of other captures into one pcapng file.
+pub struct PcapNgWriter<W> {
+    out: W,
+    /// The numbers of interfaces: by file, interface, link type and digits of a second.
+    interfaces: HashMap<(u32, u32, u16, u8), u32>,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> PcapNgWriter<W> {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn new(mut out: W) -> io::Result<PcapNgWriter<W>> {
+        let mut buffer = Vec::new();
+        section(&mut buffer);
+        out.write_all(&buffer)?;
+        Ok(PcapNgWriter { out, interfaces: HashMap::new(), buffer })
+    }
+
+    /// Writes a packet, the name of the interface that recorded it, and comments on it. `file` tells the
+    /// captures apart that packets come from. A time before 1970, which the format does not have, becomes 0.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        file: u32,
+        interface_name: Option<&str>,
+        comments: &[String],
+    ) -> io::Result<()> {
+        self.buffer.clear();
+        let digits = if packet.digits > 6 { 9 } else { 6 };
+        let next = self.interfaces.len() as u32;
+        let key = (file, packet.interface, packet.link.0, digits);
+        let number = *self.interfaces.entry(key).or_insert(next);
+        if number == next {
+            interface(interface_name, packet.link.0, 0, digits, &mut self.buffer);
+        }
+        let ticks = packet.time.max(0).div_euclid(if digits == 9 { 1 } else { 1000 }) as u64;
+        let captured = packet.data.len() as u32;
+        let length = packet.original_length.max(captured);
+        let numbers = [number, (ticks >> 32) as u32, ticks as u32, captured, length];
+        let mut body = Vec::with_capacity(packet.data.len() + 64);
+        numbers.iter().for_each(|number| body.extend_from_slice(&number.to_le_bytes()));
+        body.extend_from_slice(packet.data);
+        body.resize(body.len().next_multiple_of(4), 0);
+        if !comments.is_empty() {
+            comments.iter().for_each(|comment| option(1, comment.as_bytes(), &mut body));
+            option(0, &[], &mut body);
+        }
+        block(6, &body, &mut self.buffer);
+        self.out.write_all(&self.buffer)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Event, LinkType, open_stream};
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
+        let packet = |interface, link, time, data| Packet {
+            link: LinkType(link),
+            interface,
+            original_length: 9,
+            digits: if link == 1 { 6 } else { 9 },
+            ..Packet::new(time, data)
+        };
+        let comments = ["one".to_owned(), "two\nlines".to_owned()];
+        let packets = [
+            (packet(0, 1, 1_795_000_000_123_456_000, &b"abc"[..]), Some("eth0"), &comments[..]),
+            (packet(1, 101, 1_795_000_000_123_456_789, b"abcd"), None, &[]),
+            (packet(0, 1, -1000, b""), Some("eth0"), &comments[..1]),
+        ];
+        for (packet, name, comments) in &packets {
+            writer.packet(packet, 0, *name, comments).unwrap();
+        }
+        let bytes = writer.finish().unwrap();
+        let mut read = open_stream("x".as_ref(), Box::new(std::io::Cursor::new(bytes))).unwrap();
+        for (packet, name, comments) in &packets {
+            let Some(Event::Packet(it)) = read.next() else { panic!("a packet") };
+            assert_eq!((it.data, it.link, it.original_length), (packet.data, packet.link, 9));
+            if packet.time >= 0 {
+                assert_eq!(it.time, packet.time);
+            }
+            assert_eq!(read.interface_name(), *name);
+            assert_eq!(read.comments(), *comments);
+        }
+        assert!(read.next().is_none());
+    }
+}

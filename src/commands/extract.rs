@@ -1,0 +1,285 @@
+//! `-w` on files: the packets of the messages that pass, as a capture of their own.
+//!
+//! Which packets carried a message is known when it is whole, and that may be long after the first of
+//! them: the input is read again to write them.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use dissectors::Id;
+use dissectors::kit::Transport;
+use roaring::RoaringTreemap;
+
+use crate::capture::write::PcapNgWriter;
+use crate::capture::{self, Packet, Packets};
+use crate::cli::Input;
+use crate::commands::consumer::Consumer;
+use crate::commands::{Failure, outputs};
+use crate::filter::{Filter, Subject};
+use crate::net::{self, Outcome};
+use crate::report::{Envelope, text};
+use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
+use crate::text::escaped;
+
+/// Bytes of comments that are kept; packets are written without those that do not fit.
+const COMMENTS: usize = 64 << 20;
+
+/// What is to be written of one capture.
+#[derive(Default)]
+struct Chosen {
+    frames: RoaringTreemap,
+    /// By the packet that completed the message, in their order.
+    comments: Vec<(u64, Box<str>)>,
+    /// Connections that carried some: without the segments that open and close them, a stream does not
+    /// read as it did.
+    connections: HashSet<[SocketAddr; 2]>,
+}
+
+/// Connections of a capture whose segments without payload are written.
+const CONNECTIONS: usize = 1 << 20;
+
+impl Chosen {
+    /// Whether a packet opens, confirms or closes one of the connections.
+    fn has_control(&self, packet: &Packet<'_>) -> bool {
+        let Outcome::Tcp(segment) = net::decode(packet.link, packet.data, packet.original_length)
+        else {
+            return false;
+        };
+        let (from, to) = (segment.ip.source, segment.ip.destination);
+        let ends = [(from, segment.source_port), (to, segment.destination_port)];
+        segment.payload.announced == 0 && self.connections.contains(&sorted(ends.map(Into::into)))
+    }
+}
+
+fn sorted([one, other]: [SocketAddr; 2]) -> [SocketAddr; 2] {
+    if one <= other { [one, other] } else { [other, one] }
+}
+
+/// Hands events on to a command, and notes which packets carried the messages that it is handed.
+pub(super) struct Extracting<'c, C> {
+    consumer: &'c mut C,
+    output: PathBuf,
+    annotate: bool,
+    /// Where the command is handed all messages: those that are wanted.
+    filter: Option<Filter>,
+    chosen: Vec<Chosen>,
+    /// Some capture could be read.
+    has_read: bool,
+    messages: u64,
+    /// Bytes of comments so far, and messages whose comments were left out.
+    bytes: usize,
+    left_out: u64,
+}
+
+impl<'c, C: Consumer> Extracting<'c, C> {
+    /// For this output.
+    ///
+    /// # Errors
+    /// The input cannot be read twice, or would be overwritten.
+    pub(super) fn new(
+        consumer: &'c mut C,
+        output: &Path,
+        input: &Input,
+    ) -> Result<Extracting<'c, C>, Failure> {
+        if let Some(file) = input
+            .files
+            .iter()
+            .find(|file| !file.is_file() && file.exists() || file.as_os_str() == "-")
+        {
+            let name = escaped(&file.to_string_lossy()).into_owned();
+            return Err(Failure::Filter(format!(
+                "-w reads the input twice, and {name} can be read only once; save it to a file first"
+            )));
+        }
+        outputs::refuse_capture(output, &input.files)?;
+        let filter = match consumer.selects_messages() {
+            true => None,
+            false => input.wanted.filter(true).map_err(Failure::Filter)?,
+        };
+        Ok(Extracting {
+            consumer,
+            output: output.to_owned(),
+            annotate: input.live.annotate,
+            filter,
+            chosen: Vec::new(),
+            has_read: false,
+            messages: 0,
+            bytes: 0,
+            left_out: 0,
+        })
+    }
+
+    fn message(&mut self, m: &MessageEvent<'_>) {
+        let (payload, context, checked) = (m.payload(), m.context(), m.checked());
+        let wanted = self.filter.as_ref().is_none_or(|filter| {
+            filter.matches(&Subject {
+                protocol: context.protocol,
+                message: Some(m.message()),
+                payload: &payload,
+                tree: m.tree(),
+                reply: m.reply(),
+                copy_of: context.copy_of,
+                broken: &|see| checked.findings.iter().for_each(|it| see(it.rule, it.severity)),
+            })
+        });
+        let Some(chosen) = self.chosen.last_mut().filter(|_| wanted) else { return };
+        self.messages += 1;
+        if payload.transport == Transport::Tcp && chosen.connections.len() < CONNECTIONS {
+            chosen.connections.insert(sorted([payload.from, payload.to]));
+        }
+        chosen.frames.insert(payload.frame);
+        chosen.frames.extend(payload.pieces.iter().map(|piece| piece.frame));
+        let (Some(id), Some(tree), true) = (context.protocol, m.tree(), self.annotate) else {
+            return;
+        };
+        let comment = text::comment(&Envelope {
+            info: Id::info(id),
+            message: m.message(),
+            payload: &payload,
+            tree,
+            findings: checked.findings,
+            findings_left_out: checked.findings_left_out(),
+            digits: context.digits,
+            reply: m.reply(),
+            copy_of: context.copy_of,
+            via: None,
+        });
+        self.bytes += comment.len();
+        if self.bytes > COMMENTS {
+            self.left_out += 1;
+        } else {
+            chosen.comments.push((payload.frame, comment.into()));
+        }
+    }
+
+    /// Writes the packets.
+    ///
+    /// # Errors
+    /// The input cannot be read again, or the output not be written.
+    pub(super) fn write(mut self, input: &Input, err: &mut dyn Write) -> Result<(), Failure> {
+        if !self.has_read {
+            return Ok(());
+        }
+        let called = escaped(&self.output.to_string_lossy()).into_owned();
+        let failed = |error: io::Error| {
+            Failure::Filter(format!("cannot write {called}: {}", crate::why::unwritable(&error)))
+        };
+        let file = File::create(&self.output).map_err(failed)?;
+        let mut writer =
+            PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
+        let memory = input.memory.unwrap_or_default().unpacking();
+        let mut written = 0;
+        let chosen = std::mem::take(&mut self.chosen);
+        if input.merge && input.files.len() > 1 {
+            let packets = capture::open_merged(&input.files, memory)?;
+            let all = chosen.into_iter().next().unwrap_or_default();
+            written += copy(packets, 0, all, &mut writer).map_err(failed)?;
+        } else {
+            for ((chosen, path), file) in chosen.into_iter().zip(&input.files).zip(0..) {
+                let packets = capture::open_within(path, memory)?;
+                written += copy(packets, file << 16, chosen, &mut writer).map_err(failed)?;
+            }
+        }
+        writer.finish().map_err(failed)?;
+        let plural =
+            |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let (packets, messages) = (plural(written, "packet"), plural(self.messages, "message"));
+        writeln!(err, "gamewire: wrote {packets} of {messages} to {called}").ok();
+        if self.left_out > 0 {
+            let left_out = plural(self.left_out, "message");
+            writeln!(err, "gamewire: warning: {left_out} have no comment: there are too many").ok();
+        }
+        Ok(())
+    }
+}
+
+/// Copies the chosen packets of a capture; `first`: what its files count from.
+fn copy<W: Write>(
+    mut packets: Box<dyn Packets + Send>,
+    first: u32,
+    mut chosen: Chosen,
+    writer: &mut PcapNgWriter<W>,
+) -> io::Result<u64> {
+    let mut comments = std::mem::take(&mut chosen.comments);
+    comments.sort_by_key(|(frame, _)| *frame);
+    let mut comments = comments.into_iter().peekable();
+    let (last, mut frame, mut written) = (chosen.frames.max().unwrap_or(0), 0, 0);
+    while (frame < last || !chosen.connections.is_empty()) && packets.advance().is_some() {
+        let capture::Event::Packet(packet) = packets.current() else { continue };
+        frame += 1;
+        let is_control = || !chosen.connections.is_empty() && chosen.has_control(&packet);
+        if !chosen.frames.contains(frame) && !is_control() {
+            continue;
+        }
+        let mut about = packets.comments();
+        while let Some((_, comment)) = comments.next_if(|(of, _)| *of <= frame) {
+            about.push(comment.into());
+        }
+        writer.packet(&packet, first + packet.file, packets.interface_name(), &about)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+impl<C: Consumer> Consumer for Extracting<'_, C> {
+    fn needs(&self) -> Needs {
+        let mut needs = self.consumer.needs();
+        needs.messages = Messages::All;
+        // Where packets are is kept with the bytes.
+        needs.fields = needs.fields.or(Some(FieldLimits { fields: 10_000, depth: 32 }));
+        if needs.findings == Findings::None {
+            needs.findings = Findings::OfMessages;
+        }
+        needs
+    }
+
+    fn selects_messages(&self) -> bool {
+        self.consumer.selects_messages()
+    }
+
+    fn complete(&self) -> bool {
+        self.consumer.complete()
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.chosen.push(Chosen::default());
+        self.has_read = true;
+        self.consumer.begin(name)
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let Event::Message(message) = event {
+            self.message(message);
+        }
+        self.consumer.event(event)
+    }
+
+    fn pause(&mut self, live: bool) -> io::Result<()> {
+        self.consumer.pause(live)
+    }
+
+    fn running(&self) -> String {
+        self.consumer.running()
+    }
+
+    fn no_traffic(&self, read: &Totals) -> Option<String> {
+        self.consumer.no_traffic(read)
+    }
+
+    fn unreadable(&mut self, file: &str, why: &Failure) {
+        // Its place among the captures stays.
+        self.chosen.push(Chosen::default());
+        self.consumer.unreadable(file, why);
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        self.consumer.end(read)
+    }
+
+    fn makes(&self) -> Vec<PathBuf> {
+        self.consumer.makes()
+    }
+}
