@@ -68,6 +68,8 @@ pub enum Command {
     Dissect(Dissect),
     /// List the flows: who talked to whom, in which protocol, and how requests fared
     Flows(Flows),
+    /// Draw conversations as a ladder: a column for each host, an arrow for each message
+    Follow(Follow),
     /// Check messages and conversations against the protocols' specifications
     Check(Check),
     /// List the rules that captures are checked against
@@ -103,6 +105,7 @@ impl Command {
     pub fn input(&self) -> Option<&Input> {
         match self {
             Command::Dissect(dissect) => Some(&dissect.input),
+            Command::Follow(follow) => Some(&follow.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
             Command::Rules(_)
@@ -117,6 +120,7 @@ impl Command {
     pub fn input_mut(&mut self) -> Option<&mut Input> {
         match self {
             Command::Dissect(dissect) => Some(&mut dissect.input),
+            Command::Follow(follow) => Some(&mut follow.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
             Command::Rules(_)
@@ -247,6 +251,36 @@ pub enum FlowsFormat {
     Json,
     /// Comma-separated values with a header line
     Csv,
+}
+
+/// `gamewire follow`.
+#[derive(Args, Debug)]
+pub struct Follow {
+    /// How the ladder is drawn
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: FollowFormat,
+    /// How times are written, in text and svg
+    #[arg(long, value_name = "STYLE", default_value = "utc")]
+    pub time: Times,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Choice,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
+}
+
+/// How `follow` draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FollowFormat {
+    /// For a terminal
+    Text,
+    /// A picture
+    Svg,
+    /// One JSON object
+    Json,
+    /// A diagram for Markdown
+    Mermaid,
 }
 
 /// `gamewire check`.
@@ -509,9 +543,10 @@ pub struct Wanted {
     /// docs/filters.md has the language
     #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR")]
     pub display_filter: Vec<String>,
-    /// Only messages from or to this host; for check, only findings about it
+    /// Only messages from or to this host; given twice, those between two. For check: only findings
+    /// about it
     #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
-    pub host: Option<Host>,
+    pub host: Vec<Host>,
     /// Only messages of these flows, by their numbers
     #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
     pub flow: Vec<u32>,
@@ -549,7 +584,7 @@ impl Wanted {
             .iter()
             .map(|source| source.parse().map_err(|error: FilterError| format!("-Y: {error}")));
         let mut filters = typed.collect::<Result<Vec<Filter>, _>>()?;
-        if let Some(host) = self.host.filter(|_| with_host) {
+        for host in self.host.iter().filter(|_| with_host) {
             filters.push(read(&format!("host == \"{host}\""))?);
         }
         for (name, values) in [

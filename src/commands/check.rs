@@ -162,7 +162,15 @@ fn selection(
         select,
         ignores,
         who: args.who,
-        host: args.input.wanted.host,
+        host: match *args.input.wanted.host {
+            [] => None,
+            [host] => Some(host),
+            _ => {
+                return Err(Failure::Filter(
+                    "check takes one --host: whom findings are about".to_owned(),
+                ));
+            }
+        },
         filter: args.input.wanted.filter(false).map_err(Failure::Filter)?,
         require,
         severities: config.severities.clone(),

@@ -87,6 +87,20 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
             ),
             ("What a server is asked right now:", "gamewire dissect -i eth0 -f 'udp port 27015'"),
         ],
+        Some("follow") => &[
+            (
+                "One conversation, by the number that flows and dissect give it:",
+                "gamewire follow --flow 3 evening.pcapng",
+            ),
+            (
+                "What a player's computer asked its master and a game server:",
+                "gamewire follow --host 192.0.2.7 evening.pcapng",
+            ),
+            (
+                "A diagram for a bug report:",
+                "gamewire follow --format mermaid --flow 3 evening.pcapng",
+            ),
+        ],
         Some("flows") => &[
             ("The ten flows with most bytes:", "gamewire flows --top 10 evening.pcapng"),
             ("For a spreadsheet:", "gamewire flows --format csv evening.pcapng > flows.csv"),

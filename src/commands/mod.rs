@@ -7,6 +7,7 @@ mod extract;
 pub mod fields;
 pub mod flows;
 pub mod folders;
+pub mod follow;
 mod held;
 pub mod manual;
 mod notices;

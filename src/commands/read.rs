@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dissectors::kit::Secret;
 
-use crate::capture::{self, CaptureError, Notice, Packets, Stop};
+use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::Input;
 use crate::commands::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::commands::extract::Extracting;
@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError, Given};
 use crate::filter::Filter;
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
+use crate::net::{self, Outcome};
 use crate::session::{Decoder, Options, Totals};
 
 /// Files that are at least this large get a progress bar.
@@ -209,7 +210,7 @@ fn alone<C: Consumer>(
     if let Some(capture) = packets.in_memory() {
         decoder.lend(capture);
     }
-    let mut taken = 0;
+    let (mut taken, mut fragments) = (0, 0_u64);
     while let Some(event) = packets.next() {
         match event {
             capture::Event::Packet(packet) => {
@@ -218,6 +219,7 @@ fn alone<C: Consumer>(
                     taken += 1;
                     decoder.push(&packet);
                 } else {
+                    fragments += u64::from(is_later_fragment(&packet));
                     decoder.pass_over();
                 }
             }
@@ -245,7 +247,27 @@ fn alone<C: Consumer>(
         }
     }
     finish(&mut decoder, consumer)?;
+    if fragments > 0 {
+        let s = if fragments == 1 { "" } else { "s" };
+        writeln!(
+            monitor.err,
+            "gamewire: warning: {called}: {fragments} IP fragment{s} did not pass -f: {FRAGMENTS}"
+        )
+        .ok();
+    }
     Ok(decoder.into_totals())
+}
+
+/// Why a filter of ports loses fragments, and what to do.
+pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has its ports; add `or (ip[6:2] & 0x1fff \
+     != 0) or (ip6 proto 44)`, or choose messages with --host or -Y in place of packets";
+
+/// Whether a packet is a fragment without the ports of its datagram.
+fn is_later_fragment(packet: &Packet<'_>) -> bool {
+    match net::decode(packet.link, packet.data, packet.original_length) {
+        Outcome::Fragment(fragment) => fragment.offset > 0,
+        _ => false,
+    }
 }
 
 /// What the command line says, before what the configuration says.

@@ -11,7 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::Failure;
 use super::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
-use crate::commands::read::LOOK;
+use crate::commands::read::{FRAGMENTS, LOOK};
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::session::{Decoder, Options};
 use crate::text::escaped;
@@ -31,6 +31,15 @@ pub(super) fn sniff<C: Consumer>(
     let mut decoder = Decoder::new(options);
     consumer.begin(None)?;
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
+    let names_ports =
+        |filter: &String| filter.split(|c: char| !c.is_alphanumeric()).any(|word| word == "port");
+    if request
+        .filter
+        .as_ref()
+        .is_some_and(|filter| names_ports(filter) && !filter.contains("ip[6:2]"))
+    {
+        writeln!(err, "gamewire: note: -f leaves out IP fragments: {FRAGMENTS}").ok();
+    }
     let line = Line::new(running);
     let mut told = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
     let ended = listen(&mut live, &mut decoder, most, consumer, err, &line, &mut told)?;

@@ -11,6 +11,7 @@
 //! - [`check`]: verdicts, and the catalogue of rules.
 //! - [`fields`]: the catalogue of fields.
 //! - [`flows`]: the rows of `gamewire flows`.
+//! - [`ladder`]: who said what to whom, as a diagram.
 //! - [`paint`]: the only place that knows colours.
 
 pub mod check;
@@ -20,6 +21,7 @@ mod digits;
 pub mod fields;
 pub mod flows;
 pub mod json;
+pub mod ladder;
 pub mod paint;
 #[cfg(test)]
 mod test_messages;
@@ -27,6 +29,7 @@ pub mod text;
 mod view;
 
 pub use clock::{Stamp, TimeStyle};
+use text::parts as comment_parts;
 
 use std::fmt;
 

@@ -228,6 +228,20 @@ impl Report for Text {
     }
 }
 
+/// What a message says, and what is wrong with it: each finding by itself.
+pub fn parts(m: &Envelope<'_>) -> (String, Vec<(Severity, Verdict, String)>) {
+    let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    let mut out = Vec::new();
+    summary::write(m.message.summary, view, &mut out);
+    trim(&mut out);
+    let findings = m.findings.iter().map(|found| {
+        let detail = crate::text::escaped(&found.detail);
+        let text = format!("{} {}: {detail}", found.rule.code, found.rule.slug);
+        (found.severity, found.verdict, text)
+    });
+    (String::from_utf8_lossy(&out).into_owned(), findings.collect())
+}
+
 /// What a message says, in a line, and in further ones what is wrong with it: for other programs.
 pub fn comment(m: &Envelope<'_>) -> String {
     let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };

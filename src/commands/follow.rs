@@ -1,0 +1,131 @@
+//! `gamewire follow`: conversations as a ladder.
+
+use std::io::{self, Write};
+
+use dissectors::Id;
+
+use crate::Terminal;
+use crate::cli::{Follow, FollowFormat};
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
+use crate::commands::{Failure, painted};
+use crate::report::ladder::Ladder;
+use crate::report::paint::Paint;
+use crate::report::{Envelope, Stamp};
+use crate::session::{Event, MessageEvent, Needs, Totals};
+
+/// Columns of a ladder that no terminal shows.
+const COLUMNS: usize = 120;
+
+/// Hosts that a ladder of text has room for.
+const HOSTS: usize = 12;
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(
+    args: &Follow,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let config = args.input.config.load()?;
+    let mut following = Following {
+        args,
+        ladder: Ladder::default(),
+        paint: painted(args.color, terminal.out),
+        columns: terminal.columns.unwrap_or(COLUMNS),
+        capture: None,
+        warnings: Vec::new(),
+        out,
+    };
+    let running = terminal.err && !terminal.out;
+    let ran = read(&args.input, &config, &mut following, terminal.stop, err, running);
+    for warning in following.warnings {
+        writeln!(err, "gamewire: warning: {warning}").ok();
+    }
+    ran
+}
+
+struct Following<'w> {
+    args: &'w Follow,
+    ladder: Ladder,
+    paint: Paint,
+    columns: usize,
+    /// Which capture it is, where there are several.
+    capture: Option<String>,
+    warnings: Vec<String>,
+    out: &'w mut dyn Write,
+}
+
+impl Following<'_> {
+    fn message(&mut self, m: &MessageEvent<'_>) {
+        let context = m.context();
+        let (Some(id), Some(tree)) = (context.protocol, m.tree()) else { return };
+        let (payload, checked) = (m.payload(), m.checked());
+        self.ladder.message(&Envelope {
+            info: Id::info(id),
+            message: m.message(),
+            payload: &payload,
+            tree,
+            findings: checked.findings,
+            findings_left_out: checked.findings_left_out(),
+            digits: context.digits,
+            reply: m.reply(),
+            copy_of: context.copy_of,
+            via: None,
+        });
+    }
+}
+
+impl Consumer for Following<'_> {
+    fn needs(&self) -> Needs {
+        Needs { icmp: true, ..Needs::messages_with_fields() }
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.capture = name.map(str::to_owned);
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::Icmp(icmp) => self.ladder.icmp(icmp),
+            Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut Totals) -> io::Result<()> {
+        let ladder = std::mem::take(&mut self.ladder);
+        let called = self.capture.as_ref().map_or(String::new(), |name| format!("{name}: "));
+        if ladder.left_out() > 0 {
+            let (left_out, help) = (ladder.left_out(), "choose some with --flow, --host or -Y");
+            self.warnings.push(format!("{called}{left_out} messages are not drawn; {help}"));
+        }
+        let mut stamp = Stamp::new(self.args.time.style());
+        let mut bytes = Vec::new();
+        match self.args.format {
+            FollowFormat::Json => ladder.json(self.capture.as_deref(), &mut bytes),
+            FollowFormat::Mermaid => ladder.mermaid(&mut bytes),
+            FollowFormat::Svg => ladder.svg(&mut stamp, &mut bytes),
+            FollowFormat::Text if ladder.is_empty() => {
+                self.warnings.push(format!("{called}no message to draw"));
+            }
+            FollowFormat::Text => {
+                if ladder.parties() > HOSTS {
+                    let (hosts, help) = (ladder.parties(), "choose some with --flow, --host or -Y");
+                    self.warnings.push(format!("{called}{hosts} hosts are more than fit; {help}"));
+                }
+                if let Some(name) = &self.capture {
+                    writeln!(bytes, "==> {name} <==")?;
+                }
+                ladder.text(self.columns, &mut stamp, self.paint, &mut bytes);
+            }
+        }
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+}

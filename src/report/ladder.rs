@@ -1,0 +1,210 @@
+//! Messages as a ladder: a column for each host, an arrow for each message, from the top down.
+
+mod json;
+mod mermaid;
+mod svg;
+mod text;
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::kit::{Severity, Time, Verdict};
+
+use crate::report::{Envelope, comment_parts};
+use crate::session::IcmpEvent;
+use crate::text::escaped;
+
+/// Arrows that are drawn of one capture; further messages are counted.
+const STEPS: usize = 20_000;
+
+/// What a ladder is drawn from.
+#[derive(Default)]
+pub struct Ladder {
+    parties: Vec<Party>,
+    steps: Vec<Step>,
+    left_out: u64,
+}
+
+/// A column: a host, or, where a host talks to itself, one of its ports.
+struct Party {
+    address: IpAddr,
+    /// The only port that belongs to it.
+    only: Option<u16>,
+    /// The ports that it used.
+    ports: BTreeSet<u16>,
+}
+
+/// An arrow.
+struct Step {
+    frame: u64,
+    /// Packets that carried it.
+    packets: usize,
+    time: Time,
+    digits: u8,
+    /// Places among the parties.
+    from: usize,
+    to: usize,
+    ends: [SocketAddr; 2],
+    protocol: &'static str,
+    message: &'static str,
+    summary: String,
+    /// The packet of the request that it answers, and how long after it, in nanoseconds.
+    reply: Option<(u64, i64)>,
+    copy_of: Option<u64>,
+    /// The recording lacks some of it.
+    lost: bool,
+    /// An ICMP error, and not a message.
+    icmp: bool,
+    findings: Vec<(Severity, Verdict, String)>,
+}
+
+impl Ladder {
+    /// Whether it has no arrow.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Messages that were not drawn.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Hosts that have a column.
+    pub fn parties(&self) -> usize {
+        self.parties.len()
+    }
+
+    /// Adds a message.
+    pub fn message(&mut self, m: &Envelope<'_>) {
+        if self.steps.len() >= STEPS {
+            self.left_out += 1;
+            return;
+        }
+        let (payload, same) = (m.payload, m.payload.from.ip() == m.payload.to.ip());
+        let (from, to) = (self.party(payload.from, same), self.party(payload.to, same));
+        let mut frames = Vec::new();
+        payload.frames(&mut frames);
+        let (summary, findings) = comment_parts(m);
+        self.steps.push(Step {
+            frame: payload.frame,
+            packets: frames.len(),
+            time: payload.time,
+            digits: m.digits,
+            from,
+            to,
+            ends: [payload.from, payload.to],
+            protocol: m.info.id,
+            message: m.message.name,
+            summary,
+            reply: m.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
+            copy_of: m.copy_of,
+            lost: payload.lost,
+            icmp: false,
+            findings,
+        });
+    }
+
+    /// Adds an ICMP error about a message that has an arrow.
+    pub fn icmp(&mut self, icmp: &IcmpEvent) {
+        let about = self.steps.iter().rev().find(|step| step.frame == icmp.message && !step.icmp);
+        let Some(about) = about.filter(|_| self.steps.len() < STEPS) else { return };
+        let (to, end, protocol) = (about.from, about.ends[0], about.protocol);
+        let host = SocketAddr::new(icmp.from, 0);
+        let from = match self.parties.iter().position(|party| party.address == icmp.from) {
+            Some(party) => party,
+            None => self.party(host, false),
+        };
+        self.steps.push(Step {
+            frame: icmp.frame,
+            packets: 1,
+            time: icmp.time,
+            digits: icmp.digits,
+            from,
+            to,
+            ends: [host, end],
+            protocol,
+            message: "ICMP",
+            summary: format!("{}, about packet {}", icmp.meaning, icmp.message),
+            reply: None,
+            copy_of: None,
+            lost: false,
+            icmp: true,
+            findings: Vec::new(),
+        });
+    }
+
+    /// The column of one end of a message.
+    fn party(&mut self, end: SocketAddr, by_port: bool) -> usize {
+        let (address, only) = (end.ip(), by_port.then_some(end.port()));
+        let is = |party: &Party| {
+            party.address == address && (party.only.is_none() || party.only == only)
+        };
+        let at = self.parties.iter().position(is).unwrap_or_else(|| {
+            self.parties.push(Party { address, only, ports: BTreeSet::new() });
+            self.parties.len() - 1
+        });
+        if end.port() > 0 && self.parties[at].ports.len() < 8 {
+            self.parties[at].ports.insert(end.port());
+        }
+        at
+    }
+
+    /// Names of the columns: with the port, where a host has one only.
+    fn names(&self) -> Vec<String> {
+        let name = |party: &Party| match party.only.or(only(&party.ports)) {
+            Some(port) => SocketAddr::new(party.address, port).to_string(),
+            None => party.address.to_string(),
+        };
+        self.parties.iter().map(name).collect()
+    }
+
+    /// What is to be said of an arrow beside its name: which ports, if that is not clear, and the rest.
+    fn details(&self, step: &Step) -> String {
+        let mut text = String::new();
+        let several = |at: usize| {
+            self.parties.get(at).is_some_and(|party| party.only.is_none() && party.ports.len() > 1)
+        };
+        if !step.icmp && several(step.from) {
+            text += &format!("from :{}  ", step.ends[0].port());
+        }
+        if !step.icmp && several(step.to) {
+            text += &format!("to :{}  ", step.ends[1].port());
+        }
+        if let Some((_, after)) = step.reply {
+            text += &format!("+{:.1} ms  ", after as f64 / 1e6);
+        }
+        text += &step.summary;
+        if step.packets > 1 {
+            text += &format!("  ({} packets)", step.packets);
+        }
+        if let Some(frame) = step.copy_of {
+            text += &format!("  (copy of {frame})");
+        }
+        if step.lost {
+            text += "  (not whole in the capture)";
+        }
+        escaped(text.trim_end()).into_owned()
+    }
+}
+
+fn only(ports: &BTreeSet<u16>) -> Option<u16> {
+    ports.first().copied().filter(|_| ports.len() == 1)
+}
+
+/// How severe a finding is, in a word: `error`, or `error?` where the capture leaves it open.
+fn severity(severity: Severity, verdict: Verdict) -> String {
+    let mark = if verdict == Verdict::Inconclusive { "?" } else { "" };
+    format!("{}{mark}", severity.name())
+}
+
+/// The text, or as much of it as fits, with a sign that there is more.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    if width > 0 {
+        cut.push('\u{2026}');
+    }
+    cut
+}

@@ -1,0 +1,71 @@
+//! The ladder for scripts: one object.
+
+use serde_json::{Value, json};
+
+use super::{Ladder, Step};
+use crate::report::clock::Clock;
+
+impl Ladder {
+    /// Writes one object in a line.
+    pub fn json(&self, capture: Option<&str>, out: &mut Vec<u8>) {
+        let parties: Vec<Value> = self
+            .parties
+            .iter()
+            .map(|party| json!({ "address": party.address, "ports": party.ports }))
+            .collect();
+        let mut clock = Clock::default();
+        let steps: Vec<Value> = self.steps.iter().map(|step| object(step, &mut clock)).collect();
+        let mut ladder = json!({ "parties": parties, "steps": steps, "left_out": self.left_out });
+        if let (Some(capture), Some(ladder)) = (capture, ladder.as_object_mut()) {
+            ladder.insert("capture".to_owned(), capture.into());
+        }
+        out.extend_from_slice(ladder.to_string().as_bytes());
+        out.push(b'\n');
+    }
+}
+
+fn object(step: &Step, clock: &mut Clock) -> Value {
+    let mut time = Vec::new();
+    clock.rfc3339(step.time, step.digits, &mut time);
+    let findings: Vec<Value> = step
+        .findings
+        .iter()
+        .map(|(severity, verdict, what)| {
+            json!({ "severity": severity.name(), "verdict": verdict.name(), "text": what })
+        })
+        .collect();
+    let mut object = json!({
+        "frame": step.frame,
+        "packets": step.packets,
+        "time": String::from_utf8_lossy(&time),
+        "from": step.from,
+        "to": step.to,
+        "src": step.ends[0].to_string(),
+        "dst": step.ends[1].to_string(),
+        "protocol": step.protocol,
+        "message": step.message,
+        "summary": step.summary,
+        "findings": findings,
+    });
+    let mut add = |name: &str, value: Value| {
+        if let Some(object) = object.as_object_mut() {
+            object.insert(name.to_owned(), value);
+        }
+    };
+    if step.icmp {
+        // It has no ports, and is no message of the protocol.
+        add("src", json!(step.ends[0].ip()));
+        add("icmp", Value::Bool(true));
+    }
+    if let Some((request, after)) = step.reply {
+        add("request", request.into());
+        add("response_time", json!(after as f64 / 1e9));
+    }
+    if let Some(frame) = step.copy_of {
+        add("copy_of", frame.into());
+    }
+    if step.lost {
+        add("lost", Value::Bool(true));
+    }
+    object
+}

@@ -1,0 +1,35 @@
+//! The ladder as a sequence diagram of Mermaid, which GitHub and GitLab draw in Markdown.
+
+use super::{Ladder, severity};
+use crate::report::put;
+
+impl Ladder {
+    /// Writes the diagram.
+    pub fn mermaid(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"sequenceDiagram\n");
+        for (at, name) in self.names().iter().enumerate() {
+            put(out, format_args!("    participant p{at} as {}\n", plain(name)));
+        }
+        for step in &self.steps {
+            let arrow = if step.lost || step.icmp { "--x" } else { "->>" };
+            let details = self.details(step);
+            let (from, to, message) = (step.from, step.to, step.message);
+            put(out, format_args!("    p{from}{arrow}p{to}: {message} {}\n", plain(&details)));
+            for (weight, verdict, what) in &step.findings {
+                let (weight, what) = (severity(*weight, *verdict), plain(what));
+                let (left, right) = (from.min(to), from.max(to));
+                put(out, format_args!("    Note over p{left},p{right}: {weight} {what}\n"));
+            }
+        }
+    }
+}
+
+/// The text, with everything that means something to Mermaid or to HTML as a character reference.
+fn plain(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || " .,:/+-_()!?'".contains(c);
+    let mut out = String::new();
+    for c in text.chars() {
+        if is_plain(c) { out.push(c) } else { out += &format!("#{};", u32::from(c)) }
+    }
+    out
+}

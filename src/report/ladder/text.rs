@@ -1,0 +1,135 @@
+//! The ladder for a terminal.
+
+use super::{Ladder, Step, cut, severity};
+use crate::report::clock::Stamp;
+use crate::report::paint::{Paint, Tone};
+
+/// Columns of the time and the packet's number.
+const BEFORE: usize = 24;
+
+/// Columns that the text beside an arrow has at least, while arrows can be shorter.
+const BESIDE: usize = 44;
+
+/// Where the lines of the hosts are.
+struct Lanes {
+    count: usize,
+    gap: usize,
+}
+
+impl Lanes {
+    fn of(count: usize, width: usize) -> Lanes {
+        let room = width.saturating_sub(BEFORE + BESIDE) / count.saturating_sub(1).max(1);
+        Lanes { count, gap: room.clamp(14, 36) }
+    }
+
+    fn width(&self) -> usize {
+        self.count.saturating_sub(1) * self.gap + 1
+    }
+
+    /// The line of every host, and nothing between.
+    fn empty(&self) -> Vec<char> {
+        let mut line = vec![' '; self.width()];
+        (0..self.count).for_each(|lane| line[lane * self.gap] = '\u{2502}');
+        line
+    }
+
+    fn arrow(&self, step: &Step) -> String {
+        let mut line = self.empty();
+        let (from, to) = (step.from * self.gap, step.to * self.gap);
+        let (left, right) = (from.min(to), from.max(to));
+        let stroke = if step.lost || step.icmp { '\u{254C}' } else { '\u{2500}' };
+        for place in left + 1..right {
+            line[place] = stroke;
+        }
+        let head = if to > from { (right.saturating_sub(1), '>') } else { (left + 1, '<') };
+        if let Some(place) = line.get_mut(head.0).filter(|_| left != right) {
+            *place = head.1;
+        }
+        let name = cut(step.message, (right - left).saturating_sub(5));
+        let length = name.chars().count();
+        let start = left + 1 + (right - left).saturating_sub(1 + length) / 2;
+        for (place, letter) in name.chars().enumerate() {
+            if let Some(cell) = line.get_mut(start + place) {
+                *cell = letter;
+            }
+        }
+        line.into_iter().collect()
+    }
+}
+
+impl Ladder {
+    /// Draws it in so many columns.
+    pub fn text(&self, width: usize, stamp: &mut Stamp, paint: Paint, out: &mut Vec<u8>) {
+        let lanes = Lanes::of(self.parties.len(), width);
+        let mut heads = vec![' '; BEFORE];
+        for (at, name) in self.names().iter().enumerate() {
+            let start = BEFORE + at * lanes.gap;
+            let is_last = at + 1 == self.parties.len();
+            let room = if is_last { width.saturating_sub(start) } else { lanes.gap - 2 };
+            heads.resize(start, ' ');
+            // Where both do not fit, the address is worth more than its port.
+            let is_long = name.chars().count() > room;
+            let address = self.parties.get(at).map(|party| party.address.to_string());
+            let name = address.filter(|_| is_long).unwrap_or_else(|| name.clone());
+            heads.extend(cut(&name, room).chars());
+        }
+        line(
+            &cut(heads.into_iter().collect::<String>().trim_end(), width),
+            Tone::Endpoints,
+            paint,
+            out,
+        );
+        let mut day = Vec::new();
+        for step in &self.steps {
+            let mut today = Vec::new();
+            stamp.day(step.time, &mut today);
+            if today != day {
+                let text = format!("-- {} --", String::from_utf8_lossy(&today));
+                line(&text, Tone::Faint, paint, out);
+                day = today;
+            }
+            self.step(step, &lanes, width, stamp, paint, out);
+        }
+    }
+
+    fn step(
+        &self,
+        step: &Step,
+        lanes: &Lanes,
+        width: usize,
+        stamp: &mut Stamp,
+        paint: Paint,
+        out: &mut Vec<u8>,
+    ) {
+        let mut time = Vec::new();
+        stamp.brief(step.time, step.digits, &mut time);
+        stamp.seen(step.time);
+        let before = format!("{:<15} {:>6}", String::from_utf8_lossy(&time), step.frame);
+        paint.paint(Tone::Faint, out, |out| {
+            out.extend_from_slice(format!("{:<1$}", cut(&before, BEFORE - 1), BEFORE).as_bytes());
+        });
+        let tone = if step.icmp { Tone::Faint } else { Tone::Message };
+        let arrow = cut(&lanes.arrow(step), width.saturating_sub(BEFORE));
+        paint.paint(tone, out, |out| out.extend_from_slice(arrow.as_bytes()));
+        let room = width.saturating_sub(BEFORE + lanes.width() + 2);
+        let details = cut(&self.details(step), room);
+        if !details.is_empty() {
+            out.extend_from_slice(format!("  {details}").as_bytes());
+        }
+        out.push(b'\n');
+        for (weight, verdict, what) in &step.findings {
+            let lanes: String = lanes.empty().into_iter().collect();
+            let text = format!("! {} {what}", severity(*weight, *verdict));
+            let line = format!("{:BEFORE$}{lanes}  {text}", "");
+            paint.paint(Tone::Finding(*weight, *verdict), out, |out| {
+                out.extend_from_slice(cut(&line, width).as_bytes());
+            });
+            out.push(b'\n');
+        }
+    }
+}
+
+fn line(text: &str, tone: Tone, paint: Paint, out: &mut Vec<u8>) {
+    paint.paint(tone, out, |out| out.extend_from_slice(text.as_bytes()));
+    out.push(b'\n');
+}

@@ -1,0 +1,103 @@
+//! `gamewire follow`: ladders of the samples, as a person reads them, and in the other formats.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::Command;
+
+fn follow(args: &[&str]) -> (Option<i32>, String, String) {
+    let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["follow", "--no-config", "--color", "never"])
+        .args(args)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (ran.status.code(), text(ran.stdout), text(ran.stderr))
+}
+
+fn drawn(args: &[&str]) -> String {
+    let (code, out, err) = follow(args);
+    assert_eq!(code, Some(0), "{args:?}: {err}");
+    out
+}
+
+#[test]
+fn ladders_of_six_samples() {
+    for (name, args) in [
+        ("a2s", &["samples/a2s-info-players-rules.pcap"][..]),
+        ("split", &["samples/a2s-split-bzip2.pcap", "--host", "10.0.0.2"]),
+        ("icmp", &["samples/silence-icmp.pcap"]),
+        ("doubled", &["samples/silence-doubled.pcap", "-c", "8"]),
+        ("master", &["samples/valve-master-faults.pcap", "--flow", "1,2"]),
+        ("acr", &["samples/acr-master.pcap", "--host", "10.0.0.2"]),
+    ] {
+        insta::assert_snapshot!(format!("follow-{name}"), drawn(args));
+    }
+}
+
+#[test]
+fn no_line_is_longer_than_the_width_and_every_message_has_one() {
+    for sample in
+        ["gamespy1-faults.pcap", "gamespy4-faults.pcap", "a2s-quirks.pcap", "silence-icmp.pcap"]
+    {
+        let path = format!("samples/{sample}");
+        let text = drawn(&[&path]);
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= 120, "{sample}: {longest}");
+        let arrows = text.lines().filter(|line| line.contains(['>', '<', '\u{2500}', '\u{254C}']));
+        let json: serde_json::Value =
+            serde_json::from_str(&drawn(&["--format", "json", &path])).unwrap();
+        let steps = json["steps"].as_array().unwrap().len();
+        assert!(arrows.count() >= steps, "{sample}: {steps}");
+    }
+}
+
+#[test]
+fn two_hosts_are_a_conversation_between_them() {
+    let sample = "samples/valve-master-registration.pcap";
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&drawn(&[&["--format", "json", sample], args].concat())).unwrap()
+    };
+    let both = json(&["--host", "10.0.0.2", "--host", "10.0.0.9"]);
+    assert_eq!(both["parties"].as_array().unwrap().len(), 2);
+    // A client's legs to several masters share one ladder.
+    let one = json(&["--host", "10.0.0.2"]);
+    assert_eq!(one["parties"].as_array().unwrap().len(), 3);
+    assert!(one["steps"].as_array().unwrap().len() > both["steps"].as_array().unwrap().len());
+}
+
+#[test]
+fn json_says_what_dissect_says() {
+    let sample = "samples/a2s-info-players-rules.pcap";
+    let json: serde_json::Value =
+        serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
+    let step = &json["steps"][3];
+    assert_eq!((&step["frame"], &step["request"]), (&4.into(), &3.into()));
+    assert_eq!(step["response_time"], 0.02);
+    assert_eq!(json["parties"][step["from"].as_u64().unwrap() as usize]["address"], "10.0.0.2");
+}
+
+#[test]
+fn pictures_and_diagrams_hold_nothing_that_acts() {
+    let sample = "samples/silence-icmp.pcap";
+    let svg = drawn(&["--format", "svg", sample]);
+    let document = uppsala::parse(&svg).unwrap();
+    let _ = document;
+    assert!(svg.contains("port unreachable") && !svg.contains("<script"));
+    let diagram = drawn(&["--format", "mermaid", sample]);
+    assert!(diagram.starts_with("sequenceDiagram\n    participant p0 as 10.0.0.1:50000\n"));
+    assert!(diagram.contains("    p1--xp0: ICMP port unreachable, about packet 1\n"), "{diagram}");
+    // A name made to break out of either.
+    let quirks = "samples/gamespy1-faults.pcap";
+    for format in ["svg", "mermaid"] {
+        let text = drawn(&["--format", format, quirks]);
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{format}");
+    }
+}
+
+#[test]
+fn nothing_to_draw_is_said() {
+    let (code, out, err) = follow(&["-Y", "a2s", "samples/acr-master.pcap"]);
+    assert_eq!((code, &*out), (Some(0), ""));
+    assert!(err.contains("no message to draw"), "{err}");
+}
