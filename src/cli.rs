@@ -1,5 +1,8 @@
 //! The command line, as it is typed.
 
+mod sniffing;
+mod wanted;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,15 +14,16 @@ use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use dissectors::catalogue;
 use dissectors::kit::Who;
 
-use crate::check::{self, FailOn, Host};
-use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key, nanoseconds};
-use crate::filter::{Filter, FilterError};
+use crate::check::{self, FailOn};
+use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
 use crate::flows::DecodeAs;
 use crate::limits;
-use crate::live;
 use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
+
+pub use sniffing::Sniffing;
+pub use wanted::Wanted;
 
 /// Reads packet captures of game-server query and master-server protocols.
 ///
@@ -533,201 +537,6 @@ impl Input {
     }
 }
 
-/// What is above the options that choose messages.
-const WANTED: &str = "Which messages";
-
-/// Which messages are shown; for `check`, of which the findings count.
-#[derive(Args, Debug)]
-pub struct Wanted {
-    /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
-    /// docs/filters.md has the language
-    #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR")]
-    pub display_filter: Vec<String>,
-    /// Only messages from or to this host; given twice, those between two. For check: only findings
-    /// about it
-    #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
-    pub host: Vec<Host>,
-    /// Only messages of these flows, by their numbers
-    #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
-    pub flow: Vec<u32>,
-    /// Only messages of these protocols, such as a2s
-    #[arg(help_heading = WANTED, long, value_name = "PROTOCOL", value_delimiter = ',',
-        value_parser = protocols())]
-    pub protocol: Vec<String>,
-    /// Only these messages, such as info_response or a2s.info_response
-    #[arg(help_heading = WANTED, long, value_name = "MESSAGE", value_delimiter = ',',
-        value_parser = |named: &str| filter("message", &[named.to_owned()]).map(|_| named.to_owned()))]
-    pub message: Vec<String>,
-    /// Only messages that break these rules
-    #[arg(help_heading = WANTED, long, value_name = "RULES", value_delimiter = ',',
-        value_parser = RuleNames, hide_possible_values = true)]
-    pub rule: Vec<check::Rules>,
-    /// Only messages from this time on: 2026-11-20T21:00:00Z
-    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
-    pub from: Option<String>,
-    /// Only messages up to this time
-    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
-    pub to: Option<String>,
-}
-
-impl Wanted {
-    /// All that is asked of messages; of the host, only if `with_host`.
-    ///
-    /// # Errors
-    /// A filter is none.
-    pub fn filter(&self, with_host: bool) -> Result<Option<Filter>, String> {
-        let flows: Vec<_> = self.flow.iter().map(u32::to_string).collect();
-        let rules = self.rule.iter().flat_map(|rules| &rules.0);
-        let rules: Vec<_> = rules.map(|rule| rule.code.to_string()).collect();
-        let typed = self
-            .display_filter
-            .iter()
-            .map(|source| source.parse().map_err(|error: FilterError| format!("-Y: {error}")));
-        let mut filters = typed.collect::<Result<Vec<Filter>, _>>()?;
-        for host in self.host.iter().filter(|_| with_host) {
-            filters.push(read(&format!("host == \"{host}\""))?);
-        }
-        for (name, values) in [
-            ("flow", &flows),
-            ("protocol", &self.protocol),
-            ("message", &self.message),
-            ("rule", &rules),
-        ] {
-            if !values.is_empty() {
-                filters.push(filter(name, values)?);
-            }
-        }
-        for (comparison, time) in [(">=", &self.from), ("<=", &self.to)] {
-            if let Some(time) = time {
-                filters.push(read(&format!("time {comparison} \"{time}\""))?);
-            }
-        }
-        Ok(Filter::all(filters))
-    }
-}
-
-fn read(source: &str) -> Result<Filter, String> {
-    source.parse().map_err(|error: FilterError| error.to_string())
-}
-
-/// The filter for one of these values of what is beside the fields.
-fn filter(name: &str, values: &[String]) -> Result<Filter, String> {
-    if let Some(odd) =
-        values.iter().find(|it| !it.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)))
-    {
-        return Err(format!("`{odd}` is no {name}"));
-    }
-    read(&format!("{name} in {{{}}}", values.join(", ")))
-}
-
-fn moment(text: &str) -> Result<String, String> {
-    let is_time = !text.contains(['"', '\\']) && read(&format!("time == \"{text}\"")).is_ok();
-    let help = "write it as 2026-11-20T21:00:00Z; without Z or an offset it is UTC";
-    if is_time { Ok(text.to_owned()) } else { Err(help.to_owned()) }
-}
-
-fn protocols() -> PossibleValuesParser {
-    PossibleValuesParser::new(dissectors::Id::ALL.iter().map(|id| id.info().id))
-}
-
-/// What is above the options that are for interfaces only.
-const LIVE: &str = "Live capture";
-
-/// Packets as they come, from a network interface, through libpcap.
-#[derive(Args, Debug)]
-pub struct Sniffing {
-    /// Capture on this interface, through libpcap, in place of reading files
-    #[arg(help_heading = LIVE, short, long, value_name = "IFACE")]
-    pub interface: Option<String>,
-    /// List the interfaces
-    #[arg(help_heading = LIVE, short = 'D', long)]
-    pub list_interfaces: bool,
-    /// Only packets that match this filter, in libpcap's syntax (`man pcap-filter`); on files, too
-    #[arg(short = 'f', long, value_name = "BPF")]
-    pub capture_filter: Option<String>,
-    /// Bytes kept of each packet [default: 262144]
-    #[arg(help_heading = LIVE, short, long, value_name = "BYTES",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
-    pub snaplen: Option<u32>,
-    /// Do not put the interface into promiscuous mode
-    #[arg(help_heading = LIVE, short = 'p', long)]
-    pub no_promiscuous: bool,
-    /// Size of the kernel's capture buffer, in KiB [default: 65536]
-    #[arg(help_heading = LIVE, short = 'B', long, value_name = "KIB",
-        value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
-    pub buffer_size: Option<u32>,
-    /// Stop after this time: 30s, 5min
-    #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
-    pub duration: Option<i64>,
-    /// Write packets to this file. Of a live capture all of them: pcapng if its name ends in .pcapng,
-    /// else pcap. Of files, as pcapng, those of the messages that are wanted: every fragment and segment
-    #[arg(short, long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
-    /// With -w on files: a comment on the packet that completes each message: its summary and findings
-    #[arg(long, requires = "write", conflicts_with = "interface")]
-    pub annotate: bool,
-    /// Start a new file every SECONDS seconds; files are numbered
-    #[arg(help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub rotate_seconds: Option<u64>,
-    /// Start a new file after MB million bytes; files are numbered
-    #[arg(help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub rotate_size: Option<u64>,
-    /// Keep only the newest FILES files
-    #[arg(help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub rotate_files: Option<u64>,
-    /// As root: run as this user once the interface is open [default: the user who called sudo, or
-    /// nobody]
-    #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
-    pub user: Option<String>,
-}
-
-/// Bytes kept of each packet, and the most that may be.
-const SNAPLEN: u32 = 262_144;
-
-/// What the kernel buffers, in KiB.
-const BUFFER: u32 = 65_536;
-
-impl Sniffing {
-    /// The first option given that means nothing without an interface, where there is none.
-    pub fn idle_option(&self) -> Option<&'static str> {
-        let given = [
-            ("--snaplen", self.snaplen.is_some()),
-            ("--no-promiscuous", self.no_promiscuous),
-            ("--buffer-size", self.buffer_size.is_some()),
-            ("--duration", self.duration.is_some()),
-            ("--rotate-seconds", self.rotate_seconds.is_some()),
-            ("--rotate-size", self.rotate_size.is_some()),
-            ("--rotate-files", self.rotate_files.is_some()),
-            ("--user", self.user.is_some()),
-        ];
-        given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
-    }
-
-    /// What is to be captured, if something is.
-    pub fn request(&self) -> Option<live::Request> {
-        let write = self.write.as_ref().map(|path| live::Plan {
-            path: path.clone(),
-            seconds: self.rotate_seconds,
-            bytes: self.rotate_size.map(|megabytes| megabytes * 1_000_000),
-            files: self.rotate_files.map(|files| files as usize),
-        });
-        Some(live::Request {
-            interface: self.interface.clone()?,
-            filter: self.capture_filter.clone(),
-            snaplen: self.snaplen.unwrap_or(SNAPLEN),
-            promiscuous: !self.no_promiscuous,
-            buffer: Some(self.buffer_size.unwrap_or(BUFFER) * 1024),
-            duration: self.duration,
-            user: self.user.clone(),
-            write,
-            made_later: Vec::new(),
-        })
-    }
-}
-
 /// Where the project's settings come from: the same for every command that they can change.
 #[derive(Args, Debug)]
 pub struct ConfigFile {
@@ -754,6 +563,7 @@ impl ConfigFile {
 
 #[cfg(test)]
 mod tests {
+    use super::sniffing::LIVE;
     use super::*;
 
     #[test]

@@ -2,8 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::path::Path;
 use std::process::Command;
+
+use skip::skipped;
 
 fn gamewire(args: &[&str]) -> (Option<i32>, String, String) {
     let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
@@ -110,4 +115,21 @@ fn check_counts_findings_of_wanted_messages_and_flows_lists_theirs() {
         "a row says of its flow what it says without a filter"
     );
     assert!(rows("a2s").is_empty());
+}
+
+#[test]
+fn a_capture_filter_that_loses_fragments_says_so_and_how_to_write_it() {
+    let capture = "samples/a2s-vlan-ipv6-fragments.pcapng";
+    let with = |filter: &str| gamewire(&["dissect", "--format", "json", "-f", filter, capture]);
+    let (code, some, err) = with("udp port 27015");
+    if code == Some(2) && err.contains("libpcap") {
+        return skipped("libpcap", err.trim());
+    }
+    let advice = "add `or (ip[6:2] & 0x1fff != 0) or (ip6 proto 44)`";
+    assert!(err.contains("4 IP fragments did not pass -f") && err.contains(advice), "{err}");
+    let (_, more, err) = with("udp port 27015 or (ip[6:2] & 0x1fff != 0) or (ip6 proto 44)");
+    assert!(!err.contains("fragment"), "{err}");
+    assert!(more.lines().count() > some.lines().count());
+    // Messages are chosen when they are whole.
+    assert!(messages(&["-Y", "udp.port == 27015", capture]) >= more.lines().count());
 }

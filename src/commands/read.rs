@@ -265,7 +265,7 @@ pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has it
 /// Whether a packet is a fragment without the ports of its datagram.
 fn is_later_fragment(packet: &Packet<'_>) -> bool {
     match net::decode(packet.link, packet.data, packet.original_length) {
-        Outcome::Fragment(fragment) => fragment.offset > 0,
+        Outcome::Fragment(fragment) => fragment.at > 0,
         _ => false,
     }
 }

@@ -10,6 +10,7 @@ mod libpcap;
 mod privileges;
 mod queue;
 mod sandbox;
+mod signals;
 mod write;
 
 use std::borrow::Cow;
@@ -28,9 +29,11 @@ use crate::why;
 use device_state::DeviceState;
 use libpcap::{Filter, Handle, Library, Opening, Refusal};
 use queue::{Batch, Queue};
+use signals::Signals;
 use write::{Description, Writer};
 
 pub use queue::Counts;
+pub use signals::Ending;
 pub use write::Plan;
 
 /// Bytes of packets that may wait to be read.
@@ -179,77 +182,6 @@ impl Lent<'_> {
             offset: 0,
             digits: self.digits,
         })
-    }
-}
-
-/// Whether and how a capture is to end: the first signal stops it, the second leaves unread what waits.
-#[derive(Clone, Default)]
-pub struct Ending {
-    signals: Vec<i32>,
-    stop: Arc<AtomicBool>,
-    leave: Arc<AtomicBool>,
-    /// It has been said that a signal stopped it.
-    said: bool,
-}
-
-impl Ending {
-    fn register(signals: Vec<i32>) -> io::Result<Ending> {
-        let ending = Ending { signals, ..Ending::default() };
-        for &signal in &ending.signals {
-            signal_hook::flag::register(signal, Arc::clone(&ending.stop))?;
-        }
-        Ok(ending)
-    }
-
-    /// Whether a signal has stopped the capture.
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The capture has stopped: the next signal is for `leave`, and one more ends the process. Where that
-    /// cannot be arranged, the first must do.
-    fn next_signal_leaves(&self) {
-        for &signal in &self.signals {
-            let leave = || Arc::clone(&self.leave);
-            signal_hook::flag::register_conditional_shutdown(signal, 130, leave()).ok();
-            signal_hook::flag::register(signal, leave()).ok();
-        }
-    }
-
-    /// Whether a signal has stopped the capture; says so once.
-    pub fn is_new(&mut self) -> bool {
-        let is_new = !self.said && self.is_stopped();
-        self.said |= is_new;
-        is_new
-    }
-
-    /// Whether what waits is to be left.
-    pub fn is_left(&self) -> bool {
-        self.leave.load(Ordering::Relaxed)
-    }
-}
-
-/// What signals ask for.
-#[derive(Clone, Default)]
-struct Signals {
-    ending: Ending,
-    counts: Arc<AtomicBool>,
-    reopen: Arc<AtomicBool>,
-}
-
-impl Signals {
-    /// With a file that is written, SIGHUP begins it anew; without one it ends the capture.
-    fn register(writes: bool) -> io::Result<Signals> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
-        use signal_hook::flag;
-        let stops = [SIGINT, SIGTERM].into_iter().chain((!writes).then_some(SIGHUP));
-        let ending = Ending::register(stops.collect())?;
-        let signals = Signals { ending, ..Signals::default() };
-        flag::register(SIGUSR1, Arc::clone(&signals.counts))?;
-        if writes {
-            flag::register(SIGHUP, Arc::clone(&signals.reopen))?;
-        }
-        Ok(signals)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::report::put;
 const GAP: usize = 260;
 const STEP: usize = 34;
 const LEFT: usize = 210;
-const RIGHT: usize = 620;
+const RIGHT: usize = 680;
 
 /// Characters of text beside an arrow, and of a name above a line.
 const TEXT: usize = 90;

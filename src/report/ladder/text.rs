@@ -38,8 +38,8 @@ impl Lanes {
         let (from, to) = (step.from * self.gap, step.to * self.gap);
         let (left, right) = (from.min(to), from.max(to));
         let stroke = if step.lost || step.icmp { '\u{254C}' } else { '\u{2500}' };
-        for place in left + 1..right {
-            line[place] = stroke;
+        if let Some(between) = line.get_mut((left + 1).min(right)..right) {
+            between.fill(stroke);
         }
         let head = if to > from { (right.saturating_sub(1), '>') } else { (left + 1, '<') };
         if let Some(place) = line.get_mut(head.0).filter(|_| left != right) {

@@ -1,0 +1,106 @@
+//! Live capture, as it is asked for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::config::nanoseconds;
+use crate::live;
+
+/// What is above the options that are for interfaces only.
+pub(super) const LIVE: &str = "Live capture";
+
+/// Packets as they come, from a network interface, through libpcap.
+#[derive(Args, Debug)]
+pub struct Sniffing {
+    /// Capture on this interface, through libpcap, in place of reading files
+    #[arg(help_heading = LIVE, short, long, value_name = "IFACE")]
+    pub interface: Option<String>,
+    /// List the interfaces
+    #[arg(help_heading = LIVE, short = 'D', long)]
+    pub list_interfaces: bool,
+    /// Only packets that match this filter, in libpcap's syntax (`man pcap-filter`); on files, too
+    #[arg(short = 'f', long, value_name = "BPF")]
+    pub capture_filter: Option<String>,
+    /// Bytes kept of each packet [default: 262144]
+    #[arg(help_heading = LIVE, short, long, value_name = "BYTES",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(SNAPLEN)))]
+    pub snaplen: Option<u32>,
+    /// Do not put the interface into promiscuous mode
+    #[arg(help_heading = LIVE, short = 'p', long)]
+    pub no_promiscuous: bool,
+    /// Size of the kernel's capture buffer, in KiB [default: 65536]
+    #[arg(help_heading = LIVE, short = 'B', long, value_name = "KIB",
+        value_parser = clap::value_parser!(u32).range(1..=2_097_151))]
+    pub buffer_size: Option<u32>,
+    /// Stop after this time: 30s, 5min
+    #[arg(help_heading = LIVE, long, value_name = "TIME", value_parser = nanoseconds)]
+    pub duration: Option<i64>,
+    /// Write packets to this file. Of a live capture all of them: pcapng if its name ends in .pcapng,
+    /// else pcap. Of files, as pcapng, those of the messages that are wanted: every fragment and segment
+    #[arg(short, long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// With -w on files: a comment on the packet that completes each message: its summary and findings
+    #[arg(long, requires = "write", conflicts_with = "interface")]
+    pub annotate: bool,
+    /// Start a new file every SECONDS seconds; files are numbered
+    #[arg(help_heading = LIVE, short = 'G', long, value_name = "SECONDS", requires = "write",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub rotate_seconds: Option<u64>,
+    /// Start a new file after MB million bytes; files are numbered
+    #[arg(help_heading = LIVE, short = 'C', long, value_name = "MB", requires = "write",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub rotate_size: Option<u64>,
+    /// Keep only the newest FILES files
+    #[arg(help_heading = LIVE, short = 'W', long, value_name = "FILES", requires = "write",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub rotate_files: Option<u64>,
+    /// As root: run as this user once the interface is open [default: the user who called sudo, or
+    /// nobody]
+    #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
+    pub user: Option<String>,
+}
+
+/// Bytes kept of each packet, and the most that may be.
+const SNAPLEN: u32 = 262_144;
+
+/// What the kernel buffers, in KiB.
+const BUFFER: u32 = 65_536;
+
+impl Sniffing {
+    /// The first option given that means nothing without an interface, where there is none.
+    pub fn idle_option(&self) -> Option<&'static str> {
+        let given = [
+            ("--snaplen", self.snaplen.is_some()),
+            ("--no-promiscuous", self.no_promiscuous),
+            ("--buffer-size", self.buffer_size.is_some()),
+            ("--duration", self.duration.is_some()),
+            ("--rotate-seconds", self.rotate_seconds.is_some()),
+            ("--rotate-size", self.rotate_size.is_some()),
+            ("--rotate-files", self.rotate_files.is_some()),
+            ("--user", self.user.is_some()),
+        ];
+        given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
+    }
+
+    /// What is to be captured, if something is.
+    pub fn request(&self) -> Option<live::Request> {
+        let write = self.write.as_ref().map(|path| live::Plan {
+            path: path.clone(),
+            seconds: self.rotate_seconds,
+            bytes: self.rotate_size.map(|megabytes| megabytes * 1_000_000),
+            files: self.rotate_files.map(|files| files as usize),
+        });
+        Some(live::Request {
+            interface: self.interface.clone()?,
+            filter: self.capture_filter.clone(),
+            snaplen: self.snaplen.unwrap_or(SNAPLEN),
+            promiscuous: !self.no_promiscuous,
+            buffer: Some(self.buffer_size.unwrap_or(BUFFER) * 1024),
+            duration: self.duration,
+            user: self.user.clone(),
+            write,
+            made_later: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! Which messages a user wants: a display filter, and the short ways to the commonest ones.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::RuleNames;
+use crate::check::{self, Host};
+use crate::filter::{Filter, FilterError};
+
+/// What is above the options that choose messages.
+const WANTED: &str = "Which messages";
+
+/// Which messages are shown; for `check`, of which the findings count.
+#[derive(Args, Debug)]
+pub struct Wanted {
+    /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
+    /// docs/filters.md has the language
+    #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR")]
+    pub display_filter: Vec<String>,
+    /// Only messages from or to this host; given twice, those between two. For check: only findings
+    /// about it
+    #[arg(help_heading = WANTED, long, value_name = "IP[/LEN][:PORT]")]
+    pub host: Vec<Host>,
+    /// Only messages of these flows, by their numbers
+    #[arg(help_heading = WANTED, long, value_name = "N", value_delimiter = ',')]
+    pub flow: Vec<u32>,
+    /// Only messages of these protocols, such as a2s
+    #[arg(help_heading = WANTED, long, value_name = "PROTOCOL", value_delimiter = ',',
+        value_parser = protocols())]
+    pub protocol: Vec<String>,
+    /// Only these messages, such as info_response or a2s.info_response
+    #[arg(help_heading = WANTED, long, value_name = "MESSAGE", value_delimiter = ',',
+        value_parser = |named: &str| filter("message", &[named.to_owned()]).map(|_| named.to_owned()))]
+    pub message: Vec<String>,
+    /// Only messages that break these rules
+    #[arg(help_heading = WANTED, long, value_name = "RULES", value_delimiter = ',',
+        value_parser = RuleNames, hide_possible_values = true)]
+    pub rule: Vec<check::Rules>,
+    /// Only messages from this time on: 2026-11-20T21:00:00Z
+    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
+    pub from: Option<String>,
+    /// Only messages up to this time
+    #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]
+    pub to: Option<String>,
+}
+
+impl Wanted {
+    /// All that is asked of messages; of the host, only if `with_host`.
+    ///
+    /// # Errors
+    /// A filter is none.
+    pub fn filter(&self, with_host: bool) -> Result<Option<Filter>, String> {
+        let flows: Vec<_> = self.flow.iter().map(u32::to_string).collect();
+        let rules = self.rule.iter().flat_map(|rules| &rules.0);
+        let rules: Vec<_> = rules.map(|rule| rule.code.to_string()).collect();
+        let typed = self
+            .display_filter
+            .iter()
+            .map(|source| source.parse().map_err(|error: FilterError| format!("-Y: {error}")));
+        let mut filters = typed.collect::<Result<Vec<Filter>, _>>()?;
+        for host in self.host.iter().filter(|_| with_host) {
+            filters.push(read(&format!("host == \"{host}\""))?);
+        }
+        for (name, values) in [
+            ("flow", &flows),
+            ("protocol", &self.protocol),
+            ("message", &self.message),
+            ("rule", &rules),
+        ] {
+            if !values.is_empty() {
+                filters.push(filter(name, values)?);
+            }
+        }
+        for (comparison, time) in [(">=", &self.from), ("<=", &self.to)] {
+            if let Some(time) = time {
+                filters.push(read(&format!("time {comparison} \"{time}\""))?);
+            }
+        }
+        Ok(Filter::all(filters))
+    }
+}
+
+fn read(source: &str) -> Result<Filter, String> {
+    source.parse().map_err(|error: FilterError| error.to_string())
+}
+
+/// The filter for one of these values of what is beside the fields.
+fn filter(name: &str, values: &[String]) -> Result<Filter, String> {
+    if let Some(odd) =
+        values.iter().find(|it| !it.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)))
+    {
+        return Err(format!("`{odd}` is no {name}"));
+    }
+    read(&format!("{name} in {{{}}}", values.join(", ")))
+}
+
+fn moment(text: &str) -> Result<String, String> {
+    let is_time = !text.contains(['"', '\\']) && read(&format!("time == \"{text}\"")).is_ok();
+    let help = "write it as 2026-11-20T21:00:00Z; without Z or an offset it is UTC";
+    if is_time { Ok(text.to_owned()) } else { Err(help.to_owned()) }
+}
+
+fn protocols() -> PossibleValuesParser {
+    PossibleValuesParser::new(dissectors::Id::ALL.iter().map(|id| id.info().id))
+}
