@@ -16,6 +16,7 @@ use dissectors::kit::Who;
 
 use crate::check::{self, FailOn};
 use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
+use crate::filter::Column;
 use crate::flows::DecodeAs;
 use crate::limits;
 use crate::report::TimeStyle;
@@ -144,8 +145,9 @@ pub struct Dissect {
     pub format: Option<DissectFormat>,
     /// The columns of csv, tsv, table and ndjson: fields such as a2s.info_response.map or map, and what
     /// is beside them, such as time, src, response_time [default: frame, time, src, dst, protocol, message]
-    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
-    pub fields: Vec<String>,
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = ColumnNames,
+        hide_possible_values = true)]
+    pub fields: Vec<Column>,
     /// How times are written, in all formats but json
     #[arg(long, value_name = "STYLE", default_value = "utc")]
     pub time: Times,
@@ -465,6 +467,30 @@ impl TypedValueParser for FieldNames {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
         Some(Box::new(paths.collect::<Vec<_>>().into_iter()))
+    }
+}
+
+/// Reads names of columns, and tells shells how to complete them.
+#[derive(Clone, Copy, Debug)]
+struct ColumnNames;
+
+impl TypedValueParser for ColumnNames {
+    type Value = Column;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Column, clap::Error> {
+        let parse: fn(&str) -> Result<Column, String> = |name| name.trim().parse();
+        parse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let beside = Column::beside().map(PossibleValue::new);
+        let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
+        Some(Box::new(beside.chain(paths).collect::<Vec<_>>().into_iter()))
     }
 }
 

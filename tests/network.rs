@@ -322,3 +322,26 @@ fn lost_bytes_are_told_of_the_message_that_lacks_them() {
     assert_eq!(lost.len(), 1, "{outcome}");
     assert_eq!(lost[0]["frames"], list);
 }
+
+#[test]
+fn a_layer_that_is_not_read_is_named_once() {
+    let frame = |ether_type: [u8; 2], rest: &[u8]| {
+        [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &ether_type, rest].concat()
+    };
+    let esp = [&[0x45, 0, 0, 28, 0, 1, 0, 0, 64, 50, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2][..], &[7; 8]]
+        .concat();
+    let packets = [frame([8, 0], &esp), frame([8, 0], &esp), frame([0x88, 0xE5], &[0; 40])];
+    let mut bytes =
+        [&0xA1B2_C3D4_u32.to_le_bytes()[..], &[2, 0, 4, 0], &[0; 8], &[0, 0, 4, 0], &[1, 0, 0, 0]]
+            .concat();
+    for packet in packets {
+        let length = (packet.len() as u32).to_le_bytes();
+        bytes.extend([&[0; 8][..], &length, &length, &packet].concat());
+    }
+    let (messages, said) = read(&bytes, &[]);
+    assert!(messages.is_empty());
+    let notes: Vec<_> = said.lines().filter(|line| line.contains("not read")).collect();
+    assert_eq!(notes.len(), 2, "{said}");
+    assert!(notes[0].contains("1 packet of MACsec is not read"), "{said}");
+    assert!(notes[1].contains("2 packets of IPsec (ESP) are not read"), "{said}");
+}

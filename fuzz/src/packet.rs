@@ -30,7 +30,7 @@ fn examine(outcome: &Outcome<'_>, data: &[u8]) {
         Outcome::Fragment(fragment) => stands(&fragment.payload, data),
         Outcome::Malformed(malformed) => assert!(!malformed.to_string().is_empty()),
         Outcome::Icmp(error) => assert!(error.quote.bytes.len() <= error.quote.length),
-        Outcome::Other | Outcome::Snapped | Outcome::UnknownLink(_) => {}
+        Outcome::Other | Outcome::Unread(_) | Outcome::Snapped | Outcome::UnknownLink(_) => {}
     }
 }
 

@@ -74,6 +74,14 @@ pub(super) fn tell_no_traffic<C: Consumer>(
     consumer: &C,
     err: &mut dyn Write,
 ) {
+    for layer in net::UnreadLayer::ALL {
+        let (count, layer) = (read.unread[layer as usize], layer.name());
+        if count > 0 {
+            let (packets, are) = if count == 1 { ("packet", "is") } else { ("packets", "are") };
+            writeln!(err, "gamewire: note: {name}: {count} {packets} of {layer} {are} not read")
+                .ok();
+        }
+    }
     // Packets that cannot be read are told of elsewhere.
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
     if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {

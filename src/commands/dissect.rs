@@ -81,10 +81,11 @@ fn columns(args: &Dissect, format: DissectFormat) -> Result<Vec<Column>, Failure
             )),
         };
     }
-    let by_default = ["frame", "time", "src", "dst", "protocol", "message"].map(str::to_owned);
-    let names = if args.fields.is_empty() { &by_default[..] } else { &args.fields };
-    let columns = names.iter().map(|name| name.trim().parse());
-    columns.collect::<Result<_, _>>().map_err(|why| Failure::Filter(format!("--fields: {why}")))
+    if !args.fields.is_empty() {
+        return Ok(args.fields.clone());
+    }
+    let by_default = ["frame", "time", "src", "dst", "protocol", "message"].map(str::parse);
+    by_default.into_iter().collect::<Result<_, _>>().map_err(Failure::Filter)
 }
 
 /// How messages are shown.

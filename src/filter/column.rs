@@ -1,5 +1,6 @@
 //! What a table shows of a message: by the names that filters have.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::Subject;
@@ -21,6 +22,11 @@ impl Column {
         &self.name
     }
 
+    /// The names of what is beside the fields.
+    pub fn beside() -> impl Iterator<Item = &'static str> {
+        names::BESIDE.iter().map(|(name, ..)| *name)
+    }
+
     /// Whether a message may have several values of it.
     pub fn has_many(&self) -> bool {
         self.meanings.has_many()
@@ -36,6 +42,12 @@ impl Column {
             see(&value);
             false
         });
+    }
+}
+
+impl fmt::Debug for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Column({:?})", self.name)
     }
 }
 

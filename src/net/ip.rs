@@ -16,7 +16,7 @@ use etherparse::{
 
 use super::decode::{Carried, Walk, malformed};
 use super::limits;
-use super::packet::{Fragment, Headers, Ip, Layer, Malformed, Outcome, Tunnel};
+use super::packet::{Fragment, Headers, Ip, Layer, Malformed, Outcome, Tunnel, UnreadLayer};
 
 /// Numbers of the "Next Header" and "Protocol" fields.
 pub(super) mod protocol {
@@ -30,7 +30,11 @@ pub(super) mod protocol {
     pub(in crate::net) const FRAGMENT: u8 = 44;
     pub(in crate::net) const GRE: u8 = 47;
     pub(in crate::net) const ETHER_IP: u8 = 97;
+    pub(in crate::net) const ESP: u8 = 50;
     pub(in crate::net) const AUTHENTICATION: u8 = 51;
+    pub(in crate::net) const MINIMAL: u8 = 55;
+    pub(in crate::net) const IP_COMP: u8 = 108;
+    pub(in crate::net) const L2TP: u8 = 115;
     pub(in crate::net) const ICMP6: u8 = 58;
     pub(in crate::net) const NO_NEXT_HEADER: u8 = 59;
     pub(in crate::net) const DESTINATION_OPTIONS: u8 = 60;
@@ -198,6 +202,10 @@ impl<'a> Walk<'a> {
             protocol::ETHER_IP => return self.ether_ip(carried.bytes),
             protocol::ICMP | protocol::ICMP6 => return self.icmp(&carried),
             protocol::MPLS => return self.mpls(carried.bytes),
+            protocol::ESP => return Outcome::Unread(UnreadLayer::Esp),
+            protocol::IP_COMP => return Outcome::Unread(UnreadLayer::IpComp),
+            protocol::MINIMAL => return Outcome::Unread(UnreadLayer::MinimalEncapsulation),
+            protocol::L2TP => return Outcome::Unread(UnreadLayer::L2tpV3),
             _ => return Outcome::Other,
         };
         if let Err(malformed) = self.enter(kind, None) {
@@ -464,8 +472,16 @@ mod tests {
 
     #[test]
     fn what_is_no_transport_is_other() {
-        for protocol in [2, 50, 89, 132, 136, 255] {
+        for protocol in [2, 89, 132, 136, 255] {
             assert_eq!(uncut(&ipv4(protocol, &query())), Outcome::Other);
+        }
+        for (protocol, unread) in [
+            (50, UnreadLayer::Esp),
+            (55, UnreadLayer::MinimalEncapsulation),
+            (108, UnreadLayer::IpComp),
+            (115, UnreadLayer::L2tpV3),
+        ] {
+            assert_eq!(uncut(&ipv4(protocol, &query())), Outcome::Unread(unread));
         }
     }
 

@@ -9,7 +9,7 @@ use etherparse::SingleVlanSlice;
 
 use super::decode::{Walk, malformed, u16_be, u32_be};
 use super::limits;
-use super::packet::{Layer, Outcome, Tunnel};
+use super::packet::{Layer, Outcome, Tunnel, UnreadLayer};
 use super::tunnel::{looks_like_ethernet, looks_like_ip};
 
 mod ether_type {
@@ -27,6 +27,12 @@ mod ether_type {
     pub(super) const METADATA: u16 = 0x8909;
     pub(super) const VN_TAG: u16 = 0x8926;
     pub(super) const SERVICE_CHAIN: u16 = 0x894f;
+    /// High-availability Seamless Redundancy, IEC 62439-3.
+    pub(super) const REDUNDANCY: u16 = 0x892f;
+    /// Port extension, IEEE 802.1BR.
+    pub(super) const E_TAG: u16 = 0x893f;
+    pub(super) const MAC_SEC: u16 = 0x88e5;
+    pub(super) const TRILL: u16 = 0x22f3;
     /// Values up to this one are lengths: IEEE 802.3 with an LLC header.
     pub(super) const LONGEST_FRAME: u16 = 1500;
 }
@@ -63,8 +69,10 @@ impl<'a> Walk<'a> {
             ether_type::VLAN | ether_type::PROVIDER_VLAN | ether_type::OLD_QINQ => self.vlan(bytes),
             ether_type::MPLS | ether_type::MPLS_UPSTREAM => self.mpls(bytes),
             ether_type::PPPOE_SESSION => self.pppoe(bytes),
-            ether_type::METADATA => self.tag(6, bytes),
-            ether_type::VN_TAG => self.tag(4, bytes),
+            ether_type::METADATA | ether_type::E_TAG => self.tag(6, bytes),
+            ether_type::VN_TAG | ether_type::REDUNDANCY => self.tag(4, bytes),
+            ether_type::MAC_SEC => Outcome::Unread(UnreadLayer::MacSec),
+            ether_type::TRILL => Outcome::Unread(UnreadLayer::Trill),
             ether_type::SERVICE_CHAIN => self.service_chain(bytes),
             ether_type::PROVIDER_BACKBONE => match bytes.split_first_chunk() {
                 Some((&[_, a, b, c], frame)) => {
@@ -354,6 +362,12 @@ mod tests {
             LinkType::ETHERNET,
             &ethernet(0x8926, &cat(&[&[0, 1, 0, 2, 8, 0], &ipv4_query()])),
         );
+        for (ether_type, tag) in
+            [(0x892f, &[0x10, 0x34, 0, 7, 8, 0][..]), (0x893f, &[0, 1, 0, 2, 0, 0, 8, 0])]
+        {
+            let packet = ethernet(ether_type, &cat(&[tag, &ipv4_query()]));
+            query_over(LinkType::ETHERNET, &packet);
+        }
         query6_over(LinkType::ETHERNET, &ethernet(0x0800, &ipv6_query()));
         let inner = ethernet(0x0800, &ipv4_query());
         let backbone = ethernet(0x88e7, &cat(&[&[0, 0, 1, 2], &inner]));

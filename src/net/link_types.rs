@@ -266,8 +266,8 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::decode;
     use crate::net::test_packets::*;
+    use crate::net::{UnreadLayer, decode};
 
     #[test]
     fn the_table_is_by_number() {
@@ -315,13 +315,15 @@ mod tests {
         for (what, packet) in [
             ("a beacon", frame(0x80, 0, 0, &[0; 40])),
             ("no data", frame(0x48, 0x01, 0, &[])),
-            ("encrypted", frame(0x08, 0x41, 0, &snap())),
             ("the first of several fragments", frame(0x08, 0x05, 0, &snap())),
             ("a later fragment", frame(0x08, 0x01, 1, &snap())),
         ] {
             let outcome = decode(LinkType(105), &packet, packet.len() as u32);
             assert_eq!(outcome, Outcome::Other, "{what}");
         }
+        let encrypted = frame(0x08, 0x41, 0, &snap());
+        let outcome = decode(LinkType(105), &encrypted, encrypted.len() as u32);
+        assert_eq!(outcome, Outcome::Unread(UnreadLayer::EncryptedWireless));
     }
 
     #[test]

@@ -44,5 +44,5 @@ pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
 pub use link_types::link_name;
 pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
-    Tunnels,
+    Tunnels, UnreadLayer,
 };

@@ -23,12 +23,59 @@ pub enum Outcome<'a> {
     Icmp(IcmpError<'a>),
     /// Anything else that is in order: ARP, other ICMP, routing protocols, encrypted payloads.
     Other,
+    /// A layer that may carry IP, and that is not read.
+    Unread(UnreadLayer),
     /// The snap length cut the packet before its ports.
     Snapped,
     /// The link type is none that this program reads.
     UnknownLink(LinkType),
     /// A header does not parse.
     Malformed(Malformed),
+}
+
+/// A layer that may carry IP, and that is not read: mostly because it is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnreadLayer {
+    /// IEEE 802.1AE.
+    MacSec,
+    /// RFC 6325.
+    Trill,
+    /// Encapsulating Security Payload, RFC 4303.
+    Esp,
+    /// IP Payload Compression, RFC 3173.
+    IpComp,
+    /// Minimal Encapsulation within IP, RFC 2004.
+    MinimalEncapsulation,
+    /// Layer Two Tunneling Protocol, version 3, over IP, RFC 3931.
+    L2tpV3,
+    /// IEEE 802.11 data that is encrypted.
+    EncryptedWireless,
+}
+
+impl UnreadLayer {
+    /// All of them.
+    pub const ALL: [UnreadLayer; 7] = [
+        UnreadLayer::MacSec,
+        UnreadLayer::Trill,
+        UnreadLayer::Esp,
+        UnreadLayer::IpComp,
+        UnreadLayer::MinimalEncapsulation,
+        UnreadLayer::L2tpV3,
+        UnreadLayer::EncryptedWireless,
+    ];
+
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            UnreadLayer::MacSec => "MACsec",
+            UnreadLayer::Trill => "TRILL",
+            UnreadLayer::Esp => "IPsec (ESP)",
+            UnreadLayer::IpComp => "IPComp",
+            UnreadLayer::MinimalEncapsulation => "Minimal Encapsulation within IP",
+            UnreadLayer::L2tpV3 => "L2TPv3 over IP",
+            UnreadLayer::EncryptedWireless => "encrypted 802.11",
+        }
+    }
 }
 
 /// Who sent a packet to whom, as the innermost IP header says.

@@ -3,7 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 
 use super::decode::{Walk, malformed, u16_be};
-use super::packet::{Layer, Outcome};
+use super::packet::{Layer, Outcome, UnreadLayer};
 use crate::capture::LinkType;
 
 /// Bytes of a Prism header, which does not say them reliably.
@@ -86,8 +86,11 @@ impl<'a> Walk<'a> {
         if kind & control::TYPE != control::DATA || kind & control::EMPTY != 0 {
             return Outcome::Other;
         }
-        // What is encrypted, or only a part, is none that can be read here.
-        if flags & (control::PROTECTED | control::MORE_FRAGMENTS) != 0 {
+        if flags & control::PROTECTED != 0 {
+            return Outcome::Unread(UnreadLayer::EncryptedWireless);
+        }
+        // Parts of frames are not put together.
+        if flags & control::MORE_FRAGMENTS != 0 {
             return Outcome::Other;
         }
         let four_addresses =

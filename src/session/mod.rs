@@ -44,7 +44,8 @@ use crate::flows::table::{InOrder, Slot};
 use crate::net::ip_defrag::{self, EventKind, Joined};
 use crate::net::limits::NESTED_DATAGRAMS;
 use crate::net::{
-    Defragmenter, Fragment, FrameRef, Ip, Outcome, Whole, decode, decode_ip_payload, glance,
+    Defragmenter, Fragment, FrameRef, Ip, Outcome, UnreadLayer, Whole, decode, decode_ip_payload,
+    glance,
 };
 
 pub use batch::{
@@ -76,6 +77,8 @@ struct Session {
     fragment_events: Vec<ip_defrag::Event>,
     /// Packets of a link type that cannot be read, and the first such link type.
     unknown_links: u64,
+    /// Packets of layers that are not read.
+    unread: [u64; UnreadLayer::ALL.len()],
     unknown_link: Option<LinkType>,
     files: Files,
     /// As long as no flow's protocol was identified.
@@ -162,6 +165,7 @@ impl Session {
             share: Share { first, shards: end - first, all },
             fragment_events: Vec::new(),
             unknown_links: 0,
+            unread: [0; UnreadLayer::ALL.len()],
             unknown_link: None,
             files: Files::default(),
             foreign: Foreign::default(),
@@ -198,6 +202,7 @@ impl Session {
             lossy,
             dropped,
             unknown_links: self.unknown_links,
+            unread: self.unread,
             unknown_link: self.unknown_link,
             files: self.files,
             heard: Heard::default(),
@@ -395,6 +400,7 @@ impl Session {
                 self.context.lossy = true;
                 self.cut.see(&self.context);
             }
+            Outcome::Unread(layer) => self.unread[*layer as usize] += 1,
             Outcome::Other | Outcome::Udp(_) | Outcome::Tcp(_) | Outcome::Icmp(_) => {}
         }
         if self.is_first() {

@@ -8,6 +8,7 @@ use dissectors::kit::{RuleCounts, Time, Transport};
 use super::{Cut, Files, Heard, Numbers, Traffic};
 use crate::capture::LinkType;
 use crate::flows::Key;
+use crate::net::UnreadLayer;
 
 /// Ports that are named.
 const NAMED: usize = 8;
@@ -34,6 +35,8 @@ pub struct Totals {
     pub unknown_links: u64,
     /// The link type of the first of them.
     pub unknown_link: Option<LinkType>,
+    /// Packets of layers that may carry IP and are not read, by [`UnreadLayer`].
+    pub unread: [u64; UnreadLayer::ALL.len()],
     /// Which file packets are from.
     pub files: Files,
     /// The hosts of which some packet was read, if that was to be noted.
