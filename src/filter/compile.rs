@@ -357,9 +357,9 @@ fn is_comparable(predicate: &Predicate, field: &Source) -> bool {
     let has_key = matches!(field.steps.last(), Some(Step::Key(_)));
     kinds.any(|&kind| {
         let suits = |operand: &Operand| match kind {
-            Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Id => {
-                is_number(operand, field.measure)
-            }
+            // In JSON it is a text.
+            Kind::Id => operand.number.is_some() && operand.measure.is_none(),
+            Kind::Unsigned | Kind::Signed | Kind::Float => is_number(operand, field.measure),
             Kind::Flag => operand.flag.is_some(),
             Kind::Text | Kind::Name | Kind::Char => operand.text.is_some(),
             Kind::Bytes => operand.bytes.is_some(),

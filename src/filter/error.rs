@@ -44,7 +44,11 @@ impl fmt::Display for FilterError {
             return write!(f, "{what} ({}, at byte {})", escaped(&self.help), self.at.start);
         }
         // One column at least: where something is missing at the end, the place is after it.
-        let (start, end) = (self.at.start, self.at.end.max(self.at.start + 1));
+        let (start, mut end) = (self.at.start, self.at.end.max(self.at.start + 1));
+        // Only whole characters can be marked.
+        while end < self.source.len() && !self.source.is_char_boundary(end) {
+            end += 1;
+        }
         let source = match end > self.source.len() {
             true => format!("{} ", self.source),
             false => self.source.clone(),

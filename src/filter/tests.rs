@@ -50,6 +50,9 @@ fn mistakes_are_shown_where_they_are() {
     assert!(error(&deep).contains("nests too deep"));
     assert!(error(&"x".repeat(100_000)).contains("too long"));
     assert!(!error("fr\u{1b}[31mame").contains('\u{1b}'));
+    // Of several bytes, and none that a word may have.
+    let said = error("fey\u{309}.infespo_y");
+    assert!(said.contains("cannot be part of a filter"), "{said}");
 }
 
 #[test]
@@ -147,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_is_read_or_refused(source in "[ -~\\n]{0,60}") {
+    fn anything_is_read_or_refused(source in "[ -~\\n]{0,60}|\\PC{0,40}") {
         if let Err(error) = source.parse::<Filter>() {
             prop_assert!(!error.to_string().is_empty());
         }
