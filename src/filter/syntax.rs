@@ -310,6 +310,9 @@ impl Reader<'_> {
             return Err(self.wrong(at, "a field, such as a2s.info_response.map, or `not`, or `(`"));
         };
         let mut path: Vec<String> = head.split('.').map(str::to_owned).collect();
+        if path.iter().any(String::is_empty) {
+            return Err(self.wrong(at, "a field, such as a2s.info_response.map"));
+        }
         path.extend(keys.iter().cloned());
         self.next += 1;
         if self.takes("in") {

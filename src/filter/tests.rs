@@ -41,6 +41,8 @@ fn mistakes_are_shown_where_they_are() {
         ("map matches x", "in double quotes", "\"x\""),
         ("map matches \"(x{1000}){1000}{1000}\"", "no regular expression", "size limit"),
         ("frame in 5", "`5` is not expected here", "a set"),
+        ("..", "`..` is not expected here", "a field"),
+        ("a2s..map", "`a2s..map` is not expected here", "a field"),
         ("frame in {}", "`}` is not expected here", "a value"),
     ] {
         let said = error(source);
