@@ -45,6 +45,18 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Whether all messages are wanted.
+    pub fn is_all(&self) -> bool {
+        self.display_filter.is_empty()
+            && self.host.is_empty()
+            && self.flow.is_empty()
+            && self.protocol.is_empty()
+            && self.message.is_empty()
+            && self.rule.is_empty()
+            && self.from.is_none()
+            && self.to.is_none()
+    }
+
     /// All that is asked of messages; of the host, only if `with_host`.
     ///
     /// # Errors

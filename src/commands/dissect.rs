@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use dissectors::Id;
 use dissectors::kit::{Payload, Transport};
 
 use crate::Terminal;
@@ -53,7 +52,7 @@ pub fn run(
         text: HeldText::default(),
         held: Held::default(),
         has_begun: false,
-        filtered: args.input.wanted.filter(true).map_err(Failure::Filter)?.is_some(),
+        filtered: !args.input.wanted.is_all(),
         at_once: at_once && (is_stream || args.line_buffered),
         late: 0,
         how,
@@ -158,21 +157,11 @@ impl Dissecting<'_> {
     }
 
     fn message(&mut self, m: &MessageEvent<'_>) {
-        let context = m.context();
-        let (Some(id), Some(tree)) = (context.protocol, m.tree()) else { return };
-        let (payload, via, checked) = (m.payload(), Via(context.tunnels), m.checked());
-        let envelope = Envelope {
-            info: Id::info(id),
-            message: m.message(),
-            payload: &payload,
-            tree,
-            findings: checked.findings,
-            findings_left_out: checked.findings_left_out(),
-            digits: context.digits,
-            reply: m.reply(),
-            copy_of: context.copy_of,
-            via: if context.tunnels.is_empty() { None } else { Some(&via) },
-        };
+        let (payload, tunnels) = (m.payload(), m.context().tunnels);
+        let via = Via(tunnels);
+        let Some(envelope) = Envelope::of(m, &payload) else { return };
+        let via = (!tunnels.is_empty()).then_some(&via as &dyn fmt::Display);
+        let envelope = Envelope { via, ..envelope };
         self.report.heading(payload.time, &mut self.text.bytes);
         let end = self.report.message(&envelope, &mut self.text.bytes);
         self.text.push(payload.frame, end, payload.time);

@@ -9,7 +9,6 @@ use std::io::{self, BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use dissectors::Id;
 use dissectors::kit::Transport;
 use roaring::RoaringTreemap;
 
@@ -132,21 +131,9 @@ impl<'c, C: Consumer> Extracting<'c, C> {
         }
         chosen.frames.insert(payload.frame);
         chosen.frames.extend(payload.pieces.iter().map(|piece| piece.frame));
-        let (Some(id), Some(tree), true) = (context.protocol, m.tree(), self.annotate) else {
-            return;
-        };
-        let comment = text::comment(&Envelope {
-            info: Id::info(id),
-            message: m.message(),
-            payload: &payload,
-            tree,
-            findings: checked.findings,
-            findings_left_out: checked.findings_left_out(),
-            digits: context.digits,
-            reply: m.reply(),
-            copy_of: context.copy_of,
-            via: None,
-        });
+        let envelope = if self.annotate { Envelope::of(m, &payload) } else { None };
+        let Some(envelope) = envelope else { return };
+        let comment = text::comment(&envelope);
         self.bytes += comment.len();
         if self.bytes > COMMENTS {
             self.left_out += 1;

@@ -38,7 +38,7 @@ pub fn run(
     let by = args.sort.or_else(|| flows::Column::named("flow").filter(|_| args.reverse));
     let by = by.or_else(|| flows::Column::named("bytes").filter(|_| args.top.is_some()));
     let top = args.top.map_or(usize::MAX, |top| top as usize);
-    let filtered = args.input.wanted.filter(true).map_err(Failure::Filter)?.is_some();
+    let filtered = !args.input.wanted.is_all();
     let mut listing = Listing {
         filtered,
         wanted: HashSet::new(),

@@ -2,8 +2,6 @@
 
 use std::io::{self, Write};
 
-use dissectors::Id;
-
 use crate::Terminal;
 use crate::cli::{Follow, FollowFormat};
 use crate::commands::consumer::Consumer;
@@ -12,7 +10,7 @@ use crate::commands::{Failure, painted};
 use crate::report::ladder::Ladder;
 use crate::report::paint::Paint;
 use crate::report::{Envelope, Stamp};
-use crate::session::{Event, MessageEvent, Needs, Totals};
+use crate::session::{Event, Needs, Totals};
 
 /// Columns of a ladder that no terminal shows.
 const COLUMNS: usize = 120;
@@ -59,26 +57,6 @@ struct Following<'w> {
     out: &'w mut dyn Write,
 }
 
-impl Following<'_> {
-    fn message(&mut self, m: &MessageEvent<'_>) {
-        let context = m.context();
-        let (Some(id), Some(tree)) = (context.protocol, m.tree()) else { return };
-        let (payload, checked) = (m.payload(), m.checked());
-        self.ladder.message(&Envelope {
-            info: Id::info(id),
-            message: m.message(),
-            payload: &payload,
-            tree,
-            findings: checked.findings,
-            findings_left_out: checked.findings_left_out(),
-            digits: context.digits,
-            reply: m.reply(),
-            copy_of: context.copy_of,
-            via: None,
-        });
-    }
-}
-
 impl Consumer for Following<'_> {
     fn needs(&self) -> Needs {
         Needs { icmp: true, ..Needs::messages_with_fields() }
@@ -91,7 +69,11 @@ impl Consumer for Following<'_> {
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::Message(message) => self.message(message),
+            Event::Message(message) => {
+                if let Some(envelope) = Envelope::of(message, &message.payload()) {
+                    self.ladder.message(&envelope);
+                }
+            }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
             Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
         }

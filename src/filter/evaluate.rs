@@ -324,7 +324,7 @@ impl<'a> Walk<'a> {
         };
         self.tree.children(at).filter(|(_, node)| shown(node.field.place)).any(|(at, node)| {
             match step {
-                Step::Field(name) => node.field.name == *name && self.at(at, node, rest, see),
+                Step::Field(name) => node.field.name == &**name && self.at(at, node, rest, see),
                 Step::Key(key) => node.field.kind == Kind::Pair && self.pair(at, key, see),
             }
         })

@@ -106,7 +106,7 @@ pub(super) const BESIDE: [(&str, Beside, Sort); 35] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The field of this name.
-    Field(&'static str),
+    Field(Box<str>),
     /// The value of this key, which comes from the wire.
     Key(Box<[u8]>),
 }
@@ -162,7 +162,7 @@ impl Meanings {
             if before.contains(&"*") {
                 continue;
             }
-            let mut all: Vec<Step> = before.iter().filter_map(|name| field_name(name)).collect();
+            let mut all: Vec<Step> = before.iter().map(|&name| Step::Field(name.into())).collect();
             // The protocol and the message lead to no node.
             all.extend(steps.into_iter().skip(2_usize.saturating_sub(start)));
             let (kinds, unit) = kinds(listed.field, &listed.otherwise);
@@ -226,7 +226,7 @@ fn steps(pattern: &[&str], path: &[String]) -> Option<Vec<Step>> {
             if part != first {
                 return None;
             }
-            steps.push(field_name(part)?);
+            steps.push(Step::Field((*part).into()));
             rest = more;
         } else if at + 1 == pattern.len() {
             steps.push(Step::Key(rest.join(".").into_bytes().into()));
@@ -237,21 +237,6 @@ fn steps(pattern: &[&str], path: &[String]) -> Option<Vec<Step>> {
         }
     }
     rest.is_empty().then_some(steps)
-}
-
-/// A part of a listed path is the name of a declared field, or of a protocol or message.
-fn field_name(part: &str) -> Option<Step> {
-    fn find(fields: &[&'static Field], name: &str) -> Option<&'static str> {
-        fields.iter().find_map(|field| {
-            if field.name == name { Some(field.name) } else { find(field.children, name) }
-        })
-    }
-    let infos = || Id::ALL.iter().map(|id| id.info());
-    let messages = || infos().flat_map(|info| info.messages.iter().copied());
-    let id = infos().map(|info| info.id).find(|id| *id == part);
-    let message = || messages().map(|message| message.name).find(|name| *name == part);
-    let field = || messages().find_map(|message| find(message.fields, part));
-    id.or_else(message).or_else(field).map(Step::Field)
 }
 
 /// How the values of a field read, and their unit.

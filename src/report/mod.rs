@@ -33,9 +33,10 @@ use text::parts as comment_parts;
 
 use std::fmt;
 
+use dissectors::Id;
 use dissectors::kit::{Finding, Info, Message, Payload, Reply, Time, TreeView};
 
-use crate::session::IcmpEvent;
+use crate::session::{IcmpEvent, MessageEvent};
 
 /// One message as a report sees it.
 #[derive(Clone, Copy)]
@@ -60,6 +61,25 @@ pub struct Envelope<'a> {
     pub copy_of: Option<u64>,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
+}
+
+impl<'a> Envelope<'a> {
+    /// A message of a session, with `payload` taken from it; `None`: its fields were not asked for.
+    pub fn of(m: &MessageEvent<'a>, payload: &'a Payload<'a>) -> Option<Envelope<'a>> {
+        let (context, checked) = (m.context(), m.checked());
+        Some(Envelope {
+            info: Id::info(context.protocol?),
+            message: m.message(),
+            payload,
+            tree: m.tree()?,
+            findings: checked.findings,
+            findings_left_out: checked.findings_left_out(),
+            digits: context.digits,
+            reply: m.reply(),
+            copy_of: context.copy_of,
+            via: None,
+        })
+    }
 }
 
 /// One format. Messages come in the order of the capture; the text they become is appended.
