@@ -38,7 +38,7 @@ fn damaged_captures_end_with_an_exit_code() {
 }
 
 /// Clears the screen, sets a title, turns the order of letters, hides one, ends the line.
-const TEXT: &str = r"\x1B[2J\x1B]0;owned\x07\xE2\x80\xAEtxt\xE2\x80\x8B\r\nfrom: nobody";
+const TEXT: &str = r"\x09\x1B[2J\x1B]0;owned\x07\xE2\x80\xAEtxt\xE2\x80\x8B\r\nfrom: nobody";
 
 /// One exchange of each protocol, with that in every text.
 fn exchanges() -> Vec<(Setting, String)> {
@@ -50,7 +50,7 @@ fn exchanges() -> Vec<(Setting, String)> {
     let gamespy4 = format!(
         "0 c > s FEFD 09 00000001\n0.1 s > c 09 00000001 '1234' 00\n\
          0.2 c > s FEFD 00 00000001 000004D2 FFFFFF01\n\
-         0.3 s > c 00 00000001 'splitnum' 00 80 00 'hostname' 00 '{TEXT}' 00 '{TEXT}' 00 '1' 00 00"
+         0.3 s > c 00 00000001 'splitnum' 00 80 00 'hostname' 00 '{TEXT}' 00 '{TEXT}' 00 '1' 00 's0' 00 '{TEXT}' 00 00"
     );
     let gamespy1 = format!("0 s > m '\\\\heartbeat\\\\7778\\\\gamename\\\\{TEXT}'");
     let acr = format!(
@@ -77,6 +77,24 @@ fn no_output_holds_what_a_terminal_obeys() {
             &["dissect"][..],
             &["dissect", "-v", "-x"],
             &["dissect", "--format", "json", "--tree"],
+            &[
+                "dissect",
+                "--fields",
+                "frame,message,map,a2s.info_response.name,gamespy4.info_fragment.properties",
+                "--format",
+                "csv",
+            ],
+            &[
+                "dissect",
+                "--fields",
+                "frame,message,map,a2s.info_response.name,gamespy4.info_fragment.properties",
+                "--format",
+                "ndjson",
+            ],
+            &["follow"],
+            &["follow", "--format", "json"],
+            &["follow", "--format", "mermaid"],
+            &["follow", "--format", "svg"],
             &["check"],
             &["check", "--format", "json"],
             &["check", "--format", "junit"],

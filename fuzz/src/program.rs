@@ -18,6 +18,9 @@ const COMMANDS: &[&[&str]] = &[
     &["check", "--format", "github", "--complete"],
     &["flows"],
     &["flows", "--format", "json"],
+    &["follow"],
+    &["follow", "--format", "json"],
+    &["dissect", "--fields", "frame,src,message,map,players,rule", "--format", "ndjson"],
 ];
 
 /// What is promised of any capture, by one thread and by several.
@@ -65,7 +68,10 @@ fn gamewire(path: &Path, args: &[&str]) -> Ran {
     let code = gamewire::run(args, &mut out, &mut err, Terminal::default());
     let (out, err) = (text(out), text(err));
     assert!(code < 3);
-    let is_error = |line: &str| !line.starts_with("gamewire: warning: ");
+    let is_error = |line: &str| {
+        let notices = ["gamewire: warning: ", "gamewire: note: "];
+        !notices.iter().any(|notice| line.starts_with(notice))
+    };
     assert_eq!(code == 2, err.lines().any(is_error), "{err}");
     shown(&err);
     Ran { code, out }

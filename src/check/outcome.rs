@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use dissectors::kit::{Rule, Severity, Time, Verdict};
 
 use super::{Answered, Baselined, Found, Parties};
+use crate::text::escaped;
 
 /// How a rule fared over a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +177,7 @@ impl Outcome {
     /// A finding in a line: where, by whom, what.
     pub fn line(&self, found: &Found) -> String {
         let party = found.party.map_or(String::new(), |party| format!(", {party}"));
-        format!("{}{party}: {}", self.place(found), found.detail)
+        escaped(&format!("{}{party}: {}", self.place(found), found.detail)).into_owned()
     }
 
     /// Whether a rule was broken that weighs at least so much.

@@ -21,6 +21,7 @@ use crate::report::clock::Clock;
 use crate::report::json::{address, of_capture, seconds, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
+use crate::text::escaped;
 
 /// What a row has in a column. What is counted or measured is sorted with the largest first.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -327,10 +328,12 @@ pub(super) fn csv_line<'c>(cells: impl Iterator<Item = &'c str>, out: &mut Vec<u
     out.extend_from_slice(b"\r\n");
 }
 
-/// A cell that a spreadsheet would run as a formula has a `'` before it.
+/// A cell that a spreadsheet would run as a formula has a `'` before it; what a terminal would act on
+/// is escaped, the end of a line too: a record is a line.
 fn csv_cell(cell: &str, out: &mut Vec<u8>) {
-    let quote = if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-    if cell.contains(['"', ',', '\r', '\n']) {
+    let cell = escaped(cell);
+    let quote = if cell.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    if cell.contains(['"', ',']) {
         put(out, format_args!("\"{quote}{}\"", cell.replace('"', "\"\"")));
     } else {
         put(out, format_args!("{quote}{cell}"));
@@ -464,6 +467,6 @@ mod tests {
         let line = written(|out| {
             csv_line(["=1+1", "+1", "-1", "@a", "\tb", "a=b", "c,\"d\"\n"].into_iter(), out)
         });
-        assert_eq!(line, "'=1+1,'+1,'-1,'@a,'\tb,a=b,\"c,\"\"d\"\"\n\"\r\n");
+        assert_eq!(line, "'=1+1,'+1,'-1,'@a,\\x09b,a=b,\"c,\"\"d\"\"\\x0A\"\r\n");
     }
 }

@@ -9,6 +9,7 @@ mod names;
 mod nodes;
 mod rows;
 mod short;
+mod visible;
 mod write;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Finding, Payload, Transport};
 
 use self::fields::{Projection, Scratch};
+pub(super) use self::visible::line;
 use self::write::ip4;
 pub(super) use self::write::string;
 use crate::report::clock::Clock;

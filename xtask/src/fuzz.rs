@@ -12,13 +12,14 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use crate::{cargo, host};
 
-/// What LLVM is asked to put in: a counter for every edge, and what is compared with what.
+/// What LLVM is asked to put in: a counter for every edge, and what is compared with what. Code is at
+/// the same addresses in every run: libFuzzer's choices depend on them.
 const COVERAGE: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
-    -Cdebug-assertions -Coverflow-checks --cfg fuzzing";
+    -Cdebug-assertions -Coverflow-checks -Crelocation-model=static --cfg fuzzing";
 
 /// Bytes of memory, in MiB, at which an input counts as broken.
 const MEMORY: u32 = 512;
@@ -26,6 +27,9 @@ const MEMORY: u32 = 512;
 struct Options {
     seconds: u32,
     jobs: usize,
+    /// Where the random numbers begin; with none given, they differ from run to run, and what a run
+    /// has learned is the next one's beginning.
+    seed: Option<u32>,
     targets: Vec<String>,
 }
 
@@ -51,7 +55,7 @@ pub(crate) fn run(arguments: &[&str], out: &mut dyn Write) -> io::Result<ExitCod
         while running.len() < options.jobs
             && let Some(name) = names.pop_front()
         {
-            running.push_back(start(&root, &folder, &program, name, options.seconds)?);
+            running.push_back(start(&root, &folder, &program, name, &options)?);
         }
         let Some(Running { name, mut child, log }) = running.pop_front() else { break };
         let ended = child.wait()?;
@@ -76,7 +80,7 @@ pub(crate) fn run(arguments: &[&str], out: &mut dyn Write) -> io::Result<ExitCod
 }
 
 fn parse(arguments: &[&str]) -> io::Result<Options> {
-    let mut options = Options { seconds: 10, jobs: 2, targets: Vec::new() };
+    let mut options = Options { seconds: 10, jobs: 2, seed: None, targets: Vec::new() };
     let mut arguments = arguments.iter();
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
     while let Some(&argument) = arguments.next() {
@@ -87,7 +91,10 @@ fn parse(arguments: &[&str]) -> io::Result<Options> {
         match argument {
             "--seconds" => options.seconds = number()?,
             "--jobs" => options.jobs = number()? as usize,
-            name if name.starts_with('-') => return Err(wrong("there are --seconds and --jobs")),
+            "--seed" => options.seed = Some(number()?),
+            name if name.starts_with('-') => {
+                return Err(wrong("there are --seconds, --jobs and --seed"));
+            }
             name => options.targets.push(name.to_owned()),
         }
     }
@@ -123,9 +130,13 @@ fn start(
     folder: &Path,
     program: &Path,
     name: String,
-    seconds: u32,
+    options: &Options,
 ) -> io::Result<Running> {
-    let grown = folder.join("corpus").join(&name);
+    let Options { seconds, seed, .. } = options;
+    let grown = folder.join(if seed.is_some() { "seeded" } else { "corpus" }).join(&name);
+    if seed.is_some() && grown.exists() {
+        fs::remove_dir_all(&grown)?;
+    }
     fs::create_dir_all(&grown)?;
     let log = folder.join(format!("{name}.log"));
     let mut command = Command::new(program);
@@ -136,6 +147,7 @@ fn start(
         .arg(format!("-rss_limit_mb={MEMORY}"))
         .arg(format!("-artifact_prefix={}/found/{name}-", folder.display()))
         .args(["-max_len=16384", "-timeout=10", "-print_final_stats=1"])
+        .args(seed.map(|seed| format!("-seed={seed}")))
         .env("FUZZ_TARGET", &name)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::check::{Found, Outcome};
 use crate::report::clock::Clock;
+use crate::report::json;
 
 #[derive(Serialize)]
 struct Object<'a> {
@@ -106,9 +107,7 @@ pub fn write(outcome: &Outcome, least: Severity, out: &mut Vec<u8>) -> serde_jso
         no_traffic: lacking.collect(),
         in_baseline: outcome.in_baseline(),
     };
-    serde_json::to_writer(&mut *out, &object)?;
-    out.push(b'\n');
-    Ok(())
+    json::line(&object, out)
 }
 
 fn finding<'a>(found: &'a Found, outcome: &'a Outcome, clock: &mut Clock) -> FindingObject<'a> {

@@ -11,6 +11,7 @@ use dissectors::kit::{Severity, Time};
 use super::{Unreadable, put};
 use crate::check::{Answered, Excerpt, Fared, Outcome, RuleOutcome, gravest_first};
 use crate::report::clock::Clock;
+use crate::text::{escaped as visible, is_hidden};
 
 /// Findings of one rule that are written out.
 const SHOWN: usize = 20;
@@ -217,30 +218,29 @@ fn cited(fared: &RuleOutcome) -> String {
     text
 }
 
-/// The text as it may stand between tags and in quotes. A character that XML cannot hold becomes
-/// U+FFFD.
+/// The text as it may be between tags and in quotes: its lines, with all that a terminal would act
+/// on written out. What XML cannot hold is among that.
 fn escaped(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| !matches!(c, '&' | '<' | '>' | '"') && is_held(c);
-    if text.chars().all(plain) {
+    let is_markup = |c| matches!(c, '&' | '<' | '>' | '"');
+    if !text.contains(|c| is_markup(c) || c != '\n' && is_hidden(c)) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(if is_held(c) { c } else { '\u{FFFD}' }),
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        for c in visible(line).chars() {
+            match c {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '"' => out.push_str("&quot;"),
+                c => out.push(c),
+            }
         }
     }
     out.into()
-}
-
-/// XML 1.0, production 2; and no control character that it would rather not hold.
-fn is_held(c: char) -> bool {
-    matches!(c, '\t' | '\n' | ' '..='~' | '\u{A0}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}')
-        || c >= '\u{10000}'
 }
 
 #[cfg(test)]
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn no_text_can_leave_its_place() {
         assert_eq!(escaped("a\"<b>&c;\n"), "a&quot;&lt;b&gt;&amp;c;\n");
-        assert_eq!(escaped("\0\u{1B}\r\u{7F}\u{85}\u{FFFE}"), "\u{FFFD}".repeat(6));
+        assert_eq!(escaped("\0\t\r\n\u{85}\u{FFFE}"), "\\x00\\x09\\x0D\n\\u{85}\\u{FFFE}");
         assert_eq!(escaped("Größe 😀"), "Größe 😀");
     }
 }

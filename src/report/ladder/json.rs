@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Ladder, Step};
 use crate::report::clock::Clock;
+use crate::report::json;
 
 impl Ladder {
     /// Writes one object in a line.
@@ -19,8 +20,8 @@ impl Ladder {
         if let (Some(capture), Some(ladder)) = (capture, ladder.as_object_mut()) {
             ladder.insert("capture".to_owned(), capture.into());
         }
-        out.extend_from_slice(ladder.to_string().as_bytes());
-        out.push(b'\n');
+        // Writing to bytes cannot fail, and the object has nothing that is not JSON.
+        let _ = json::line(&ladder, out);
     }
 }
 
