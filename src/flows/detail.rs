@@ -11,6 +11,51 @@ const FINE: u64 = 64;
 const BUCKETS_OF_POWER: usize = 32;
 const BUCKETS: usize = FINE as usize + (64 - 6) * BUCKETS_OF_POWER;
 
+/// What a listing asks for of each flow, by its place in the table.
+#[derive(Default)]
+pub(super) struct Details {
+    is_kept: bool,
+    each: Vec<Detail>,
+    /// Bytes that they hold beside themselves.
+    held: usize,
+}
+
+impl Details {
+    /// Where there is to be a listing; by default nothing is kept.
+    pub(super) fn kept() -> Details {
+        Details { is_kept: true, ..Details::default() }
+    }
+
+    /// Nothing is known yet of the flow in this place.
+    pub(super) fn forget(&mut self, at: u32) {
+        if self.is_kept && self.each.len() <= at as usize {
+            self.each.resize(at as usize + 1, Detail::default());
+        }
+        self.change(at, |detail| *detail = Detail::default());
+    }
+
+    /// What is known of the flow in this place.
+    pub(super) fn get(&self, at: u32) -> Option<&Detail> {
+        self.each.get(at as usize)
+    }
+
+    /// Changes what is known of the flow in this place, if it is kept.
+    #[inline]
+    pub(super) fn change(&mut self, at: u32, change: impl FnOnce(&mut Detail)) {
+        if let Some(detail) = self.each.get_mut(at as usize) {
+            let before = detail.held();
+            change(detail);
+            self.held = (self.held + detail.held()).saturating_sub(before);
+        }
+    }
+
+    /// Bytes of memory that all take.
+    #[inline]
+    pub(super) fn memory(&self) -> usize {
+        self.held + self.each.len() * size_of::<Detail>()
+    }
+}
+
 /// How requests of a flow fared, and what its second end sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detail {

@@ -29,23 +29,21 @@ impl Key {
         SocketAddr::new(self.destination, self.ports[1])
     }
 
+    /// The key of a packet in the other direction.
+    #[inline]
+    pub fn reversed(&self) -> Key {
+        let [from, to] = self.ports;
+        Key { source: self.destination, destination: self.source, ports: [to, from], ..*self }
+    }
+
     /// The same for both directions of a flow: what the index is hashed by.
     #[inline]
     pub fn hash(&self, hasher: &impl BuildHasher) -> u64 {
-        self.hash_by(self.words(), hasher)
-    }
-
-    /// The same, by the key's [`words`](Key::words).
-    #[inline]
-    pub(super) fn hash_by(&self, words: Option<[u64; 2]>, hasher: &impl BuildHasher) -> u64 {
-        match words {
-            Some(words) => hash_words(words, self.transport, hasher),
-            None => self.hash_of_any(hasher),
+        if let Some([a, b]) = self.words() {
+            // They fit in one number.
+            let word = u128::from(a.min(b)) << 56 | u128::from(a.max(b)) << 8;
+            return hasher.hash_one(word | self.transport as u128);
         }
-    }
-
-    #[inline(never)]
-    fn hash_of_any(&self, hasher: &impl BuildHasher) -> u64 {
         let (a, b) = ((self.source, self.ports[0]), (self.destination, self.ports[1]));
         let (low, high) = if a <= b { (a, b) } else { (b, a) };
         hasher.hash_one((low, high, self.transport))
@@ -61,15 +59,8 @@ impl Key {
     }
 }
 
-/// The hash of a key that has these words: they fit in one.
-#[inline]
-pub(super) fn hash_words([a, b]: [u64; 2], transport: Transport, hasher: &impl BuildHasher) -> u64 {
-    let word = u128::from(a.min(b)) << 56 | u128::from(a.max(b)) << 8;
-    hasher.hash_one(word | transport as u128)
-}
-
 /// An end as a number.
 #[inline]
-pub(super) fn word(address: Ipv4Addr, port: u16) -> u64 {
+fn word(address: Ipv4Addr, port: u16) -> u64 {
     u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
 }

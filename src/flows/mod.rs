@@ -1,17 +1,14 @@
-//! The flow tracker's memory: who conversations to whom, since when, in which protocol.
+//! The flow tracker's memory: who talks to whom, since when, in which protocol.
 //!
 //! Together with the conversations of `dissectors` this follows what two hosts say: the table finds the
 //! flow of a packet, `identify` tells its protocol, and the protocol's conversation checks what is said and
 //! in which order. This module knows addresses, ports and times; it refuses to know packets' headers
 //! and outputs.
 
-mod counts;
 mod detail;
 pub mod flow;
 pub mod identify;
-mod index;
 pub mod key;
-mod places;
 mod ports;
 pub mod stream;
 pub mod table;

@@ -2,10 +2,10 @@
 
 use dissectors::kit::{Info, Side, Time};
 use foldhash::quality::RandomState;
+use hashbrown::HashTable;
+use slab::Slab;
 
-use super::flow::Apart;
-use super::index::Index;
-use super::places::Places;
+use super::detail::Details;
 use crate::flows::{Flow, FlowMut, Key};
 
 /// A flow's place in the table, valid until it is removed.
@@ -17,15 +17,16 @@ const SAMPLE: usize = 8;
 
 /// The flows, by their ends.
 pub struct Table {
-    index: Index,
-    slots: Places<Option<Flow>>,
-    apart: Apart,
+    /// The flows' places, by the hashes of their keys.
+    index: HashTable<u32>,
+    flows: Slab<Flow>,
+    /// One more than the highest place that a flow ever had.
+    places: u32,
+    details: Details,
     /// The seed differs in every run: whoever made the capture cannot choose what collides.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to that of the packet before.
     latest: u32,
-    /// Flows in the table, also when there is no index any more.
-    count: usize,
     /// Where the next flow is looked for that may go for want of room.
     hand: u32,
     idle: Idle,
@@ -44,12 +45,12 @@ impl Table {
         let most = most.clamp(1, u32::MAX as usize);
         let hasher = RandomState::default();
         Table {
-            index: Index::default(),
-            slots: Places::default(),
-            apart: Apart::default(),
+            index: HashTable::new(),
+            flows: Slab::new(),
+            places: 0,
+            details: Details::default(),
             hasher,
             latest: 0,
-            count: 0,
             hand: 0,
             idle: Idle::default(),
             longest,
@@ -63,19 +64,19 @@ impl Table {
     #[must_use]
     pub fn listed(mut self, listed: bool) -> Table {
         if listed {
-            self.apart.keep_details();
+            self.details = Details::kept();
         }
         self
     }
 
     /// How many flows there are.
     pub fn len(&self) -> usize {
-        self.count
+        self.flows.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.flows.is_empty()
     }
 
     /// Whether one more flow needs another to go first.
@@ -92,7 +93,7 @@ impl Table {
     /// Bytes of memory that the flows take.
     #[inline]
     pub fn memory(&self) -> usize {
-        self.memory + self.apart.details()
+        self.memory + self.details.memory()
     }
 
     /// Counts the memory that a flow takes now, which took `before`.
@@ -103,62 +104,49 @@ impl Table {
 
     /// The flow that a packet belongs to, and which end sent the packet.
     pub fn find(&mut self, key: &Key) -> Option<(Slot, Side)> {
-        let words = key.words();
-        let side = |slot| self.get(Slot(slot))?.side(key, words, &self.apart);
-        let latest = self.latest;
-        if let Some(side) = side(latest) {
-            return Some((Slot(latest), side));
+        let side = |slot| self.get(Slot(slot))?.side(key);
+        if let Some(side) = side(self.latest) {
+            return Some((Slot(self.latest), side));
         }
-        let mut found = None;
-        let slot = self.index.find(key.hash_by(words, &self.hasher), |slot| {
-            found = side(slot);
-            found.is_some()
-        })?;
+        let is_this = |slot: &u32| side(*slot).is_some();
+        let slot = *self.index.find(key.hash(&self.hasher), is_this)?;
+        let side = side(slot)?;
         self.latest = slot;
-        Some((Slot(slot), found?))
+        Some((Slot(slot), side))
     }
 
     /// A flow that begins with a packet of this key, which no flow in the table has.
     pub fn insert(&mut self, key: &Key, now: Time) -> Slot {
-        let flow = Flow::new(key, now, &mut self.apart);
+        let flow = Flow::new(key, now);
         self.memory += flow.memory();
-        self.count += 1;
         self.idle.is_there(Time(now.0.saturating_add(self.longest.unwrap_or(Info::QUERIES))));
-        if !self.index.has_room() {
-            self.index_again();
-        }
-        let slot = self.slots.put(Some(flow));
-        self.apart.forget_detail(slot);
-        self.index.insert(key.hash(&self.hasher), slot);
+        let Table { index, flows, hasher, .. } = self;
+        let slot = flows.insert(flow) as u32;
+        let hash = |slot: &u32| flows.get(*slot as usize).map_or(0, |flow| flow.key.hash(hasher));
+        index.insert_unique(key.hash(hasher), slot, hash);
+        self.places = self.places.max(slot + 1);
+        self.details.forget(slot);
         Slot(slot)
-    }
-
-    /// Makes an index with room. In the order of their places the flows are quickly gone through.
-    #[cold]
-    fn index_again(&mut self) {
-        let (apart, hasher) = (&self.apart, &self.hasher);
-        let each = self.iter().map(|(Slot(slot), flow)| (flow.hash(apart, hasher), slot));
-        self.index = Index::of(self.count, self.slots.count() as usize, each);
     }
 
     /// A flow.
     #[inline]
     pub fn flow(&mut self, slot: Slot) -> Option<FlowMut<'_>> {
-        let flow = self.slots.get_mut(slot.0)?.as_mut()?;
-        Some(FlowMut { flow, at: slot.0, apart: &mut self.apart })
+        let flow = self.flows.get_mut(slot.0 as usize)?;
+        Some(FlowMut { flow, at: slot.0, details: &mut self.details })
     }
 
     /// A flow, to look at.
     #[inline]
     pub fn get(&self, slot: Slot) -> Option<&Flow> {
-        self.slots.get(slot.0)?.as_ref()
+        self.flows.get(slot.0 as usize)
     }
 
     /// All flows in the order of their numbers, those without one after. No flow will be looked for
     /// any more, and none inserted: they are only taken out.
     pub fn in_order(&mut self) -> InOrder {
-        let mut places = std::mem::take(&mut self.index).into_room();
-        places.extend(self.iter().map(|(Slot(slot), _)| slot));
+        self.index = HashTable::new();
+        let mut places = Vec::from_iter(self.iter().map(|(Slot(slot), _)| slot));
         let place =
             |&slot: &u32| self.get(Slot(slot)).map_or(0, |flow| flow.number).wrapping_sub(1);
         // Mostly they are in order: to sort them takes as much room again.
@@ -170,20 +158,13 @@ impl Table {
 
     /// Takes a flow out. Says whether it was there.
     pub fn remove(&mut self, slot: Slot) -> bool {
-        let Some(Some(flow)) = self.slots.get(slot.0) else { return false };
+        let Some(flow) = self.flows.try_remove(slot.0 as usize) else { return false };
         self.memory = self.memory.saturating_sub(flow.memory());
-        self.count -= 1;
-        let is_over = self.index.is_nothing();
-        if !is_over {
-            self.index.remove(flow.hash(&self.apart, &self.hasher), slot.0);
+        let hash = flow.key.hash(&self.hasher);
+        if let Ok(entry) = self.index.find_entry(hash, |at| *at == slot.0) {
+            entry.remove();
         }
-        self.apart.forget(flow);
-        self.apart.forget_detail(slot.0);
-        if is_over {
-            self.slots.empty(slot.0);
-        } else {
-            self.slots.free(slot.0);
-        }
+        self.details.forget(slot.0);
         true
     }
 
@@ -191,10 +172,10 @@ impl Table {
     pub fn stalest(&mut self) -> Option<Slot> {
         let mut stalest: Option<(Time, u32)> = None;
         let mut seen = 0;
-        for _ in 0..self.slots.count() {
-            self.hand = if self.hand + 1 < self.slots.count() { self.hand + 1 } else { 0 };
+        for _ in 0..self.places {
+            self.hand = if self.hand + 1 < self.places { self.hand + 1 } else { 0 };
             let at = self.hand;
-            let Some(last) = self.last(at) else { continue };
+            let Some(last) = self.get(Slot(at)).map(Flow::last) else { continue };
             if stalest.is_none_or(|(stalest, _)| last < stalest) {
                 stalest = Some((last, at));
             }
@@ -209,7 +190,7 @@ impl Table {
     /// Whether a flow has been silent for too long to go on.
     #[inline]
     pub fn has_ended(&self, slot: Slot, now: Time) -> bool {
-        self.get(slot).is_some_and(|flow| flow.lasts(&self.apart, self.longest) < now)
+        self.get(slot).is_some_and(|flow| flow.lasts(self.longest) < now)
     }
 
     /// Whether there may be a flow that has been silent for too long.
@@ -224,14 +205,14 @@ impl Table {
         if !self.has_idle(now) {
             return None;
         }
-        if self.idle.hand >= self.slots.count() {
+        if self.idle.hand >= self.places {
             self.idle.begin_again();
             return None;
         }
         let at = self.idle.hand;
         self.idle.hand += 1;
         let flow = self.get(Slot(at))?;
-        let lasts = flow.lasts(&self.apart, self.longest);
+        let lasts = flow.lasts(self.longest);
         if lasts < now {
             return Some(Slot(at));
         }
@@ -239,14 +220,9 @@ impl Table {
         None
     }
 
-    /// When the flow in a place was last recorded.
-    fn last(&self, at: u32) -> Option<Time> {
-        Some(self.get(Slot(at))?.last(&self.apart))
-    }
-
     /// All flows, by place.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &Flow)> {
-        self.slots.iter().filter_map(|(at, flow)| Some((Slot(at), flow.as_ref()?)))
+        self.flows.iter().map(|(at, flow)| (Slot(at as u32), flow))
     }
 }
 
@@ -352,7 +328,7 @@ mod tests {
                 let slot = table.insert(&key(&format!("{from}:{port}"), to), Time(0));
                 assert!(table.remove(slot));
             }
-            assert_eq!(table.index.taken(), 0, "{from}");
+            assert!(table.index.is_empty(), "{from}");
         }
     }
 

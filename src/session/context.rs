@@ -123,7 +123,7 @@ impl PacketContext {
         // Of a connection that was there before the capture, the first bytes may be some that came
         // again: what they led to is not here.
         let is_midway =
-            flow.transport == Transport::Tcp && !flow.has_begun() && !self.options.complete;
+            flow.transport() == Transport::Tcp && !flow.has_begun() && !self.options.complete;
         let mut lossy = self.lossy || is_midway || flow.is_lossy();
         if !lossy && (!incomplete.is_empty() || self.defragmenter.waits()) {
             lossy = self.lacks_some(flow, incomplete);

@@ -131,7 +131,7 @@ impl Shard {
         );
         let deadline = conversation.deadline();
         let told = recorder.settle();
-        flow.count_told(told);
+        flow.count_reported(told);
         flow.count_exchanges(|detail| recorder.count_exchanges(detail));
         // A deadline that has passed and still is would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));

@@ -124,7 +124,7 @@ impl<F: Fields> Reading<'_, F> {
         let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
         let flow_context = self.flow_context(id);
         let told = tell(self.recorder, flow_context, rule, false, &mark, || detail);
-        self.flow.count_told(told);
+        self.flow.count_reported(told);
     }
 
     fn identify(&mut self, side: Side, run: &Run<'_>) -> Result<Id, Undecided> {
@@ -391,7 +391,7 @@ impl<F: Fields> Reading<'_, F> {
     }
 
     fn settle(&mut self) {
-        self.flow.count_told(self.recorder.settle());
+        self.flow.count_reported(self.recorder.settle());
         self.flow.count_exchanges(|detail| self.recorder.count_exchanges(detail));
     }
 }

@@ -369,7 +369,7 @@ impl Shard {
         );
         let (deadline, held) = (conversation.deadline(), conversation.held());
         let told = recorder.settle();
-        flow.count_told(told);
+        flow.count_reported(told);
         flow.count_exchanges(|detail| recorder.count_exchanges(detail));
         flow.set_held(held);
         let now = flow.memory();
