@@ -77,6 +77,8 @@ pub enum Command {
     Follow(Follow),
     /// Check messages and conversations against the protocols' specifications
     Check(Check),
+    /// Write a capture that may be shown to others: addresses, names and texts become others
+    Scrub(Scrub),
     /// List the rules that captures are checked against
     Rules(Rules),
     /// Explain a rule: what it demands, where the specification says so, why it matters
@@ -111,6 +113,7 @@ impl Command {
         match self {
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Follow(follow) => Some(&follow.input),
+            Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
             Command::Rules(_)
@@ -126,6 +129,7 @@ impl Command {
         match self {
             Command::Dissect(dissect) => Some(&mut dissect.input),
             Command::Follow(follow) => Some(&mut follow.input),
+            Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),
             Command::Rules(_)
@@ -287,6 +291,24 @@ pub enum FollowFormat {
     Json,
     /// A diagram for Markdown
     Mermaid,
+}
+
+/// `gamewire scrub`.
+#[derive(Args, Debug)]
+pub struct Scrub {
+    /// The capture to write, as pcapng
+    #[arg(short, long, value_name = "FILE")]
+    pub output: std::path::PathBuf,
+    /// Text that decides what becomes of addresses and names: with the same one, they become the same
+    /// others in several captures [default: a random one]
+    #[arg(long, value_name = "TEXT")]
+    pub key: Option<String>,
+    /// Keep the IP, UDP and TCP headers of other traffic, without its payload
+    #[arg(long)]
+    pub keep_foreign: bool,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
 }
 
 /// `gamewire check`.

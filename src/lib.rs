@@ -55,6 +55,8 @@ pub mod report;
 #[cfg(feature = "cli")]
 mod run;
 #[doc(hidden)]
+#[cfg(feature = "cli")]
+pub mod scrub;
 pub mod session;
 #[doc(hidden)]
 pub mod text;

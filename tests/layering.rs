@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, besides `text` and `why`, which know words only.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("capture", &[]),
     ("net", &["capture"]),
     ("filter", &[]),
     ("flows", &["net"]),
+    ("scrub", &["capture", "net"]),
     ("session", &["capture", "filter", "flows", "net"]),
     ("check", &["capture", "filter", "session"]),
     ("report", &["check", "filter", "flows", "session"]),

@@ -19,6 +19,7 @@ const COMMANDS: &[&[&str]] = &[
     &["flows"],
     &["flows", "--format", "json"],
     &["follow"],
+    &["scrub", "--key", "a key", "-o", "/dev/null"],
     &["follow", "--format", "json"],
     &["dissect", "--fields", "frame,src,message,map,players,rule", "--format", "ndjson"],
 ];
@@ -69,7 +70,7 @@ fn gamewire(path: &Path, args: &[&str]) -> Ran {
     let (out, err) = (text(out), text(err));
     assert!(code < 3);
     let is_error = |line: &str| {
-        let notices = ["gamewire: warning: ", "gamewire: note: "];
+        let notices = ["gamewire: warning: ", "gamewire: note: ", "gamewire: wrote "];
         !notices.iter().any(|notice| line.starts_with(notice))
     };
     assert_eq!(code == 2, err.lines().any(is_error), "{err}");

@@ -93,7 +93,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
                 "-w reads the input twice, and {name} can be read only once; save it to a file first"
             )));
         }
-        outputs::refuse_capture(output, &input.files)?;
+        outputs::refuse_capture(output, "-w", &input.files)?;
         let filter = match consumer.selects_messages() {
             true => None,
             false => input.wanted.filter(true).map_err(Failure::Filter)?,

@@ -101,6 +101,16 @@ fn examples(command: Option<&str>) -> &'static [(&'static str, &'static str)] {
                 "gamewire follow --format mermaid --flow 3 evening.pcapng",
             ),
         ],
+        Some("scrub") => &[
+            (
+                "A copy of one flow for a bug report:",
+                "gamewire scrub --flow 3 evening.pcapng -o report.pcapng",
+            ),
+            (
+                "Several captures, in which an address becomes the same other one:",
+                "gamewire scrub --key 'a secret' monday.pcap -o 1.pcapng",
+            ),
+        ],
         Some("flows") => &[
             ("The ten flows with most bytes:", "gamewire flows --top 10 evening.pcapng"),
             ("For a spreadsheet:", "gamewire flows --format csv evening.pcapng > flows.csv"),

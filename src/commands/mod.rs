@@ -14,6 +14,7 @@ mod notices;
 pub mod outputs;
 mod read;
 pub mod rules;
+pub mod scrub;
 mod shared;
 mod sniff;
 

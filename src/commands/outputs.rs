@@ -18,8 +18,12 @@ pub fn refuse_standard_output(output: Option<FileId>, files: &[PathBuf]) -> Resu
 ///
 /// # Errors
 /// It is one of the captures.
-pub(super) fn refuse_capture(output: &Path, files: &[PathBuf]) -> Result<(), Failure> {
-    refuse(FileId::of(output), "-w", "the capture", files.iter().map(PathBuf::as_path))
+pub(super) fn refuse_capture(
+    output: &Path,
+    called: &'static str,
+    files: &[PathBuf],
+) -> Result<(), Failure> {
+    refuse(FileId::of(output), called, "the capture", files.iter().map(PathBuf::as_path))
 }
 
 /// Refuses to write a baseline to what is read.

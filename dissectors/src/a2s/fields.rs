@@ -34,12 +34,12 @@ fields! {
     DECOMPRESSED_SIZE = Field::new("decompressed_size", "Decompressed size", Kind::Unsigned).unit("bytes");
     /// CRC32 sum of the decompressed response, as the server states it.
     CRC32 = Field::new("crc32", "CRC32 sum", Kind::Unsigned);
-    SPLIT_PAYLOAD = Field::new("payload", "Payload", Kind::Bytes).framing();
+    SPLIT_PAYLOAD = Field::new("payload", "Payload", Kind::Bytes).framing().private();
     COMPRESSED_BYTES = Field::new("compressed_bytes", "bzip2 data", Kind::Bytes).framing();
 
     // A2A_PING
     /// What the server sends back to a ping.
-    PING_PAYLOAD = Field::new("payload", "Payload", Kind::Text);
+    PING_PAYLOAD = Field::new("payload", "Payload", Kind::Text).public();
 
     // A2S_INFO, request
     QUERY = Field::new("query", "Payload", Kind::Text).framing();
@@ -55,7 +55,7 @@ fields! {
     /// The map that is being played.
     MAP = Field::new("map", "Map", Kind::Text);
     /// Name of the folder that holds the game's files.
-    FOLDER = Field::new("folder", "Folder", Kind::Text);
+    FOLDER = Field::new("folder", "Folder", Kind::Text).public();
     /// Full name of the game.
     GAME = Field::new("game", "Game", Kind::Text);
     /// Steam Application ID of the game, its low 16 bits.
@@ -81,13 +81,13 @@ fields! {
     /// The Ship: how long it takes until a witnessed player is arrested.
     DURATION_ARREST = Field::new("duration", "Duration", Kind::Unsigned).unit("seconds");
     /// Version of the game on the server.
-    VERSION = Field::new("version", "Version", Kind::Text);
+    VERSION = Field::new("version", "Version", Kind::Text).public();
     /// A bit for each optional field that follows.
     EDF = Field::new("edf", "Extra Data Flag (EDF)", Kind::Unsigned);
     /// The server's game port.
     PORT = Field::new("port", "Port", Kind::Unsigned);
     /// Steam ID of the server.
-    STEAM_ID = Field::new("steam_id", "SteamID", Kind::Id);
+    STEAM_ID = Field::new("steam_id", "SteamID", Kind::Id).private();
     /// Port of SourceTV.
     SOURCETV_PORT = Field::new("sourcetv_port", "SourceTV port", Kind::Unsigned);
     /// Name of the SourceTV server.
@@ -144,9 +144,9 @@ fields! {
     RULES = Field::new("rules", "Rules", Kind::List).of(&[&RULE]);
     RULE = Field::new("rule", "Rule", Kind::Group).of(&[&RULE_NAME, &RULE_VALUE]);
     /// Name of the rule.
-    RULE_NAME = Field::new("name", "Rule Name", Kind::Text).text(chunk);
+    RULE_NAME = Field::new("name", "Rule Name", Kind::Text).text(chunk).public();
     /// Value of the rule.
-    RULE_VALUE = Field::new("value", "Rule Value", Kind::Text);
+    RULE_VALUE = Field::new("value", "Rule Value", Kind::Text).value();
 
     // Not in the document
     /// Text for the console of the client.

@@ -13,17 +13,17 @@ fields! {
     STATUS_TEXT = Field::new("status", "Status", Kind::Text).framing();
     REASON = Field::new("reason", "Reason", Kind::Text).framing();
     HEADER = Field::new("header", "Header", Kind::Pair).framing();
-    HEADER_NAME = Field::new("header_name", "Name", Kind::Text);
-    HEADER_VALUE = Field::new("header_value", "Value", Kind::Text);
+    HEADER_NAME = Field::new("header_name", "Name", Kind::Text).public();
+    HEADER_VALUE = Field::new("header_value", "Value", Kind::Text).value();
     BLANK = Field::new("blank", "End of the headers", Kind::Bytes).framing();
-    BODY = Field::new("body", "Body", Kind::Text).framing();
+    BODY = Field::new("body", "Body", Kind::Text).framing().private();
 
     // Parameters. One that should be a number and is not shows as the text it is.
     PARAMETER = Field::new("parameter", "Parameter", Kind::Text).framing();
     /// The environment that the client was built in.
     BUILD_DEFS = Field::new("build_defs", "Client build environment", Kind::Unsigned);
     /// The environment that the client was built in, not a number.
-    BUILD_DEFS_TEXT = Field::new("build_defs", "Client build environment", Kind::Text);
+    BUILD_DEFS_TEXT = Field::new("build_defs", "Client build environment", Kind::Text).public();
     /// Identifies the client; deprecated.
     GUID32 = Field::new("guid32", "GUID (deprecated)", Kind::Unsigned);
     /// Identifies the client, not a number; deprecated.
@@ -31,19 +31,19 @@ fields! {
     /// Port of the server.
     P = Field::new("p", "Server port number", Kind::Unsigned);
     /// Port of the server, not a number.
-    P_TEXT = Field::new("p", "Server port number", Kind::Text);
+    P_TEXT = Field::new("p", "Server port number", Kind::Text).public();
     /// Version of the game's network protocol.
     V = Field::new("v", "Protocol version number", Kind::Unsigned);
     /// Version of the game's network protocol, not a number.
-    V_TEXT = Field::new("v", "Protocol version number", Kind::Text);
+    V_TEXT = Field::new("v", "Protocol version number", Kind::Text).public();
     /// Version of the game.
     G = Field::new("g", "Game version number", Kind::Unsigned);
     /// Version of the game, not a number.
-    G_TEXT = Field::new("g", "Game version number", Kind::Text);
+    G_TEXT = Field::new("g", "Game version number", Kind::Text).public();
     /// The server's number for this authentication: `/v` repeats that of `/a`.
     I = Field::new("i", "Request ID for state", Kind::Unsigned);
     /// The server's number for this authentication, not a number.
-    I_TEXT = Field::new("i", "Request ID for state", Kind::Text);
+    I_TEXT = Field::new("i", "Request ID for state", Kind::Text).public();
     /// Address of the client that connects to the server.
     A_ADDRESS = Field::new("a", "Client IPv6 address", Kind::Text);
     /// ID of the user, if the client has one.
@@ -55,24 +55,24 @@ fields! {
     /// Any other parameter, by its name.
     UNKNOWN = Field::new("unknown", "Parameter not in the document", Kind::Pair);
     SEPARATORS = Field::new("separators", "Separators", Kind::Bytes).framing();
-    UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text);
-    UNKNOWN_VALUE = Field::new("parameter_value", "Value", Kind::Text);
-    REPEATED = Field::new("repeated", "Parameter given again", Kind::Text).framing();
+    UNKNOWN_NAME = Field::new("parameter_name", "Name", Kind::Text).public();
+    UNKNOWN_VALUE = Field::new("parameter_value", "Value", Kind::Text).value();
+    REPEATED = Field::new("repeated", "Parameter given again", Kind::Text).framing().private();
 
     // Response lines
     KEYWORD = Field::new("keyword", "Keyword", Kind::Text).framing();
     /// Whether the client is listed: 1 whitelisted, 2 banned, 3 muted.
     FLAGS = Field::new("flags", "Flags", Kind::Unsigned).number(flags);
     /// Whether the client is listed, not a number.
-    FLAGS_TEXT = Field::new("flags", "Flags", Kind::Text);
+    FLAGS_TEXT = Field::new("flags", "Flags", Kind::Text).public();
     /// The latest version of the game.
     VERSION = Field::new("version", "Game version", Kind::Unsigned);
     /// The latest version of the game, not a number.
-    VERSION_TEXT = Field::new("version", "Game version", Kind::Text);
+    VERSION_TEXT = Field::new("version", "Game version", Kind::Text).public();
     /// The latest version of the game's network protocol.
     PROTOCOL = Field::new("protocol", "Protocol version", Kind::Unsigned);
     /// The latest version of the game's network protocol, not a number.
-    PROTOCOL_TEXT = Field::new("protocol", "Protocol version", Kind::Text);
+    PROTOCOL_TEXT = Field::new("protocol", "Protocol version", Kind::Text).public();
     /// The servers that the master lists.
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&SERVER]);
     SERVER = Field::new("server", "Server", Kind::Group)
@@ -82,12 +82,12 @@ fields! {
     /// Port of the server.
     PORT = Field::new("port", "Port", Kind::Unsigned);
     /// Port of the server, not a number.
-    PORT_TEXT = Field::new("port", "Port", Kind::Text);
+    PORT_TEXT = Field::new("port", "Port", Kind::Text).public();
     /// Where the server is in the client's list: a greater weight is higher.
     WEIGHT = Field::new("weight", "Weight", Kind::Signed);
     /// Where the server is in the client's list, not a number.
-    WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text);
-    LINE = Field::new("line", "Line", Kind::Text).framing();
+    WEIGHT_TEXT = Field::new("weight", "Weight", Kind::Text).public();
+    LINE = Field::new("line", "Line", Kind::Text).framing().private();
     NEWLINE = Field::new("newline", "End of the line", Kind::Bytes).framing();
     /// What the master says about the registration.
     TEXT = Field::new("text", "Text", Kind::Text);
@@ -95,9 +95,9 @@ fields! {
     /// f: failed, c: a challenge follows.
     AUTH = Field::new("auth", "Authentication", Kind::Char).number(auth);
     /// What the client has to make a digest of.
-    CHALLENGE = Field::new("challenge", "Challenge", Kind::Text);
+    CHALLENGE = Field::new("challenge", "Challenge", Kind::Text).public();
     /// What the master has on the client's address: bw, bi, bm or a.
-    LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup);
+    LOOKUP = Field::new("lookup", "IP lookup", Kind::Text).text(lookup).public();
     /// f: failed, d: the digest does not match, s: succeeded.
     RESULT = Field::new("result", "Result", Kind::Char).number(result);
     /// What the user may do on servers: x, or 0 to 3.

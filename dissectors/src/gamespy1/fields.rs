@@ -9,29 +9,29 @@ fields! {
     PORT = Field::new("port", "Query port", Kind::Unsigned);
     PORT_TEXT = Field::new("port_text", "Query port, no number", Kind::Text).framing();
     /// Name of the game, as the master knows it.
-    GAMENAME = Field::new("gamename", "Game name", Kind::Text);
+    GAMENAME = Field::new("gamename", "Game name", Kind::Text).public();
     /// Region of the client.
-    LOCATION = Field::new("location", "Location", Kind::Text);
+    LOCATION = Field::new("location", "Location", Kind::Text).public();
     /// The code that proves knowledge of the game's key.
-    VALIDATE = Field::new("validate", "Validation code", Kind::Text);
+    VALIDATE = Field::new("validate", "Validation code", Kind::Text).public();
     /// What the validation code has to be made of.
-    CHALLENGE = Field::new("challenge", "Secure challenge", Kind::Text);
+    CHALLENGE = Field::new("challenge", "Secure challenge", Kind::Text).public();
 
     // Lists
     /// Which form of list the client asks for.
-    LIST = Field::new("list", "Kind of list", Kind::Text);
+    LIST = Field::new("list", "Kind of list", Kind::Text).public();
     FORM = Field::new("form", "Form", Kind::Name).framing().number(form);
     /// The servers that the master lists.
     SERVERS = Field::new("servers", "Servers", Kind::List).of(&[&ADDRESS, &BLOCK]);
     ADDRESS = Field::new("address", "IP and query port", Kind::Text);
     BLOCK = Field::new("address", "IP and query port", Kind::Endpoint);
-    ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing();
+    ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing().private();
 
     // Queries and their answers
     /// The first keyword of the query.
-    QUERY = Field::new("query", "Query", Kind::Text);
+    QUERY = Field::new("query", "Query", Kind::Text).public();
     /// What follows the keyword of the query.
-    ARGUMENT = Field::new("argument", "Argument", Kind::Text);
+    ARGUMENT = Field::new("argument", "Argument", Kind::Text).public();
     /// What the server says of itself, of its players and teams.
     PROPERTIES = Field::new("properties", "Properties", Kind::Map).of(&[&PAIR]);
     QUERYID = Field::new("queryid", "Query id", Kind::Text).framing();
@@ -46,8 +46,8 @@ fields! {
     BACKSLASH = Field::new("backslash", "Backslash", Kind::Text).framing();
     /// The value of a key.
     PAIR = Field::new("pair", "Pair", Kind::Pair);
-    KEY = Field::new("key", "Key", Kind::Text);
-    VALUE = Field::new("value", "Value", Kind::Text);
+    KEY = Field::new("key", "Key", Kind::Text).public();
+    VALUE = Field::new("value", "Value", Kind::Text).value();
 }
 
 /// A key that the document does not name, and its value.

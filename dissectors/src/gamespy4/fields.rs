@@ -21,7 +21,7 @@ fields! {
     // Packet 2: the challenge
     RESPONSE_TYPE = Field::new("type", "Response type", Kind::Unsigned).framing().number(request_type);
     /// The challenge, not a number.
-    CHALLENGE_TEXT = Field::new("challenge", "Challenge, not a number", Kind::Text);
+    CHALLENGE_TEXT = Field::new("challenge", "Challenge, not a number", Kind::Text).public();
 
     // Packet 4: server information
     SPLITNUM = Field::new("splitnum", "splitnum", Kind::Text).framing();
@@ -35,17 +35,17 @@ fields! {
     PROPERTIES = Field::new("properties", "Server information", Kind::Map).of(&[&PROPERTY]);
     /// The value of a variable.
     PROPERTY = Field::new("property", "Variable", Kind::Pair).pair(variable);
-    KEY = Field::new("key", "Name", Kind::Text);
-    VALUE = Field::new("value", "Value", Kind::Text);
+    KEY = Field::new("key", "Name", Kind::Text).public();
+    VALUE = Field::new("value", "Value", Kind::Text).value();
     MUTATOR = Field::new("mutator", "Custom mutator", Kind::Text);
     PROPERTIES_END = Field::new("properties_end", "End of the variables", Kind::Bytes).framing();
 
     // Packet 4: players and teams, which the document does not describe
     COLUMNS = Field::new("columns", "Columns", Kind::List).framing();
     COLUMN = Field::new("column", "Column", Kind::Group);
-    COLUMN_NAME = Field::new("name", "Column name", Kind::Text);
+    COLUMN_NAME = Field::new("name", "Column name", Kind::Text).public();
     COLUMN_FIRST = Field::new("first", "First row", Kind::Unsigned);
-    COLUMN_VALUE = Field::new("value", "Value", Kind::Text);
+    COLUMN_VALUE = Field::new("value", "Value", Kind::Text).value();
     COLUMN_END = Field::new("column_end", "End of the column", Kind::Bytes).framing();
     SECTION_END = Field::new("section_end", "End of the section", Kind::Bytes).framing();
     /// The players on the server.

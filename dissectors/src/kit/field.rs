@@ -131,6 +131,19 @@ pub enum Meaning {
     Pair(fn(&[u8], &[u8]) -> Option<Cow<'static, str>>),
 }
 
+/// Whether what a field holds may tell of somebody, so that it is not shown to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// Texts and bytes do, unless they are framing; numbers and names of values do not.
+    ByKind,
+    /// It does not.
+    Public,
+    /// It does.
+    Private,
+    /// The value of a key: it may, but a number does not, nor does a word such as `true`.
+    Value,
+}
+
 /// One field of a message.
 pub struct Field {
     /// The name scripts use.
@@ -147,6 +160,8 @@ pub struct Field {
     pub about: &'static str,
     /// The unit of its numbers, such as `seconds`; empty if they have none.
     pub unit: &'static str,
+    /// Whether what it holds may tell of somebody.
+    pub privacy: Privacy,
     /// The fields that scripts see in it, if it is a group, a list or a map.
     pub children: &'static [&'static Field],
 }
@@ -171,6 +186,7 @@ impl Field {
             meaning: Meaning::None,
             about: "",
             unit: "",
+            privacy: Privacy::ByKind,
             children: &[],
         }
     }
@@ -217,6 +233,24 @@ impl Field {
         self
     }
 
+    /// The same field, which tells of nobody though it is a text.
+    pub const fn public(mut self) -> Field {
+        self.privacy = Privacy::Public;
+        self
+    }
+
+    /// The same field, which may tell of somebody though it is a number or framing.
+    pub const fn private(mut self) -> Field {
+        self.privacy = Privacy::Private;
+        self
+    }
+
+    /// The same field, which is the value of a key.
+    pub const fn value(mut self) -> Field {
+        self.privacy = Privacy::Value;
+        self
+    }
+
     /// The same field, with these fields in it.
     pub const fn of(mut self, children: &'static [&'static Field]) -> Field {
         self.children = children;
@@ -227,4 +261,4 @@ impl Field {
     pub const UNPARSED: &'static Field = &UNPARSED;
 }
 
-static UNPARSED: Field = Field::new("unparsed", "Unparsed", Kind::Bytes).framing();
+static UNPARSED: Field = Field::new("unparsed", "Unparsed", Kind::Bytes).framing().private();

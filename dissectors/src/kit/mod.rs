@@ -29,7 +29,7 @@ mod tree;
 
 pub use counted::counted;
 pub use fact::{CrossFlowEvent, Elsewhere, Exchange, Parts, Seen};
-pub use field::{Field, Kind, Meaning, Place, Read, Span};
+pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket, keyed_hash};
 pub use hash::{Map, Seed, Set};

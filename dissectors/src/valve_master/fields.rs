@@ -11,7 +11,7 @@ fields! {
     LINE_FEED = Field::new("line_feed", "Line feed", Kind::Unsigned).framing();
     TERMINATOR = Field::new("terminator", "Terminating zero", Kind::Unsigned).framing();
     DIALECT = Field::new("dialect", "Dialect", Kind::Name).framing().number(dialect);
-    BODY = Field::new("body", "Body", Kind::Bytes).framing();
+    BODY = Field::new("body", "Body", Kind::Bytes).framing().private();
 
     // Client to master server
     /// The region that servers are asked for; 255 is the whole world.
@@ -23,8 +23,8 @@ fields! {
     NOR = Field::new("nor", "None of", Kind::Group);
     NAND = Field::new("nand", "Not all of", Kind::Group);
     CONDITION = Field::new("condition", "Condition", Kind::Pair).pair(conditions::meaning);
-    KEY = Field::new("key", "Key", Kind::Text);
-    VALUE = Field::new("value", "Value", Kind::Text);
+    KEY = Field::new("key", "Key", Kind::Text).public();
+    VALUE = Field::new("value", "Value", Kind::Text).value();
 
     // Reply format
     KEY_MARK = Field::new("key_mark", "Mark of a repeated key", Kind::Unsigned).framing();

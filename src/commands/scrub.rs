@@ -1,0 +1,298 @@
+//! `gamewire scrub`: a capture that may be shown to others.
+//!
+//! What becomes of the bytes of a message is known when the message is whole; its packets are written
+//! after that, when the input is read again.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use crate::Terminal;
+use crate::capture::write::PcapNgWriter;
+use crate::capture::{self, LinkType, Packet};
+use crate::cli::Scrub;
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
+use crate::commands::{Failure, outputs};
+use crate::net::{self, Outcome};
+use crate::scrub::{Edit, Edits, Key, Rewriter, Scrubber};
+use crate::session::{Event, FieldLimits, MessageEvent, Needs, Totals};
+use crate::text::escaped;
+
+/// Bytes of messages whose replacement is kept until their packets are written.
+const HELD: usize = 1 << 29;
+
+/// Flows whose packets are recognized.
+const FLOWS: usize = 1 << 20;
+
+/// An IP header with nothing after it, from nobody to nobody: RFC 3692's protocol for experiments.
+const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Packets that begin with an IP header.
+const RAW_IP: LinkType = LinkType(101);
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read twice, or the output not be written.
+pub fn run(args: &Scrub, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+    let [input] = &args.input.files[..] else {
+        let why = "scrub reads one capture: name one file; `mergecap -w ALL FILE...` makes one of several";
+        return Err(Failure::Filter(why.to_owned()));
+    };
+    if input.as_os_str() == "-" || !input.is_file() && input.exists() {
+        let name = escaped(&input.to_string_lossy()).into_owned();
+        return Err(Failure::Filter(format!(
+            "scrub reads the input twice, and {name} can be read only once; save it to a file first"
+        )));
+    }
+    if args.input.live.interface.is_some() || args.input.live.write.is_some() {
+        let why = "scrub reads a file and writes to -o; --interface and -w are for other commands";
+        return Err(Failure::Filter(why.to_owned()));
+    }
+    outputs::refuse_capture(&args.output, "-o", &args.input.files)?;
+    let key = match &args.key {
+        Some(key) => Key::new(key.as_bytes()),
+        None => Key::new(&random()?),
+    };
+    let config = args.input.config.load()?;
+    let mut collecting = Collecting::new(key);
+    read(&args.input, &config, &mut collecting, terminal.stop, err, false)?;
+    if collecting.is_full {
+        return Err(Failure::Filter(format!(
+            "the messages hold more than {} MiB; choose some of them with -Y, or --from and --to",
+            HELD >> 20
+        )));
+    }
+    let written = collecting.write(input, args, err)?;
+    let Written { packets, cut, dropped } = written;
+    let output = escaped(&args.output.to_string_lossy()).into_owned();
+    writeln!(err, "gamewire: wrote {} to {output}", counted(packets, "packet")).ok();
+    let compressed = counted(collecting.compressed, "compressed response");
+    let (cut, dropped) =
+        [cut, dropped].map(|count| (count > 0).then(|| counted(count, "packet"))).into();
+    let notes = [
+        (collecting.compressed > 0).then(|| format!("{compressed} cut after the header")),
+        cut.map(|it| format!("{it} cut: no message accounts for the rest of the payload")),
+        dropped.map(|it| format!("{it} of other traffic left out")),
+    ];
+    for note in notes.into_iter().flatten() {
+        writeln!(err, "gamewire: note: {note}").ok();
+    }
+    Ok(())
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A key that nobody knows.
+fn random() -> Result<[u8; 32], Failure> {
+    let mut key = [0; 32];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
+    let why = |error: io::Error| {
+        let error = crate::why::unreadable(&error);
+        Failure::Filter(format!("cannot make a random key: /dev/urandom: {error}; name one: --key"))
+    };
+    read.map(|()| key).map_err(why)
+}
+
+/// What became of the packets.
+#[derive(Default)]
+struct Written {
+    packets: u64,
+    cut: u64,
+    dropped: u64,
+}
+
+/// Takes messages, and keeps what takes the place of their bytes.
+struct Collecting {
+    scrubber: Scrubber,
+    key: Key,
+    /// By the number of the packet.
+    edits: HashMap<u64, Edits>,
+    flows: HashSet<[SocketAddr; 2]>,
+    /// The hosts of the flows, by which fragments are recognized.
+    hosts: HashSet<[IpAddr; 2]>,
+    held: usize,
+    is_full: bool,
+    compressed: u64,
+}
+
+fn sorted<T: Ord>([one, other]: [T; 2]) -> [T; 2] {
+    if one <= other { [one, other] } else { [other, one] }
+}
+
+impl Collecting {
+    fn new(key: Key) -> Collecting {
+        Collecting {
+            scrubber: Scrubber::new(key.clone()),
+            key,
+            edits: HashMap::new(),
+            flows: HashSet::new(),
+            hosts: HashSet::new(),
+            held: 0,
+            is_full: false,
+            compressed: 0,
+        }
+    }
+
+    fn message(&mut self, message: &MessageEvent<'_>) {
+        let payload = message.payload();
+        if self.flows.len() < FLOWS {
+            self.flows.insert(sorted([payload.from, payload.to]));
+            self.hosts.insert(sorted([payload.from.ip(), payload.to.ip()]));
+        }
+        self.held += payload.bytes.len() + 64 * payload.pieces.len();
+        self.is_full |= self.held > HELD;
+        if self.is_full {
+            return;
+        }
+        if payload.inflated {
+            self.compressed += 1;
+            for piece in payload.pieces {
+                let cut = &mut self.edits.entry(piece.frame).or_default().cut;
+                *cut = Some(cut.map_or(piece.offset, |cut| cut.min(piece.offset)));
+            }
+            return;
+        }
+        let Some(tree) = message.tree() else { return };
+        let other = self.scrubber.message(payload.bytes, tree);
+        for piece in payload.pieces {
+            let (start, end) = (piece.at as usize, piece.at as usize + piece.length as usize);
+            let Some(bytes) = other.get(start..end.min(other.len())) else { continue };
+            let edit = Edit { offset: piece.offset, bytes: bytes.into() };
+            self.edits.entry(piece.frame).or_default().each.push(edit);
+        }
+    }
+
+    /// Whether a packet belongs to a flow of ours.
+    fn is_ours(&self, packet: &Packet<'_>) -> bool {
+        match net::decode(packet.link, packet.data, packet.original_length) {
+            Outcome::Udp(it) => {
+                let ends =
+                    [(it.ip.source, it.source_port), (it.ip.destination, it.destination_port)];
+                self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+            }
+            Outcome::Tcp(it) => {
+                let ends =
+                    [(it.ip.source, it.source_port), (it.ip.destination, it.destination_port)];
+                self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+            }
+            Outcome::Icmp(it) => {
+                let ends = [
+                    (it.quote.source, it.quote.ports[0]),
+                    (it.quote.destination, it.quote.ports[1]),
+                ];
+                self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+            }
+            Outcome::Fragment(it) => {
+                self.hosts.contains(&sorted([it.ip.source, it.ip.destination]))
+            }
+            _ => false,
+        }
+    }
+
+    fn write(
+        &mut self,
+        input: &Path,
+        args: &Scrub,
+        err: &mut dyn Write,
+    ) -> Result<Written, Failure> {
+        let output = escaped(&args.output.to_string_lossy()).into_owned();
+        let failed = |error: io::Error| {
+            Failure::Filter(format!("cannot write {output}: {}", crate::why::unwritable(&error)))
+        };
+        let memory = args.input.memory.unwrap_or_default().unpacking();
+        let none = Edits::default();
+        let mut rewriter = Rewriter::new(self.key.clone());
+        let wanted = |it: &Collecting, packet: &Packet<'_>, frame| {
+            args.keep_foreign || it.edits.contains_key(&frame) || it.is_ours(packet)
+        };
+        let mut packets = capture::open_within(input, memory)?;
+        let mut frame = 0;
+        while packets.advance().is_some() {
+            let capture::Event::Packet(packet) = packets.current() else { continue };
+            frame += 1;
+            if wanted(self, &packet, frame) {
+                rewriter.see(&packet, frame, self.edits.get(&frame).unwrap_or(&none));
+            }
+        }
+        let file = File::create(&args.output).map_err(failed)?;
+        let mut writer =
+            PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
+        let mut written = Written::default();
+        let (mut packets, last) = (capture::open_within(input, memory)?, frame);
+        let mut frame = 0;
+        while packets.advance().is_some() {
+            let capture::Event::Packet(packet) = packets.current() else { continue };
+            frame += 1;
+            let is_wanted = wanted(self, &packet, frame);
+            let edits = self.edits.get(&frame).unwrap_or(&none);
+            let addresses = self.scrubber.addresses();
+            let rewritten = is_wanted.then(|| rewriter.rewrite(&packet, frame, edits, addresses));
+            let Some(rewritten) = rewritten.flatten() else {
+                written.dropped += 1;
+                if frame == last {
+                    // How long the recording went on decides what is overdue.
+                    let packet = Packet {
+                        link: RAW_IP,
+                        interface: 0,
+                        data: &END,
+                        original_length: 20,
+                        ..packet
+                    };
+                    writer.packet(&packet, 0, None, &[]).map_err(failed)?;
+                }
+                continue;
+            };
+            written.packets += 1;
+            written.cut += u64::from(rewritten.was_cut && edits.cut.is_none());
+            let packet = Packet {
+                link: RAW_IP,
+                interface: 0,
+                data: &rewritten.bytes,
+                original_length: rewritten.bytes.len() as u32 + rewritten.missing,
+                ..packet
+            };
+            writer.packet(&packet, 0, None, &[]).map_err(failed)?;
+        }
+        writer.finish().map_err(failed)?;
+        if written.packets == 0 {
+            writeln!(
+                err,
+                "gamewire: warning: {output} has no packets: there is no message in the capture"
+            )
+            .ok();
+        }
+        Ok(written)
+    }
+}
+
+impl Consumer for Collecting {
+    fn needs(&self) -> Needs {
+        let fields = Some(FieldLimits { fields: 1 << 20, depth: 32 });
+        Needs { fields, ..Needs::messages_with_fields() }
+    }
+
+    fn selects_messages(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _: Option<&str>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if let Event::Message(message) = event {
+            self.message(message);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut Totals) -> io::Result<()> {
+        Ok(())
+    }
+}

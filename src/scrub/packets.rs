@@ -1,0 +1,436 @@
+//! A packet without what tells of somebody: its innermost IP datagram, with other addresses and other
+//! bytes of payload, and checksums that are right or wrong as they were.
+//!
+//! Link layers and tunnels are left off, and with them their addresses: what is written is IP alone.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasher;
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::quality::RandomState;
+
+use super::{Addresses, Key, texts};
+use crate::capture::Packet;
+use crate::net::{self, Datagram, Fragment, IcmpError, Ip, Outcome, Segment};
+
+/// Bytes that take the place of others in a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Where the first is, in the packet's recorded bytes.
+    pub offset: u32,
+    /// The bytes.
+    pub bytes: Box<[u8]>,
+}
+
+/// What becomes of one packet's payload.
+#[derive(Debug, Default)]
+pub struct Edits {
+    /// In any order; a byte that is in none is left out, with all that follow it.
+    pub each: Vec<Edit>,
+    /// The recorded bytes end here.
+    pub cut: Option<u32>,
+}
+
+/// A packet as it is written.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// From the IP header on.
+    pub bytes: Vec<u8>,
+    /// Bytes of it that are not there.
+    pub missing: u32,
+    /// There was payload that no message accounts for.
+    pub was_cut: bool,
+}
+
+/// A fragmented datagram: who sends it to whom, its protocol and its number.
+type Whole = (IpAddr, IpAddr, u8, u32);
+
+/// Rewrites packets. The checksum of a datagram is in its first fragment and covers the others: all
+/// fragments are [seen](Rewriter::see) before any packet is written.
+pub struct Rewriter {
+    /// The latest datagram of that number.
+    latest: HashMap<Whole, usize>,
+    /// Of each fragment, by the packet's number: the datagram that it belongs to.
+    datagrams: HashMap<u64, usize>,
+    /// Of each datagram: what its payload's bytes add to the checksum, and did.
+    sums: Vec<[u64; 2]>,
+    /// Of each datagram: which parts came.
+    parts: Vec<BTreeSet<u32>>,
+    /// Of each direction of a connection: the new bytes, by their sequence numbers. A segment that was
+    /// sent again holds bytes that a message has from another one.
+    streams: HashMap<[SocketAddr; 2], BTreeMap<u32, Box<[u8]>>>,
+    /// The new bytes of datagrams, by a hash of their ends and their old bytes.
+    copies: HashMap<u64, Box<[u8]>>,
+    hasher: RandomState,
+    key: Key,
+}
+
+/// What parts of responses begin with that several packets carry: in A2S, and after five bytes in
+/// GameSpy 4; and the most bytes before their text.
+const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
+const SPLITNUM: &[u8] = b"splitnum\0";
+const SPLIT_HEADER: usize = 24;
+
+impl Rewriter {
+    /// By this key.
+    pub fn new(key: Key) -> Rewriter {
+        Rewriter {
+            latest: HashMap::new(),
+            datagrams: HashMap::new(),
+            sums: Vec::new(),
+            parts: Vec::new(),
+            streams: HashMap::new(),
+            copies: HashMap::new(),
+            hasher: RandomState::default(),
+            key,
+        }
+    }
+
+    /// Looks at a packet that will be rewritten.
+    pub fn see(&mut self, packet: &Packet<'_>, frame: u64, edits: &Edits) {
+        let it = match decode(packet) {
+            Outcome::Tcp(segment) => return self.see_segment(&segment, edits),
+            Outcome::Udp(it) => {
+                let (new, was_cut) =
+                    edited(it.payload.bytes, 0, it.payload.offset, edits, |_| None);
+                if !was_cut && !edits.each.is_empty() {
+                    let ends = ends(&it.ip, it.source_port, it.destination_port);
+                    let hash = self.hasher.hash_one((ends, it.payload.bytes));
+                    self.copies.entry(hash).or_insert_with(|| new.into());
+                }
+                return;
+            }
+            Outcome::Fragment(it) => it,
+            _ => return,
+        };
+        let Fragment { ip, protocol, identification, at, payload, .. } = it;
+        let whole = (ip.source, ip.destination, protocol, identification);
+        let known = self.latest.get(&whole).copied();
+        let of = known.filter(|&of| self.parts.get(of).is_some_and(|parts| !parts.contains(&at)));
+        let of = of.unwrap_or_else(|| {
+            self.sums.push([0; 2]);
+            self.parts.push(BTreeSet::new());
+            self.latest.insert(whole, self.sums.len() - 1);
+            self.sums.len() - 1
+        });
+        self.datagrams.insert(frame, of);
+        let header = if at == 0 { transport_length(protocol, payload.bytes) } else { 0 };
+        let (new, _) = edited(payload.bytes, header, payload.offset, edits, |_| None);
+        if let (Some(sums), Some(parts)) = (self.sums.get_mut(of), self.parts.get_mut(of)) {
+            parts.insert(at);
+            let old = payload.bytes.get(..new.len()).unwrap_or_default();
+            *sums = [sums[0] + sum(&new), sums[1] + sum(old)];
+        }
+    }
+
+    fn see_segment(&mut self, segment: &Segment<'_>, edits: &Edits) {
+        if edits.each.is_empty() {
+            return;
+        }
+        let ends = ends(&segment.ip, segment.source_port, segment.destination_port);
+        let stream = self.streams.entry(ends).or_default();
+        for edit in &edits.each {
+            let at = segment
+                .sequence
+                .wrapping_add(edit.offset - segment.payload.offset.min(edit.offset));
+            stream.entry(at).or_insert_with(|| edit.bytes.clone());
+        }
+    }
+
+    /// What takes the place of a datagram that is, in part or as a whole, in no message: as it does in
+    /// its copy, or by the form of a part.
+    fn known(&self, ends: &[SocketAddr; 2], payload: &[u8]) -> Vec<u8> {
+        if let Some(copy) = self.copies.get(&self.hasher.hash_one((ends, payload))) {
+            return copy.to_vec();
+        }
+        if payload.starts_with(&SPLIT) {
+            let header = payload.iter().take(12).copied();
+            return header.chain(payload.iter().skip(12).map(|_| b'x')).collect();
+        }
+        let part = payload.split_at_checked(16);
+        let part = part.filter(|(header, _)| header[5..].starts_with(SPLITNUM));
+        let Some((header, rest)) = part else { return vec![b'x'; payload.len()] };
+        // What parts repeat of the others: a column's name, a value.
+        let texts = rest.split(|byte| *byte == 0).map(|text| {
+            let is_name = text.ends_with(b"_") || text.ends_with(b"_t") || text.len() < 2;
+            if is_name { text.to_vec() } else { texts::other(&self.key, text) }
+        });
+        [header, &Vec::from_iter(texts).join(&0)].concat()
+    }
+
+    /// The new byte of this number in a stream.
+    fn streamed(&self, ends: &[SocketAddr; 2], sequence: u32) -> Option<u8> {
+        let (start, bytes) = self.streams.get(ends)?.range(..=sequence).next_back()?;
+        bytes.get((sequence - start) as usize).copied()
+    }
+
+    /// The packet as it is written, if it is IP that is read.
+    pub fn rewrite(
+        &self,
+        packet: &Packet<'_>,
+        frame: u64,
+        edits: &Edits,
+        addresses: &mut Addresses,
+    ) -> Option<Rewritten> {
+        match decode(packet) {
+            Outcome::Udp(Datagram {
+                ip, source_port, destination_port, payload, headers, ..
+            }) => {
+                let (header, _) = headers.transport.split_at_checked(8)?;
+                let known = self.known(&ends(&ip, source_port, destination_port), payload.bytes);
+                let new =
+                    edited(payload.bytes, 0, payload.offset, edits, |at| known.get(at).copied());
+                Some(transport(17, header, 6, &ip, &payload, headers.ipv4, new, addresses))
+            }
+            Outcome::Tcp(segment @ Segment { ip, payload, headers, .. }) => {
+                let ends = ends(&ip, segment.source_port, segment.destination_port);
+                let new = edited(payload.bytes, 0, payload.offset, edits, |at| {
+                    let known = self.streamed(&ends, segment.sequence.wrapping_add(at as u32));
+                    // The lengths of chunks in HTTP belong to no message.
+                    let is_length =
+                        |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'\r' | b'\n');
+                    known.or_else(|| payload.bytes.get(at).copied().filter(is_length))
+                });
+                let length = transport_length(6, headers.transport);
+                let (header, _) = headers.transport.split_at_checked(length)?;
+                Some(transport(6, header, 16, &ip, &payload, headers.ipv4, new, addresses))
+            }
+            Outcome::Fragment(fragment) => {
+                let of = self.datagrams.get(&frame)?;
+                Some(part(&fragment, *self.sums.get(*of)?, edits, addresses))
+            }
+            Outcome::Icmp(error) => Some(icmp(&error, addresses)),
+            _ => None,
+        }
+    }
+}
+
+fn ends(ip: &Ip, source_port: u16, destination_port: u16) -> [SocketAddr; 2] {
+    [(ip.source, source_port).into(), (ip.destination, destination_port).into()]
+}
+
+fn decode<'p>(packet: &Packet<'p>) -> Outcome<'p> {
+    net::decode(packet.link, packet.data, packet.original_length)
+}
+
+/// How long a transport header is that begins with these bytes.
+fn transport_length(protocol: u8, bytes: &[u8]) -> usize {
+    match protocol {
+        6 => bytes.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4).max(20),
+        _ => 8,
+    }
+    .min(bytes.len())
+}
+
+/// A whole datagram or segment; `checksum`: where that is in its header.
+#[expect(clippy::too_many_arguments, reason = "what UDP and TCP have in common")]
+fn transport(
+    protocol: u8,
+    header: &[u8],
+    checksum: usize,
+    ip: &Ip,
+    payload: &net::Payload<'_>,
+    ipv4: &[u8],
+    (new, was_cut): (Vec<u8>, bool),
+    addresses: &mut Addresses,
+) -> Rewritten {
+    let old = payload.bytes.get(..new.len()).unwrap_or_default();
+    let ends = [ip.source, ip.destination].map(|end| (end, addresses.of(end)));
+    let ends_sum = |which: fn(&(IpAddr, IpAddr)) -> IpAddr| -> u64 {
+        ends.iter().map(|pair| sum(&octets(which(pair)))).sum()
+    };
+    let sums = [ends_sum(|pair| pair.1) + sum(&new), ends_sum(|pair| pair.0) + sum(old)];
+    let mut header = header.to_vec();
+    correct(&mut header, checksum, sums, protocol == 17);
+    let length = header.len() as u32 + payload.announced;
+    let ends = ends.map(|(_, other)| other);
+    let mut bytes = ip_header(ip, ends, ipv4, protocol, length, None);
+    bytes.extend(header);
+    let missing = payload.announced.saturating_sub(new.len() as u32);
+    bytes.extend(new);
+    Rewritten { bytes, missing, was_cut }
+}
+
+/// A fragment of a datagram whose payload has these sums, new and old.
+fn part(
+    fragment: &Fragment<'_>,
+    sums: [u64; 2],
+    edits: &Edits,
+    addresses: &mut Addresses,
+) -> Rewritten {
+    let Fragment { ip, protocol, at, payload, headers, .. } = fragment;
+    let header = if *at == 0 { transport_length(*protocol, payload.bytes) } else { 0 };
+    let (mut new, was_cut) = edited(payload.bytes, header, payload.offset, edits, |_| None);
+    let ends = [ip.source, ip.destination].map(|end| (end, addresses.of(end)));
+    if *at == 0 {
+        let place = if *protocol == 6 { 16 } else { 6 };
+        let [mut with, mut without] = sums;
+        for (old, other) in ends {
+            (with, without) = (with + sum(&octets(other)), without + sum(&octets(old)));
+        }
+        correct(&mut new, place, [with, without], *protocol == 17);
+    }
+    let ends = ends.map(|(_, other)| other);
+    let mut bytes = ip_header(ip, ends, headers.ipv4, *protocol, payload.announced, Some(fragment));
+    let missing = payload.announced.saturating_sub(new.len() as u32);
+    bytes.extend(new);
+    Rewritten { bytes, missing, was_cut }
+}
+
+/// The bytes of a payload, its first `kept` as they are, the others as the edits say or `elsewhere`
+/// knows, up to the first that neither has; and whether there was one.
+fn edited(
+    payload: &[u8],
+    kept: usize,
+    offset: u32,
+    edits: &Edits,
+    elsewhere: impl Fn(usize) -> Option<u8>,
+) -> (Vec<u8>, bool) {
+    let mut new: Vec<Option<u8>> = vec![None; payload.len()];
+    let is_part = |rest: &[u8]| {
+        rest.starts_with(&SPLIT) || rest.get(5..).is_some_and(|it| it.starts_with(SPLITNUM))
+    };
+    let header = if payload.get(kept..).is_some_and(is_part) {
+        // What precedes the text of a part belongs to no message, and tells of nobody.
+        let first = edits.each.iter().map(|edit| edit.offset.saturating_sub(offset) as usize).min();
+        first.filter(|&first| first <= kept + SPLIT_HEADER).unwrap_or(kept)
+    } else {
+        kept
+    };
+    for (new, &old) in new.iter_mut().zip(payload).take(header) {
+        *new = Some(old);
+    }
+    for edit in &edits.each {
+        for (at, &byte) in (edit.offset..).zip(&edit.bytes) {
+            let place = at.checked_sub(offset).and_then(|at| new.get_mut(at as usize));
+            if let Some(place) = place {
+                *place = Some(byte);
+            }
+        }
+    }
+    let cut = edits.cut.map_or(usize::MAX, |cut| cut.saturating_sub(offset) as usize);
+    let bytes =
+        new.into_iter().enumerate().take(cut).map_while(|(at, it)| it.or_else(|| elsewhere(at)));
+    let bytes = Vec::from_iter(bytes);
+    let was_cut = bytes.len() < payload.len();
+    (bytes, was_cut)
+}
+
+/// The IP header before so many bytes.
+fn ip_header(
+    ip: &Ip,
+    ends: [IpAddr; 2],
+    ipv4: &[u8],
+    protocol: u8,
+    length: u32,
+    fragment: Option<&Fragment<'_>>,
+) -> Vec<u8> {
+    if let [IpAddr::V4(source), IpAddr::V4(destination)] = ends {
+        let mut header = ipv4.to_vec();
+        if header.len() < 20 {
+            header = vec![0x45, 0, 0, 0, 0, 0, 0, 0, ip.hop_limit, protocol, 0, 0];
+            header.extend([0; 8]);
+            header[2..4].copy_from_slice(&(length as u16).saturating_add(20).to_be_bytes());
+            let right = !fold(sum(&header));
+            header[10..12].copy_from_slice(&right.to_be_bytes());
+        }
+        let old = sum(&header) - sum(&header[10..12]);
+        header[12..16].copy_from_slice(&source.octets());
+        header[16..20].copy_from_slice(&destination.octets());
+        // Options name routers.
+        header[20..].fill(1);
+        let new = sum(&header) - sum(&header[10..12]);
+        correct(&mut header, 10, [new, old], false);
+        return header;
+    }
+    let inner = if fragment.is_some() { 8 } else { 0 };
+    let next = if fragment.is_some() { 44 } else { protocol };
+    let mut header = vec![0x60, 0, 0, 0];
+    header.extend((length + inner).min(u16::MAX.into()).to_be_bytes().into_iter().skip(2));
+    header.extend([next, ip.hop_limit]);
+    ends.iter().for_each(|end| header.extend(octets(*end)));
+    if let Some(Fragment { identification, at, more, .. }) = fragment {
+        header.extend([protocol, 0]);
+        header.extend((*at as u16 | u16::from(*more)).to_be_bytes());
+        header.extend(identification.to_be_bytes());
+    }
+    header
+}
+
+/// An ICMP error: the headers of what it quotes, and nothing of the payload.
+fn icmp(error: &IcmpError<'_>, addresses: &mut Addresses) -> Rewritten {
+    let IcmpError { ip, kind, code, quote, .. } = error;
+    let ends = [ip.source, ip.destination].map(|end| addresses.of(end));
+    let quoted = [quote.source, quote.destination].map(|end| addresses.of(end));
+    let inner = Ip { hop_limit: 64, ..*ip };
+    let length = 8 + quote.length as u32;
+    let mut header = ip_header(&inner, quoted, &[], 17, length, None);
+    if let (Some(identification), IpAddr::V4(_)) = (quote.identification, quoted[0]) {
+        header[4..6].copy_from_slice(&identification.to_be_bytes());
+        header[10..12].fill(0);
+        let right = !fold(sum(&header));
+        header[10..12].copy_from_slice(&right.to_be_bytes());
+    }
+    for number in [quote.ports[0], quote.ports[1], length.min(u16::MAX.into()) as u16, 0] {
+        header.extend(number.to_be_bytes());
+    }
+    let mut message = vec![*kind, *code, 0, 0, 0, 0, 0, 0];
+    message.extend(header);
+    let protocol = if ends[0].is_ipv4() { 1 } else { 58 };
+    let pseudo = match ends[0] {
+        IpAddr::V4(_) => 0,
+        IpAddr::V6(_) => {
+            let both: u64 = ends.iter().map(|end| sum(&octets(*end))).sum();
+            both + message.len() as u64 + 58
+        }
+    };
+    let right = !fold(sum(&message) + pseudo);
+    message[2..4].copy_from_slice(&right.to_be_bytes());
+    let mut bytes = ip_header(ip, ends, &[], protocol, message.len() as u32, None);
+    bytes.extend(message);
+    Rewritten { bytes, missing: 0, was_cut: false }
+}
+
+/// Corrects a checksum for bytes that were replaced: with these sums, new and old, it is right if it
+/// was right, and wrong if it was wrong. UDP's 0 says that there is none.
+fn correct(header: &mut [u8], at: usize, [new, old]: [u64; 2], is_udp: bool) {
+    let Some(field) = header.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<2>) else { return };
+    let was = u16::from_be_bytes(*field);
+    if is_udp && was == 0 {
+        return;
+    }
+    // RFC 1624: HC' = ~(~HC + ~m + m').
+    let right = !fold(u64::from(!was) + u64::from(!fold(old)) + u64::from(fold(new)));
+    *field = if is_udp && right == 0 { [0xFF; 2] } else { right.to_be_bytes() };
+}
+
+/// The sum of the 16-bit words.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let words: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
+    words + rest.first().map_or(0, |&byte| u64::from(byte) << 8)
+}
+
+fn fold(sum: u64) -> u16 {
+    let mut sum = sum;
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    sum as u16
+}
+
+/// The address that these bytes are.
+pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
+    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
+        return Some(v4.into());
+    }
+    <[u8; 16]>::try_from(bytes).ok().map(Into::into)
+}
+
+/// An address's bytes.
+pub(super) fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().into(),
+        IpAddr::V6(address) => address.octets().into(),
+    }
+}

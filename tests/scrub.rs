@@ -1,0 +1,246 @@
+//! `gamewire scrub`: what is written has the same verdicts, and nothing that tells of somebody.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::skip::skipped;
+use support::{gamewire, samples};
+
+/// A capture made of another one; removed when the test ends.
+struct Scrubbed(PathBuf, String);
+
+impl Scrubbed {
+    fn of(input: &Path, key: &str, options: &[&str]) -> Scrubbed {
+        let name = input.file_name().unwrap().to_string_lossy().into_owned();
+        let id = std::process::id();
+        let output = std::env::temp_dir().join(format!("gamewire-scrub-{id}-{key}-{name}.pcapng"));
+        let (from, to) = (input.to_str().unwrap(), output.to_str().unwrap());
+        let args = ["scrub", "--no-config", "--key", key, from, "-o", to];
+        let run = gamewire(args.iter().chain(options));
+        assert_eq!((run.code, run.out.as_str()), (0, ""), "{name}: {}", run.err);
+        Scrubbed(output, run.err)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        std::fs::read(&self.0).unwrap()
+    }
+}
+
+impl Drop for Scrubbed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn check(capture: &Path) -> Value {
+    let path = capture.to_str().unwrap();
+    let args = ["check", "--no-config", "--verify-checksums", "--format", "json", path];
+    serde_json::from_str(&gamewire(args).out).unwrap()
+}
+
+/// How often each rule passed, failed and could not be decided.
+fn rules(report: &Value) -> BTreeMap<String, [u64; 3]> {
+    let counts =
+        |rule: &Value| ["passed", "failed", "inconclusive"].map(|key| rule[key].as_u64().unwrap());
+    let rules = report["rules"].as_array().unwrap();
+    rules.iter().map(|rule| (rule["code"].as_str().unwrap().to_owned(), counts(rule))).collect()
+}
+
+fn messages(capture: &Path) -> Vec<Value> {
+    let path = capture.to_str().unwrap();
+    let run = gamewire(["dissect", "--no-config", "--format", "json", path]);
+    run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Rules about the recording, not about what is in it: other traffic and the recorder's own counts
+/// are left out, and so is what a compressed response holds.
+const OF_RECORDING: [&str; 7] =
+    ["NET001", "NET008", "NET009", "NET010", "NET011", "NET012", "NET014"];
+
+/// Whether the verdicts of what is written were compared; those about compressed responses cannot be.
+fn keeps_its_verdicts(capture: &Path) -> bool {
+    let name = capture.display();
+    let (input, scrubbed) = (check(capture), Scrubbed::of(capture, "a key", &[]));
+    let output = check(&scrubbed.0);
+    if scrubbed.1.contains("compressed") {
+        return false;
+    }
+    assert_eq!(input["messages"], output["messages"], "{name}");
+    assert_eq!(input["answered"], output["answered"], "{name}");
+    let (mut before, mut after) = (rules(&input), rules(&output));
+    for code in OF_RECORDING {
+        before.remove(code);
+        after.remove(code);
+    }
+    // Headers and checksums of other traffic and of tunnels are not counted any more.
+    for code in ["NET002", "NET003", "NET004", "NET005", "NET013"] {
+        let [before, after] = [before.remove(code), after.remove(code)].map(Option::unwrap);
+        assert_eq!(before[1..], after[1..], "{name}: {code}");
+    }
+    assert_eq!(before, after, "{name}");
+    true
+}
+
+#[test]
+fn verdicts_stay_the_same() {
+    let compared = samples().iter().filter(|sample| keeps_its_verdicts(sample)).count();
+    assert!(compared > 25, "{compared}");
+}
+
+#[test]
+fn recorded_captures_keep_their_verdicts_and_lose_their_names() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/recorded");
+    let Ok(files) = std::fs::read_dir(folder) else {
+        skipped("captures", "no recorded captures are here");
+        return;
+    };
+    let files = files.flatten().map(|file| file.path());
+    let files = files.filter(|path| path.extension().is_some_and(|it| it == "pcap"));
+    let (mut compared, mut searched) = (0, 0);
+    for file in files.filter(|path| path.metadata().is_ok_and(|it| it.len() < 4 << 20)) {
+        compared += usize::from(keeps_its_verdicts(&file));
+        searched += loses_its_names(&file);
+    }
+    assert!(compared > 8 && searched > 20, "{compared} {searched}");
+}
+
+/// Texts of messages that tell of somebody.
+fn private_texts(message: &Value, found: &mut BTreeSet<String>) {
+    let fields = &message["fields"];
+    let mut add = |value: &Value| {
+        let text = value.as_str().unwrap_or_default();
+        // A short one may be part of something else.
+        if text.len() > 6 && text.is_ascii() && text.parse::<f64>().is_err() {
+            found.insert(text.to_owned());
+        }
+    };
+    ["name", "map", "game", "keywords", "sourcetv_name", "link", "steam_id"]
+        .iter()
+        .for_each(|key| add(&fields[*key]));
+    for list in ["players", "teams"] {
+        for player in fields[list].as_array().into_iter().flatten() {
+            ["name", "steam_id", "player_"].iter().for_each(|key| add(&player[*key]));
+        }
+    }
+    for map in [&fields["info"], &fields["properties"], fields] {
+        ["hostname", "map", "mapname", "OwningPlayerName"].iter().for_each(|key| add(&map[*key]));
+    }
+}
+
+fn text<'m>(fields: &'m Value, key: &str) -> Option<&'m str> {
+    fields[key].as_str()
+}
+
+/// How many texts of a capture were searched for in what is written, as they are and reversed.
+fn loses_its_names(capture: &Path) -> usize {
+    let mut texts = BTreeSet::new();
+    let messages = messages(capture);
+    messages.iter().for_each(|message| private_texts(message, &mut texts));
+    // What names a game stays, and some maps and servers are called like it.
+    let mut games = Vec::new();
+    for fields in messages.iter().map(|message| &message["fields"]) {
+        games.extend([text(fields, "folder"), text(fields, "gamename")]);
+        games.push(text(&fields["properties"], "gamename"));
+    }
+    let games = Vec::from_iter(games.into_iter().flatten());
+    texts.retain(|text| !games.iter().any(|game| game.contains(text.as_str())));
+    let scrubbed = Scrubbed::of(capture, "names", &[]);
+    let bytes = scrubbed.bytes();
+    for text in &texts {
+        let reversed: Vec<u8> = text.bytes().rev().collect();
+        for form in [text.as_bytes(), &reversed] {
+            let found = bytes.windows(form.len()).any(|window| window == form);
+            assert!(!found, "{}: {text:?}", capture.display());
+        }
+    }
+    texts.len()
+}
+
+#[test]
+fn no_name_is_left() {
+    let searched: usize = samples().iter().map(|sample| loses_its_names(sample)).sum();
+    assert!(searched > 60, "{searched}");
+}
+
+#[test]
+fn addresses_become_others_everywhere_and_keep_their_prefixes() {
+    let ends = |messages: &[Value]| -> Vec<IpAddr> {
+        let mut found = Vec::new();
+        for message in messages {
+            for key in ["src", "dst"] {
+                found.push(message[key].as_str().unwrap().parse::<SocketAddr>().unwrap().ip());
+            }
+            for server in message["fields"]["servers"].as_array().into_iter().flatten() {
+                let text = server.as_str().unwrap_or_default();
+                found.extend(text.parse::<SocketAddr>().map(|end| end.ip()));
+            }
+        }
+        found
+    };
+    let mut changed = 0;
+    for name in ["valve-master-list.pcap", "gamespy1-list.pcap", "valve-master-xash3d.pcapng"] {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples").join(name);
+        let scrubbed = Scrubbed::of(&sample, "addresses", &[]);
+        let (before, after) = (ends(&messages(&sample)), ends(&messages(&scrubbed.0)));
+        assert_eq!(before.len(), after.len(), "{name}");
+        let mut others = BTreeMap::new();
+        for (old, new) in before.iter().zip(&after) {
+            assert_eq!(others.entry(old).or_insert(new), &new, "{name}: {old}");
+            changed += usize::from(old != new);
+        }
+        assert_eq!(BTreeSet::from_iter(others.values()).len(), others.len(), "{name}");
+        let octets = |address: &IpAddr| match address {
+            IpAddr::V4(it) => it.octets().to_vec(),
+            IpAddr::V6(it) => it.octets().to_vec(),
+        };
+        let common = |a: &IpAddr, b: &IpAddr| {
+            octets(a).iter().zip(octets(b)).take_while(|(a, b)| **a == *b).count()
+        };
+        for ((one, new_one), (other, new_other)) in others.iter().zip(others.iter().skip(1)) {
+            assert_eq!(common(one, other), common(new_one, new_other), "{name}: {one} {other}");
+        }
+    }
+    assert!(changed > 100, "{changed}");
+}
+
+#[test]
+fn the_key_decides() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/gamespy4-ut3.pcap");
+    let of = |key| Scrubbed::of(&sample, key, &[]).bytes();
+    assert_eq!(of("one"), of("one"));
+    assert_ne!(of("one"), of("two"));
+}
+
+#[test]
+fn other_traffic_is_left_out_unless_its_headers_are_asked_for() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/silence-others.pcap");
+    let without = Scrubbed::of(&sample, "without", &[]);
+    assert!(without.1.contains("4 packets of other traffic left out"), "{}", without.1);
+    let with = Scrubbed::of(&sample, "with", &["--keep-foreign"]);
+    let report = check(&with.0);
+    assert_eq!(report["packets"], 4);
+    assert!(with.1.contains("wrote 4 packets"), "{}", with.1);
+}
+
+#[test]
+fn what_cannot_be_scrubbed_is_refused() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/gamespy4-ut3.pcap");
+    let sample = sample.to_str().unwrap();
+    let nowhere = "/nonexistent/out.pcapng";
+    for (args, why) in [
+        (vec![sample, "-o", sample], "would be destroyed"),
+        (vec![sample, sample, "-o", nowhere], "scrub reads one capture"),
+        (vec!["-", "-o", nowhere], "can be read only once"),
+        (vec![sample, "-o", nowhere], "cannot write /nonexistent/out.pcapng"),
+        (vec![sample, "-o", nowhere, "-w", nowhere], "are for other commands"),
+    ] {
+        let run = gamewire(["scrub", "--no-config"].iter().chain(&args));
+        assert!(run.code == 2 && run.err.contains(why), "{args:?}: {}", run.err);
+    }
+}
