@@ -229,6 +229,22 @@ fn other_traffic_is_left_out_unless_its_headers_are_asked_for() {
 }
 
 #[test]
+fn messages_can_be_chosen() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    for (name, filter, count) in [
+        ("a2s-info-players-rules.pcap", "a2s.info_response", 1),
+        ("gamespy1-list.pcap", "gamespy1.secure", 2),
+    ] {
+        let sample = samples.join(name);
+        let scrubbed = Scrubbed::of(&sample, "chosen", &["-Y", filter]);
+        let messages = messages(&scrubbed.0);
+        assert_eq!(messages.len(), count, "{name}: {messages:?}");
+        let expected = filter.rsplit('.').next().unwrap();
+        assert!(messages.iter().all(|message| message["message"] == expected), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_scrubbed_is_refused() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/gamespy4-ut3.pcap");
     let sample = sample.to_str().unwrap();

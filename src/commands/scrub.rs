@@ -3,7 +3,7 @@
 //! What becomes of the bytes of a message is known when the message is whole; its packets are written
 //! after that, when the input is read again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, outputs};
 use crate::net::{self, Outcome};
-use crate::scrub::{Edit, Edits, Key, Rewriter, Scrubber};
+use crate::scrub::{AllEdits, Edit, Edits, Key, Rewriter, Scrubber};
 use crate::session::{Event, FieldLimits, MessageEvent, Needs, Totals};
 use crate::text::escaped;
 
@@ -58,7 +58,7 @@ pub fn run(args: &Scrub, err: &mut dyn Write, terminal: Terminal) -> Result<(), 
         None => Key::new(&random()?),
     };
     let config = args.input.config.load()?;
-    let mut collecting = Collecting::new(key);
+    let mut collecting = Collecting::new(key, !args.input.wanted.is_all());
     read(&args.input, &config, &mut collecting, terminal.stop, err, false)?;
     if collecting.is_full {
         return Err(Failure::Filter(format!(
@@ -110,9 +110,11 @@ struct Written {
 /// Takes messages, and keeps what takes the place of their bytes.
 struct Collecting {
     scrubber: Scrubber,
+    /// Not all messages are wanted: of their flows, only what carries no payload is written beside them.
+    is_filtered: bool,
     key: Key,
     /// By the number of the packet.
-    edits: HashMap<u64, Edits>,
+    edits: AllEdits,
     flows: HashSet<[SocketAddr; 2]>,
     /// The hosts of the flows, by which fragments are recognized.
     hosts: HashSet<[IpAddr; 2]>,
@@ -126,11 +128,12 @@ fn sorted<T: Ord>([one, other]: [T; 2]) -> [T; 2] {
 }
 
 impl Collecting {
-    fn new(key: Key) -> Collecting {
+    fn new(key: Key, is_filtered: bool) -> Collecting {
         Collecting {
             scrubber: Scrubber::new(key.clone()),
+            is_filtered,
             key,
-            edits: HashMap::new(),
+            edits: AllEdits::new(),
             flows: HashSet::new(),
             hosts: HashSet::new(),
             held: 0,
@@ -170,29 +173,28 @@ impl Collecting {
 
     /// Whether a packet belongs to a flow of ours.
     fn is_ours(&self, packet: &Packet<'_>) -> bool {
-        match net::decode(packet.link, packet.data, packet.original_length) {
+        let (ends, is_empty) = match net::decode(packet.link, packet.data, packet.original_length) {
             Outcome::Udp(it) => {
-                let ends =
-                    [(it.ip.source, it.source_port), (it.ip.destination, it.destination_port)];
-                self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+                let (from, to) = (it.ip.source, it.ip.destination);
+                ([(from, it.source_port), (to, it.destination_port)], false)
             }
             Outcome::Tcp(it) => {
-                let ends =
-                    [(it.ip.source, it.source_port), (it.ip.destination, it.destination_port)];
-                self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+                let (from, to) = (it.ip.source, it.ip.destination);
+                ([(from, it.source_port), (to, it.destination_port)], it.payload.announced == 0)
             }
             Outcome::Icmp(it) => {
-                let ends = [
-                    (it.quote.source, it.quote.ports[0]),
-                    (it.quote.destination, it.quote.ports[1]),
-                ];
-                self.flows.contains(&sorted(ends.map(SocketAddr::from)))
+                let (from, to, [source, destination]) =
+                    (it.quote.source, it.quote.destination, it.quote.ports);
+                ([(from, source), (to, destination)], true)
             }
             Outcome::Fragment(it) => {
-                self.hosts.contains(&sorted([it.ip.source, it.ip.destination]))
+                let hosts = sorted([it.ip.source, it.ip.destination]);
+                return !self.is_filtered && self.hosts.contains(&hosts);
             }
-            _ => false,
-        }
+            _ => return false,
+        };
+        let is_wanted = is_empty || !self.is_filtered;
+        is_wanted && self.flows.contains(&sorted(ends.map(SocketAddr::from)))
     }
 
     fn write(
@@ -232,7 +234,8 @@ impl Collecting {
             let is_wanted = wanted(self, &packet, frame);
             let edits = self.edits.get(&frame).unwrap_or(&none);
             let addresses = self.scrubber.addresses();
-            let rewritten = is_wanted.then(|| rewriter.rewrite(&packet, frame, edits, addresses));
+            let rewritten =
+                is_wanted.then(|| rewriter.rewrite(&packet, frame, &self.edits, addresses));
             let Some(rewritten) = rewritten.flatten() else {
                 written.dropped += 1;
                 if frame == last {

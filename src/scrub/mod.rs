@@ -10,7 +10,7 @@ mod texts;
 use dissectors::kit::{Kind, Node, Place, Privacy, TreeView};
 
 pub use self::addresses::Addresses;
-pub use self::packets::{Edit, Edits, Rewriter, Rewritten};
+pub use self::packets::{AllEdits, Edit, Edits, Rewriter, Rewritten};
 pub use self::secret::Key;
 
 /// Keys whose values come from the specifications, name a game or are repeated by the other side, and

@@ -45,6 +45,12 @@ pub struct Rewritten {
 /// A fragmented datagram: who sends it to whom, its protocol and its number.
 type Whole = (IpAddr, IpAddr, u8, u32);
 
+/// Where the new bytes of a part of a stream are: the packet, and which of its edits.
+type InStream = (u64, usize);
+
+/// What becomes of packets, by their numbers.
+pub type AllEdits = HashMap<u64, Edits>;
+
 /// Rewrites packets. The checksum of a datagram is in its first fragment and covers the others: all
 /// fragments are [seen](Rewriter::see) before any packet is written.
 pub struct Rewriter {
@@ -58,9 +64,10 @@ pub struct Rewriter {
     parts: Vec<BTreeSet<u32>>,
     /// Of each direction of a connection: the new bytes, by their sequence numbers. A segment that was
     /// sent again holds bytes that a message has from another one.
-    streams: HashMap<[SocketAddr; 2], BTreeMap<u32, Box<[u8]>>>,
-    /// The new bytes of datagrams, by a hash of their ends and their old bytes.
-    copies: HashMap<u64, Box<[u8]>>,
+    streams: HashMap<[SocketAddr; 2], BTreeMap<u32, InStream>>,
+    /// Datagrams that are rewritten, by a hash of their ends and their bytes: the packet, and where its
+    /// payload is.
+    copies: HashMap<u64, (u64, u32)>,
     hasher: RandomState,
     key: Key,
 }
@@ -89,14 +96,12 @@ impl Rewriter {
     /// Looks at a packet that will be rewritten.
     pub fn see(&mut self, packet: &Packet<'_>, frame: u64, edits: &Edits) {
         let it = match decode(packet) {
-            Outcome::Tcp(segment) => return self.see_segment(&segment, edits),
+            Outcome::Tcp(segment) => return self.see_segment(&segment, frame, edits),
             Outcome::Udp(it) => {
-                let (new, was_cut) =
-                    edited(it.payload.bytes, 0, it.payload.offset, edits, |_| None);
-                if !was_cut && !edits.each.is_empty() {
+                if !edits.each.is_empty() && edits.cut.is_none() {
                     let ends = ends(&it.ip, it.source_port, it.destination_port);
                     let hash = self.hasher.hash_one((ends, it.payload.bytes));
-                    self.copies.entry(hash).or_insert_with(|| new.into());
+                    self.copies.entry(hash).or_insert((frame, it.payload.offset));
                 }
                 return;
             }
@@ -123,25 +128,28 @@ impl Rewriter {
         }
     }
 
-    fn see_segment(&mut self, segment: &Segment<'_>, edits: &Edits) {
+    fn see_segment(&mut self, segment: &Segment<'_>, frame: u64, edits: &Edits) {
         if edits.each.is_empty() {
             return;
         }
         let ends = ends(&segment.ip, segment.source_port, segment.destination_port);
         let stream = self.streams.entry(ends).or_default();
-        for edit in &edits.each {
+        for (number, edit) in edits.each.iter().enumerate() {
             let at = segment
                 .sequence
                 .wrapping_add(edit.offset - segment.payload.offset.min(edit.offset));
-            stream.entry(at).or_insert_with(|| edit.bytes.clone());
+            stream.entry(at).or_insert((frame, number));
         }
     }
 
     /// What takes the place of a datagram that is, in part or as a whole, in no message: as it does in
     /// its copy, or by the form of a part.
-    fn known(&self, ends: &[SocketAddr; 2], payload: &[u8]) -> Vec<u8> {
-        if let Some(copy) = self.copies.get(&self.hasher.hash_one((ends, payload))) {
-            return copy.to_vec();
+    fn known(&self, ends: &[SocketAddr; 2], payload: &[u8], all: &AllEdits) -> Vec<u8> {
+        let copy = self.copies.get(&self.hasher.hash_one((ends, payload)));
+        if let Some((edits, offset)) = copy.and_then(|(of, at)| Some((all.get(of)?, *at)))
+            && let (new, false) = edited(payload, 0, offset, edits, |_| None)
+        {
+            return new;
         }
         if payload.starts_with(&SPLIT) {
             let header = payload.iter().take(12).copied();
@@ -159,9 +167,10 @@ impl Rewriter {
     }
 
     /// The new byte of this number in a stream.
-    fn streamed(&self, ends: &[SocketAddr; 2], sequence: u32) -> Option<u8> {
-        let (start, bytes) = self.streams.get(ends)?.range(..=sequence).next_back()?;
-        bytes.get((sequence - start) as usize).copied()
+    fn streamed(&self, ends: &[SocketAddr; 2], sequence: u32, all: &AllEdits) -> Option<u8> {
+        let (start, (frame, edit)) = self.streams.get(ends)?.range(..=sequence).next_back()?;
+        let edit = all.get(frame)?.each.get(*edit)?;
+        edit.bytes.get((sequence - start) as usize).copied()
     }
 
     /// The packet as it is written, if it is IP that is read.
@@ -169,27 +178,30 @@ impl Rewriter {
         &self,
         packet: &Packet<'_>,
         frame: u64,
-        edits: &Edits,
+        all: &AllEdits,
         addresses: &mut Addresses,
     ) -> Option<Rewritten> {
+        let none = Edits::default();
+        let edits = all.get(&frame).unwrap_or(&none);
         match decode(packet) {
             Outcome::Udp(Datagram {
                 ip, source_port, destination_port, payload, headers, ..
             }) => {
                 let (header, _) = headers.transport.split_at_checked(8)?;
-                let known = self.known(&ends(&ip, source_port, destination_port), payload.bytes);
-                let new =
-                    edited(payload.bytes, 0, payload.offset, edits, |at| known.get(at).copied());
+                let ends = ends(&ip, source_port, destination_port);
+                let mut new = edited(payload.bytes, 0, payload.offset, edits, |_| None);
+                if new.1 && edits.cut.is_none() {
+                    let known = self.known(&ends, payload.bytes, all);
+                    let known = |at: usize| known.get(at).copied();
+                    new = edited(payload.bytes, 0, payload.offset, edits, known);
+                }
                 Some(transport(17, header, 6, &ip, &payload, headers.ipv4, new, addresses))
             }
             Outcome::Tcp(segment @ Segment { ip, payload, headers, .. }) => {
                 let ends = ends(&ip, segment.source_port, segment.destination_port);
                 let new = edited(payload.bytes, 0, payload.offset, edits, |at| {
-                    let known = self.streamed(&ends, segment.sequence.wrapping_add(at as u32));
-                    // The lengths of chunks in HTTP belong to no message.
-                    let is_length =
-                        |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'\r' | b'\n');
-                    known.or_else(|| payload.bytes.get(at).copied().filter(is_length))
+                    let known = self.streamed(&ends, segment.sequence.wrapping_add(at as u32), all);
+                    known.or_else(|| chunk_length(payload.bytes, at))
                 });
                 let length = transport_length(6, headers.transport);
                 let (header, _) = headers.transport.split_at_checked(length)?;
@@ -203,6 +215,19 @@ impl Rewriter {
             _ => None,
         }
     }
+}
+
+/// The byte at this place, if it belongs to the length of a chunk in HTTP, which is in no message:
+/// hexadecimal digits between two ends of lines.
+fn chunk_length(bytes: &[u8], at: usize) -> Option<u8> {
+    let is_length =
+        |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' | b'\r' | b'\n');
+    let (before, after) = bytes.split_at_checked(at)?;
+    let before = before.iter().rev().take_while(|byte| is_length(byte)).take(16).count();
+    let after = after.iter().take_while(|byte| is_length(byte)).take(16).count();
+    let line = bytes.get(at - before..at + after)?;
+    let is_short = line.len() < 16 && line.contains(&b'\n');
+    bytes.get(at).copied().filter(|byte| is_short && is_length(byte))
 }
 
 fn ends(ip: &Ip, source_port: u16, destination_port: u16) -> [SocketAddr; 2] {
