@@ -13,9 +13,14 @@ use super::secret::Key;
 /// Tables that are kept: each says what becomes of the octets after a prefix.
 const KEPT: usize = 4096;
 
+/// Addresses that are remembered.
+const KNOWN: usize = 1 << 18;
+
 /// Replaces addresses.
 pub struct Addresses {
     key: Key,
+    /// Addresses that were replaced lately: the same ones come again and again.
+    known: HashMap<IpAddr, IpAddr>,
     /// By the octets before.
     octets: HashMap<Vec<u8>, Box<[u8; 256]>>,
     /// By the hexadecimal digits before, and how many they are.
@@ -28,15 +33,23 @@ const DIGIT: u8 = 6;
 impl Addresses {
     /// By this key.
     pub fn new(key: Key) -> Addresses {
-        Addresses { key, octets: HashMap::new(), digits: HashMap::new() }
+        Addresses { key, known: HashMap::new(), octets: HashMap::new(), digits: HashMap::new() }
     }
 
     /// The other address.
     pub fn of(&mut self, address: IpAddr) -> IpAddr {
-        match address {
+        if let Some(other) = self.known.get(&address) {
+            return *other;
+        }
+        let other = match address {
             IpAddr::V4(address) => self.of_v4(address).into(),
             IpAddr::V6(address) => self.of_v6(address).into(),
+        };
+        if self.known.len() >= KNOWN {
+            self.known.clear();
         }
+        self.known.insert(address, other);
+        other
     }
 
     /// The other IPv4 address.
