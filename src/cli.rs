@@ -1,17 +1,17 @@
 //! The command line, as it is typed.
 
+mod names;
 mod sniffing;
+mod summary;
 mod wanted;
 
-use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use dissectors::catalogue;
 use dissectors::kit::Who;
 
 use crate::check::{self, FailOn};
@@ -23,7 +23,9 @@ use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
+use names::{ColumnNames, FieldNames, RuleNames};
 pub use sniffing::Sniffing;
+pub use summary::{Summary, SummaryFormat};
 pub use wanted::Wanted;
 
 /// Reads packet captures of game-server query and master-server protocols.
@@ -69,6 +71,8 @@ pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show at a glance what there is: servers, masters, clients, and how requests fared
+    Summary(Summary),
     /// Show every message, with all its fields
     Dissect(Dissect),
     /// List the flows: who talked to whom, in which protocol, and how requests fared
@@ -111,6 +115,7 @@ impl Command {
     /// Where it reads packets from, if it does.
     pub fn input(&self) -> Option<&Input> {
         match self {
+            Command::Summary(summary) => Some(&summary.input),
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Follow(follow) => Some(&follow.input),
             Command::Scrub(scrub) => Some(&scrub.input),
@@ -127,6 +132,7 @@ impl Command {
     /// The same, to be changed.
     pub fn input_mut(&mut self) -> Option<&mut Input> {
         match self {
+            Command::Summary(summary) => Some(&mut summary.input),
             Command::Dissect(dissect) => Some(&mut dissect.input),
             Command::Follow(follow) => Some(&mut follow.input),
             Command::Scrub(scrub) => Some(&mut scrub.input),
@@ -435,85 +441,6 @@ pub struct Explain {
     /// The project's settings.
     #[command(flatten)]
     pub config: ConfigFile,
-}
-
-/// Reads words that stand for rules, and tells shells how to complete them.
-#[derive(Clone, Copy, Debug)]
-struct RuleNames;
-
-impl TypedValueParser for RuleNames {
-    type Value = check::Rules;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<check::Rules, clap::Error> {
-        let parse: fn(&str) -> Result<check::Rules, String> = str::parse;
-        parse.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let rules = catalogue::rules();
-        let codes = rules.iter().map(|rule| rule.code.to_string());
-        let names = BTreeSet::from_iter(rules.iter().map(|rule| rule.slug.to_owned()));
-        let values: Vec<_> = codes.chain(names).map(PossibleValue::new).collect();
-        Some(Box::new(values.into_iter()))
-    }
-}
-
-/// Reads words that stand for fields, and tells shells how to complete them.
-#[derive(Clone, Copy, Debug)]
-struct FieldNames;
-
-impl TypedValueParser for FieldNames {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        let known = |named: &str| {
-            if catalogue::fields().iter().any(|field| field.is(named)) {
-                return Ok(named.to_owned());
-            }
-            Err("no field has this name, and no path begins so; `gamewire fields` lists all"
-                .to_owned())
-        };
-        known.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
-        Some(Box::new(paths.collect::<Vec<_>>().into_iter()))
-    }
-}
-
-/// Reads names of columns, and tells shells how to complete them.
-#[derive(Clone, Copy, Debug)]
-struct ColumnNames;
-
-impl TypedValueParser for ColumnNames {
-    type Value = Column;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<Column, clap::Error> {
-        let parse: fn(&str) -> Result<Column, String> = |name| name.trim().parse();
-        parse.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let beside = Column::beside().map(PossibleValue::new);
-        let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
-        Some(Box::new(beside.chain(paths).collect::<Vec<_>>().into_iter()))
-    }
 }
 
 fn party(name: &str) -> Result<Who, String> {

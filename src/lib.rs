@@ -58,6 +58,9 @@ mod run;
 #[cfg(feature = "cli")]
 pub mod scrub;
 pub mod session;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod summary;
 #[doc(hidden)]
 pub mod text;
 #[doc(hidden)]

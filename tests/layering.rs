@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, besides `text` and `why`, which know words only.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("capture", &[]),
     ("net", &["capture"]),
     ("filter", &[]),
@@ -13,7 +13,8 @@ const MAY_USE: [(&str, &[&str]); 11] = [
     ("scrub", &["capture", "net"]),
     ("session", &["capture", "filter", "flows", "net"]),
     ("check", &["capture", "filter", "session"]),
-    ("report", &["check", "filter", "flows", "session"]),
+    ("summary", &["flows", "session"]),
+    ("report", &["check", "filter", "flows", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),
     ("limits", &["net", "session"]),

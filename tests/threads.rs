@@ -16,13 +16,14 @@ use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::tunnel::{self, Gre};
 use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
 
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 8] = [
     &["dissect", "--format", "json"],
     &["dissect", "-v"],
     &["check"],
     &["check", "--format", "json", "--complete"],
     &["check", "--format", "json", "--who", "server"],
     &["flows", "--format", "csv"],
+    &["summary", "--format", "json"],
     &["check", "--format", "json", "--verify-checksums", "-c", "700"],
 ];
 

@@ -88,6 +88,7 @@ fn needs(bits: u8) -> Needs {
         traffic: has(6).then_some(8),
         icmp: has(7),
         flows: has(7),
+        ports: has(6),
         hosts: has(6),
     }
 }

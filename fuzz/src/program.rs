@@ -18,6 +18,8 @@ const COMMANDS: &[&[&str]] = &[
     &["check", "--format", "github", "--complete"],
     &["flows"],
     &["flows", "--format", "json"],
+    &["summary"],
+    &["summary", "--format", "json"],
     &["follow"],
     &["scrub", "--key", "a key", "-o", "/dev/null"],
     &["follow", "--format", "json"],

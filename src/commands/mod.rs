@@ -17,6 +17,7 @@ pub mod rules;
 pub mod scrub;
 mod shared;
 mod sniff;
+pub mod summary;
 
 use std::io::{self, Write};
 

@@ -69,7 +69,7 @@ pub struct Detail {
     pub requests: u32,
     /// Requests that were answered.
     pub answered: u32,
-    times: Option<Box<Times>>,
+    times: Option<Box<ResponseTimes>>,
 }
 
 impl Detail {
@@ -88,21 +88,21 @@ impl Detail {
 
     /// The response times half of all, nineteen of twenty, and all are not above, in nanoseconds.
     pub(super) fn response_times(&self) -> Option<[u64; 3]> {
-        self.times.as_ref().map(|times| times.percentiles([50, 95, 100]))
+        self.times.as_ref().and_then(|times| times.of_half_most_all())
     }
 
     /// Bytes that it holds beside itself.
     pub(super) fn held(&self) -> usize {
         self.times.as_ref().map_or(0, |times| {
             let counts = times.buckets.len() * size_of::<u32>();
-            size_of::<Times>() + times.exact.capacity() * size_of::<u64>() + counts
+            size_of::<ResponseTimes>() + times.exact.capacity() * size_of::<u64>() + counts
         })
     }
 }
 
 /// Response times: exact as long as they are few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Times {
+pub struct ResponseTimes {
     exact: Vec<u64>,
     /// How many there are in each bucket; empty while all are exact.
     buckets: Vec<u32>,
@@ -110,8 +110,9 @@ struct Times {
     longest: u64,
 }
 
-impl Times {
-    fn add(&mut self, time: u64) {
+impl ResponseTimes {
+    /// One more, in nanoseconds.
+    pub fn add(&mut self, time: u64) {
         self.count += 1;
         self.longest = self.longest.max(time);
         if self.buckets.is_empty() {
@@ -132,6 +133,12 @@ impl Times {
         if let Some(count) = self.buckets.get_mut(bucket(time)) {
             *count = count.saturating_add(1);
         }
+    }
+
+    /// Those that half of all, nineteen of twenty, and all are not above, in nanoseconds; `None` where
+    /// there are none.
+    pub fn of_half_most_all(&self) -> Option<[u64; 3]> {
+        (self.count > 0).then(|| self.percentiles([50, 95, 100]))
     }
 
     /// By nearest rank. From buckets, the middle of one: at most a 64th away.

@@ -13,7 +13,7 @@ mod ports;
 pub mod stream;
 pub mod table;
 
-pub use detail::Detail;
+pub use detail::{Detail, ResponseTimes};
 pub use flow::{Flow, FlowMut, FlowRow, MessageCounts, State};
 pub use identify::{DecodeAs, Identifier};
 pub use key::Key;

@@ -40,6 +40,12 @@ impl Clock {
         fraction(time, digits, out);
     }
 
+    /// `HH:MM:SS`.
+    pub(super) fn seconds_of_day(&mut self, time: Time, out: &mut Vec<u8>) {
+        self.turn_to(time);
+        out.extend_from_slice(&self.text[11..]);
+    }
+
     /// `YYYY-MM-DD`.
     pub(super) fn date(&mut self, time: Time, out: &mut Vec<u8>) {
         self.turn_to(time);

@@ -260,7 +260,7 @@ fn short(count: u64) -> String {
 }
 
 /// A span of time in few digits.
-fn span(nanoseconds: u64) -> String {
+pub(super) fn span(nanoseconds: u64) -> String {
     let of = |unit: u64| nanoseconds as f64 / unit as f64;
     match nanoseconds {
         0 => "0s".to_owned(),

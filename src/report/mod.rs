@@ -12,6 +12,7 @@
 //! - [`fields`]: the catalogue of fields.
 //! - [`flows`]: the rows of `gamewire flows`.
 //! - [`ladder`]: who said what to whom, as a diagram.
+//! - [`summary`]: the tables of `gamewire summary`.
 //! - [`paint`]: the only place that knows colours.
 
 pub mod check;
@@ -23,6 +24,7 @@ pub mod flows;
 pub mod json;
 pub mod ladder;
 pub mod paint;
+pub mod summary;
 #[cfg(test)]
 mod test_messages;
 pub mod text;

@@ -119,6 +119,8 @@ struct PacketContext {
     digits: u8,
     /// The earliest and the latest time of a packet.
     span: [i64; 2],
+    /// Bytes of all packets, as they were on the wire.
+    bytes: u64,
 }
 
 /// The flows that are open when a capture is over: of each shard, in the order of their numbers,
@@ -168,7 +170,7 @@ impl Session {
             unread: [0; UnreadLayer::ALL.len()],
             unknown_link: None,
             files: Files::default(),
-            foreign: Foreign::default(),
+            foreign: Foreign::counting(options.needs.ports),
             passed_over: 0,
             cut: Cut::default(),
             context: PacketContext {
@@ -184,6 +186,7 @@ impl Session {
                 numbers: Numbers::new(of > 1),
                 digits: 6,
                 span: [i64::MAX, i64::MIN],
+                bytes: 0,
                 options,
             },
         }
@@ -192,10 +195,11 @@ impl Session {
     /// What was read, whom it has heard, and what was cut.
     fn into_totals(self) -> Totals {
         let is_first = self.is_first();
-        let PacketContext { frame: packets, span, digits, lossy, dropped, numbers, .. } =
+        let PacketContext { frame: packets, bytes, span, digits, lossy, dropped, numbers, .. } =
             self.context;
         let mut totals = Totals {
             packets,
+            bytes,
             span: (span[0] <= span[1]).then(|| span.map(Time)),
             digits,
             flows: numbers.given(),
@@ -226,6 +230,7 @@ impl Session {
         let has_no_file = self.files.go_on(context.frame, packet.file);
         context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
         context.digits = packet.digits;
+        context.bytes += packet.original_length as u64;
         context.offset = packet.offset;
         context.now = Time(packet.time);
         context.moment = EventOrder::before(context.frame);

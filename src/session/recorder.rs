@@ -35,6 +35,8 @@ pub struct Needs {
     pub icmp: bool,
     /// Flows that have ended, with what a listing shows of them.
     pub flows: bool,
+    /// How many packets each port has, ours too; see [`Totals::foreign`](super::Totals::foreign).
+    pub ports: bool,
     /// Whom the recording has heard; see [`Totals::heard`](super::Totals::heard).
     pub hosts: bool,
 }

@@ -21,6 +21,8 @@ const PORTS: usize = 1 << 16;
 pub struct Totals {
     /// Packets.
     pub packets: u64,
+    /// Bytes of these packets, as they were on the wire.
+    pub bytes: u64,
     /// The earliest and the latest time of a packet.
     pub span: Option<[Time; 2]>,
     /// How many digits of a second the times of its packets have: 6 or 9.
@@ -82,19 +84,46 @@ impl Totals {
 }
 
 /// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
-/// counts: servers have it. Packets are counted until the first flow's protocol is identified.
+/// counts: servers have it. Packets are counted until the first flow's protocol is identified, or all
+/// of them, ours too, where that is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
+    /// All packets are to be counted.
+    all: bool,
     /// By port; empty where there are none.
     udp: Vec<u32>,
     tcp: Vec<u32>,
 }
 
 impl Foreign {
+    /// Counts all packets, or those before the first flow of ours.
+    pub(super) fn counting(all: bool) -> Foreign {
+        Foreign { all, ..Foreign::default() }
+    }
+
+    /// How many packets there are of each port that has some.
+    pub fn ports(&self) -> impl Iterator<Item = (Transport, u16, u64)> {
+        let counted = |transport, counts: &[u32]| {
+            let counted: Vec<_> = (0..=u16::MAX).zip(counts.iter().copied()).collect();
+            counted.into_iter().map(move |(port, count)| (transport, port, u64::from(count)))
+        };
+        let (udp, tcp) = (counted(Transport::Udp, &self.udp), counted(Transport::Tcp, &self.tcp));
+        udp.chain(tcp).filter(|&(.., count)| count > 0)
+    }
+
+    /// So many more packets of a port.
+    pub fn add_packets(&mut self, transport: Transport, port: u16, packets: u64) {
+        let counts = self.counts(transport);
+        counts.resize(PORTS, 0);
+        if let Some(count) = counts.get_mut(usize::from(port)) {
+            *count = count.saturating_add(u32::try_from(packets).unwrap_or(u32::MAX));
+        }
+    }
+
     /// One more packet; it is the first of ours, if a number was given to a flow.
     #[inline]
     pub(super) fn see(&mut self, key: &Key, numbers: &Numbers) {
-        if numbers.given() == 0 {
+        if self.all || numbers.given() == 0 {
             self.count(key.transport, key.ports);
         }
     }

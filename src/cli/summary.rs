@@ -1,0 +1,49 @@
+//! `gamewire summary`, as it is typed.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+
+use super::Input;
+use crate::report::paint::Choice;
+use crate::report::summary::{Order, Table, columns};
+
+/// `gamewire summary`.
+#[derive(Args, Debug)]
+pub struct Summary {
+    /// How it is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: SummaryFormat,
+    /// Show only this table [default: all; in csv, servers]
+    #[arg(long, value_name = "TABLE")]
+    pub table: Option<Table>,
+    /// Sort tables by a column of the JSON and CSV output, largest first, where they have it [default:
+    /// what was asked most]
+    #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true)]
+    pub sort: Option<Order>,
+    /// Show only the first N rows of each table [default: in text and markdown 20, else all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Choice,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
+}
+
+fn column() -> impl TypedValueParser<Value = Order> {
+    PossibleValuesParser::new(columns()).map(Order)
+}
+
+/// How `summary` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SummaryFormat {
+    /// Tables for a terminal
+    Text,
+    /// One JSON object a capture
+    Json,
+    /// One table, as comma-separated values
+    Csv,
+    /// Tables for a web page or an issue
+    Markdown,
+}

@@ -1,0 +1,104 @@
+//! `gamewire summary`: what there is, at a glance.
+
+use std::io::{self, Write};
+
+use crate::Terminal;
+use crate::cli::{self, SummaryFormat};
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
+use crate::commands::{Failure, painted};
+use crate::report::paint::Paint;
+use crate::report::summary::{Report, Shown, Table};
+use crate::session::{Event, Needs, Totals};
+use crate::summary::Summary;
+
+/// Rows of a table on a screen.
+const ROWS: usize = 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(
+    args: &cli::Summary,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let config = args.input.config.load()?;
+    let bytes = args.input.limits().flow_bytes / 4;
+    let mut summarizing = Summarizing {
+        args,
+        bytes,
+        summary: Summary::new(bytes),
+        paint: painted(args.color, terminal.out),
+        capture: None,
+        has_begun: false,
+        out,
+    };
+    let running = terminal.err && !terminal.out;
+    read(&args.input, &config, &mut summarizing, terminal.stop, err, running)
+}
+
+struct Summarizing<'w> {
+    args: &'w cli::Summary,
+    /// Memory for the tables of a capture.
+    bytes: usize,
+    summary: Summary,
+    paint: Paint,
+    /// Which capture it is, where there are several.
+    capture: Option<String>,
+    has_begun: bool,
+    out: &'w mut dyn Write,
+}
+
+impl Consumer for Summarizing<'_> {
+    fn needs(&self) -> Needs {
+        Needs { flows: true, ports: true, ..Needs::messages_with_fields() }
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.capture = name.map(str::to_owned);
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.summary.event(event);
+        Ok(())
+    }
+
+    /// The tables say it.
+    fn no_traffic(&self, _: &Totals) -> Option<String> {
+        None
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let summary = std::mem::replace(&mut self.summary, Summary::new(self.bytes));
+        let is_for_people =
+            matches!(self.args.format, SummaryFormat::Text | SummaryFormat::Markdown);
+        let top = self.args.top.map(|top| top as usize);
+        let shown = Shown {
+            table: self.args.table,
+            order: self.args.sort.clone(),
+            top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
+        };
+        let capture = self.capture.as_deref();
+        let report = Report::new(&summary, read, capture, shown);
+        let mut bytes = Vec::new();
+        if is_for_people && self.has_begun {
+            bytes.push(b'\n');
+        }
+        match self.args.format {
+            SummaryFormat::Text => report.text(self.paint, &mut bytes),
+            SummaryFormat::Markdown => report.markdown(&mut bytes),
+            SummaryFormat::Json => report.json(&mut bytes),
+            SummaryFormat::Csv => {
+                let table = self.args.table.unwrap_or(Table::Servers);
+                report.csv(table, !self.has_begun, &mut bytes);
+            }
+        }
+        self.has_begun = true;
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+}

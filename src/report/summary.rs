@@ -1,0 +1,200 @@
+//! `gamewire summary`: the tables of a capture, for a terminal, a web page or a script.
+//!
+//! A column has one name in JSON, in CSV and for `--sort`. Some are only for scripts; where people read
+//! better what several say together, a column is only for them.
+
+mod cell;
+mod tables;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use self::cell::Cell;
+use self::tables::Grid;
+use super::clock::Clock;
+use super::json::line;
+use super::paint::{Paint, Tone};
+use super::{flows, put};
+use crate::session::Totals;
+use crate::summary::{Port, Summary};
+use crate::text::escaped;
+
+pub use tables::{Table, columns};
+
+/// A column to sort by, by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order(pub String);
+
+/// What of a summary is shown.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The only table; `None`: all.
+    pub table: Option<Table>,
+    /// The column that tables are sorted by, where they have it.
+    pub order: Option<Order>,
+    /// Rows of a table at most.
+    pub top: usize,
+}
+
+/// Ports of other traffic that are named in the line about it.
+const PORTS: usize = 8;
+
+/// A summary to be written.
+pub struct Report<'r> {
+    read: &'r Totals,
+    capture: Option<&'r str>,
+    has_one_table: bool,
+    grids: Vec<Grid>,
+    ports: Vec<Port>,
+}
+
+impl<'r> Report<'r> {
+    /// That of a capture, with its name where there are several.
+    pub fn new(
+        summary: &Summary,
+        read: &'r Totals,
+        capture: Option<&'r str>,
+        shown: Shown,
+    ) -> Report<'r> {
+        let ports = summary.foreign(&read.foreign);
+        let has_one_table = shown.table.is_some();
+        let wanted = Table::ALL.into_iter().filter(|it| shown.table.is_none_or(|only| only == *it));
+        let mut grids: Vec<_> = wanted.map(|table| Grid::of(table, summary, &ports)).collect();
+        for grid in &mut grids {
+            grid.sort(shown.order.as_ref().map(|order| order.0.as_str()));
+            grid.keep(shown.top);
+        }
+        Report { read, capture, has_one_table, grids, ports }
+    }
+
+    /// For a terminal.
+    pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+        if let Some(capture) = self.capture {
+            put(out, format_args!("==> {capture} <==\n"));
+        }
+        if !self.has_one_table {
+            put(out, format_args!("{}\n", self.recording()));
+            if let Some(foreign) = self.not_ours() {
+                put(out, format_args!("{foreign}\n"));
+            }
+        }
+        for grid in self.for_people() {
+            if !self.has_one_table {
+                out.push(b'\n');
+            }
+            grid.text(paint, out);
+            if let Some(note) = grid.note() {
+                paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
+            }
+        }
+    }
+
+    /// For a web page.
+    pub fn markdown(&self, out: &mut Vec<u8>) {
+        if let Some(capture) = self.capture {
+            put(out, format_args!("### {}\n\n", cell::markdown(capture)));
+        }
+        put(out, format_args!("{}\n", self.recording()));
+        if let Some(foreign) = self.not_ours() {
+            put(out, format_args!("\n{foreign}\n"));
+        }
+        for grid in self.for_people() {
+            out.push(b'\n');
+            grid.markdown(out);
+            if let Some(note) = grid.note() {
+                put(out, format_args!("\n{note}\n"));
+            }
+        }
+    }
+
+    /// One JSON object, and the end of its line.
+    pub fn json(&self, out: &mut Vec<u8>) {
+        // Writing numbers and texts to a vector cannot fail.
+        let _ = line(self, out);
+    }
+
+    /// One table as RFC 4180 has it. `header`: with the line of names.
+    pub fn csv(&self, table: Table, header: bool, out: &mut Vec<u8>) {
+        for grid in self.grids.iter().filter(|grid| grid.table == table) {
+            grid.csv(self.capture, header, self.read.digits, out);
+        }
+    }
+
+    /// Tables with rows; that of ports only where it was asked for, since a line says the same.
+    fn for_people(&self) -> impl Iterator<Item = &Grid> {
+        let shown = |grid: &&Grid| {
+            self.has_one_table || (grid.table != Table::Ports && !grid.rows.is_empty())
+        };
+        self.grids.iter().filter(shown)
+    }
+
+    /// When it was recorded, how much, and whether something is missing.
+    fn recording(&self) -> String {
+        let Totals { packets, bytes, span, .. } = *self.read;
+        let count = |count: u64, noun: &str| {
+            format!("{} {noun}{}", cell::grouped(count), if count == 1 { "" } else { "s" })
+        };
+        let (packets, size) = (count(packets, "packet"), cell::bytes(bytes));
+        let Some([first, last]) = span else { return packets };
+        let mut when = Vec::new();
+        let clock = &mut Clock::default();
+        clock.date(first, &mut when);
+        when.push(b' ');
+        clock.seconds_of_day(first, &mut when);
+        let when = String::from_utf8_lossy(&when).into_owned();
+        let length = flows::span(last.since(first).max(0).unsigned_abs());
+        let flows = count(self.read.flows.into(), "flow");
+        let lost = match self.read.lossy {
+            true => "some packets are missing",
+            false => "no loss recorded",
+        };
+        format!("{when} UTC, {length}, {packets}, {size}, {flows}, {lost}")
+    }
+
+    /// The ports of other traffic.
+    fn not_ours(&self) -> Option<String> {
+        let packets: u64 = self.ports.iter().map(|port| port.packets).sum();
+        if packets == 0 {
+            return None;
+        }
+        let named = self.ports.iter().take(PORTS).map(|it| {
+            let transport = super::json::transport(it.transport).to_uppercase();
+            format!("{transport} {}: {}", it.port, cell::grouped(it.packets))
+        });
+        let mut named: Vec<_> = named.collect();
+        if let Some(more) = self.ports.len().checked_sub(PORTS).filter(|more| *more > 0) {
+            named.push(format!("{more} more ports"));
+        }
+        let s = if packets == 1 { "" } else { "s" };
+        let packets = cell::grouped(packets);
+        Some(format!("other traffic: {packets} packet{s} ({})", named.join(", ")))
+    }
+}
+
+impl Serialize for Report<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        if let Some(capture) = self.capture {
+            map.serialize_entry("capture", capture)?;
+        }
+        let digits = self.read.digits;
+        for (name, nth) in [("first", 0), ("last", 1)] {
+            let time = self.read.span.and_then(|span| span.get(nth).copied());
+            map.serialize_entry(name, &Cell::Time(time).json(digits))?;
+        }
+        map.serialize_entry("packets", &self.read.packets)?;
+        map.serialize_entry("bytes", &self.read.bytes)?;
+        map.serialize_entry("flows", &self.read.flows)?;
+        map.serialize_entry("lossy", &self.read.lossy)?;
+        for grid in &self.grids {
+            map.serialize_entry(grid.table.name(), &grid.json(digits))?;
+        }
+        let cut = self.grids.iter().filter(|grid| grid.is_cut).map(|grid| grid.table.name());
+        map.serialize_entry("cut", &cut.collect::<Vec<_>>())?;
+        map.end()
+    }
+}
+
+/// A text of somebody else, safe to show.
+fn shown(text: &str) -> String {
+    escaped(text).into_owned()
+}

@@ -1,0 +1,388 @@
+//! The tables: which columns they have, and what is in them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::super::flows::csv_line;
+use super::super::json::transport;
+use super::super::paint::{Paint, Tone};
+use super::super::put;
+use super::cell::{self, Cell};
+use crate::flows::ResponseTimes;
+use crate::summary::{Client, Master, Port, Protocol, Server, Summary};
+
+/// A table of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Table {
+    /// What there is of each protocol
+    Protocols,
+    /// Game servers
+    Servers,
+    /// Master servers
+    Masters,
+    /// Hosts that ask
+    Clients,
+    /// Ports of other traffic
+    Ports,
+}
+
+impl Table {
+    /// All, in their order.
+    pub const ALL: [Table; 5] =
+        [Table::Protocols, Table::Servers, Table::Masters, Table::Clients, Table::Ports];
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Protocols => "protocols",
+            Table::Servers => "servers",
+            Table::Masters => "masters",
+            Table::Clients => "clients",
+            Table::Ports => "ports",
+        }
+    }
+}
+
+/// A column: its name for scripts, its heading for people, and what a row has in it. One without a name
+/// or without a heading is not for them.
+struct Column<T> {
+    name: &'static str,
+    heading: &'static str,
+    cell: fn(&T) -> Cell,
+}
+
+const fn column<T>(name: &'static str, heading: &'static str, cell: fn(&T) -> Cell) -> Column<T> {
+    Column { name, heading, cell }
+}
+
+fn some(text: impl ToString) -> Cell {
+    Cell::Text(Some(text.to_string()))
+}
+
+fn name_of(id: Option<Id>) -> Cell {
+    Cell::Text(id.map(|id| id.info().id.to_owned()))
+}
+
+fn nth(times: &ResponseTimes, nth: usize) -> Cell {
+    Cell::Span(times.of_half_most_all().and_then(|times| times.get(nth).copied()))
+}
+
+fn players(server: &Server) -> Cell {
+    let count = |count: Option<u64>| count.map_or("?".to_owned(), |count| count.to_string());
+    let known = server.players.or(server.max_players);
+    Cell::Text(known.map(|_| format!("{}/{}", count(server.players), count(server.max_players))))
+}
+
+/// The name, and how often it or the map changed.
+fn latest(name: &str, server: &Server) -> String {
+    match server.changes {
+        0 => name.to_owned(),
+        1 => format!("{name} (1 change)"),
+        changes => format!("{name} ({changes} changes)"),
+    }
+}
+
+type Row<'s, K, V> = (K, &'s V);
+
+fn of_protocols<'s>() -> Vec<Column<&'s Protocol>> {
+    vec![
+        column("protocol", "PROTOCOL", |it| some(it.id.info().id)),
+        column("messages", "MESSAGES", |it| Cell::Count(Some(it.messages))),
+        column("flows", "FLOWS", |it| Cell::Count(Some(it.flows))),
+        column("exchanges", "ASKED", |it| Cell::Count(Some(it.requests))),
+        column("answered", "", |it| Cell::Count(Some(it.answered))),
+        column("", "ANSWERED", |it| Cell::Share(it.answered, it.requests)),
+        column("response_time_p50", "P50", |it| nth(&it.times, 0)),
+        column("response_time_p95", "P95", |it| nth(&it.times, 1)),
+        column("response_time_max", "MAX", |it| nth(&it.times, 2)),
+        column("findings", "FINDINGS", |it| Cell::Count(Some(it.findings))),
+    ]
+}
+
+fn of_servers<'s>() -> Vec<Column<Row<'s, SocketAddr, Server>>> {
+    vec![
+        column("server", "SERVER", |it| some(it.0)),
+        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol)),
+        column("name", "", |it| Cell::Text(it.1.name.clone())),
+        column("", "NAME", |it| Cell::Text(it.1.name.as_deref().map(|name| latest(name, it.1)))),
+        column("map", "MAP", |it| Cell::Text(it.1.map.clone())),
+        column("players", "", |it| Cell::Count(it.1.players)),
+        column("max_players", "", |it| Cell::Count(it.1.max_players)),
+        column("", "PLAYERS", |it| players(it.1)),
+        column("version", "", |it| Cell::Text(it.1.version.clone())),
+        column("changes", "", |it| Cell::Count(Some(it.1.changes))),
+        column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
+        column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
+        column("sent", "", |it| Cell::Count(Some(it.1.sent))),
+        column("exchanges", "ASKED", |it| Cell::Count(Some(it.1.exchanges))),
+        column("answered", "", |it| Cell::Count(Some(it.1.answered))),
+        column("", "ANSWERED", |it| Cell::Share(it.1.answered, it.1.exchanges)),
+        column("challenged", "", |it| Cell::Count(Some(it.1.challenged))),
+        column("response_time_p50", "P50", |it| nth(&it.1.times, 0)),
+        column("response_time_p95", "P95", |it| nth(&it.1.times, 1)),
+        column("response_time_max", "MAX", |it| nth(&it.1.times, 2)),
+        column("largest", "LARGEST", |it| Cell::Bytes(it.1.largest)),
+        column("findings", "FINDINGS", |it| Cell::Count(Some(it.1.findings))),
+    ]
+}
+
+fn of_masters<'s>() -> Vec<Column<Row<'s, SocketAddr, Master>>> {
+    vec![
+        column("master", "MASTER", |it| some(it.0)),
+        column("protocol", "PROTOCOL", |it| name_of(it.1.protocol)),
+        column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
+        column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
+        column("lists_asked", "LISTS ASKED", |it| Cell::Count(Some(it.1.lists_asked))),
+        column("lists_whole", "WHOLE", |it| Cell::Count(Some(it.1.lists_whole))),
+        column("listed", "SERVERS LISTED", |it| Cell::Count(Some(it.1.listed.len() as u64))),
+        column("joins", "JOINS", |it| Cell::Count(Some(it.1.joins))),
+        column("heartbeats", "HEARTBEATS", |it| Cell::Count(Some(it.1.heartbeats))),
+        column("rejected", "REJECTED", |it| Cell::Count(Some(it.1.rejected))),
+        column("response_time_p50", "P50", |it| nth(&it.1.times, 0)),
+        column("response_time_p95", "P95", |it| nth(&it.1.times, 1)),
+        column("response_time_max", "MAX", |it| nth(&it.1.times, 2)),
+        column("findings", "FINDINGS", |it| Cell::Count(Some(it.1.findings))),
+    ]
+}
+
+fn of_clients<'s>() -> Vec<Column<Row<'s, IpAddr, Client>>> {
+    vec![
+        column("client", "CLIENT", |it| some(it.0)),
+        column("sockets", "SOCKETS", |it| Cell::Count(Some(it.1.sockets.len() as u64))),
+        column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
+        column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
+        column("sent", "SENT", |it| Cell::Count(Some(it.1.sent))),
+        column("rate", "PER SECOND", |it| Cell::Number(it.1.rate())),
+        column("exchanges", "ASKED", |it| Cell::Count(Some(it.1.exchanges))),
+        column("answered", "", |it| Cell::Count(Some(it.1.answered))),
+        column("", "ANSWERED", |it| Cell::Share(it.1.answered, it.1.exchanges)),
+        column("kinds", "REQUESTS", |it| {
+            let kind =
+                |(id, kind, count): &(Id, &str, u64)| (format!("{}.{kind}", id.info().id), *count);
+            Cell::Counts(it.1.kinds.iter().map(kind).collect())
+        }),
+    ]
+}
+
+fn of_ports<'s>() -> Vec<Column<&'s Port>> {
+    vec![
+        column("transport", "TRANSPORT", |it| some(transport(it.transport))),
+        column("port", "PORT", |it| Cell::Port(it.port)),
+        column("packets", "PACKETS", |it| Cell::Count(Some(it.packets))),
+    ]
+}
+
+/// The names of all columns that a table can be sorted by.
+pub fn columns() -> Vec<&'static str> {
+    fn names<T>(columns: &[Column<T>]) -> Vec<&'static str> {
+        columns.iter().map(|it| it.name).filter(|name| !name.is_empty()).collect()
+    }
+    let mut all = names(&of_servers());
+    let others =
+        [names(&of_protocols()), names(&of_masters()), names(&of_clients()), names(&of_ports())]
+            .concat();
+    for name in others {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+/// A table with its rows.
+pub(super) struct Grid {
+    pub(super) table: Table,
+    /// Names and headings.
+    columns: Vec<(&'static str, &'static str)>,
+    pub(super) rows: Vec<Vec<Cell>>,
+    /// It had no room for all.
+    pub(super) is_cut: bool,
+    /// Rows that are not shown.
+    left_out: usize,
+}
+
+impl Grid {
+    /// A table of a summary.
+    pub(super) fn of(table: Table, summary: &Summary, ports: &[Port]) -> Grid {
+        match table {
+            Table::Protocols => {
+                let seen = summary.protocols.iter().filter(|it| it.messages > 0);
+                Grid::new(table, &of_protocols(), seen, false)
+            }
+            Table::Servers => {
+                let rows = summary.servers.rows();
+                Grid::new(table, &of_servers(), rows, summary.servers.is_cut)
+            }
+            Table::Masters => {
+                let rows = summary.masters.rows();
+                Grid::new(table, &of_masters(), rows, summary.masters.is_cut)
+            }
+            Table::Clients => {
+                let rows = summary.clients.rows();
+                Grid::new(table, &of_clients(), rows, summary.clients.is_cut)
+            }
+            Table::Ports => Grid::new(table, &of_ports(), ports, false),
+        }
+    }
+
+    fn new<T>(
+        table: Table,
+        columns: &[Column<T>],
+        rows: impl IntoIterator<Item = T>,
+        is_cut: bool,
+    ) -> Grid {
+        let cells = |row: T| columns.iter().map(|column| (column.cell)(&row)).collect();
+        let rows = rows.into_iter().map(cells).collect();
+        let columns = columns.iter().map(|it| (it.name, it.heading)).collect();
+        Grid { table, columns, rows, is_cut, left_out: 0 }
+    }
+
+    /// Sorts the rows by a column; where there is none of this name, by what is asked most.
+    pub(super) fn sort(&mut self, by: Option<&str>) {
+        let usual = match self.table {
+            Table::Protocols | Table::Ports => None,
+            Table::Servers => Some("exchanges"),
+            Table::Masters => Some("lists_asked"),
+            Table::Clients => Some("sent"),
+        };
+        let place = |name: &str| self.columns.iter().position(|(column, _)| *column == name);
+        let Some(at) = by.and_then(place).or_else(|| usual.and_then(place)) else { return };
+        self.rows.sort_by(|a, b| match (a.get(at), b.get(at)) {
+            (Some(a), Some(b)) => a.compare(b),
+            _ => std::cmp::Ordering::Equal,
+        });
+    }
+
+    /// Keeps the first rows.
+    pub(super) fn keep(&mut self, most: usize) {
+        self.left_out = self.rows.len().saturating_sub(most);
+        self.rows.truncate(most);
+    }
+
+    /// What is not shown.
+    pub(super) fn note(&self) -> Option<String> {
+        let all = self.table.name();
+        let name = if self.left_out == 1 { all.trim_end_matches('s') } else { all };
+        let more = cell::grouped(self.left_out as u64);
+        match (self.left_out, self.is_cut) {
+            (0, false) => None,
+            (0, true) => Some(format!("there are more {all} than fit into memory; see --memory")),
+            (_, false) => Some(format!("{more} more {name}; see --top")),
+            (_, true) => Some(format!(
+                "{more} more {name}, and others that did not fit into memory; see --top, --memory"
+            )),
+        }
+    }
+
+    /// The columns for people, each with its place.
+    fn headed(&self) -> Vec<(usize, &'static str)> {
+        let columns = self.columns.iter().enumerate();
+        columns.map(|(at, (_, heading))| (at, *heading)).filter(|it| !it.1.is_empty()).collect()
+    }
+
+    /// With columns as wide as their cells.
+    pub(super) fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+        let headed = self.headed();
+        let cells = |row: &Vec<Cell>| -> Vec<(String, bool)> {
+            let cells = headed.iter().filter_map(|(at, _)| row.get(*at));
+            cells.map(|cell| (cell.text(), cell.is_number())).collect()
+        };
+        let rows: Vec<_> = self.rows.iter().map(cells).collect();
+        let is_number = |at: usize| {
+            rows.first().and_then(|row| row.get(at)).is_some_and(|(_, is_number)| *is_number)
+        };
+        let headings = headed.iter().enumerate();
+        let headings: Vec<_> =
+            headings.map(|(at, (_, text))| ((*text).to_owned(), is_number(at))).collect();
+        let width = |at: usize| {
+            let cells = rows.iter().chain([&headings]).filter_map(|row| row.get(at));
+            cells.map(|(text, _)| text.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<_> = (0..headings.len()).map(width).collect();
+        let line = |row: &[(String, bool)], out: &mut Vec<u8>| {
+            let mut text = String::new();
+            for (at, ((cell, is_number), width)) in row.iter().zip(&widths).enumerate() {
+                let gap = if at > 0 { "  " } else { "" };
+                text.push_str(&match is_number {
+                    true => format!("{gap}{cell:>width$}"),
+                    false => format!("{gap}{cell:<width$}"),
+                });
+            }
+            put(out, format_args!("{}\n", text.trim_end()));
+        };
+        paint.paint(Tone::Faint, out, |out| line(&headings, out));
+        rows.iter().for_each(|row| line(row, out));
+    }
+
+    /// As a table of GitHub's Markdown.
+    pub(super) fn markdown(&self, out: &mut Vec<u8>) {
+        let headed = self.headed();
+        for (_, heading) in &headed {
+            put(out, format_args!("| {heading} "));
+        }
+        out.extend_from_slice(b"|\n");
+        for (at, _) in &headed {
+            let cell = self.rows.first().and_then(|row| row.get(*at));
+            let rule = if cell.is_some_and(Cell::is_number) { "|--:" } else { "|---" };
+            out.extend_from_slice(rule.as_bytes());
+        }
+        out.extend_from_slice(b"|\n");
+        for row in &self.rows {
+            for cell in headed.iter().filter_map(|(at, _)| row.get(*at)) {
+                put(out, format_args!("| {} ", cell::markdown(&cell.text())));
+            }
+            out.extend_from_slice(b"|\n");
+        }
+    }
+
+    /// As RFC 4180 has it.
+    pub(super) fn csv(&self, capture: Option<&str>, header: bool, digits: u8, out: &mut Vec<u8>) {
+        let named = |(at, (name, _)): (usize, &(&'static str, _))| {
+            (!name.is_empty()).then_some((at, *name))
+        };
+        let named: Vec<_> = self.columns.iter().enumerate().filter_map(named).collect();
+        if header {
+            let names = named.iter().map(|(_, name)| *name);
+            csv_line(names.chain(capture.map(|_| "capture")), out);
+        }
+        for row in &self.rows {
+            let cells = named.iter().filter_map(|(at, _)| row.get(*at));
+            let cells: Vec<_> = cells.map(|cell| cell.csv(digits)).collect();
+            csv_line(cells.iter().map(String::as_str).chain(capture), out);
+        }
+    }
+
+    /// For JSON: an array of objects.
+    pub(super) fn json(&self, digits: u8) -> impl Serialize {
+        Json { grid: self, digits }
+    }
+}
+
+struct Json<'g> {
+    grid: &'g Grid,
+    digits: u8,
+}
+
+struct JsonRow<'g>(&'g Json<'g>, &'g [Cell]);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut rows = to.serialize_seq(Some(self.grid.rows.len()))?;
+        self.grid.rows.iter().try_for_each(|row| rows.serialize_element(&JsonRow(self, row)))?;
+        rows.end()
+    }
+}
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut row = to.serialize_map(None)?;
+        for ((name, _), cell) in self.0.grid.columns.iter().zip(self.1) {
+            if !name.is_empty() {
+                row.serialize_entry(name, &cell.json(self.0.digits))?;
+            }
+        }
+        row.end()
+    }
+}

@@ -1,0 +1,223 @@
+//! What a capture holds, in tables: protocols, servers, masters, clients, and ports of other traffic.
+//!
+//! Messages say what a server is called and how fast it answers; flows that have ended say how many
+//! packets and requests there were. Tables are bounded: what does not fit is counted.
+
+mod described;
+mod rows;
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{Time, Who};
+
+use crate::flows::FlowRow;
+use crate::session::{Event, Foreign, MessageEvent};
+
+pub use rows::{Bounded, Client, Master, Port, Protocol, Seen, Server};
+
+/// Bytes of memory for which a server or a master is kept: what its response times take at most.
+const BYTES_OF_SERVER: usize = 1 << 14;
+
+/// Bytes of memory for which a client is kept.
+const BYTES_OF_CLIENT: usize = 1 << 11;
+
+/// Bytes of memory for which a server of a master's list is kept.
+const BYTES_OF_LISTED: usize = 1 << 7;
+
+/// The tables of one capture.
+pub struct Summary {
+    /// By protocol, in the order of [`Id::ALL`].
+    pub protocols: Vec<Protocol>,
+    /// Servers: what was asked, or joined, beat or registered.
+    pub servers: Bounded<SocketAddr, Server>,
+    /// Master servers.
+    pub masters: Bounded<SocketAddr, Master>,
+    /// Hosts that asked.
+    pub clients: Bounded<IpAddr, Client>,
+    /// Servers of lists for which there is room.
+    room_for_lists: usize,
+    /// Packets of flows of ours, by transport and lower port.
+    ours: Foreign,
+}
+
+impl Summary {
+    /// Empty tables that take so many bytes of memory at most.
+    pub fn new(bytes: usize) -> Summary {
+        let protocol = |&id: &Id| Protocol::new(id);
+        Summary {
+            protocols: Id::ALL.iter().map(protocol).collect(),
+            servers: Bounded::new(bytes / 2 / BYTES_OF_SERVER),
+            masters: Bounded::new(bytes / 8 / BYTES_OF_SERVER),
+            clients: Bounded::new(bytes / 4 / BYTES_OF_CLIENT),
+            room_for_lists: bytes / 8 / BYTES_OF_LISTED,
+            ours: Foreign::default(),
+        }
+    }
+
+    /// The next event, in the order of the capture.
+    pub fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::FlowEnded(row) => self.flow(row),
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Icmp(_) => {}
+        }
+    }
+
+    /// The ports of packets that are of no flow of ours, those with most packets first. `all`: every
+    /// packet of the capture.
+    pub fn foreign(&self, all: &Foreign) -> Vec<Port> {
+        let ours = self.ours.ports();
+        let ours: std::collections::BTreeMap<_, _> =
+            ours.map(|(transport, port, packets)| ((transport as u8, port), packets)).collect();
+        let mut ports: Vec<_> = all
+            .ports()
+            .map(|(transport, port, packets)| {
+                let ours = ours.get(&(transport as u8, port)).copied().unwrap_or(0);
+                Port { transport, port, packets: packets.saturating_sub(ours) }
+            })
+            .filter(|port| port.packets > 0)
+            .collect();
+        ports.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.transport as u8, it.port));
+        ports
+    }
+
+    fn message(&mut self, event: &MessageEvent<'_>) {
+        let context = event.context();
+        // A datagram that was doubled on the way counts nowhere.
+        let (Some(id), None) = (context.protocol, context.copy_of) else { return };
+        let payload = event.payload();
+        let (from, to, time) = (payload.from, payload.to, payload.time);
+        let response_time = event.reply().map(|reply| time.since(reply.sent).max(0).unsigned_abs());
+        if let Some(protocol) = self.protocols.get_mut(id as usize) {
+            protocol.messages += 1;
+            response_time.into_iter().for_each(|time| protocol.times.add(time));
+        }
+        let asked_master = asks_master(id, event.message().name);
+        match event.message().speaker {
+            Who::Client => {
+                if let Some(client) = self.clients.get(from.ip()) {
+                    client.request(id, event.message().name, from.port(), time);
+                }
+                if asked_master {
+                    let master = self.masters.get(to);
+                    master.into_iter().for_each(|master| master.asked(id, event, time));
+                } else if let Some(server) = self.servers.get(to) {
+                    server.sent(id, time);
+                }
+            }
+            Who::Server if context.roles.contains(&Some(Who::Master)) || announces(event) => {
+                if described::is_to_service(event)
+                    && let Some(master) = self.masters.get(to)
+                {
+                    master.joined(id, event, time);
+                }
+                let server = described::own_endpoint(event, from);
+                if let Some(server) = server.and_then(|server| self.servers.get(server)) {
+                    server.sent_by_itself(id, event, time);
+                }
+            }
+            Who::Server => {
+                if let Some(server) = self.servers.get(from) {
+                    server.responded(id, event, response_time, payload.sent(), time);
+                }
+            }
+            // The master asks from a port of its own whether a server can be reached.
+            Who::Master if event.message().name == "socket_check" => {}
+            Who::Master => {
+                if let Some(master) = self.masters.get(from) {
+                    let room = &mut self.room_for_lists;
+                    let has_room = master.responded(id, event, response_time, time, room);
+                    self.masters.is_cut |= !has_room;
+                }
+            }
+            Who::Any | Who::Capture => {}
+        }
+    }
+
+    /// A flow has ended: what was counted of it.
+    fn flow(&mut self, row: &FlowRow) {
+        let packets = row.packets[0].saturating_add(row.packets[1]);
+        let port = row.ends[0].port().min(row.ends[1].port());
+        self.ours.add_packets(row.transport, port, packets);
+        let id = Id::ALL.iter().find(|id| id.info().id == row.protocol);
+        let Some(&id) = id else { return };
+        if let Some(protocol) = self.protocols.get_mut(id as usize) {
+            protocol.requests += row.requests;
+            protocol.answered += row.answered;
+            protocol.findings += row.findings;
+            protocol.flows += 1;
+        }
+        let Some(client) = client_of(row, &self.masters) else {
+            // A server and its master: what was found is about one of them, and shown with the server.
+            let server = row.roles.iter().position(|role| *role == Some(Who::Server));
+            let server = server.and_then(|at| row.ends.get(at));
+            if let Some(server) = server.and_then(|end| self.servers.known(end)) {
+                server.findings += row.findings;
+            }
+            return;
+        };
+        let [client, asked] = [row.ends[client], row.ends[1 - client]];
+        if let Some(client) = self.clients.known(&client.ip()) {
+            client.exchanges += row.requests;
+            client.answered += row.answered;
+        }
+        if let Some(master) = self.masters.known(&asked) {
+            master.findings += row.findings;
+        } else if let Some(server) = self.servers.known(&asked) {
+            server.exchanges += row.requests;
+            server.answered += row.answered;
+            server.findings += row.findings;
+        }
+    }
+}
+
+/// Which end of a flow asks as a client; `None`: a server and a master talk.
+fn client_of(row: &FlowRow, masters: &Bounded<SocketAddr, Master>) -> Option<usize> {
+    let client = row.roles.iter().position(|role| *role == Some(Who::Client));
+    client.or_else(|| {
+        // Only one end has spoken: the other one is the client, unless it is known for a master.
+        let [a, b] = row.roles;
+        let silent = match (a, b) {
+            (Some(_), None) => 1,
+            (None, Some(_)) => 0,
+            _ => return None,
+        };
+        (!masters.has(&row.ends[silent])).then_some(silent)
+    })
+}
+
+/// Whether a client's message goes to a master server.
+fn asks_master(id: Id, message: &str) -> bool {
+    match id.info().id {
+        "valve_master" | "acr_master" => true,
+        // The client of a text master's list answers the master's challenge.
+        "gamespy1" => matches!(message, "list_request" | "validate"),
+        _ => false,
+    }
+}
+
+/// Whether it is a message by which a server makes itself known to a master.
+fn announces(event: &MessageEvent<'_>) -> bool {
+    let name = event.message().name;
+    matches!(
+        name,
+        "join"
+            | "challenge_response"
+            | "quit"
+            | "heartbeat"
+            | "register_request"
+            | "auth_request"
+            | "verify_request"
+    ) && event
+        .context()
+        .protocol
+        .is_some_and(|id| matches!(id.info().id, "valve_master" | "gamespy1" | "acr_master"))
+}
+
+/// The span of what was seen of somebody.
+fn widen(seen: &mut Option<Seen>, time: Time) {
+    let seen = seen.get_or_insert(Seen { first: time, last: time });
+    seen.first = seen.first.min(time);
+    seen.last = seen.last.max(time);
+}

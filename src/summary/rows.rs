@@ -1,0 +1,289 @@
+//! The rows of the tables.
+
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+use std::net::SocketAddr;
+
+use dissectors::Id;
+use dissectors::kit::{Map, Set, Time, Transport};
+
+use super::{described, widen};
+use crate::flows::ResponseTimes;
+use crate::session::MessageEvent;
+
+/// Ports of a client that are counted: further ones are not distinguished.
+const PORTS: usize = 256;
+
+/// A table with a bound.
+pub struct Bounded<K, V> {
+    rows: Map<K, V>,
+    most: usize,
+    /// Something did not fit.
+    pub is_cut: bool,
+}
+
+impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
+    pub(super) fn new(most: usize) -> Bounded<K, V> {
+        Bounded { rows: Map::default(), most: most.max(1), is_cut: false }
+    }
+
+    /// The row of this key, a new one where there is none; `None`: no more fit.
+    pub(super) fn get(&mut self, key: K) -> Option<&mut V> {
+        let is_full = self.rows.len() >= self.most;
+        match self.rows.entry(key) {
+            Entry::Occupied(row) => Some(row.into_mut()),
+            Entry::Vacant(_) if is_full => {
+                self.is_cut = true;
+                None
+            }
+            Entry::Vacant(row) => Some(row.insert(V::default())),
+        }
+    }
+
+    pub(super) fn known(&mut self, key: &K) -> Option<&mut V> {
+        self.rows.get_mut(key)
+    }
+
+    pub(super) fn has(&self, key: &K) -> bool {
+        self.rows.contains_key(key)
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows, in the order of their keys.
+    pub fn rows(&self) -> Vec<(K, &V)> {
+        let mut rows: Vec<_> = self.rows.iter().map(|(key, row)| (*key, row)).collect();
+        rows.sort_by_key(|(key, _)| *key);
+        rows
+    }
+}
+
+/// When somebody was seen first and last.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    /// The first message's time.
+    pub first: Time,
+    /// The last one's.
+    pub last: Time,
+}
+
+/// The messages of one protocol.
+pub struct Protocol {
+    /// Which protocol.
+    pub id: Id,
+    /// Messages.
+    pub messages: u64,
+    /// Flows.
+    pub flows: u64,
+    /// Exchanges: requests that were answered or given up.
+    pub requests: u64,
+    /// Those that were answered.
+    pub answered: u64,
+    /// Certain findings.
+    pub findings: u64,
+    /// The times between requests and their responses.
+    pub times: ResponseTimes,
+}
+
+impl Protocol {
+    pub(super) fn new(id: Id) -> Protocol {
+        let times = ResponseTimes::default();
+        Protocol { id, messages: 0, flows: 0, requests: 0, answered: 0, findings: 0, times }
+    }
+}
+
+/// A game server.
+#[derive(Default)]
+pub struct Server {
+    /// The protocol that it spoke, or was asked in, last.
+    pub protocol: Option<Id>,
+    /// Its latest name.
+    pub name: Option<String>,
+    /// Its latest map.
+    pub map: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// Players, as it says.
+    pub players: Option<u64>,
+    /// How many players it has room for.
+    pub max_players: Option<u64>,
+    /// How often its name or its map changed.
+    pub changes: u64,
+    /// When it was asked, answered or made itself known.
+    pub seen: Option<Seen>,
+    /// Requests that were sent to it, repeats too.
+    pub sent: u64,
+    /// Exchanges: requests that were answered or given up.
+    pub exchanges: u64,
+    /// Those that were answered.
+    pub answered: u64,
+    /// Responses that only asked for a challenge.
+    pub challenged: u64,
+    /// Its largest response, in bytes as sent.
+    pub largest: u64,
+    /// Certain findings in its flows.
+    pub findings: u64,
+    /// The times between requests and its responses.
+    pub times: ResponseTimes,
+}
+
+impl Server {
+    /// A request was sent to it.
+    pub(super) fn sent(&mut self, id: Id, time: Time) {
+        self.protocol = Some(id);
+        self.sent += 1;
+        widen(&mut self.seen, time);
+    }
+
+    /// It sent a message to a master.
+    pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
+        self.protocol.get_or_insert(id);
+        widen(&mut self.seen, time);
+        described::describe(self, id, event);
+    }
+
+    /// It sent a message to a client.
+    pub(super) fn responded(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        response_time: Option<u64>,
+        bytes: u64,
+        time: Time,
+    ) {
+        self.protocol = Some(id);
+        widen(&mut self.seen, time);
+        self.largest = self.largest.max(bytes);
+        self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));
+        response_time.into_iter().for_each(|time| self.times.add(time));
+        described::describe(self, id, event);
+    }
+}
+
+/// A master server.
+#[derive(Default)]
+pub struct Master {
+    /// Its protocol.
+    pub protocol: Option<Id>,
+    /// When something was sent to it or by it.
+    pub seen: Option<Seen>,
+    /// Lists that clients asked for; further pages of one are not counted.
+    pub lists_asked: u64,
+    /// Lists that were given to their end.
+    pub lists_whole: u64,
+    /// The servers on its lists.
+    pub listed: Set<SocketAddr>,
+    /// Joins and registrations.
+    pub joins: u64,
+    /// Heartbeats.
+    pub heartbeats: u64,
+    /// Registrations that it refused.
+    pub rejected: u64,
+    /// Certain findings in its flows with clients.
+    pub findings: u64,
+    /// The times between requests and its responses.
+    pub times: ResponseTimes,
+}
+
+impl Master {
+    /// A client sent it a message.
+    pub(super) fn asked(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
+        self.protocol = Some(id);
+        widen(&mut self.seen, time);
+        self.lists_asked += u64::from(described::begins_list(event));
+    }
+
+    /// A server sent it a message.
+    pub(super) fn joined(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
+        self.protocol = Some(id);
+        widen(&mut self.seen, time);
+        match event.message().name {
+            "join" | "register_request" => self.joins += 1,
+            "heartbeat" => self.heartbeats += 1,
+            _ => {}
+        }
+    }
+
+    /// It sent a message. `room`: for so many more servers of lists; returns whether that was enough.
+    pub(super) fn responded(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        response_time: Option<u64>,
+        time: Time,
+        room: &mut usize,
+    ) -> bool {
+        let mut has_room = true;
+        self.protocol = Some(id);
+        widen(&mut self.seen, time);
+        response_time.into_iter().for_each(|time| self.times.add(time));
+        self.lists_whole += u64::from(described::ends_list(event));
+        self.rejected += u64::from(described::refuses(event));
+        described::each_listed(event, |server| {
+            if *room > 0 {
+                *room -= usize::from(self.listed.insert(server));
+            } else {
+                has_room &= self.listed.contains(&server);
+            }
+        });
+        has_room
+    }
+}
+
+/// A host that asks.
+#[derive(Default)]
+pub struct Client {
+    /// Its ports, the first 256 of them.
+    pub sockets: Set<u16>,
+    /// When its requests were sent.
+    pub seen: Option<Seen>,
+    /// Requests by kind, repeats too.
+    pub kinds: Vec<(Id, &'static str, u64)>,
+    /// All of them.
+    pub sent: u64,
+    /// Exchanges: requests that were answered or given up.
+    pub exchanges: u64,
+    /// Those that were answered.
+    pub answered: u64,
+}
+
+impl Client {
+    /// It sent a request.
+    pub(super) fn request(&mut self, id: Id, kind: &'static str, port: u16, time: Time) {
+        self.sent += 1;
+        widen(&mut self.seen, time);
+        if self.sockets.len() < PORTS {
+            self.sockets.insert(port);
+        }
+        match self.kinds.iter_mut().find(|it| (it.0, it.1) == (id, kind)) {
+            Some((_, _, count)) => *count += 1,
+            None => self.kinds.push((id, kind, 1)),
+        }
+    }
+
+    /// Requests a second; `None` of one request, or of many at once.
+    pub fn rate(&self) -> Option<f64> {
+        let seen = self.seen.filter(|seen| seen.last > seen.first)?;
+        let seconds = seen.last.since(seen.first) as f64 / 1e9;
+        Some((self.sent.saturating_sub(1)) as f64 / seconds)
+    }
+}
+
+/// Packets that are of no flow of ours, by their lower port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// UDP or TCP.
+    pub transport: Transport,
+    /// The lower one of the two ports.
+    pub port: u16,
+    /// Packets.
+    pub packets: u64,
+}

@@ -1,0 +1,185 @@
+//! `gamewire summary`: what people read, and its numbers against a count of their own over `dissect` and
+//! `flows`.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+use support::skip::skipped;
+use support::{gamewire, samples};
+
+fn out(args: &[&str]) -> String {
+    let run = gamewire(args.iter().chain(&["--no-config"]));
+    assert_eq!(run.code, 0, "{args:?}: {}", run.err);
+    run.out
+}
+
+fn lines(args: &[&str]) -> Vec<Value> {
+    out(args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn what_people_read() {
+    for name in ["a2s-quirks", "gamespy4-ut3", "acr-master", "valve-master-registration"] {
+        let file = format!("samples/{name}.pcap");
+        insta::assert_snapshot!(format!("summary-{name}"), out(&["summary", &file]));
+    }
+    let file = "samples/a2s-quirks.pcap";
+    let markdown = out(&["summary", "--format", "markdown", "--table", "servers", file]);
+    insta::assert_snapshot!("summary-markdown", markdown);
+    insta::assert_snapshot!("summary-csv", out(&["summary", "--format", "csv", file, file]));
+}
+
+/// What one table of a summary has in a column, by the first column.
+fn column(summary: &Value, table: &str, key: &str, name: &str) -> BTreeMap<String, Value> {
+    let rows = summary[table].as_array().unwrap().iter();
+    rows.map(|row| (row[key].as_str().unwrap().to_owned(), row[name].clone())).collect()
+}
+
+/// Counts that are not 0.
+fn some(counts: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+fn counts(summary: &Value, table: &str, key: &str, name: &str) -> BTreeMap<String, u64> {
+    let column = column(summary, table, key, name).into_iter();
+    some(column.map(|(key, value)| (key, value.as_u64().unwrap())).collect())
+}
+
+fn host(end: &Value) -> String {
+    let end: std::net::SocketAddr = end.as_str().unwrap().parse().unwrap();
+    end.ip().to_string()
+}
+
+/// Who speaks a message, as the list of fields and messages has it.
+fn is_request(message: &Value) -> bool {
+    let name = message["message"].as_str().unwrap();
+    match message["protocol"].as_str().unwrap() {
+        "a2s" | "gamespy4" => name.ends_with("_request"),
+        "valve_master" => name == "query",
+        "acr_master" => name == "client_request",
+        _ => matches!(name, "list_request" | "query"),
+    }
+}
+
+/// Holds a summary against a count over what `dissect` and `flows` say of the same capture.
+fn is_true(file: &Path) {
+    let file = file.to_str().unwrap();
+    let summary = lines(&["summary", "--format", "json", file]).remove(0);
+    let mut messages = lines(&["dissect", "--format", "json", file]);
+    messages.retain(|message| message.get("copy_of").is_none());
+    let flows = lines(&["flows", "--format", "json", file]);
+
+    let mut by_protocol = BTreeMap::new();
+    let (mut asked, mut sent) = (BTreeMap::new(), BTreeMap::new());
+    let mut largest_time: BTreeMap<String, f64> = BTreeMap::new();
+    let (mut whole, mut listed) = (0, BTreeSet::new());
+    for message in &messages {
+        let protocol = message["protocol"].as_str().unwrap();
+        *by_protocol.entry(protocol.to_owned()).or_insert(0) += 1;
+        if is_request(message) {
+            *sent.entry(host(&message["src"])).or_insert(0) += 1;
+            let name = message["message"].as_str().unwrap();
+            if matches!(protocol, "a2s" | "gamespy4") || (protocol, name) == ("gamespy1", "query") {
+                let server = message["dst"].as_str().unwrap().to_owned();
+                *asked.entry(server).or_insert(0) += 1;
+            }
+        }
+        if let Some(time) = message.get("response_time").and_then(Value::as_f64) {
+            let longest = largest_time.entry(protocol.to_owned()).or_default();
+            *longest = longest.max(time);
+        }
+        if message["message"] == "reply" && protocol == "valve_master" {
+            whole += u64::from(message["fields"]["end"] == true);
+            let servers = message["fields"]["servers"].as_array().into_iter().flatten();
+            listed.extend(servers.map(|it| it.as_str().unwrap().to_owned()));
+        }
+    }
+    listed.retain(|server| !server.starts_with("0.0.0.0:"));
+
+    assert_eq!(counts(&summary, "protocols", "protocol", "messages"), by_protocol, "{file}");
+    assert_eq!(counts(&summary, "servers", "server", "sent"), asked, "{file}");
+    let kinds =
+        column(&summary, "clients", "client", "kinds").into_iter().map(|(client, kinds)| {
+            let of_ours = kinds.as_object().unwrap().iter().filter(|(name, _)| {
+                let (protocol, message) = name.split_once('.').unwrap();
+                is_request(&serde_json::json!({"protocol": protocol, "message": message}))
+            });
+            (client, of_ours.map(|(_, count)| count.as_u64().unwrap()).sum())
+        });
+    assert_eq!(some(kinds.collect()), sent, "{file}");
+    for (protocol, longest) in column(&summary, "protocols", "protocol", "response_time_max") {
+        let longest = longest.as_f64().unwrap_or_default();
+        let counted = largest_time.get(&protocol).copied().unwrap_or_default();
+        assert!((longest - counted).abs() < 2e-6, "{file}: {protocol}: {longest} {counted}");
+    }
+    let masters = summary["masters"].as_array().unwrap().iter();
+    let masters: Vec<_> = masters.filter(|it| it["protocol"] == "valve_master").collect();
+    let sum = |name: &str| masters.iter().map(|it| it[name].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("lists_whole"), whole, "{file}");
+    if masters.iter().filter(|it| it["listed"] != 0).count() == 1 {
+        assert_eq!(sum("listed"), listed.len() as u64, "{file}");
+    }
+    for name in ["exchanges", "answered", "findings"] {
+        let of_flow = |flow: &Value| match name {
+            "exchanges" => flow["requests"].as_u64().unwrap(),
+            name => flow[name].as_u64().unwrap(),
+        };
+        let flows: u64 = flows.iter().filter(|it| !it["protocol"].is_null()).map(of_flow).sum();
+        let protocols = counts(&summary, "protocols", "protocol", name);
+        assert_eq!(protocols.values().sum::<u64>(), flows, "{file}: {name}");
+    }
+    assert_eq!(summary["cut"], serde_json::json!([]), "{file}");
+}
+
+#[test]
+fn numbers_are_those_of_a_count_of_its_own() {
+    let samples = samples();
+    assert!(!samples.is_empty());
+    samples.iter().for_each(|sample| is_true(sample));
+}
+
+#[test]
+fn numbers_of_recorded_captures_are_true() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/recorded");
+    let Ok(files) = std::fs::read_dir(folder) else {
+        skipped("captures", "no recorded captures are here");
+        return;
+    };
+    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    let is_small = |file: &&std::path::PathBuf| {
+        let is_capture = file.extension().is_some_and(|it| it == "pcap" || it == "pcapng");
+        is_capture && std::fs::metadata(file).is_ok_and(|it| it.len() < 4 << 20)
+    };
+    let small: Vec<_> = files.iter().filter(is_small).collect();
+    assert!(!small.is_empty());
+    small.into_iter().for_each(|file| is_true(file));
+}
+
+#[test]
+fn tables_are_chosen_sorted_and_shortened() {
+    let file = "samples/a2s-quirks.pcap";
+    let by_name = out(&["summary", "--table", "servers", "--sort", "name", "--top", "2", file]);
+    let names: Vec<_> = by_name.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(names, ["NAME", "Hybrid", "Trailing", "server;"], "{by_name}");
+    assert!(by_name.ends_with("1 more server; see --top\n"), "{by_name}");
+    let ports = out(&["summary", "--table", "ports", "samples/silence-others.pcap"]);
+    assert_eq!(
+        ports,
+        "TRANSPORT   PORT  PACKETS\nudp           53        2\nudp        27960        2\n"
+    );
+    let some = lines(&["summary", "--format", "json", "--host", "10.0.2.2", file]);
+    let servers = column(&some[0], "servers", "server", "sent");
+    assert_eq!(servers.keys().collect::<Vec<_>>(), ["10.0.2.2:27015"]);
+}
+
+#[test]
+fn a_table_that_is_cut_says_so() {
+    let args = ["summary", "--limit", "flow-bytes=4096", "samples/a2s-quirks.pcap"];
+    let cut = out(&args);
+    assert!(cut.contains("there are more servers than fit into memory; see --memory"), "{cut}");
+}
