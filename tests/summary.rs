@@ -77,7 +77,7 @@ fn is_true(file: &Path) {
     let mut by_protocol = BTreeMap::new();
     let (mut asked, mut sent) = (BTreeMap::new(), BTreeMap::new());
     let mut largest_time: BTreeMap<String, f64> = BTreeMap::new();
-    let (mut whole, mut listed) = (0, BTreeSet::new());
+    let (mut whole, mut listed, mut waiting) = (0, BTreeSet::new(), BTreeSet::new());
     for message in &messages {
         let protocol = message["protocol"].as_str().unwrap();
         *by_protocol.entry(protocol.to_owned()).or_insert(0) += 1;
@@ -93,12 +93,23 @@ fn is_true(file: &Path) {
             let longest = largest_time.entry(protocol.to_owned()).or_default();
             *longest = longest.max(time);
         }
+        if message["message"] == "query" && message["fields"]["seed"] == "0.0.0.0:0" {
+            waiting.insert(message["src"].to_string());
+        }
         if message["message"] == "reply" && protocol == "valve_master" {
-            whole += u64::from(message["fields"]["end"] == true);
+            let is_end = message["fields"]["end"] == true;
+            whole += u64::from(is_end && waiting.remove(&message["dst"].to_string()));
             let servers = message["fields"]["servers"].as_array().into_iter().flatten();
             listed.extend(servers.map(|it| it.as_str().unwrap().to_owned()));
         }
     }
+    // A master that checks servers is no client, unless it asks for a list itself.
+    let from = |name: &str| -> BTreeSet<String> {
+        let sent = messages.iter().filter(|message| message["message"] == name);
+        sent.map(|message| host(&message["src"])).collect()
+    };
+    let (checking, asking) = (from("secure"), from("list_request"));
+    sent.retain(|host, _| asking.contains(host) || !checking.contains(host));
     listed.retain(|server| !server.starts_with("0.0.0.0:"));
 
     assert_eq!(counts(&summary, "protocols", "protocol", "messages"), by_protocol, "{file}");
@@ -175,6 +186,11 @@ fn tables_are_chosen_sorted_and_shortened() {
     let some = lines(&["summary", "--format", "json", "--host", "10.0.2.2", file]);
     let servers = column(&some[0], "servers", "server", "sent");
     assert_eq!(servers.keys().collect::<Vec<_>>(), ["10.0.2.2:27015"]);
+    let filter = "a2s.info_response.max_players > 24";
+    let wanted = lines(&["flows", "--format", "json", "-Y", filter, file]);
+    let some = lines(&["summary", "--format", "json", "-Y", filter, file]);
+    assert_eq!(some[0]["protocols"][0]["flows"], wanted.len(), "only their flows count");
+    assert_eq!(some[0]["protocols"][0]["messages"], 2, "only these messages do");
 }
 
 #[test]

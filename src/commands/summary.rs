@@ -27,10 +27,12 @@ pub fn run(
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let bytes = args.input.limits().flow_bytes / 4;
+    let filtered = !args.input.wanted.is_all();
     let mut summarizing = Summarizing {
         args,
         bytes,
-        summary: Summary::new(bytes),
+        filtered,
+        summary: Summary::new(bytes, filtered),
         paint: painted(args.color, terminal.out),
         capture: None,
         has_begun: false,
@@ -44,6 +46,8 @@ struct Summarizing<'w> {
     args: &'w cli::Summary,
     /// Memory for the tables of a capture.
     bytes: usize,
+    /// Only some messages are wanted.
+    filtered: bool,
     summary: Summary,
     paint: Paint,
     /// Which capture it is, where there are several.
@@ -73,7 +77,8 @@ impl Consumer for Summarizing<'_> {
     }
 
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let summary = std::mem::replace(&mut self.summary, Summary::new(self.bytes));
+        let empty = Summary::new(self.bytes, self.filtered);
+        let summary = std::mem::replace(&mut self.summary, empty);
         let is_for_people =
             matches!(self.args.format, SummaryFormat::Text | SummaryFormat::Markdown);
         let top = self.args.top.map(|top| top as usize);

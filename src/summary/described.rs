@@ -103,18 +103,13 @@ fn number(value: Value<'_>) -> Option<u64> {
 /// `None`: from a port that says nothing of the server's.
 pub(super) fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<SocketAddr> {
     let path = match event.message().name {
-        "heartbeat" | "validate" => "port",
+        "heartbeat" => "port",
         "register_request" => "p",
-        "socket_check_reply" | "auth_request" | "verify_request" => return None,
+        "auth_request" | "verify_request" => return None,
         _ => return Some(from),
     };
     let port = event.field(path).and_then(number).and_then(|port| u16::try_from(port).ok());
     Some(SocketAddr::new(from.ip(), port.filter(|port| *port > 0).unwrap_or(from.port())))
-}
-
-/// Whether a server's message goes to the port on which the master serves.
-pub(super) fn is_to_service(event: &MessageEvent<'_>) -> bool {
-    event.message().name != "socket_check_reply"
 }
 
 /// Whether a client's message asks for a list from its beginning.

@@ -9,7 +9,7 @@ mod rows;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Time, Who};
+use dissectors::kit::{Set, Time, Who};
 
 use crate::flows::FlowRow;
 use crate::session::{Event, Foreign, MessageEvent};
@@ -35,6 +35,8 @@ pub struct Summary {
     pub masters: Bounded<SocketAddr, Master>,
     /// Hosts that asked.
     pub clients: Bounded<IpAddr, Client>,
+    /// Only flows with a message that the user wants count: those of them that are open; `None`: all do.
+    wanted: Option<Set<u32>>,
     /// Servers of lists for which there is room.
     room_for_lists: usize,
     /// Packets of flows of ours, by transport and lower port.
@@ -42,14 +44,16 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Empty tables that take so many bytes of memory at most.
-    pub fn new(bytes: usize) -> Summary {
+    /// Empty tables that take so many bytes of memory at most. `filtered`: only some messages come, and
+    /// only their flows count.
+    pub fn new(bytes: usize, filtered: bool) -> Summary {
         let protocol = |&id: &Id| Protocol::new(id);
         Summary {
             protocols: Id::ALL.iter().map(protocol).collect(),
             servers: Bounded::new(bytes / 2 / BYTES_OF_SERVER),
             masters: Bounded::new(bytes / 8 / BYTES_OF_SERVER),
             clients: Bounded::new(bytes / 4 / BYTES_OF_CLIENT),
+            wanted: filtered.then(Set::default),
             room_for_lists: bytes / 8 / BYTES_OF_LISTED,
             ours: Foreign::default(),
         }
@@ -86,6 +90,9 @@ impl Summary {
         let context = event.context();
         // A datagram that was doubled on the way counts nowhere.
         let (Some(id), None) = (context.protocol, context.copy_of) else { return };
+        if let Some(wanted) = &mut self.wanted {
+            wanted.insert(context.flow.number);
+        }
         let payload = event.payload();
         let (from, to, time) = (payload.from, payload.to, payload.time);
         let response_time = event.reply().map(|reply| time.since(reply.sent).max(0).unsigned_abs());
@@ -98,18 +105,18 @@ impl Summary {
             Who::Client => {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.request(id, event.message().name, from.port(), time);
+                    client.asks_for_lists |= asked_master;
                 }
                 if asked_master {
                     let master = self.masters.get(to);
-                    master.into_iter().for_each(|master| master.asked(id, event, time));
+                    let room = &mut self.room_for_lists;
+                    master.into_iter().for_each(|it| it.asked(id, event, from, time, room));
                 } else if let Some(server) = self.servers.get(to) {
                     server.sent(id, time);
                 }
             }
-            Who::Server if context.roles.contains(&Some(Who::Master)) || announces(event) => {
-                if described::is_to_service(event)
-                    && let Some(master) = self.masters.get(to)
-                {
+            Who::Server if announces(event) => {
+                if let Some(master) = self.masters.get(to) {
                     master.joined(id, event, time);
                 }
                 let server = described::own_endpoint(event, from);
@@ -117,17 +124,27 @@ impl Summary {
                     server.sent_by_itself(id, event, time);
                 }
             }
+            // What a server answers when its master checks it says nothing of itself.
+            Who::Server if matches!(event.message().name, "validate" | "socket_check_reply") => {}
             Who::Server => {
                 if let Some(server) = self.servers.get(from) {
                     server.responded(id, event, response_time, payload.sent(), time);
                 }
             }
-            // The master asks from a port of its own whether a server can be reached.
-            Who::Master if event.message().name == "socket_check" => {}
+            // A master may check servers from a port of its own, where nobody asks it.
+            Who::Master if matches!(event.message().name, "secure" | "socket_check") => {
+                if let Some(client) = self.clients.get(from.ip()) {
+                    client.checks_servers = true;
+                }
+                if let Some(master) = self.masters.known(&from) {
+                    let room = &mut self.room_for_lists;
+                    master.responded(id, event, to, response_time, room);
+                }
+            }
             Who::Master => {
                 if let Some(master) = self.masters.get(from) {
                     let room = &mut self.room_for_lists;
-                    let has_room = master.responded(id, event, response_time, time, room);
+                    let has_room = master.responded(id, event, to, response_time, room);
                     self.masters.is_cut |= !has_room;
                 }
             }
@@ -140,6 +157,9 @@ impl Summary {
         let packets = row.packets[0].saturating_add(row.packets[1]);
         let port = row.ends[0].port().min(row.ends[1].port());
         self.ours.add_packets(row.transport, port, packets);
+        if self.wanted.as_mut().is_some_and(|wanted| !wanted.remove(&row.flow)) {
+            return;
+        }
         let id = Id::ALL.iter().find(|id| id.info().id == row.protocol);
         let Some(&id) = id else { return };
         if let Some(protocol) = self.protocols.get_mut(id as usize) {

@@ -179,6 +179,8 @@ pub struct Master {
     pub lists_asked: u64,
     /// Lists that were given to their end.
     pub lists_whole: u64,
+    /// Clients that have asked for a list and not got all of it.
+    waiting: Set<SocketAddr>,
     /// The servers on its lists.
     pub listed: Set<SocketAddr>,
     /// Joins and registrations.
@@ -195,10 +197,22 @@ pub struct Master {
 
 impl Master {
     /// A client sent it a message.
-    pub(super) fn asked(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
+    pub(super) fn asked(
+        &mut self,
+        id: Id,
+        event: &MessageEvent<'_>,
+        client: SocketAddr,
+        time: Time,
+        room: &mut usize,
+    ) {
         self.protocol = Some(id);
         widen(&mut self.seen, time);
-        self.lists_asked += u64::from(described::begins_list(event));
+        if described::begins_list(event) {
+            self.lists_asked += 1;
+            if *room > 0 {
+                *room -= usize::from(self.waiting.insert(client));
+            }
+        }
     }
 
     /// A server sent it a message.
@@ -217,15 +231,19 @@ impl Master {
         &mut self,
         id: Id,
         event: &MessageEvent<'_>,
+        to: SocketAddr,
         response_time: Option<u64>,
-        time: Time,
         room: &mut usize,
     ) -> bool {
         let mut has_room = true;
         self.protocol = Some(id);
-        widen(&mut self.seen, time);
+        widen(&mut self.seen, event.payload().time);
         response_time.into_iter().for_each(|time| self.times.add(time));
-        self.lists_whole += u64::from(described::ends_list(event));
+        // Some masters end each packet of a list as if it were the last: a list is whole once.
+        if described::ends_list(event) && self.waiting.remove(&to) {
+            *room += 1;
+            self.lists_whole += 1;
+        }
         self.rejected += u64::from(described::refuses(event));
         described::each_listed(event, |server| {
             if *room > 0 {
@@ -253,9 +271,18 @@ pub struct Client {
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,
+    /// It asked a master for a list.
+    pub(super) asks_for_lists: bool,
+    /// It checks servers as masters do.
+    pub(super) checks_servers: bool,
 }
 
 impl Client {
+    /// Whether it is a client: a master that queries the servers that it lists is none.
+    pub fn is_one(&self) -> bool {
+        self.sent > 0 && (self.asks_for_lists || !self.checks_servers)
+    }
+
     /// It sent a request.
     pub(super) fn request(&mut self, id: Id, kind: &'static str, port: u16, time: Time) {
         self.sent += 1;

@@ -220,7 +220,8 @@ impl Grid {
                 Grid::new(table, &of_masters(), rows, summary.masters.is_cut)
             }
             Table::Clients => {
-                let rows = summary.clients.rows();
+                let mut rows = summary.clients.rows();
+                rows.retain(|(_, client)| client.is_one());
                 Grid::new(table, &of_clients(), rows, summary.clients.is_cut)
             }
             Table::Ports => Grid::new(table, &of_ports(), ports, false),
