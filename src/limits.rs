@@ -1,7 +1,7 @@
 //! Every bound that a user can set, by name: what it bounds, and what happens where it is met.
 //!
 //! It knows names and numbers. Where a bound is kept is beside what it bounds; that it was met is
-//! told as NET011.
+//! reported as NET011.
 
 use std::sync::LazyLock;
 
@@ -56,7 +56,7 @@ impl Default for Limits {
 
 /// One of them.
 pub struct Named {
-    /// As it is typed and told.
+    /// As it is typed and reported.
     pub name: &'static str,
     /// What it bounds, and what happens where it is met.
     pub bounds: &'static str,

@@ -236,7 +236,7 @@ fn who_interrupts_a_pipe_is_told_what_came_by_then() {
     let (header, packets) = capture.split_at(24);
     pipe.write_all(header).expect("it is read");
     (0..200).for_each(|_| pipe.write_all(packets).expect("it is read"));
-    // What is done is told at once, while the pipe goes on.
+    // What is done is reported at once, while the pipe goes on.
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let first = lines.next().expect("a line").expect("text");
     assert!(first.starts_with("PASS ") && first.contains("a2s-info-players-rules.pcap"), "{first}");

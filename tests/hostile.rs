@@ -148,7 +148,7 @@ fn a_colour_is_the_only_escape_that_is_written() {
     }
 }
 
-/// Where `unsafe` may stand: a small module with its reasons for each need.
+/// Where `unsafe` may appear: a small module with its reasons for each need.
 const UNSAFE: [&str; 3] = ["src/capture/mapping", "src/live/libpcap.rs", "src/standard_output.rs"];
 
 #[test]

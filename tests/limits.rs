@@ -1,4 +1,4 @@
-//! Every limit holds, is told as NET011 and named, and ends nothing: each is set low here, and met.
+//! Every limit holds, is reported as NET011 and named, and ends nothing: each is set low here, and met.
 //! And captures made to exhaust whoever reads them, in sizes that are quick.
 
 mod support;
@@ -43,7 +43,7 @@ impl Captured {
         serde_json::from_str(&run.out).expect("JSON")
     }
 
-    /// The limit is met and told with this; with the default it is not met.
+    /// The limit is met and reported with this; with the default it is not met.
     fn meets(&self, limit: &str, told: &str) {
         let met = told_of(&self.check(limit));
         assert!(met.iter().any(|detail| detail.contains(told)), "{limit}: {met:?}");

@@ -109,7 +109,7 @@ fn several_files_and_merged_ones_read_the_same() {
     }
 }
 
-/// Flows that end before others begin have their numbers as long as something is told of them.
+/// Flows that end before others begin have their numbers as long as something is reported of them.
 #[test]
 fn flows_of_a_long_capture_have_the_same_numbers() {
     let mut capture = Capture::new(Link::Ethernet);

@@ -5,7 +5,7 @@ use gamewire::text::is_hidden;
 
 use crate::scratch::with_file;
 
-/// What is read is written and read again; what is none is told in a line that a terminal can show.
+/// What is read is written and read again; what is none is refused in a line that a terminal can show.
 pub(crate) fn run(bytes: &[u8]) {
     with_file(bytes, |path| match Baseline::read(path) {
         Ok(baseline) => {

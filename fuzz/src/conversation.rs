@@ -46,7 +46,7 @@ pub(crate) fn run(id: Id, bytes: &[u8]) {
     play(id, bytes, &mut Blind);
 }
 
-/// A sink that knows which packet is at hand.
+/// A sink that knows which packet is the current one.
 trait Watch: Sink {
     fn arrives(&mut self, _: u64) {}
 }

@@ -34,7 +34,7 @@ fn examine(outcome: &Outcome<'_>, data: &[u8]) {
     }
 }
 
-/// A payload's bytes stand in the packet where it says.
+/// A payload's bytes are in the packet where it says.
 fn stands(payload: &Payload<'_>, data: &[u8]) {
     let there = data.get(payload.offset as usize..);
     let stands = there.is_some_and(|there| there.starts_with(payload.bytes));

@@ -49,7 +49,7 @@ pub(crate) fn run(bytes: &[u8]) {
             numbers(&message["frames"], packets);
             covers(&message["tree"], line);
         }
-        // One of the others, told by the input, or each would be tried a seventh as often.
+        // One of the others, chosen by the input, or each would be tried far less often.
         let sum: usize = bytes.iter().map(|&byte| usize::from(byte)).sum();
         if let Some(command) = COMMANDS.get(sum % COMMANDS.len()) {
             shown(&gamewire(path, command).out);

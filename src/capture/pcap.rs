@@ -46,7 +46,7 @@ pub(super) enum Unreadable {
     Version(u16, u16),
 }
 
-/// How the two lengths of a record stand: they changed places before version 2.3.
+/// In which order a record's two lengths are: they changed places before version 2.3.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lengths {
     InOrder,
@@ -169,7 +169,7 @@ impl Pcap {
         })
     }
 
-    /// A packet is at hand: when it was recorded, how much of it, and how much there was.
+    /// A packet has arrived: when it was recorded, how much of it, and how much there was.
     #[inline(always)]
     fn is_at(&mut self, (seconds, fraction): (u32, u32), (length, original_length): (u32, u32)) {
         self.record = self.head + length as usize;

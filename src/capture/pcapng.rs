@@ -82,7 +82,7 @@ pub(super) struct PcapNg {
     /// Stands in the place of a packet.
     notice: Option<Notice>,
     over: bool,
-    /// A time out of range was told.
+    /// A time out of range was reported.
     told_of_time: bool,
 }
 

@@ -8,7 +8,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// How much is decoded at a time.
 const STEP: usize = 128 << 10;
 
-/// The largest window, in bytes, that a frame may ask for: what zstd itself accepts unless told
+/// The largest window, in bytes, that a frame may ask for: what zstd itself accepts unless configured
 /// otherwise.
 const WINDOW: u64 = 128 << 20;
 

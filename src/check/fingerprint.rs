@@ -69,7 +69,7 @@ fn lasting(text: &str) -> String {
                 rest.split_at(sign.len() + run.len())
             }
         };
-        // Bytes in hex stand in a row, and how many there are differs too.
+        // Bytes in hex are in a row, and how many there are differs too.
         let is_repeated = token == "#" && (out.ends_with("# ") || out.ends_with("#, "));
         if is_repeated {
             out.truncate(out.trim_end_matches([' ', ',']).len());

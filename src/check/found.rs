@@ -143,7 +143,7 @@ impl Found {
         }
     }
 
-    /// The same, where so many captures stand before its own.
+    /// The same, where so many captures come before its own.
     pub(super) fn of_more(self, captures: u32) -> Found {
         let capture = self.capture.map(|capture| capture.saturating_add(captures));
         Found { capture, ..self }
@@ -204,7 +204,7 @@ fn party(who: Who, sender: Side, roles: [Option<Who>; 2]) -> Option<Side> {
 }
 
 fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> Option<u64> {
-    // Pieces stand in the order of the bytes.
+    // Pieces are in the order of the bytes.
     let behind = payload.pieces.partition_point(|piece| piece.at <= at);
     let piece = payload.pieces.get(behind.checked_sub(1)?)?;
     let holds = piece.frame == frame && at < piece.at.saturating_add(piece.length);

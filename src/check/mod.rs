@@ -517,7 +517,7 @@ impl Checker {
 }
 
 /// Whether packets that the recorder dropped could explain every breach: what is wrong in a message
-/// itself they cannot, nor what is told of the recording.
+/// itself they cannot, nor what is reported of the recording.
 fn is_excused_by_drops(rule: &Rule) -> bool {
     rule.needs != Needs::Message && rule.who != Who::Capture
 }

@@ -115,7 +115,7 @@ pub struct Outcome {
     pub baselined: Option<Baselined>,
 }
 
-/// Those of some findings that are told, the gravest first.
+/// Those of some findings that are reported, the gravest first.
 pub fn gravest_first<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
     let mut told: Vec<_> = found.filter(|it| it.verdict != Verdict::Inconclusive).collect();
     told.sort_by_key(|found| Reverse(found.severity));

@@ -29,7 +29,7 @@ pub struct Selection {
     pub require: Vec<&'static Rule>,
     /// What rules weigh.
     pub severities: Severities,
-    /// Findings that are known; what a capture shows of them is told, if there are.
+    /// Findings that are known; what a capture shows of them is reported, if there are any.
     pub baseline: Option<Arc<Baseline>>,
 }
 
@@ -122,7 +122,7 @@ fn unknown(word: &str) -> String {
 pub enum FailOn {
     /// This one.
     Severity(Severity),
-    /// What is broken is told, and changes no exit code.
+    /// What is broken is reported, and changes no exit code.
     Never,
 }
 

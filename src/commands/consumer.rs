@@ -82,7 +82,7 @@ pub(super) fn tell_no_traffic<C: Consumer>(
                 .ok();
         }
     }
-    // Packets that cannot be read are told of elsewhere.
+    // Packets that cannot be read are reported elsewhere.
     let is_unread = read.packets > 0 && read.unknown_links == read.packets;
     if let Some(there) = consumer.no_traffic(read).filter(|_| !is_unread) {
         writeln!(err, "gamewire: warning: {name}: {there}").ok();

@@ -1,4 +1,4 @@
-//! Folders in place of files: the captures that they hold, told by their content.
+//! Folders in place of files: the captures that they hold, recognized by their content.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn inside(folder: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok(paths.into_iter().partition(|path| is_capture(path)))
 }
 
-/// Whether a file is to be read; what is one and cannot be read is to be told of.
+/// Whether a file is to be read; what is one and cannot be read is to be reported.
 fn is_capture(path: &Path) -> bool {
     // A pipe would be waited for.
     path.is_file() && !matches!(capture::open(path), Err(CaptureError::NotACapture { .. }))

@@ -381,7 +381,7 @@ impl Numbers {
     }
 
     /// The number in the whole capture. A flow whose beginning is not reported yet comes before all
-    /// others: nothing of it is told before that.
+    /// others: nothing of it is reported before that.
     fn whole(&self, own: u32) -> u32 {
         if own == 0 {
             return 0;

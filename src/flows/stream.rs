@@ -12,7 +12,7 @@ pub struct Stream {
     pub(crate) speech: Speech,
 }
 
-/// What a connection speaks, as far as it is told.
+/// What a connection speaks, as far as it is identified.
 #[derive(Default)]
 pub(crate) struct Speech {
     pub(crate) conversation: Option<Box<Conversation>>,

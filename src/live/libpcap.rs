@@ -289,7 +289,7 @@ impl Handle {
         }
     }
 
-    /// The library waits for ever where nothing comes: so it is told not to wait at all, and
+    /// The library waits for ever where nothing comes: so it is set not to wait at all, and
     /// [`Handle::wait`] does.
     fn without_waiting(self) -> Result<Handle, Refusal> {
         let mut error = [0; ERROR];

@@ -398,7 +398,7 @@ fn folder(file: &Path) -> &Path {
     }
 }
 
-/// Takes packets from the device until it is told to stop, or the device goes away.
+/// Takes packets from the device until it is asked to stop, or the device goes away.
 fn capture(mut handle: Handle, mut state: DeviceState, queue: &Queue, stops: [&AtomicBool; 2]) {
     let unit = if handle.digits() == 9 { 1 } else { 1000 };
     let mut counted = Instant::now();

@@ -12,7 +12,7 @@ use crate::capture::write;
 /// Which files are written, and when the next one begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The name; with rotation a number and a time stand before its ending.
+    /// The name; with rotation a number and a time come before its ending.
     pub path: PathBuf,
     /// A file is full after so many seconds.
     pub seconds: Option<u64>,

@@ -1,4 +1,4 @@
-//! Ordinary packets, told and decoded at a glance: UDP, TCP and fragments over IPv4 without options
+//! Ordinary packets, recognized and decoded at a glance: UDP, TCP and fragments over IPv4 without options
 //! and Ethernet without tags, which nearly all packets are. What a glance tells is what
 //! [`decode`](super::decode()) comes to, in a quarter of the time.
 
@@ -190,7 +190,7 @@ mod tests {
     use crate::net::test_packets::*;
     use crate::net::{Datagram, Outcome, decode, decode_ip_payload};
 
-    /// What is told at a glance is what decoding comes to.
+    /// A glance says the same as decoding.
     fn agrees(packet: &[u8]) -> bool {
         let Some(glance) = glance(LinkType::ETHERNET, packet) else { return false };
         for cut in [0, 1] {
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// What is told of a joined datagram is what decoding comes to.
+    /// What is said of a joined datagram is what decoding it says.
     fn agrees_when_joined(protocol: u8, bytes: &[u8]) -> bool {
         let first = ipv4(17, &query());
         let Outcome::Udp(Datagram { ip, .. }) = decode(LinkType::RAW, &first, 0) else { panic!() };

@@ -15,7 +15,7 @@ mod port {
     pub(super) const GTP_U: u16 = 2152;
     pub(super) const VXLAN: u16 = 4789;
     pub(super) const GENEVE: u16 = 6081;
-    /// Linux used this port before 4789 was assigned, and still does unless told otherwise.
+    /// Linux used this port before 4789 was assigned, and still does unless configured otherwise.
     pub(super) const VXLAN_LINUX: u16 = 8472;
     pub(super) const VXLAN_GPE: u16 = 4790;
     pub(super) const L2TP: u16 = 1701;

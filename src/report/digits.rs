@@ -31,7 +31,7 @@ fn short(out: &mut Vec<u8>, value: u32) {
     leading(out, digits, length);
 }
 
-/// The digits of an integer if it has at most eight, and how many these are. Behind them stand zero bytes.
+/// The digits of an integer if it has at most eight, and how many these are. Zero bytes follow them.
 #[inline]
 pub(super) fn word(value: u64) -> Option<([u8; 8], usize)> {
     let (digits, length) = few(value.try_into().ok().filter(|_| value < TEN_TO_8)?);

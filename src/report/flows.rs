@@ -121,7 +121,7 @@ pub fn columns() -> impl Iterator<Item = &'static str> {
     COLUMNS.iter().map(|(name, _)| *name)
 }
 
-/// The headings of the table, and whether its cells stand to the right.
+/// The headings of the table, and whether its cells are aligned to the right.
 const HEADINGS: [(&str, bool); 12] = [
     ("FLOW", true),
     ("PROTOCOL", false),

@@ -148,7 +148,7 @@ impl Text {
     }
 
     /// Each rule once, at the end of the line: with what is wrong, unless that follows below. A note
-    /// is only told with the fields.
+    /// is only reported with the fields.
     fn findings(&mut self, findings: &[Finding], out: &mut Vec<u8>) {
         let is_verbose = self.detail.fields;
         let is_told = |it: &&Finding| is_verbose || it.severity > Severity::Note;

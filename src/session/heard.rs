@@ -16,7 +16,7 @@ pub struct Heard {
 impl Heard {
     /// Of more hosts than this in a shard, further ones count as not heard.
     const MOST: usize = 1 << 13;
-    /// Hosts that are at hand.
+    /// Hosts among the latest.
     const LATEST: usize = 1 << 8;
 
     /// A packet of this host was recorded.

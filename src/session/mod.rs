@@ -461,7 +461,7 @@ impl Session {
         self.context.defragmenter.recycle(whole);
     }
 
-    /// Tells what the packet's headers show, where no message of it has told it.
+    /// Reports what the packet's headers show, where none of its messages has.
     #[inline]
     fn headers<F: Fields>(&mut self, time: Time, recorder: &mut Recorder<F>) {
         if self.context.headers.is_empty() {

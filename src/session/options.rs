@@ -13,7 +13,7 @@ use crate::net::tcp;
 pub struct Options {
     /// How protocols are distinguished.
     pub identifier: Identifier,
-    /// What the protocols may be told.
+    /// The protocols' settings.
     pub settings: Settings,
     /// The user vouches that the capture is complete.
     pub complete: bool,

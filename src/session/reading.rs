@@ -33,7 +33,7 @@ pub(super) struct Reading<'s, F> {
     pub(super) tunnels: Tunnels,
     /// The protocol was identified when both directions had bytes: they are shown again.
     pub(super) rereads: bool,
-    /// More bytes might have told the protocol, but are not here.
+    /// More bytes might have identified the protocol, but are not here.
     pub(super) cut_short: bool,
     pub(super) recorder: &'s mut Recorder<F>,
 }
@@ -274,7 +274,7 @@ impl<F: Fields> Reading<'_, F> {
         };
         let cut = matches!(run.end(), Some(End::Gap | End::Limit | End::Abandoned));
         let lost = run.after_gap() || mid || cut && length == bytes.len();
-        // What is due is told before the next message.
+        // What is due is reported before the next message.
         if conversation.deadline().is_some_and(|due| due <= self.context.now) {
             self.elapse(run.other_has_hole(), false);
         }

@@ -14,7 +14,7 @@ use crate::net::Quote;
 const BUCKETS: usize = 1 << 9;
 const WAYS: usize = 4;
 
-/// Bytes of a datagram by which its bucket is told: an ICMP error need not quote more.
+/// Bytes of a datagram that choose its bucket: an ICMP error need not quote more.
 const HEAD: usize = 32;
 
 /// A datagram that comes again within so many nanoseconds, with the same IPv4 identification, was

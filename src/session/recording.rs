@@ -70,7 +70,7 @@ impl Session {
 }
 
 impl PacketContext {
-    /// Tells what no message of the current packet has told.
+    /// Reports what no message of the current packet has reported.
     pub(super) fn about_packet<F: Fields>(
         &self,
         rule: &'static Rule,

@@ -12,7 +12,7 @@ pub struct Counted {
     pub out: Vec<u8>,
 }
 
-/// Runs a program, told by its path and arguments, under callgrind.
+/// Runs a program, given by its path and arguments, under callgrind.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] where valgrind is not installed; what valgrind says where it cannot

@@ -187,7 +187,7 @@ fn layout(value: u64) -> Option<&'static str> {
     ["goldsrc", "source", "orange_box"].get(value as usize).copied()
 }
 
-/// How the layout was told. The values are [`Reason`](super::layout::Reason)'s.
+/// How the layout was identified. The values are [`Reason`](super::layout::Reason)'s.
 fn chosen_by(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "only in this layout do the parts make one whole",

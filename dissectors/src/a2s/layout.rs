@@ -67,7 +67,7 @@ impl Layout {
     }
 }
 
-/// How the layout was told. The texts for people are beside the field.
+/// How the layout was identified. The texts for people are beside the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Reason {

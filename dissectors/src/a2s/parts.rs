@@ -95,7 +95,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
     }
 }
 
-/// An answer is given up for want of room, before the current packet is told of.
+/// An answer is given up for want of room, before the current packet is reported.
 fn evict_oldest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: Box<Set>,
@@ -241,7 +241,7 @@ fn judge_inflated<S: Sink>(
 }
 
 /// What is asked of the packets' headers, whether or not all came. `part`: the current one, of which
-/// only its own faults are told, and of the first what is right; `None` where they make a whole.
+/// only its own faults are reported, and of the first what is right; `None` where they make a whole.
 fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     let here = |place: Place| match part {
         Some(part) => (part == place.part).then_some(place.at),

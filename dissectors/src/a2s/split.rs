@@ -333,7 +333,7 @@ impl Set {
             let payload = bytes.get(start..).unwrap_or_default();
             joined.longest = joined.longest.max(payload.len());
             if at + 1 < parts.len() {
-                // Whether size and sum count as payload is told by no document.
+                // No document says whether size and sum count as payload.
                 let [least, most] = even.get_or_insert([payload.len(), behind.len()]);
                 joined.uneven |= ![*least, *most].contains(&payload.len());
                 if at == 1 {
@@ -346,7 +346,7 @@ impl Set {
     }
 }
 
-/// Room that answers took which are told: most answers are whole before the next one begins.
+/// Room of answers that have been reported: most answers are whole before the next one begins.
 #[derive(Default)]
 pub(super) struct Spare {
     set: Option<Box<Set>>,
@@ -369,7 +369,7 @@ impl Spare {
         std::mem::take(&mut self.joined)
     }
 
-    /// A joined answer is told.
+    /// A joined answer is reported.
     pub(super) fn done(&mut self, joined: Joined) {
         if joined.buffer.room() <= Spare::MOST {
             self.joined = joined.buffer;

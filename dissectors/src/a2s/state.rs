@@ -100,7 +100,7 @@ pub struct SharedState {
     pub(super) served: Recent,
     /// For the next split answer.
     pub(super) spare: Spare,
-    /// Keys the hashes by which copies are told.
+    /// Keys the hashes by which copies are recognized.
     pub(super) seed: Seed,
 }
 

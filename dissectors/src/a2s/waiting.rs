@@ -1,4 +1,4 @@
-//! Who waits for an answer of which host: so that an answer from another port of it is told from
+//! Who waits for an answer of which host: so that an answer from another port of it is distinguished from
 //! one that nobody asked for.
 
 use std::collections::hash_map::Entry;

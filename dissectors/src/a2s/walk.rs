@@ -142,7 +142,7 @@ pub(super) fn is_cut_off(bytes: &[u8]) -> bool {
     short.unwrap_or(false)
 }
 
-/// Where the deaths and the money of The Ship's players stand, if anywhere.
+/// Where the deaths and the money of The Ship's players are, if anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ship {
     /// Another game.

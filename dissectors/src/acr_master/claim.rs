@@ -41,7 +41,7 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
         if told == Claim::Sure {
             return told;
         }
-        // Who asks may stand in a header that is yet to come.
+        // Who asks may appear in a header that is yet to come.
         let is_begun = request.len() < FRONT && http::whole_request(request).is_none();
         let may_tell = told == Claim::Undecided || is_begun || is_little;
         return if is_open && may_tell { Claim::Undecided } else { Claim::No };

@@ -86,7 +86,7 @@ impl Conversation {
         if let Framed::Junk(length) = framed {
             let junk = unread.bytes.get(..length).unwrap_or_default();
             connection.adrift |= http::is_start(junk);
-            // Lines without anything may stand between messages.
+            // Lines without anything may appear between messages.
             connection.settled &= junk.trim_ascii().is_empty();
         }
         framed

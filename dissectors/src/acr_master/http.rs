@@ -299,7 +299,7 @@ fn body(headers: &[httparse::Header<'_>]) -> Option<Body> {
         Some(last) if !last.eq_ignore_ascii_case(b"identity") => return None,
         _ => {}
     }
-    // The same length may stand there several times (RFC 9110 section 8.6).
+    // The same length may appear there several times (RFC 9110 section 8.6).
     let length = codings(headers, "content-length").next()?;
     std::str::from_utf8(length).ok()?.parse().ok().map(Body::Length)
 }

@@ -183,7 +183,7 @@ fn server_lines<S: Sink>(
 #[derive(Default)]
 struct Others {
     judged: bool,
-    /// The flags have been told.
+    /// The flags have been reported.
     flags: bool,
     /// The version has.
     version: bool,

@@ -55,14 +55,14 @@ pub(super) struct Check {
     pub(super) zero: bool,
     /// Something came back.
     pub(super) answered: bool,
-    /// The registration was told as one later than it came: datagrams before that were not looked at.
+    /// The registration was reported later than it came: datagrams before that were not looked at.
     pub(super) late: bool,
-    /// The probe was told as a message: the check is judged where its flow ends.
+    /// The probe was reported as a message: the check is judged where its flow ends.
     pub(super) told: bool,
 }
 
 /// A probe to the default port that was not known as one when it came: the registration before it may
-/// be told as ours later, by its answer.
+/// be identified as ours later, by its answer.
 #[derive(Clone, Copy, Debug)]
 struct Early {
     prober: SocketAddr,

@@ -313,7 +313,7 @@ fn join<S: Sink>(
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
-/// Gives an answer up: each of its datagrams is told on its own.
+/// Gives an answer up: each of its datagrams is reported on its own.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     let Some(mut answer) = cx.conversation.answers().take(at) else { return };
     let lost = answer.buffer.parts().iter().any(|part| part.lost);

@@ -287,7 +287,7 @@ pub(super) fn list_response<S: Sink>(
         Some(Worth::Wrong) => Some(Grant::Wrong),
         Some(Worth::Unknown) => None,
     };
-    // A master that never gave a challenge has nothing to guard the list with: that is told.
+    // A master that never gave a challenge has nothing to guard the list with: that is reported.
     if let Some(grant) = grant.filter(|_| !connection.misopened) {
         rules::list_guarded(grant, payload.whole(), sink);
     }

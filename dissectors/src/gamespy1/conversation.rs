@@ -100,7 +100,7 @@ impl Conversation {
         more.answers.due().into_iter().chain(more.framing.due()).min()
     }
 
-    /// A query waits no longer. And what is told of it as the request of an answer.
+    /// A query waits no longer. And what is reported of it as the request of an answer.
     pub(super) fn take(&mut self, at: usize) -> Option<(Asked, Reply)> {
         let asked = self.take_asked(at)?;
         let mark = asked.mark.get();
@@ -207,7 +207,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     sink.end(kind.message(), payload);
 }
 
-/// What a datagram is told as, that by itself seems to be a `said`.
+/// What a datagram is identified as, that by itself seems to be a `said`.
 fn told_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind) -> Kind {
     // Nothing of its own shows an answer without a number and an end: a query does that waits. Nor
     // one that begins as no text does.

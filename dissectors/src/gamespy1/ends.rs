@@ -207,7 +207,7 @@ fn behind_final(text: &[u8], mut end: usize, ended: bool) -> Reach {
     }
 }
 
-/// What should not stand there, from `start` on: it ends where the next message begins.
+/// What should not be there, from `start` on: it ends where the next message begins.
 fn junk(text: &[u8], start: usize, ended: bool) -> Reach {
     let openings = OPENINGS.get(1..).unwrap_or_default();
     let opens = |at: &usize| {

@@ -35,7 +35,7 @@ pub(super) fn are_closed_blocks(bytes: &[u8]) -> bool {
     blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
-/// Decodes a list in blocks. `seen`: who is told of the servers, if anybody is. Says whether it is
+/// Decodes a list in blocks. `seen`: who is given the servers, if anybody is. Says whether it is
 /// closed.
 pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -> bool {
     let end = blocks_end(bytes);
@@ -101,7 +101,7 @@ pub(super) fn is_blocks(bytes: &[u8]) -> bool {
     }
 }
 
-/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is told of the servers, if anybody is.
+/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is given the servers, if anybody is.
 /// Returns what the text says.
 pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut S) -> Words<'a> {
     let mut words = Words::default();
@@ -211,11 +211,11 @@ mod tests {
     use super::super::words::is_address;
     use super::*;
 
-    /// The servers that are told, and how often GS1015 was kept and broken.
+    /// The servers that are reported, and how often GS1015 was kept and broken.
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Told {
         servers: Vec<SocketAddr>,
-        /// They are told to be a list.
+        /// They are identified as a list.
         listed: bool,
         judged: [u32; 2],
     }

@@ -11,7 +11,7 @@
 //! ciphered with the game's key, of which one only is known here.
 //!
 //! What one pair of hosts shows is judged here. Whether a client queries the servers it was told of
-//! (GS1032) takes more than two hosts to see: that rule is told here, and judged by the ledger.
+//! (GS1032) takes more than two hosts to see: that rule is reported here, and checked by the ledger.
 
 mod answers;
 mod claim;

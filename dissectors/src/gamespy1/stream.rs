@@ -2,7 +2,7 @@
 //!
 //! What belongs to a text is sure only when another message begins, the other side speaks, the
 //! direction ends or time passes: until then it is held, so that nothing depends on where segments
-//! end. A list is told as soon as its `\final\` is there: it may be long, and the master closes.
+//! end. A list is reported as soon as its `\final\` is there: it may be long, and the master closes.
 
 use crate::kit::{Buffer, Framed, Payload, Side, Time, Unread, room};
 
@@ -466,7 +466,7 @@ mod tests {
         ] {
             let whole = messages(&[text.as_bytes()], true);
             assert_eq!(whole.0.len(), expected, "{:?}", whole.0);
-            // The backslash of a list's end may come when it was told.
+            // The backslash of a list's end may come after it was reported.
             let trimmed = |messages: Vec<String>| -> Vec<String> {
                 let trim = |it: String| match it.strip_suffix(r"\final\") {
                     Some(list) if list.starts_with(r"\ip") => format!(r"{list}\final"),

@@ -16,7 +16,7 @@ const BARE: [&[u8]; 10] = [
     FINAL,
 ];
 
-/// Keywords that may stand where the document has left out the backslash of an empty value.
+/// Keywords that may appear where the document has left out the backslash of an empty value.
 const KEYWORDS: [&[u8]; 7] =
     [b"secure", b"gamename", b"validate", b"heartbeat", b"echo", QUERYID, b"location"];
 

@@ -195,7 +195,7 @@ fn mutators<'a, S: Sink>(r: &mut Reader<'a, S>, text: &'a [u8]) -> Read<&'a [u8]
     Read { value: text, at: r.since(start) }
 }
 
-/// A column: where its name and its first value stand, which row that belongs to, how many follow.
+/// A column: where its name and its first value are, which row that belongs to, how many follow.
 #[derive(Clone, Copy, Default)]
 struct Column {
     section: u8,

@@ -24,7 +24,7 @@ struct Rest {
     port_judged: bool,
     /// Earlier requests that may still be answered.
     older: Vec<Asked>,
-    /// When the exchange at hand began: its first sending, where that is not the request's latest.
+    /// When the current exchange began: its first sending, where that is not the request's latest.
     began: Option<Time>,
     /// The challenges given, the latest first.
     given: Vec<i32>,

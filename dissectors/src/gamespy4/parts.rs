@@ -126,7 +126,7 @@ fn leftovers<S: Sink>(
     }
 }
 
-/// An answer whose packets contradict each other: what is wrong has been told.
+/// An answer whose packets contradict each other: what is wrong has been reported.
 fn spoilt<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     open: Option<Unfinished>,

@@ -15,7 +15,7 @@ mod script;
 const CLIENT: &str = "10.0.0.1:50000";
 const SERVER: &str = "10.0.0.2:6500";
 
-/// A message that was told.
+/// A message that was reported.
 struct Told {
     name: &'static str,
     /// What `fields` would hold, as `name=value` in one line.

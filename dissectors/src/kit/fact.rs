@@ -14,7 +14,7 @@ pub enum CrossFlowEvent {
     Accepted {
         /// The challenge.
         challenge: u32,
-        /// What the rule about that needs to be judged by, where [`CrossFlowEvent::Foreign`] was told of the
+        /// What the rule about that needs to be judged by, where [`CrossFlowEvent::Foreign`] was reported for the
         /// request.
         foreign: Option<Evidence>,
     },
@@ -34,7 +34,7 @@ pub enum CrossFlowEvent {
     Split(&'static str, &'static Rule),
     /// The sender, a game server, joined the receiver, a master. The rule: it joins more than one.
     Joined(&'static Rule),
-    /// The sender, a master, listed servers to the receiver: those that the sink was told of
+    /// The sender, a master, listed servers to the receiver: those that the sink was given
     /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact. The rule: the receiver
     /// queries some of them.
     Listed(&'static Rule),

@@ -18,7 +18,7 @@ impl Span {
         Span { start, end: if end < start { start } else { end } }
     }
 
-    /// A range whose end is known not to be before the start, nor behind [`LONGEST`].
+    /// A range whose end is known not to be before the start, nor after [`LONGEST`].
     #[inline(always)]
     pub(crate) const fn known(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }

@@ -135,7 +135,7 @@ pub(crate) struct Lab<P: Protocol, S> {
     pub(crate) claims: bool,
     frame: u64,
     now: Time,
-    /// The recording loses what follows in the stream at hand.
+    /// The recording loses what follows in the current stream.
     loses: bool,
     pub(crate) sink: S,
 }

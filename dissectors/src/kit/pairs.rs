@@ -36,7 +36,7 @@ impl<'a> Pair<'a> {
         Span::new(self.start + usize::from(self.opened), self.key_end())
     }
 
-    /// The value without its backslash; the empty place where it would stand if there is none.
+    /// The value without its backslash; the empty place where it would be if there is none.
     pub fn value_at(&self) -> Span {
         let start = self.key_end() + usize::from(self.value.is_some());
         Span::new(start, start + self.text().len())

@@ -360,7 +360,7 @@ pub struct Context<'c, P: Protocol> {
     pub budget: &'c mut Budget,
 }
 
-/// One protocol. Bytes and times come in, a sink is told; nothing waits, prints or opens.
+/// One protocol. Bytes and times come in, a sink is informed; nothing waits, prints or opens.
 pub trait Protocol: Sized {
     /// The group of its rules, and the document that they cite.
     const GROUP: Group;

@@ -25,7 +25,7 @@ pub struct Endings {
     pub behind: Option<&'static Rule>,
 }
 
-/// A place in a payload, and the sink that is told of what is read there.
+/// A place in a payload, and the sink that is given what is read there.
 pub struct Reader<'a, S: Sink> {
     bytes: &'a [u8],
     /// What is left of them.
@@ -239,7 +239,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.found_text(field, scan::terminated(self.rest))
     }
 
-    /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is told the
+    /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is given the
     /// first text of each. Returns how many there were.
     #[inline(always)]
     pub(crate) fn text_pairs(

@@ -1,4 +1,4 @@
-//! Rules: what a document asks, told once beside the check that judges it.
+//! Rules: what a document asks, stated once beside the check that judges it.
 
 use std::fmt;
 

@@ -15,7 +15,7 @@ pub struct Node {
     pub span: Span,
     /// Its value: read as the field's kind says.
     pub value: u64,
-    /// How many nodes stand below it, at all depths.
+    /// How many nodes are below it, at all depths.
     pub descendants: u32,
     /// How many groups it is in.
     pub depth: u32,

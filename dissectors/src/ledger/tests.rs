@@ -196,7 +196,7 @@ fn where_there_is_no_more_room_what_is_known_is_counted_on() {
             rulings.iter().map(|ruling| (ruling.rule.code, ruling.witness.seen.mark.frame)),
         )
     };
-    // That there was no room is told, too, of the message for which there was none.
+    // That there was no room is reported, too, for the message for which there was none.
     let mut server = full(CrossFlowEvent::Split("GoldSrc", &A2S053), C);
     server.fact(CrossFlowEvent::Split("Orange Box", &A2S053), &[], &seen(3, S, D));
     assert_eq!(codes(server), [(NET011.code, 2), (A2S053.code, 3)]);

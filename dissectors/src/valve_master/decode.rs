@@ -257,7 +257,7 @@ fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
 }
 
 /// Whether these are Xash3D's blocks, before an end of this length: they divide so, and they are
-/// such addresses, or at least not the document's. An end may stand among either.
+/// such addresses, or at least not the document's. An end may appear among either.
 fn is_ipv6(listed: &[u8], end: usize) -> bool {
     let (blocks, rest) = listed.as_chunks::<BLOCK6>();
     if !rest.is_empty() || blocks.is_empty() {

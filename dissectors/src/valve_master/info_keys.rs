@@ -46,7 +46,7 @@ pub(super) const REGION: usize = 13;
 pub(super) const GAMETYPE: usize = 15;
 pub(super) const NAT: usize = 16;
 
-/// The keys that every info string has stand before [`GAMETYPE`].
+/// The keys of every info string come before [`GAMETYPE`].
 pub(super) static KEYS: &[Key] = &{
     const fn key(name: &'static str, places: [u8; 3], says: &'static str) -> Key {
         Key { name, places, says }

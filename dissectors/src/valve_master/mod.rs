@@ -9,7 +9,7 @@
 //! IPv6, and a master tells servers behind NAT which client will come. It is read, and labelled.
 //!
 //! What one flow shows is judged here, and whether a listing changes its socket. Whether a server
-//! joins two masters (VM046) takes more than two hosts to see: that rule is told here, and judged by the ledger.
+//! joins two masters (VM046) takes more than two hosts to see: that rule is reported here, and checked by the ledger.
 
 mod claim;
 mod conditions;

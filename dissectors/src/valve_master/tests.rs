@@ -54,7 +54,7 @@ impl Outcome {
         self.of(Verdict::Note)
     }
 
-    /// The codes of what could not be told.
+    /// The codes of what could not be decided.
     fn inconclusive(&self) -> Vec<&str> {
         self.of(Verdict::Inconclusive)
     }

@@ -66,7 +66,7 @@ fn more_mappings_than_guards_are_refused_and_freed_ones_come_back() {
     assert!(Mapping::new(file.handle()).is_ok());
 }
 
-/// Runs one test of this file in a process of its own, which is told so.
+/// Runs one test of this file in a process of its own, which is informed of that.
 fn in_a_process(test: &str) -> std::process::ExitStatus {
     Command::new(std::env::current_exe().expect("the tests"))
         .args(["--exact", &format!("capture::mapping::tests::{test}"), "--nocapture"])

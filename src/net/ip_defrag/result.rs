@@ -54,7 +54,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Where the byte after it would stand in the datagram.
+    /// Where the byte after it would be in the datagram.
     pub(super) fn end(&self) -> u32 {
         self.at + self.length
     }

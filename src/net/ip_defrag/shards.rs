@@ -7,7 +7,7 @@ use super::Entry;
 use super::entry::Key;
 use super::table::Table;
 
-/// A queue that entries stand in.
+/// A queue of entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shard {
     All,

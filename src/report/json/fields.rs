@@ -40,9 +40,9 @@ pub(super) struct Scratch {
     names: Names,
     /// Rows of lists.
     page: Page,
-    /// The names of the fields beside the pairs at hand.
+    /// The names of the fields beside the current pairs.
     taken: Vec<&'static str>,
-    /// The pairs of the object at hand.
+    /// The pairs of the current object.
     keys: Keys,
 }
 

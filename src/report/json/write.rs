@@ -14,7 +14,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Whether a byte is anything but printable ASCII that stands for itself in a string.
 #[inline]
 const fn is_special(byte: u8) -> bool {
-    // No branches: 16 bytes are told at once. With one more, 7F to FE are negative and FF is zero.
+    // No branches: 16 bytes are classified at once. With one more, 7F to FE are negative and FF is zero.
     ((byte.wrapping_add(1) as i8) < 0x21) | (byte == b'"') | (byte == b'\\')
 }
 

@@ -40,7 +40,7 @@ fn fill(template: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
     whole
 }
 
-/// What is told of a field.
+/// What is reported of a field.
 enum Shows<'a> {
     Value,
     Meaning,

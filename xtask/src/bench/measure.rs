@@ -95,7 +95,7 @@ fn peak(status: &str, is_over: &AtomicBool) -> u64 {
     most
 }
 
-/// What stands behind RssAnon, in bytes.
+/// What follows RssAnon, in bytes.
 fn anonymous(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! Tables, and the page that they stand in between comments.
+//! Tables, and the page that they are in between comments.
 
 use std::fs;
 use std::io::{self, Write};

@@ -28,7 +28,7 @@ pub(super) fn fragment(stage: &mut Stage, time: u64, number: u64) {
 }
 
 /// The next packet of a connection whose server says `packets` bytes, each in a segment of its own
-/// and none behind its neighbour.
+/// and none after its neighbour.
 pub(super) fn one_byte_segment(stage: &mut Stage, time: u64, number: u64, packets: u64) {
     let client = SocketAddr::from(([10, 0, 0, 1], 50_000));
     let mut connection = Connection::new(client, VICTIM.into(), [1000, u32::MAX - 5000]);
@@ -40,7 +40,7 @@ pub(super) fn one_byte_segment(stage: &mut Stage, time: u64, number: u64, packet
     if number == 3 {
         return stage.segment(time, &connection.send_at(End::Listener, 0, challenge));
     }
-    // A byte more than there are stays missing: the one right behind the challenge.
+    // A byte more than there are stays missing: the one right after the challenge.
     let bytes = packets.max(5) - 4;
     let bytes = if bytes.is_multiple_of(STRIDE) { bytes + 1 } else { bytes };
     let offset = challenge.len() as u64 + 1 + (number - 4) * STRIDE % bytes;

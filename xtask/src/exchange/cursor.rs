@@ -15,7 +15,7 @@ impl<'a> Cursor<'a> {
         Self { text, line, at: 0 }
     }
 
-    /// The byte of the line the next character begins at; what errors are told.
+    /// The byte of the line the next character begins at; what errors name.
     pub(super) const fn at(&self) -> usize {
         self.at
     }

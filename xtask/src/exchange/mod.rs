@@ -18,10 +18,10 @@
 //! ```
 //!
 //! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+`
-//! from the step before. Steps make packets in the order they stand in, whatever their times.
+//! from the step before. Steps make packets in the order they are in, whatever their times.
 //!
 //! **Parties**: a letter is a host; a port belongs to a letter and an optional digit, or stands
-//! behind a colon (`s:27016`).
+//! after a colon (`s:27016`).
 //!
 //! | letters | who | hosts | port |
 //! |---|---|---|---|
@@ -37,7 +37,7 @@
 //! `le16:N le32:N le64:N be16:N be32:N f32:X` (from the smallest signed to the largest unsigned),
 //! and `ip:1.2.3.4:27015`, an address and port in network order.
 //!
-//! **Options**, in front of the payload (`fin` and `rst` may also stand behind it):
+//! **Options**, in front of the payload (`fin` and `rst` may also come after it):
 //!
 //! | option | |
 //! |---|---|
@@ -51,7 +51,7 @@
 //! | `ttl=N` | the time to live, instead of 64 |
 //! | `ipsum=bad` | a wrong IPv4 header checksum |
 //! | `udpsum=bad`, `udpsum=none`, `tcpsum=bad` | a wrong checksum, or none |
-//! | `nosyn` | the capture begins behind the handshake of this connection |
+//! | `nosyn` | the capture begins after the handshake of this connection |
 //! | `fin` | closes the sender's direction; the other end acknowledges |
 //! | `rst` | breaks the connection off |
 //!
@@ -119,7 +119,7 @@ impl Setting {
         Self { transport: Transport::Tcp, ..Self::udp(port) }
     }
 
-    /// The usual port of the protocol that a rule is of, told by the rule's code.
+    /// The usual port of the protocol that a rule belongs to, by the rule's code.
     ///
     /// # Panics
     /// No protocol has rules of this code.

@@ -10,7 +10,7 @@ use crate::wire::Checksum;
 pub(super) struct Step {
     /// Nanoseconds from the start of the capture.
     pub(super) at: u64,
-    /// The line it stands on, for errors that show only when it is played.
+    /// The line it is on, for errors that show only when it is played.
     pub(super) line: usize,
     pub(super) what: What,
 }
@@ -80,7 +80,7 @@ fn step(cursor: &mut Cursor<'_>, before: u64) -> Result<Step, ScriptError> {
     Ok(Step { at, line, what: What::End })
 }
 
-/// Seconds, with at most nine digits behind the point, as nanoseconds.
+/// Seconds, with at most nine digits after the point, as nanoseconds.
 fn time(cursor: &mut Cursor<'_>, before: u64) -> Result<u64, ScriptError> {
     if cursor.is_done() {
         return Err(cursor.error(cursor.at(), "a time is missing"));

@@ -8,7 +8,7 @@ use crate::exchange::cursor::Cursor;
 /// The most bytes one step says; a number with a few digits too many should not fill the memory.
 const LIMIT: usize = 1 << 20;
 
-/// Reads one token, which begins at the cursor, and puts its bytes behind the payload.
+/// Reads one token, which begins at the cursor, and puts its bytes after the payload.
 pub(super) fn token(cursor: &mut Cursor<'_>, payload: &mut Vec<u8>) -> Result<(), ScriptError> {
     let start = cursor.at();
     let bytes = if cursor.peek() == Some('\'') {

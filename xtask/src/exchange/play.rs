@@ -268,7 +268,7 @@ mod tests {
         capture(script, &RAW).unwrap_err()
     }
 
-    /// Port of the sender, flags, sequence and acknowledgement number behind the connection's
+    /// Port of the sender, flags, sequence and acknowledgement number after the connection's
     /// first, and payload of each segment.
     fn segments(script: &str) -> Vec<(u16, u8, u32, u32, Vec<u8>)> {
         let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap()) % 500_000;

@@ -129,7 +129,7 @@ impl Session {
         }
         let mut segments = connection.send(master, &self.list, SEGMENT);
         if segments.len() > 3 {
-            // The second is lost behind the capture and comes again; the last two overtake it.
+            // The second is lost after the capture and comes again; the last two overtake it.
             let again = segments[1].clone();
             segments.insert(3, again);
             segments.swap(2, 4);

@@ -54,7 +54,7 @@ pub fn all() -> impl Iterator<Item = &'static Sample> {
     PROTOCOLS.iter().flat_map(|(_, samples)| *samples)
 }
 
-/// The conversations of the samples that hold no faults, where they stand in a script.
+/// The conversations of the samples that hold no faults, where they are in a script.
 pub fn conversations() -> Vec<Conversation> {
     let protocols = [
         a2s::conversations(),

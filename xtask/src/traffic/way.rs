@@ -26,7 +26,7 @@ pub(super) struct Way {
     resends: bool,
 }
 
-/// An IP packet behind its way.
+/// An IP packet at the end of its way.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
     pub(super) packet: TimedPacket,

@@ -61,12 +61,12 @@ impl Capture {
         Self { link, packets: Vec::new() }
     }
 
-    /// Records an IP packet, behind the link's header.
+    /// Records an IP packet, after the link's header.
     pub fn push(&mut self, time: Time, ip_packet: &[u8]) {
         self.push_tagged(time, &[], ip_packet);
     }
 
-    /// Records an IP packet, behind the link's header with VLAN tags, the outermost first.
+    /// Records an IP packet, after the link's header with VLAN tags, the outermost first.
     pub fn push_tagged(&mut self, time: Time, tags: &[Tag], ip_packet: &[u8]) {
         self.packets.push(TimedPacket::new(time, self.link.frame(tags, ip_packet)));
     }

@@ -15,7 +15,7 @@ pub enum Checksum {
 }
 
 impl Checksum {
-    /// What stands in the field where `right` is the sum.
+    /// What is in the field where `right` is the sum.
     pub(crate) const fn field(self, right: u16) -> u16 {
         match self {
             Checksum::Right => right,
@@ -26,7 +26,7 @@ impl Checksum {
     }
 }
 
-/// The checksum of the parts as if they stood one behind the other.
+/// The checksum of the parts as if they stood one after the other.
 pub fn internet_checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u64;
     for (at, byte) in parts.iter().copied().flatten().enumerate() {

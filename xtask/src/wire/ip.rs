@@ -41,7 +41,7 @@ pub struct Ip {
     /// IPv4 options; filled up with zeros to a multiple of 4, at most 40 bytes.
     pub options: Vec<u8>,
     /// IPv6 extension headers in front of a fragment header: the number of each, and its bytes
-    /// behind the next header and length bytes; filled up to a multiple of 8.
+    /// after the next header and length bytes; filled up to a multiple of 8.
     pub extensions: Vec<(u8, Vec<u8>)>,
     /// IPv4's header checksum.
     pub checksum: Checksum,
@@ -165,7 +165,7 @@ impl Ip {
 }
 
 /// An IPv6 extension header (RFC 8200, 4.2) and what follows it. It is for extension headers
-/// behind a fragment header; those in front of it stand in [`Ip::extensions`].
+/// after a fragment header; those in front of it are in [`Ip::extensions`].
 ///
 /// # Panics
 /// If the header would be longer than 2048 bytes.

@@ -52,7 +52,7 @@ impl Tag {
         Self { kind: ethertype::VLAN, id }
     }
 
-    /// A provider's tag (802.1ad), which stands around a plain one.
+    /// A provider's tag (802.1ad), which is around a plain one.
     pub const fn provider(id: u16) -> Self {
         Self { kind: ethertype::PROVIDER_VLAN, id }
     }
@@ -78,7 +78,7 @@ impl Link {
         matches!(self, Link::Ethernet | Link::Sll | Link::Sll2)
     }
 
-    /// An IP packet behind this link's header. The stations of an Ethernet are called after the IP
+    /// An IP packet after this link's header. The stations of an Ethernet are called after the IP
     /// addresses, `02:00` and the last four bytes.
     ///
     /// # Panics

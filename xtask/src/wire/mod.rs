@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Every header is as its standard wants it unless the caller says otherwise. What happens to
-//! packets on their way - loss, repetition, another order - happens to the `Vec` they stand in.
+//! packets on their way - loss, repetition, another order - happens to the `Vec` they are in.
 
 mod capture;
 mod checksum;

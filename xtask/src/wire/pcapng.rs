@@ -24,7 +24,7 @@ pub struct Interface {
     pub link: Link,
     /// The most that is recorded of a packet; 0 for no limit.
     pub snap_length: u32,
-    /// The name, if one is told.
+    /// The name, if there is one.
     pub name: Option<String>,
     /// `if_tsresol`: 6 for microseconds, 9 for nanoseconds, with the high bit set a power of two.
     /// Left out of the file where `None`, which means microseconds.
@@ -73,7 +73,7 @@ impl PcapNg {
         self.order = order;
         self.interfaces.clear();
         let body = order.u32(Bytes::new(), 0x1A2B_3C4D);
-        // Version 1.0, and a section length of -1: not told.
+        // Version 1.0, and a section length of -1: unknown.
         let body = order.u16(order.u16(body, 1), 0).raw(&[0xFF; 8]);
         self.block(block::SECTION, &body.done());
     }

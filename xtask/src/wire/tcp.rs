@@ -109,7 +109,7 @@ struct Sender {
 }
 
 impl Connection {
-    /// A connection between two endpoints whose ends begin to count where they are told.
+    /// A connection between two endpoints whose ends begin to count where they are set.
     pub fn new(opener: SocketAddr, listener: SocketAddr, initial: [u32; 2]) -> Self {
         let sender = |address, initial| Sender { address, initial, next: initial };
         Self { ends: [sender(opener, initial[0]), sender(listener, initial[1])] }
@@ -131,7 +131,7 @@ impl Connection {
         [syn, syn_ack, self.acknowledge(End::Opener)]
     }
 
-    /// Counts the SYNs without making them: for a capture that begins behind the handshake.
+    /// Counts the SYNs without making them: for a capture that begins after the handshake.
     pub fn skip_handshake(&mut self) {
         for sender in &mut self.ends {
             sender.next = sender.initial.wrapping_add(1);

@@ -145,7 +145,7 @@ fn goldsrc_end<S: Sink>(server_type: Read<u8>, r: &mut Reader<'_, S>) -> Result<
     r.u8(&f::BOTS)
 }
 
-/// "These fields are only present in the response if "Mod" is 1". Behind them stand two bytes:
+/// "These fields are only present in the response if "Mod" is 1". Two bytes follow them:
 /// where just these are left, or a whole section too many, the bytes decide and the rule is broken.
 fn mod_section<S: Sink>(r: &mut Reader<'_, S>, is_mod: Read<u8>) -> Result<(), Cut> {
     let present = if is_mod.value == 1 { r.rest() > 2 } else { mod_length(r.peek()) == r.rest() };

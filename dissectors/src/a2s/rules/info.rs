@@ -89,7 +89,7 @@ rule! {
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 06 'dl' 00 01 '1.38' 00") }
 }
 
-/// `bots`: `None` where the answer ends before them: then only too many players are told.
+/// `bots`: `None` where the answer ends before them: then only too many players are reported.
 pub(in crate::a2s) fn player_limits<S: Sink>(
     players: Read<u8>,
     max_players: Read<u8>,

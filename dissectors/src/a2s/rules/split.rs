@@ -174,7 +174,7 @@ rule! {
         wrong: rules_answered!("FEFFFFFF 01000080 01 00 E004 le32:99 217F1CC2 425A6839314159265359AA00404D0000094580E0000200064684000000A000220341908069A68428DDAE9E330B538F177245385090AA00404D") }
 }
 
-/// `more`: the bytes go on behind `length`.
+/// `more`: the bytes go on after `length`.
 pub(in crate::a2s) fn bzip2_size<S: Sink>(announced: u32, length: usize, more: bool, sink: &mut S) {
     let ok = !more && length as u64 == u64::from(announced);
     sink.judged(&A2S047, ok, Span::default(), || {

@@ -93,7 +93,7 @@ fn a_challenge_that_was_given_before_leaves_its_request_waiting() {
     let lab = said(&[U1, A, U, A]);
     assert_eq!(exchange(&lab), []);
     assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
-    // A server that knows no other answer is told all the same.
+    // A server that knows no other answer is identified all the same.
     let lab = said(&[U1, A, U, A, U, A, U, A, U, A]);
     assert_eq!(exchange(&lab), found("A2S027", 10));
 }

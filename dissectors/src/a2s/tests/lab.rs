@@ -54,7 +54,7 @@ pub(super) struct Ear {
     tree: Tree,
     pub(super) judge: Judge,
     pub(super) heard: Vec<Heard>,
-    /// What is told to the ledger.
+    /// What is reported to the ledger.
     pub(super) facts: Vec<CrossFlowEvent>,
     /// Which requests were answered.
     pub(super) replies: Vec<Reply>,

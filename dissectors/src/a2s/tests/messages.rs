@@ -23,7 +23,7 @@ fn hex(text: &str) -> Vec<u8> {
     bytes(&text.replace(' ', ""))
 }
 
-/// What the server's answer to this request is told as.
+/// What the server's answer to this request is identified as.
 fn answered(request: &str, answer: &[u8]) -> Heard {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes(request)).s(0.02, answer).end(9.0);

@@ -35,7 +35,7 @@ pub(in crate::gamespy1) fn master_silent<S: Sink>(evidence: Evidence, mark: &Mar
 }
 
 rule! {
-    /// A master that is not told the game has no key to check the response with.
+    /// A master that does not learn the game has no key to check the response with.
     pub GS1011 "client-validates" { severity: Error, who: Client, needs: Beginning,
         asks: "the client's first words are gamename, location and validate (a list asked for as the first words breaks this as well as GS1012)",
         cite: [("Clients", "The client, if legitimate, responds with its game name, location and 8 byte validation code")],

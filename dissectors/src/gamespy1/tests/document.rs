@@ -4,7 +4,7 @@ use crate::gamespy1::rules;
 
 use super::lab::{C, L, Lab, M, S, Segment};
 
-/// What a UDP text is told as, and its findings.
+/// What a UDP text is identified as, and its findings.
 fn udp(from: &str, to: &str, text: &str) -> (&'static str, String, Vec<String>) {
     let mut lab = Lab::new();
     lab.claims = true;

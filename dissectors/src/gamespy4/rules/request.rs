@@ -23,7 +23,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD05 10203040 0091295B FFFFFF01" }
 }
 rule! {
-    /// Servers that compare the length drop a longer request; one that is shorter has no timestamp to be told by.
+    /// Servers that compare the length drop a longer request; one that is shorter has no timestamp to be recognized by.
     pub GS4003 "challenge-request-length" { severity: Error, who: Client, needs: Message,
         asks: "a challenge request is 7 bytes: FE FD 09 and 4 bytes of timestamp",
         cite: [("Packet 1: Initial request", "Bytes 4 to 7 (XX XX XX XX) are a binary-packed timestamp, in seconds.")],

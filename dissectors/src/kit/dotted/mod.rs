@@ -1,6 +1,6 @@
 //! IPv4 addresses and short numbers as texts are full of them, read eight bytes at a time.
 //!
-//! It knows the one form that programs write. What is not told here may be written otherwise, and
+//! It knows the one form that programs write. What is not recognized here may be written otherwise, and
 //! takes a closer look.
 
 use std::net::Ipv4Addr;

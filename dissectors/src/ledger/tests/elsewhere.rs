@@ -146,7 +146,7 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
     assert_eq!(A2S022.code.to_string(), "A2S022");
 }
 
-/// Beyond the bound all is judged, by itself, and that there was no room is told.
+/// Beyond the bound all is judged, by itself, and that there was no room is reported.
 #[test]
 fn what_there_is_no_room_for_is_judged_alone() {
     let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));

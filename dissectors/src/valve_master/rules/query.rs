@@ -15,7 +15,7 @@ rule! {
         wrong: listed!("31 FF '0.0.0.0:0' 00 00 00") }
 }
 
-/// How the fields of a query stand.
+/// How the fields of a query are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::valve_master) enum QueryLayout {
     Right,

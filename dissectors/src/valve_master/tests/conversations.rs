@@ -205,7 +205,7 @@ fn a_listing_does_not_change_its_socket() {
         (50, MASTER, other, &reply(&[C], true)[..]),
     ];
     assert_eq!(converse(&steps, 9000).failed(), ["VM022"]);
-    // Another host may stand where it will.
+    // Another host may be anywhere.
     let strange = "10.0.5.1:50001";
     let steps = steps.map(|(t, f, to, b)| {
         (t, if f == other { strange } else { f }, if to == other { strange } else { to }, b)
@@ -474,7 +474,7 @@ fn an_info_string_before_any_challenge_is_proven_by_the_challenge_behind_it() {
         (9120, SERVER, MASTER, &told[..]),
     ];
     assert_eq!(converse(&steps, 20_000).failed(), ["VM042"]);
-    // Where the capture begins after the join, the challenge may stand before it;
+    // Where the capture begins after the join, the challenge may appear before it;
     assert_eq!(converse(&steps[1..], 20_000).inconclusive(), ["VM042"]);
     // and where another join comes between, it may be missing, as all that the master said.
     let again = (9050, SERVER, MASTER, &b"q"[..]);

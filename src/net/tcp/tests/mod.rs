@@ -16,7 +16,7 @@ const RST: Flags = Flags { syn: false, fin: false, rst: true, ack: false };
 const ACK: Flags = Flags { syn: false, fin: false, rst: false, ack: true };
 const DATA: Flags = Flags { syn: false, fin: false, rst: false, ack: false };
 
-/// What a reader was told, in order.
+/// What a reader was given, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     /// Consumed bytes, and how many are missing before them.

@@ -19,7 +19,7 @@ pub(super) struct Group<'o> {
     count: u64,
     /// Those that break it most often first, as far as they are named; the others in no order.
     parties: Vec<ByParty<'o>>,
-    /// The finding that is told first.
+    /// The finding that is reported first.
     first: Option<&'o Found>,
 }
 
@@ -109,7 +109,7 @@ impl<'o> Group<'o> {
     }
 
     /// The findings that are written out of each party, as far as parties are named: the first one of
-    /// each, then of all what there is room for. Notes are told once of each party.
+    /// each, then of all what there is room for. Notes are reported once for each party.
     fn shown(&self, most: usize) -> Vec<Vec<&'o Found>> {
         let mut shown: Vec<Vec<_>> = self.parties.iter().take(most).map(|_| Vec::new()).collect();
         let mut left = most;
@@ -142,7 +142,7 @@ impl<'o> Group<'o> {
         });
         if self.count == 1 || by.party.is_none() && self.parties.len() == 1 && by.count == 1 {
             for found in shown {
-                // Of one message, the port is told, whosever it is.
+                // For a single message, the port is named, whichever side's it is.
                 let party = found.party.map(|party| format!("{} {party}", found.who.name()));
                 self.finding(found, "  ", party.as_deref(), outcome, style, clock, out);
             }
