@@ -23,7 +23,6 @@ use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
-use names::{ColumnNames, FieldNames, RuleNames};
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
 pub use wanted::Wanted;
@@ -155,7 +154,7 @@ pub struct Dissect {
     pub format: Option<DissectFormat>,
     /// The columns of csv, tsv, table and ndjson: fields such as a2s.info_response.map or map, and what
     /// is beside them, such as time, src, response_time [default: frame, time, src, dst, protocol, message]
-    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = ColumnNames,
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = names::columns(),
         hide_possible_values = true)]
     pub fields: Vec<Column>,
     /// How times are written, in all formats but json
@@ -332,15 +331,15 @@ pub struct Check {
         default_missing_value = "true")]
     pub complete: Option<bool>,
     /// Check only these rules: codes, code prefixes such as A2S04, or names such as player-count
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub select: Vec<check::Rules>,
     /// Do not check these rules
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub ignore: Vec<check::Rules>,
     /// Fail if one of these rules was not exercised
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames,
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub require: Vec<check::Rules>,
     /// Fail if a capture has no message that could be checked
@@ -405,7 +404,7 @@ pub enum ListFormat {
 #[derive(Args, Debug)]
 pub struct Fields {
     /// Only these: beginnings of paths such as a2s.info_response, or names such as players
-    #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = FieldNames,
+    #[arg(value_name = "FIELD", value_delimiter = ',', value_parser = names::fields(),
         hide_possible_values = true)]
     pub fields: Vec<String>,
     /// How the fields are written
@@ -417,7 +416,7 @@ pub struct Fields {
 #[derive(Args, Debug)]
 pub struct Rules {
     /// Only these: codes, beginnings of codes such as A2S04, names such as player-count
-    #[arg(value_name = "RULE", value_delimiter = ',', value_parser = RuleNames,
+    #[arg(value_name = "RULE", value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
     /// How the catalogue is written
@@ -432,7 +431,7 @@ pub struct Rules {
 #[derive(Args, Debug)]
 pub struct Explain {
     /// The rules: codes such as A2S030, beginnings of codes such as A2S04, names such as player-count
-    #[arg(value_name = "RULE", required = true, value_delimiter = ',', value_parser = RuleNames,
+    #[arg(value_name = "RULE", required = true, value_delimiter = ',', value_parser = names::rules(),
         hide_possible_values = true)]
     pub rules: Vec<check::Rules>,
     /// When to use colours

@@ -37,6 +37,37 @@ pub fn nearest(typed: &str, names: impl IntoIterator<Item = String>) -> Vec<Stri
     near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect()
 }
 
+/// So many of something, with the noun in its number: `1 error`, `2 errors`, `150,213 errors`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", grouped(count))
+}
+
+/// A number, its digits in groups of three: `150,213`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A text in at most so many characters: of a longer one the beginning, and `…`.
+pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+    if text.chars().count() <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    if width > 0 {
+        cut.push('\u{2026}');
+    }
+    Cow::Owned(cut)
+}
+
 /// Whether a terminal acts on the character, or shows nothing for it, or lets it change the order
 /// of what is around it. Variation selectors are not counted: emoji are full of them.
 pub fn is_hidden(c: char) -> bool {
@@ -65,6 +96,26 @@ mod tests {
         for plain in ["", "de_dust2", r"\gamename\ut\", "Größe ★ 東京 ❤\u{FE0F}"] {
             assert!(matches!(escaped(plain), Cow::Borrowed(text) if text == plain));
         }
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_agree_with_their_nouns() {
+        let written = [0, 1, 999, 1000, 150_213, 1_000_000].map(|count| counted(count, "error"));
+        let expected = [
+            "0 errors",
+            "1 error",
+            "999 errors",
+            "1,000 errors",
+            "150,213 errors",
+            "1,000,000 errors",
+        ];
+        assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn a_text_is_cut_where_it_is_too_long() {
+        assert_eq!(["abc", "abcd", ""].map(|text| shortened(text, 3)), ["abc", "ab\u{2026}", ""]);
+        assert_eq!(shortened("abc", 0), "");
     }
 
     #[test]

@@ -3,29 +3,8 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-
-use support::gamewire;
 use support::skip::skipped;
-
-fn captures(folder: &str) -> Option<Vec<PathBuf>> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures");
-    let root = std::env::var_os("GAMEWIRE_CAPTURES").map_or_else(beside, PathBuf::from);
-    let mut files = Vec::new();
-    let mut folders = vec![root.join(folder)];
-    while let Some(folder) = folders.pop() {
-        for file in std::fs::read_dir(folder).ok()?.flatten() {
-            let path = file.path();
-            match path.extension().and_then(|extension| extension.to_str()) {
-                _ if path.is_dir() => folders.push(path),
-                Some("pcap" | "pcapng" | "cap") => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    Some(files)
-}
+use support::{captures, gamewire};
 
 #[test]
 fn nothing_is_claimed_in_captures_of_other_protocols() {

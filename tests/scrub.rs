@@ -9,8 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::skip::skipped;
-use support::{gamewire, samples};
+use support::{gamewire, samples, small_recorded_captures};
 
 /// A capture made of another one; removed when the test ends.
 struct Scrubbed(PathBuf, String);
@@ -95,15 +94,9 @@ fn verdicts_stay_the_same() {
 
 #[test]
 fn recorded_captures_keep_their_verdicts_and_lose_their_names() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/recorded");
-    let Ok(files) = std::fs::read_dir(folder) else {
-        skipped("captures", "no recorded captures are here");
-        return;
-    };
-    let files = files.flatten().map(|file| file.path());
-    let files = files.filter(|path| path.extension().is_some_and(|it| it == "pcap"));
+    let Some(files) = small_recorded_captures() else { return };
     let (mut compared, mut searched) = (0, 0);
-    for file in files.filter(|path| path.metadata().is_ok_and(|it| it.len() < 4 << 20)) {
+    for file in files {
         compared += usize::from(keeps_its_verdicts(&file));
         searched += loses_its_names(&file);
     }

@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use support::skip::skipped;
-use support::{gamewire, samples};
+use support::{gamewire, samples, small_recorded_captures};
 
 fn out(args: &[&str]) -> String {
     let run = gamewire(args.iter().chain(&["--no-config"]));
@@ -156,19 +155,8 @@ fn numbers_are_those_of_a_count_of_its_own() {
 
 #[test]
 fn numbers_of_recorded_captures_are_true() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/recorded");
-    let Ok(files) = std::fs::read_dir(folder) else {
-        skipped("captures", "no recorded captures are here");
-        return;
-    };
-    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    let is_small = |file: &&std::path::PathBuf| {
-        let is_capture = file.extension().is_some_and(|it| it == "pcap" || it == "pcapng");
-        is_capture && std::fs::metadata(file).is_ok_and(|it| it.len() < 4 << 20)
-    };
-    let small: Vec<_> = files.iter().filter(is_small).collect();
-    assert!(!small.is_empty());
-    small.into_iter().for_each(|file| is_true(file));
+    let files = small_recorded_captures();
+    files.into_iter().flatten().for_each(|file| is_true(&file));
 }
 
 #[test]

@@ -10,81 +10,58 @@ use dissectors::catalogue;
 use crate::check;
 use crate::filter::Column;
 
-/// Reads words that stand for rules, and tells shells how to complete them.
+/// Reads a name, and tells shells which ones there are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RuleNames;
+pub(super) struct Names<T> {
+    parse: fn(&str) -> Result<T, String>,
+    known: fn() -> Vec<String>,
+}
 
-impl TypedValueParser for RuleNames {
-    type Value = check::Rules;
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Names<T> {
+    type Value = T;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         arg: Option<&Arg>,
         value: &OsStr,
-    ) -> Result<check::Rules, clap::Error> {
-        let parse: fn(&str) -> Result<check::Rules, String> = str::parse;
-        parse.parse_ref(command, arg, value)
+    ) -> Result<T, clap::Error> {
+        self.parse.parse_ref(command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.known)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Codes and names of rules.
+pub(super) fn rules() -> Names<check::Rules> {
+    let known = || {
         let rules = catalogue::rules();
         let codes = rules.iter().map(|rule| rule.code.to_string());
         let names = BTreeSet::from_iter(rules.iter().map(|rule| rule.slug.to_owned()));
-        let values: Vec<_> = codes.chain(names).map(PossibleValue::new).collect();
-        Some(Box::new(values.into_iter()))
-    }
+        codes.chain(names).collect()
+    };
+    Names { parse: str::parse, known }
 }
 
-/// Reads words that stand for fields, and tells shells how to complete them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FieldNames;
-
-impl TypedValueParser for FieldNames {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        let known = |named: &str| {
-            if catalogue::fields().iter().any(|field| field.is(named)) {
-                return Ok(named.to_owned());
-            }
-            Err("no field has this name, and no path begins so; `gamewire fields` lists all"
-                .to_owned())
-        };
-        known.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
-        Some(Box::new(paths.collect::<Vec<_>>().into_iter()))
-    }
+/// Fields of messages, and the beginnings of their paths.
+pub(super) fn fields() -> Names<String> {
+    let parse = |named: &str| {
+        if catalogue::fields().iter().any(|field| field.is(named)) {
+            return Ok(named.to_owned());
+        }
+        Err("no field has this name, and no path begins so; `gamewire fields` lists all".to_owned())
+    };
+    Names { parse, known: paths }
 }
 
-/// Reads names of columns, and tells shells how to complete them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ColumnNames;
+/// Columns of `dissect --fields`: fields, and what there is beside them.
+pub(super) fn columns() -> Names<Column> {
+    let known = || Column::beside().map(str::to_owned).chain(paths()).collect();
+    Names { parse: |name| name.trim().parse(), known }
+}
 
-impl TypedValueParser for ColumnNames {
-    type Value = Column;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<Column, clap::Error> {
-        let parse: fn(&str) -> Result<Column, String> = |name| name.trim().parse();
-        parse.parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let beside = Column::beside().map(PossibleValue::new);
-        let paths = catalogue::fields().into_iter().map(|field| PossibleValue::new(field.path));
-        Some(Box::new(beside.chain(paths).collect::<Vec<_>>().into_iter()))
-    }
+fn paths() -> Vec<String> {
+    catalogue::fields().into_iter().map(|field| field.path).collect()
 }

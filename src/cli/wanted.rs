@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::RuleNames;
+use super::names;
 use crate::check::{self, Host};
 use crate::filter::{Filter, FilterError};
 
@@ -34,7 +34,7 @@ pub struct Wanted {
     pub message: Vec<String>,
     /// Only messages that break these rules
     #[arg(help_heading = WANTED, long, value_name = "RULES", value_delimiter = ',',
-        value_parser = RuleNames, hide_possible_values = true)]
+        value_parser = names::rules(), hide_possible_values = true)]
     pub rule: Vec<check::Rules>,
     /// Only messages from this time on: 2026-11-20T21:00:00Z
     #[arg(help_heading = WANTED, long, value_name = "TIME", value_parser = moment)]

@@ -19,7 +19,7 @@ use crate::commands::{Failure, outputs};
 use crate::net::{self, Outcome};
 use crate::scrub::{AllEdits, Edit, Edits, Key, Rewriter, Scrubber};
 use crate::session::{Event, FieldLimits, MessageEvent, Needs, Totals};
-use crate::text::escaped;
+use crate::text::{counted, escaped};
 
 /// Bytes of messages whose replacement is kept until their packets are written.
 const HELD: usize = 1 << 29;
@@ -82,10 +82,6 @@ pub fn run(args: &Scrub, err: &mut dyn Write, terminal: Terminal) -> Result<(), 
         writeln!(err, "gamewire: note: {note}").ok();
     }
     Ok(())
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A key that nobody knows.

@@ -213,10 +213,8 @@ impl Compiler<'_> {
     }
 
     fn protocol(&self, literal: &Literal) -> Result<Id, FilterError> {
-        let all = || Id::ALL.iter().copied();
-        let named = all().find(|id| id.info().id == literal.text);
-        named.ok_or_else(|| {
-            let names: Vec<_> = all().map(|id| id.info().id).collect();
+        Id::named(&literal.text).ok_or_else(|| {
+            let names: Vec<_> = Id::ALL.iter().map(|id| id.info().id).collect();
             let what = format!("there is no protocol `{}`", literal.text);
             self.error(&literal.at, what, format!("there are {}", names.join(", ")))
         })

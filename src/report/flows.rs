@@ -340,7 +340,8 @@ fn csv_cell(cell: &str, out: &mut Vec<u8>) {
     }
 }
 
-fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
+/// What is written, as text.
+pub(super) fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     write(&mut out);
     String::from_utf8(out).unwrap_or_default()

@@ -196,15 +196,3 @@ fn severity(severity: Severity, verdict: Verdict) -> String {
     let mark = if verdict == Verdict::Inconclusive { "?" } else { "" };
     format!("{}{mark}", severity.name())
 }
-
-/// The text, or as much of it as fits, with a sign that there is more.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    if width > 0 {
-        cut.push('\u{2026}');
-    }
-    cut
-}

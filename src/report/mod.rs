@@ -23,6 +23,7 @@ pub mod fields;
 pub mod flows;
 pub mod json;
 pub mod ladder;
+mod markdown;
 pub mod paint;
 pub mod summary;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod cell;
 mod tables;
 
+use clap::ValueEnum;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use self::cell::Cell;
@@ -13,10 +14,10 @@ use self::tables::Grid;
 use super::clock::Clock;
 use super::json::line;
 use super::paint::{Paint, Tone};
-use super::{flows, put};
-use crate::session::Totals;
-use crate::summary::{Port, Summary};
-use crate::text::escaped;
+use super::{flows, markdown, put};
+use crate::session::{Port, Totals};
+use crate::summary::Summary;
+use crate::text::{counted, grouped};
 
 pub use tables::{Table, columns};
 
@@ -57,7 +58,10 @@ impl<'r> Report<'r> {
     ) -> Report<'r> {
         let ports = summary.foreign(&read.foreign);
         let has_one_table = shown.table.is_some();
-        let wanted = Table::ALL.into_iter().filter(|it| shown.table.is_none_or(|only| only == *it));
+        let wanted = Table::value_variants()
+            .iter()
+            .copied()
+            .filter(|it| shown.table.is_none_or(|only| only == *it));
         let mut grids: Vec<_> = wanted.map(|table| Grid::of(table, summary, &ports)).collect();
         for grid in &mut grids {
             grid.sort(shown.order.as_ref().map(|order| order.0.as_str()));
@@ -91,7 +95,7 @@ impl<'r> Report<'r> {
     /// For a web page.
     pub fn markdown(&self, out: &mut Vec<u8>) {
         if let Some(capture) = self.capture {
-            put(out, format_args!("### {}\n\n", cell::markdown(capture)));
+            put(out, format_args!("### {}\n\n", markdown::cell(capture)));
         }
         put(out, format_args!("{}\n", self.recording()));
         if let Some(foreign) = self.not_ours() {
@@ -130,19 +134,16 @@ impl<'r> Report<'r> {
     /// When it was recorded, how much, and whether something is missing.
     fn recording(&self) -> String {
         let Totals { packets, bytes, span, .. } = *self.read;
-        let count = |count: u64, noun: &str| {
-            format!("{} {noun}{}", cell::grouped(count), if count == 1 { "" } else { "s" })
-        };
-        let (packets, size) = (count(packets, "packet"), cell::bytes(bytes));
+        let (packets, size) = (counted(packets, "packet"), cell::bytes(bytes));
         let Some([first, last]) = span else { return packets };
-        let mut when = Vec::new();
         let clock = &mut Clock::default();
-        clock.date(first, &mut when);
-        when.push(b' ');
-        clock.seconds_of_day(first, &mut when);
-        let when = String::from_utf8_lossy(&when).into_owned();
+        let when = flows::string(|out| {
+            clock.date(first, out);
+            out.push(b' ');
+            clock.seconds_of_day(first, out);
+        });
         let length = flows::span(last.since(first).max(0).unsigned_abs());
-        let flows = count(self.read.flows.into(), "flow");
+        let flows = counted(self.read.flows.into(), "flow");
         let lost = match self.read.lossy {
             true => "some packets are missing",
             false => "no loss recorded",
@@ -158,15 +159,14 @@ impl<'r> Report<'r> {
         }
         let named = self.ports.iter().take(PORTS).map(|it| {
             let transport = super::json::transport(it.transport).to_uppercase();
-            format!("{transport} {}: {}", it.port, cell::grouped(it.packets))
+            format!("{transport} {}: {}", it.port, grouped(it.packets))
         });
         let mut named: Vec<_> = named.collect();
         if let Some(more) = self.ports.len().checked_sub(PORTS).filter(|more| *more > 0) {
             named.push(format!("{more} more ports"));
         }
-        let s = if packets == 1 { "" } else { "s" };
-        let packets = cell::grouped(packets);
-        Some(format!("other traffic: {packets} packet{s} ({})", named.join(", ")))
+        let packets = counted(packets, "packet");
+        Some(format!("other traffic: {packets} ({})", named.join(", ")))
     }
 }
 
@@ -192,9 +192,4 @@ impl Serialize for Report<'_> {
         map.serialize_entry("cut", &cut.collect::<Vec<_>>())?;
         map.end()
     }
-}
-
-/// A text of somebody else, safe to show.
-fn shown(text: &str) -> String {
-    escaped(text).into_owned()
 }

@@ -65,7 +65,7 @@ use recorder::{Fields, Recorder};
 use recording::words;
 pub use requests::{Answered, RequestReview, Requests, Unanswered};
 use shard::Shard;
-pub use totals::{Foreign, Totals};
+pub use totals::{Foreign, Port, Totals};
 pub use traffic::Traffic;
 
 /// Reads a capture's packets, one after the other.

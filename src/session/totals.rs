@@ -83,6 +83,17 @@ impl Totals {
     }
 }
 
+/// Packets by their lower port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// UDP or TCP.
+    pub transport: Transport,
+    /// The lower one of the two ports: servers have it.
+    pub port: u16,
+    /// Packets.
+    pub packets: u64,
+}
+
 /// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
 /// counts: servers have it. Packets are counted until the first flow's protocol is identified, or all
 /// of them, ours too, where that is asked for.
@@ -101,18 +112,24 @@ impl Foreign {
         Foreign { all, ..Foreign::default() }
     }
 
-    /// How many packets there are of each port that has some.
-    pub fn ports(&self) -> impl Iterator<Item = (Transport, u16, u64)> {
+    /// The ports of packets, those with most packets first.
+    pub fn ports(&self) -> Vec<Port> {
         let counted = |transport, counts: &[u32]| {
-            let counted: Vec<_> = (0..=u16::MAX).zip(counts.iter().copied()).collect();
-            counted.into_iter().map(move |(port, count)| (transport, port, u64::from(count)))
+            let ports = (0..=u16::MAX).zip(counts).filter(|(_, count)| **count > 0);
+            ports
+                .map(|(port, &count)| Port { transport, port, packets: count.into() })
+                .collect::<Vec<_>>()
         };
-        let (udp, tcp) = (counted(Transport::Udp, &self.udp), counted(Transport::Tcp, &self.tcp));
-        udp.chain(tcp).filter(|&(.., count)| count > 0)
+        let [udp, tcp] = [(Transport::Udp, &self.udp), (Transport::Tcp, &self.tcp)];
+        let mut ports = counted(udp.0, udp.1);
+        ports.extend(counted(tcp.0, tcp.1));
+        ports.sort_by_key(|it| Reverse(it.packets));
+        ports
     }
 
-    /// So many more packets of a port.
-    pub fn add_packets(&mut self, transport: Transport, port: u16, packets: u64) {
+    /// So many more packets between two ports.
+    pub fn add_packets(&mut self, transport: Transport, ports: [u16; 2], packets: u64) {
+        let port = ports[0].min(ports[1]);
         let counts = self.counts(transport);
         counts.resize(PORTS, 0);
         if let Some(count) = counts.get_mut(usize::from(port)) {
@@ -120,20 +137,22 @@ impl Foreign {
         }
     }
 
+    /// Those packets that are not among these others.
+    #[must_use]
+    pub fn without(mut self, others: &Foreign) -> Foreign {
+        for (counts, others) in [(&mut self.udp, &others.udp), (&mut self.tcp, &others.tcp)] {
+            for (count, other) in counts.iter_mut().zip(others) {
+                *count = count.saturating_sub(*other);
+            }
+        }
+        self
+    }
+
     /// One more packet; it is the first of ours, if a number was given to a flow.
     #[inline]
     pub(super) fn see(&mut self, key: &Key, numbers: &Numbers) {
         if self.all || numbers.given() == 0 {
-            self.count(key.transport, key.ports);
-        }
-    }
-
-    fn count(&mut self, transport: Transport, ports: [u16; 2]) {
-        let port = ports[0].min(ports[1]);
-        let counts = self.counts(transport);
-        counts.resize(PORTS, 0);
-        if let Some(count) = counts.get_mut(usize::from(port)) {
-            *count = count.saturating_add(1);
+            self.add_packets(key.transport, key.ports, 1);
         }
     }
 
@@ -158,14 +177,13 @@ impl Foreign {
 impl fmt::Display for Foreign {
     /// `; UDP ports 53, 27960; TCP port 80`: those with most packets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, counts) in [("UDP", &self.udp), ("TCP", &self.tcp)] {
-            let mut most: Vec<_> = (0_u32..).zip(counts).filter(|&(_, &count)| count > 0).collect();
-            most.sort_by_key(|&(port, &count)| (Reverse(count), port));
-            let more = most.len().saturating_sub(NAMED);
-            most.truncate(NAMED);
-            let mut ports: Vec<_> = most.into_iter().map(|(port, _)| port).collect();
+        let all = self.ports();
+        for (name, transport) in [("UDP", Transport::Udp), ("TCP", Transport::Tcp)] {
+            let most = all.iter().filter(|it| it.transport == transport);
+            let more = most.clone().count().saturating_sub(NAMED);
+            let mut ports: Vec<_> = most.take(NAMED).map(|it| it.port).collect();
             ports.sort_unstable();
-            let mut ports: Vec<_> = ports.iter().map(u32::to_string).collect();
+            let mut ports: Vec<_> = ports.iter().map(u16::to_string).collect();
             if ports.is_empty() {
                 continue;
             }
@@ -187,16 +205,19 @@ mod tests {
     fn the_lower_ports_are_named_those_with_most_packets_if_there_are_many() {
         let mut foreign = Foreign::default();
         assert_eq!(foreign.to_string(), "");
-        foreign.count(Transport::Udp, [50_000, 27_960]);
-        foreign.count(Transport::Udp, [53, 50_001]);
+        foreign.add_packets(Transport::Udp, [50_000, 27_960], 1);
+        foreign.add_packets(Transport::Udp, [53, 50_001], 1);
         let mut tcp = Foreign::default();
-        tcp.count(Transport::Tcp, [80, 50_000]);
+        tcp.add_packets(Transport::Tcp, [80, 50_000], 1);
         foreign.add(&tcp);
         assert_eq!(foreign.to_string(), "; UDP ports 53, 27960; TCP port 80");
         for port in 1..=10 {
-            (0..port).for_each(|_| foreign.count(Transport::Tcp, [100 + port, 50_000]));
+            foreign.add_packets(Transport::Tcp, [100 + port, 50_000], port.into());
         }
         let many = "; TCP ports 103, 104, 105, 106, 107, 108, 109, 110, 3 more";
         assert!(foreign.to_string().ends_with(many), "{foreign}");
+        let left = foreign.clone().without(&tcp).ports();
+        assert_eq!(left.len(), foreign.ports().len() - 1, "TCP 80 had one packet");
+        assert_eq!(left.first().map(|it| (it.port, it.packets)), Some((110, 10)));
     }
 }

@@ -9,12 +9,12 @@ mod rows;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Set, Time, Who};
+use dissectors::kit::{Set, Who};
 
 use crate::flows::FlowRow;
-use crate::session::{Event, Foreign, MessageEvent};
+use crate::session::{Event, Foreign, MessageEvent, Port};
 
-pub use rows::{Bounded, Client, Master, Port, Protocol, Seen, Server};
+pub use rows::{Bounded, Client, Master, Protocol, Seen, Server};
 
 /// Bytes of memory for which a server or a master is kept: what its response times take at most.
 const BYTES_OF_SERVER: usize = 1 << 14;
@@ -71,19 +71,7 @@ impl Summary {
     /// The ports of packets that are of no flow of ours, those with most packets first. `all`: every
     /// packet of the capture.
     pub fn foreign(&self, all: &Foreign) -> Vec<Port> {
-        let ours = self.ours.ports();
-        let ours: std::collections::BTreeMap<_, _> =
-            ours.map(|(transport, port, packets)| ((transport as u8, port), packets)).collect();
-        let mut ports: Vec<_> = all
-            .ports()
-            .map(|(transport, port, packets)| {
-                let ours = ours.get(&(transport as u8, port)).copied().unwrap_or(0);
-                Port { transport, port, packets: packets.saturating_sub(ours) }
-            })
-            .filter(|port| port.packets > 0)
-            .collect();
-        ports.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.transport as u8, it.port));
-        ports
+        all.clone().without(&self.ours).ports()
     }
 
     fn message(&mut self, event: &MessageEvent<'_>) {
@@ -155,13 +143,11 @@ impl Summary {
     /// A flow has ended: what was counted of it.
     fn flow(&mut self, row: &FlowRow) {
         let packets = row.packets[0].saturating_add(row.packets[1]);
-        let port = row.ends[0].port().min(row.ends[1].port());
-        self.ours.add_packets(row.transport, port, packets);
+        self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
         if self.wanted.as_mut().is_some_and(|wanted| !wanted.remove(&row.flow)) {
             return;
         }
-        let id = Id::ALL.iter().find(|id| id.info().id == row.protocol);
-        let Some(&id) = id else { return };
+        let Some(id) = Id::named(row.protocol) else { return };
         if let Some(protocol) = self.protocols.get_mut(id as usize) {
             protocol.requests += row.requests;
             protocol.answered += row.answered;
@@ -233,11 +219,4 @@ fn announces(event: &MessageEvent<'_>) -> bool {
         .context()
         .protocol
         .is_some_and(|id| matches!(id.info().id, "valve_master" | "gamespy1" | "acr_master"))
-}
-
-/// The span of what was seen of somebody.
-fn widen(seen: &mut Option<Seen>, time: Time) {
-    let seen = seen.get_or_insert(Seen { first: time, last: time });
-    seen.first = seen.first.min(time);
-    seen.last = seen.last.max(time);
 }

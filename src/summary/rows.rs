@@ -5,9 +5,9 @@ use std::hash::Hash;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Map, Set, Time, Transport};
+use dissectors::kit::{Map, Set, Time};
 
-use super::{described, widen};
+use super::described;
 use crate::flows::ResponseTimes;
 use crate::session::MessageEvent;
 
@@ -48,16 +48,6 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
         self.rows.contains_key(key)
     }
 
-    /// How many rows there are.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> Vec<(K, &V)> {
         let mut rows: Vec<_> = self.rows.iter().map(|(key, row)| (*key, row)).collect();
@@ -73,6 +63,13 @@ pub struct Seen {
     pub first: Time,
     /// The last one's.
     pub last: Time,
+}
+
+/// The span of what was seen of somebody.
+fn widen(seen: &mut Option<Seen>, time: Time) {
+    let seen = seen.get_or_insert(Seen { first: time, last: time });
+    seen.first = seen.first.min(time);
+    seen.last = seen.last.max(time);
 }
 
 /// The messages of one protocol.
@@ -302,15 +299,4 @@ impl Client {
         let seconds = seen.last.since(seen.first) as f64 / 1e9;
         Some((self.sent.saturating_sub(1)) as f64 / seconds)
     }
-}
-
-/// Packets that are of no flow of ours, by their lower port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
-    /// UDP or TCP.
-    pub transport: Transport,
-    /// The lower one of the two ports.
-    pub port: u16,
-    /// Packets.
-    pub packets: u64,
 }

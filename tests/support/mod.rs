@@ -36,3 +36,35 @@ pub(crate) fn samples() -> Vec<PathBuf> {
     assert!(files.len() > 10, "samples/ holds captures");
     files
 }
+
+/// Captures of real programs, where they are beside the checkout (or in `GAMEWIRE_CAPTURES`), in the order of
+/// their names.
+pub(crate) fn captures(folder: &str) -> Option<Vec<PathBuf>> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures");
+    let root = std::env::var_os("GAMEWIRE_CAPTURES").map_or_else(beside, PathBuf::from);
+    let mut files = Vec::new();
+    let mut folders = vec![root.join(folder)];
+    while let Some(folder) = folders.pop() {
+        for file in std::fs::read_dir(folder).ok()?.flatten() {
+            let path = file.path();
+            match path.extension().and_then(|extension| extension.to_str()) {
+                _ if path.is_dir() => folders.push(path),
+                Some("pcap" | "pcapng" | "cap") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Some(files)
+}
+
+/// Recorded captures that are read quickly; where there are none, it says so.
+pub(crate) fn small_recorded_captures() -> Option<Vec<PathBuf>> {
+    let Some(mut files) = captures("recorded") else {
+        skip::skipped("captures", "no recorded captures are here");
+        return None;
+    };
+    files.retain(|file| file.metadata().is_ok_and(|it| it.len() < 4 << 20));
+    assert!(!files.is_empty(), "there are recorded captures");
+    Some(files)
+}

@@ -4,6 +4,7 @@ use dissectors::kit::{Severity, Verdict};
 
 use super::{Unreadable, put};
 use crate::check::{Answered, Found, Outcome};
+use crate::report::markdown::cell;
 use crate::text::escaped;
 
 /// GitHub shows so many annotations of a kind in a step, and says nothing of the others.
@@ -77,21 +78,6 @@ pub fn summary(outcomes: &[Outcome], unreadable: &[Unreadable], least: Severity)
         }
     }
     out.push('\n');
-    out
-}
-
-/// Text in a cell of a table: nothing in it is Markdown or HTML.
-fn cell(text: &str) -> String {
-    let mut out = String::new();
-    for c in escaped(&text.replace(['\n', '\r'], " ")).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' | '!' => out.extend(['\\', c]),
-            c => out.push(c),
-        }
-    }
     out
 }
 

@@ -14,7 +14,7 @@ use super::put;
 use crate::check::{Answered, Excerpt, Fared, Found, Outcome};
 use crate::report::clock::Clock;
 use crate::report::paint::{Paint, Tone};
-use crate::text::escaped;
+use crate::text::{counted, escaped, grouped};
 
 pub use totals::Totals;
 
@@ -61,7 +61,7 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
         table(outcome, style, out);
     }
     if outcome.in_baseline() > 0 {
-        put(out, format_args!("{} in the baseline\n", many(outcome.in_baseline(), "finding")));
+        put(out, format_args!("{} in the baseline\n", counted(outcome.in_baseline(), "finding")));
     }
     if style.several && (is_told || !style.quiet) {
         out.push('\n');
@@ -81,14 +81,14 @@ fn headline(
     let verdict = paint.text(tone_of(fared), fared.name().replace('_', " ").to_uppercase());
     let mut parts = Vec::new();
     for (severity, count) in Severity::ALL.into_iter().zip(counts) {
-        parts.push(many(count, severity.name()));
+        parts.push(counted(count, severity.name()));
     }
     put(out, format_args!("{verdict}  {subject}: {}; ", parts.join(", ")));
     if requests.asked > 0 {
-        let (answered, asked) = (grouped(requests.answered), many(requests.asked, "request"));
+        let (answered, asked) = (grouped(requests.answered), counted(requests.asked, "request"));
         put(out, format_args!("{answered} of {asked} answered, "));
     }
-    put(out, format_args!("{} in {}\n", many(messages, "message"), many(flows, "flow")));
+    put(out, format_args!("{} in {}\n", counted(messages, "message"), counted(flows, "flow")));
 }
 
 /// Writes one finding in a line, as it happens.
@@ -161,27 +161,8 @@ fn table(outcome: &Outcome, style: &Style, out: &mut String) {
     }
     let (passed, idle) = (of(Fared::Pass) as u64, of(Fared::NotExercised) as u64);
     let were = if idle == 1 { "was" } else { "were" };
-    let (passed, hint) = (many(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
+    let (passed, hint) = (counted(passed, "rule"), "`gamewire explain CODE` says what a rule asks");
     put(out, format_args!("\n{passed} passed, {idle} {were} not exercised; {hint}\n"));
-}
-
-/// `1 error`, `2 errors`, `150,213 errors`.
-fn many(count: u64, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", grouped(count))
-}
-
-/// A number, its digits in groups of three: `150,213`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 fn tone(severity: Severity) -> Tone {
@@ -199,17 +180,4 @@ fn tone_of(fared: Fared) -> Tone {
 /// What is shown, in faint letters.
 fn faint(text: impl Display, paint: Paint) -> String {
     paint.text(Tone::Faint, text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_and_agree_with_their_nouns() {
-        let written = [0, 1, 999, 1000, 150_213, 1_000_000].map(|count| many(count, "error"));
-        let expected =
-            "0 errors, 1 error, 999 errors, 1,000 errors, 150,213 errors, 1,000,000 errors";
-        assert_eq!(written.join(", "), expected);
-    }
 }

@@ -1,8 +1,9 @@
 //! The ladder as a picture.
 
-use super::{Ladder, cut, severity};
+use super::{Ladder, severity};
 use crate::report::clock::Stamp;
 use crate::report::put;
+use crate::text::shortened;
 
 /// Pixels: between two lines, between two arrows, left of the first line, right of the last.
 const GAP: usize = 260;
@@ -39,7 +40,7 @@ impl Ladder {
             ),
         );
         for (at, name) in self.names().iter().enumerate() {
-            let (x, name, bottom) = (LEFT + at * GAP, xml(&cut(name, NAME)), height - 10);
+            let (x, name, bottom) = (LEFT + at * GAP, xml(&shortened(name, NAME)), height - 10);
             put(out, format_args!("<text class=\"name\" x=\"{x}\" y=\"24\">{name}</text>\n"));
             put(out, format_args!("<line x1=\"{x}\" y1=\"34\" x2=\"{x}\" y2=\"{bottom}\"/>\n"));
         }
@@ -66,12 +67,12 @@ impl Ladder {
                 ),
             );
             let beside = LEFT + lanes + 14;
-            let details = xml(&cut(&self.details(step), TEXT));
+            let details = xml(&shortened(&self.details(step), TEXT));
             put(out, format_args!("<text x=\"{beside}\" y=\"{y}\">{details}</text>\n"));
             for (weight, verdict, what) in &step.findings {
                 y += STEP;
                 let (class, word) = (weight.name(), severity(*weight, *verdict));
-                let what = xml(&cut(what, TEXT));
+                let what = xml(&shortened(what, TEXT));
                 put(
                     out,
                     format_args!(

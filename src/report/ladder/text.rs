@@ -1,8 +1,9 @@
 //! The ladder for a terminal.
 
-use super::{Ladder, Step, cut, severity};
+use super::{Ladder, Step, severity};
 use crate::report::clock::Stamp;
 use crate::report::paint::{Paint, Tone};
+use crate::text::shortened;
 
 /// Columns of the time and the packet's number.
 const BEFORE: usize = 24;
@@ -45,7 +46,7 @@ impl Lanes {
         if let Some(place) = line.get_mut(head.0).filter(|_| left != right) {
             *place = head.1;
         }
-        let name = cut(step.message, (right - left).saturating_sub(5));
+        let name = shortened(step.message, (right - left).saturating_sub(5));
         let length = name.chars().count();
         let start = left + 1 + (right - left).saturating_sub(1 + length) / 2;
         for (place, letter) in name.chars().enumerate() {
@@ -71,10 +72,10 @@ impl Ladder {
             let is_long = name.chars().count() > room;
             let address = self.parties.get(at).map(|party| party.address.to_string());
             let name = address.filter(|_| is_long).unwrap_or_else(|| name.clone());
-            heads.extend(cut(&name, room).chars());
+            heads.extend(shortened(&name, room).chars());
         }
         line(
-            &cut(heads.into_iter().collect::<String>().trim_end(), width),
+            &shortened(heads.into_iter().collect::<String>().trim_end(), width),
             Tone::Endpoints,
             paint,
             out,
@@ -106,13 +107,17 @@ impl Ladder {
         stamp.seen(step.time);
         let before = format!("{:<15} {:>6}", String::from_utf8_lossy(&time), step.frame);
         paint.paint(Tone::Faint, out, |out| {
-            out.extend_from_slice(format!("{:<1$}", cut(&before, BEFORE - 1), BEFORE).as_bytes());
+            out.extend_from_slice(
+                format!("{:<1$}", shortened(&before, BEFORE - 1), BEFORE).as_bytes(),
+            );
         });
         let tone = if step.icmp { Tone::Faint } else { Tone::Message };
-        let arrow = cut(&lanes.arrow(step), width.saturating_sub(BEFORE));
+        let arrow = lanes.arrow(step);
+        let arrow = shortened(&arrow, width.saturating_sub(BEFORE));
         paint.paint(tone, out, |out| out.extend_from_slice(arrow.as_bytes()));
         let room = width.saturating_sub(BEFORE + lanes.width() + 2);
-        let details = cut(&self.details(step), room);
+        let details = self.details(step);
+        let details = shortened(&details, room);
         if !details.is_empty() {
             out.extend_from_slice(format!("  {details}").as_bytes());
         }
@@ -122,7 +127,7 @@ impl Ladder {
             let text = format!("! {} {what}", severity(*weight, *verdict));
             let line = format!("{:BEFORE$}{lanes}  {text}", "");
             paint.paint(Tone::Finding(*weight, *verdict), out, |out| {
-                out.extend_from_slice(cut(&line, width).as_bytes());
+                out.extend_from_slice(shortened(&line, width).as_bytes());
             });
             out.push(b'\n');
         }

@@ -6,8 +6,8 @@ use dissectors::kit::Time;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::super::clock::Clock;
-use super::super::flows;
-use super::shown;
+use super::super::flows::{self, string};
+use crate::text::{escaped, grouped, shortened};
 
 /// Characters of a text in a table for people.
 const WIDE: usize = 48;
@@ -40,16 +40,16 @@ impl Cell {
     pub(super) fn text(&self) -> String {
         let absent = || "-".to_owned();
         match self {
-            Cell::Text(text) => text.as_deref().map_or_else(absent, |text| short(&shown(text))),
+            Cell::Text(text) => text
+                .as_deref()
+                .map_or_else(absent, |text| shortened(&escaped(text), WIDE).into_owned()),
             Cell::Port(port) => port.to_string(),
             Cell::Count(count) => count.map_or_else(absent, grouped),
             Cell::Bytes(0) => absent(),
             Cell::Bytes(count) => format!("{} B", grouped(*count)),
             Cell::Span(span) => span.map_or_else(absent, flows::span),
             Cell::Time(time) => time.map_or_else(absent, |time| {
-                let mut text = Vec::new();
-                Clock::default().seconds_of_day(time, &mut text);
-                String::from_utf8(text).unwrap_or_default()
+                string(|out| Clock::default().seconds_of_day(time, out))
             }),
             Cell::Number(number) => number.map_or_else(absent, |it| format!("{it:.1}")),
             Cell::Counts(counts) => {
@@ -73,10 +73,7 @@ impl Cell {
                 let each = |(name, count): &(String, u64)| format!("{name}={count}");
                 counts.iter().map(each).collect::<Vec<_>>().join(" ")
             }
-            Cell::Time(_) => match self.json(digits) {
-                Json { cell: Cell::Time(Some(time)), digits } => rfc3339(*time, digits),
-                _ => String::new(),
-            },
+            Cell::Time(time) => time.map_or_else(String::new, |time| rfc3339(time, digits)),
             Cell::Count(None) | Cell::Span(None) | Cell::Number(None) => String::new(),
             cell => serde_json::to_string(&cell.json(digits)).unwrap_or_default(),
         }
@@ -142,31 +139,8 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// A text that leaves room for the columns beside it.
-fn short(text: &str) -> String {
-    if text.chars().count() <= WIDE {
-        return text.to_owned();
-    }
-    text.chars().take(WIDE - 3).chain("...".chars()).collect()
-}
-
 fn rfc3339(time: Time, digits: u8) -> String {
-    let mut text = Vec::new();
-    Clock::default().rfc3339(time, digits, &mut text);
-    String::from_utf8(text).unwrap_or_default()
-}
-
-/// A count with a comma before each three digits.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    string(|out| Clock::default().rfc3339(time, digits, out))
 }
 
 /// A number of bytes in few digits.
@@ -180,42 +154,15 @@ pub(super) fn bytes(count: u64) -> String {
     }
 }
 
-/// A text in a table of Markdown, without anything that would be markup.
-pub(super) fn markdown(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in shown(text).chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '@' => safe.push_str("&#64;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' | ':' => {
-                safe.push('\\');
-                safe.push(c);
-            }
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([12, 1500, 3_200_000].map(bytes), ["12 B", "1.5 kB", "3.2 MB"]);
         assert_eq!(Cell::Share(9999, 10_000).text(), "99.9 %", "not all is not 100 %");
         assert_eq!(Cell::Share(3, 3).text(), "100.0 %");
         assert_eq!(Cell::Share(0, 0).text(), "-");
-    }
-
-    #[test]
-    fn names_are_no_markup() {
-        let name = "a|b <script> [x](y) `c` \u{1b}[1m @all";
-        let safe = r"a\|b &lt;script&gt; \[x\](y) \`c\` \\x1B\[1m &#64;all";
-        assert_eq!(markdown(name), safe);
     }
 }

@@ -7,11 +7,14 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::super::flows::csv_line;
 use super::super::json::transport;
+use super::super::markdown;
 use super::super::paint::{Paint, Tone};
 use super::super::put;
-use super::cell::{self, Cell};
+use super::cell::Cell;
 use crate::flows::ResponseTimes;
-use crate::summary::{Client, Master, Port, Protocol, Server, Summary};
+use crate::session::Port;
+use crate::summary::{Client, Master, Protocol, Server, Summary};
+use crate::text::grouped;
 
 /// A table of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -29,10 +32,6 @@ pub enum Table {
 }
 
 impl Table {
-    /// All, in their order.
-    pub const ALL: [Table; 5] =
-        [Table::Protocols, Table::Servers, Table::Masters, Table::Clients, Table::Ports];
-
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -266,7 +265,7 @@ impl Grid {
     pub(super) fn note(&self) -> Option<String> {
         let all = self.table.name();
         let name = if self.left_out == 1 { all.trim_end_matches('s') } else { all };
-        let more = cell::grouped(self.left_out as u64);
+        let more = grouped(self.left_out as u64);
         match (self.left_out, self.is_cut) {
             (0, false) => None,
             (0, true) => Some(format!("there are more {all} than fit into memory; see --memory")),
@@ -332,7 +331,7 @@ impl Grid {
         out.extend_from_slice(b"|\n");
         for row in &self.rows {
             for cell in headed.iter().filter_map(|(at, _)| row.get(*at)) {
-                put(out, format_args!("| {} ", cell::markdown(&cell.text())));
+                put(out, format_args!("| {} ", markdown::cell(&cell.text())));
             }
             out.extend_from_slice(b"|\n");
         }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use dissectors::kit::{Code, Map, Severity, Verdict, Who};
 
-use super::{Style, faint, grouped, hex, tone};
+use super::{Style, faint, hex, tone};
 use crate::check::{Found, Outcome, Party, RuleOutcome};
 use crate::report::check::put;
 use crate::report::clock::Clock;
-use crate::text::escaped;
+use crate::text::{escaped, grouped};
 
 /// Findings of one rule and one severity.
 pub(super) struct Group<'o> {

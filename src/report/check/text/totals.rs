@@ -4,6 +4,7 @@ use dissectors::kit::Severity;
 
 use super::{Style, headline};
 use crate::check::{Answered, Fared, Outcome};
+use crate::text::grouped;
 
 /// Captures that failed and are named.
 const NAMED: usize = 20;
@@ -44,13 +45,13 @@ impl Totals {
     /// Writes the line, where there are several captures: which of them failed is in it.
     pub fn write(&self, style: &Style, out: &mut String) {
         let (true, Some(fared)) = (self.captures > 1, self.fared) else { return };
-        let mut subject = format!("{} captures", super::grouped(self.captures));
+        let mut subject = format!("{} captures", grouped(self.captures));
         if self.failures > 0 {
             let more = match self.failures - self.failed.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let failed = super::grouped(self.failures as u64);
+            let failed = grouped(self.failures as u64);
             subject += &format!(", {failed} failed ({}{more})", self.failed.join(", "));
         }
         let size = (self.messages, self.flows);
