@@ -145,3 +145,21 @@ fn modules_of_a_protocol_do_not_use_each_other_in_circles() {
         }
     }
 }
+
+/// To add a protocol is to add its folder: no message is known by its name outside.
+#[test]
+fn tables_of_servers_know_no_message_by_its_name() {
+    let mut found = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/summary"), &mut found);
+    assert!(found.len() > 2);
+    for path in found {
+        let text = fs::read_to_string(&path).expect("a source file");
+        for info in dissectors::Id::ALL.iter().map(|id| id.info()) {
+            let names = info.messages.iter().map(|message| message.name).chain([info.id]);
+            for name in names {
+                let quoted = format!("\"{name}\"");
+                assert!(!text.contains(&quoted), "{}: {quoted}", path.display());
+            }
+        }
+    }
+}

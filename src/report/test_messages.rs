@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Cut, Endings, Field, Finding, Info, Kind, Message, Payload, Piece, Reader, Rule, Severity,
-    Side, Sink, Span, Time, Transport, Tree, Verdict, Who, decode,
+    Cut, Endings, Field, Finding, Info, Kind, Message, Payload, Piece, Purpose, Reader, Rule,
+    Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, Who, decode,
 };
 use dissectors::rule;
 
@@ -75,8 +75,15 @@ rule! {
         asks: "time connected is finite", cite: [], right: "", wrong: "" }
 }
 
-pub(super) static PROTOCOL: Info =
-    Info { id: "a2s", title: "A2S", ports: &[27015], messages: &[], rules: &[], idle: 0 };
+pub(super) static PROTOCOL: Info = Info {
+    id: "a2s",
+    title: "A2S",
+    ports: &[27015],
+    messages: &[],
+    rules: &[],
+    idle: 0,
+    masters: None,
+};
 
 pub(super) static PLAYER_RESPONSE: Message = message(
     "player_response",
@@ -85,7 +92,8 @@ pub(super) static PLAYER_RESPONSE: Message = message(
 pub(super) static OTHER: Message = message("other", "");
 
 pub(super) const fn message(name: &'static str, summary: &'static str) -> Message {
-    Message { name, label: "", speaker: Who::Server, summary, fields: &[] }
+    let (speaker, purpose) = (Who::Server, Purpose::Response);
+    Message { name, label: "", speaker, purpose, summary, fields: &[], describes: None }
 }
 
 static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };

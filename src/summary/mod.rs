@@ -9,7 +9,7 @@ mod rows;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Set, Who};
+use dissectors::kit::{Purpose, Set, Who};
 
 use crate::flows::FlowRow;
 use crate::session::{Event, Foreign, MessageEvent, Port};
@@ -88,14 +88,14 @@ impl Summary {
             protocol.messages += 1;
             response_time.into_iter().for_each(|time| protocol.times.add(time));
         }
-        let asked_master = asks_master(id, event.message().name);
+        let purpose = event.message().purpose;
         match event.message().speaker {
             Who::Client => {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.request(id, event.message().name, from.port(), time);
-                    client.asks_for_lists |= asked_master;
+                    client.asks_for_lists |= purpose == Purpose::ListRequest;
                 }
-                if asked_master {
+                if purpose == Purpose::ListRequest {
                     let master = self.masters.get(to);
                     let room = &mut self.room_for_lists;
                     master.into_iter().for_each(|it| it.asked(id, event, from, time, room));
@@ -103,7 +103,7 @@ impl Summary {
                     server.sent(id, time);
                 }
             }
-            Who::Server if announces(event) => {
+            Who::Server if announces(purpose) => {
                 if let Some(master) = self.masters.get(to) {
                     master.joined(id, event, time);
                 }
@@ -113,14 +113,14 @@ impl Summary {
                 }
             }
             // What a server answers when its master checks it says nothing of itself.
-            Who::Server if matches!(event.message().name, "validate" | "socket_check_reply") => {}
+            Who::Server if purpose == Purpose::CheckResponse => {}
             Who::Server => {
                 if let Some(server) = self.servers.get(from) {
                     server.responded(id, event, response_time, payload.sent(), time);
                 }
             }
             // A master may check servers from a port of its own, where nobody asks it.
-            Who::Master if matches!(event.message().name, "secure" | "socket_check") => {
+            Who::Master if purpose == Purpose::Check => {
                 if let Some(client) = self.clients.get(from.ip()) {
                     client.checks_servers = true;
                 }
@@ -193,30 +193,14 @@ fn client_of(row: &FlowRow, masters: &Bounded<SocketAddr, Master>) -> Option<usi
     })
 }
 
-/// Whether a client's message goes to a master server.
-fn asks_master(id: Id, message: &str) -> bool {
-    match id.info().id {
-        "valve_master" | "acr_master" => true,
-        // The client of a text master's list answers the master's challenge.
-        "gamespy1" => matches!(message, "list_request" | "validate"),
-        _ => false,
-    }
-}
-
 /// Whether it is a message by which a server makes itself known to a master.
-fn announces(event: &MessageEvent<'_>) -> bool {
-    let name = event.message().name;
+fn announces(purpose: Purpose) -> bool {
     matches!(
-        name,
-        "join"
-            | "challenge_response"
-            | "quit"
-            | "heartbeat"
-            | "register_request"
-            | "auth_request"
-            | "verify_request"
-    ) && event
-        .context()
-        .protocol
-        .is_some_and(|id| matches!(id.info().id, "valve_master" | "gamespy1" | "acr_master"))
+        purpose,
+        Purpose::Join
+            | Purpose::ChallengeResponse
+            | Purpose::Heartbeat
+            | Purpose::Quit
+            | Purpose::Authentication
+    )
 }

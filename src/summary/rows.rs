@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Map, Set, Time};
+use dissectors::kit::{Map, Purpose, Set, Time};
 
 use super::described;
 use crate::flows::ResponseTimes;
@@ -144,7 +144,7 @@ impl Server {
     pub(super) fn sent_by_itself(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
         self.protocol.get_or_insert(id);
         widen(&mut self.seen, time);
-        described::describe(self, id, event);
+        described::describe(self, event);
     }
 
     /// It sent a message to a client.
@@ -161,7 +161,7 @@ impl Server {
         self.largest = self.largest.max(bytes);
         self.challenged += u64::from(event.reply().is_some_and(|reply| !reply.complete));
         response_time.into_iter().for_each(|time| self.times.add(time));
-        described::describe(self, id, event);
+        described::describe(self, event);
     }
 }
 
@@ -216,9 +216,9 @@ impl Master {
     pub(super) fn joined(&mut self, id: Id, event: &MessageEvent<'_>, time: Time) {
         self.protocol = Some(id);
         widen(&mut self.seen, time);
-        match event.message().name {
-            "join" | "register_request" => self.joins += 1,
-            "heartbeat" => self.heartbeats += 1,
+        match event.message().purpose {
+            Purpose::Join => self.joins += 1,
+            Purpose::Heartbeat => self.heartbeats += 1,
             _ => {}
         }
     }

@@ -1,45 +1,47 @@
 //! The messages of A2S, by the names scripts use.
 
-use crate::kit::{Message, Who, messages};
+use crate::kit::{Message, Purpose, Who, messages};
 
 /// The same toward a server: what attacks look like.
-pub(super) static SPLIT_TOWARD_SERVER: Message = Message { speaker: Who::Client, ..SPLIT_FRAGMENT };
+pub(super) static SPLIT_TOWARD_SERVER: Message =
+    Message { speaker: Who::Client, purpose: Purpose::Query, ..SPLIT_FRAGMENT };
 
 /// The same where nothing tells who is the server.
-pub(super) static SPLIT_EITHER_WAY: Message = Message { speaker: Who::Any, ..SPLIT_FRAGMENT };
+pub(super) static SPLIT_EITHER_WAY: Message =
+    Message { speaker: Who::Any, purpose: Purpose::Other, ..SPLIT_FRAGMENT };
 
 messages! {
-    INFO_REQUEST = "info_request", "A2S_INFO request", Client, "[challenge {challenge}]",
+    INFO_REQUEST = "info_request", "A2S_INFO request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];
-    INFO_RESPONSE = "info_response", "A2S_INFO response", Server,
+    INFO_RESPONSE = "info_response", "A2S_INFO response", Server: Response,
         "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}, app {app_id}, version {version}",
         [PROTOCOL, NAME, MAP, FOLDER, GAME, APP_ID, PLAYERS_COUNT, MAX_PLAYERS, BOTS, SERVER_TYPE,
          ENVIRONMENT, VISIBILITY, VAC, MODE, WITNESSES, DURATION_ARREST, VERSION, EDF, PORT,
-         STEAM_ID, SOURCETV_PORT, SOURCETV_NAME, KEYWORDS, GAME_ID, SPLIT];
-    INFO_RESPONSE_GOLDSRC = "info_response_goldsrc", "A2S_INFO response, obsolete GoldSource form", Server,
+         STEAM_ID, SOURCETV_PORT, SOURCETV_NAME, KEYWORDS, GAME_ID, SPLIT] describes SERVER;
+    INFO_RESPONSE_GOLDSRC = "info_response_goldsrc", "A2S_INFO response, obsolete GoldSource form", Server: Response,
         "{name} map {map}, {players}/{max_players} players, {bots# bot}, {game}",
         [ADDRESS, NAME, MAP, FOLDER, GAME, PLAYERS_COUNT, MAX_PLAYERS, PROTOCOL, SERVER_TYPE,
          ENVIRONMENT, VISIBILITY, MOD, LINK, DOWNLOAD_LINK, MOD_VERSION, MOD_SIZE, MOD_TYPE,
-         MOD_DLL, VAC, BOTS, SPLIT];
-    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client, "", [SPLIT];
-    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server, "challenge {challenge}",
+         MOD_DLL, VAC, BOTS, SPLIT] describes SERVER_GOLDSRC;
+    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client: Query, "", [SPLIT];
+    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server: Response, "challenge {challenge}",
         [CHALLENGE, SPLIT];
-    PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client, "[challenge {challenge}]",
+    PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];
-    PLAYER_RESPONSE = "player_response", "A2S_PLAYER response", Server, "{players#} of {num_players# player}",
+    PLAYER_RESPONSE = "player_response", "A2S_PLAYER response", Server: Response, "{players#} of {num_players# player}",
         [NUM_PLAYERS, PLAYERS, SHIP_PLAYERS, SPLIT];
-    RULES_REQUEST = "rules_request", "A2S_RULES request", Client, "[challenge {challenge}]",
+    RULES_REQUEST = "rules_request", "A2S_RULES request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];
-    RULES_RESPONSE = "rules_response", "A2S_RULES response", Server, "{rules#} of {num_rules# rule}",
+    RULES_RESPONSE = "rules_response", "A2S_RULES response", Server: Response, "{rules#} of {num_rules# rule}",
         [NUM_RULES, RULES, SPLIT];
-    PING_REQUEST = "ping_request", "A2A_PING request", Client, "", [SPLIT];
-    PING_RESPONSE = "ping_response", "A2A_PING response", Server, "[{payload}]",
+    PING_REQUEST = "ping_request", "A2A_PING request", Client: Query, "", [SPLIT];
+    PING_RESPONSE = "ping_response", "A2A_PING response", Server: Response, "[{payload}]",
         [PING_PAYLOAD, SPLIT];
-    SPLIT_FRAGMENT = "split_fragment", "part of a split answer that never became whole", Server,
+    SPLIT_FRAGMENT = "split_fragment", "part of a split answer that never became whole", Server: Response,
         "{layout} ID {id}, number {number} of {total}",
         [LAYOUT, ID, TOTAL, NUMBER, SIZE, DECOMPRESSED_SIZE, CRC32];
-    PRINT = "print", "text for the console", Server, "{text}",
+    PRINT = "print", "text for the console", Server: Response, "{text}",
         [TEXT, SPLIT];
-    UNKNOWN = "unknown", "not a message of the document", Any, "[message byte {type}]",
+    UNKNOWN = "unknown", "not a message of the document", Any: Other, "[message byte {type}]",
         [BODY, SPLIT];
 }

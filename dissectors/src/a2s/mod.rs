@@ -32,7 +32,7 @@ mod tests;
 
 pub use state::{Conversation, SharedState};
 
-use crate::kit::{Claim, Context, Group, Hint, Info, Payload, Protocol, Sink, Time};
+use crate::kit::{Claim, Context, Description, Group, Hint, Info, Payload, Protocol, Sink, Time};
 
 /// The protocol.
 pub struct A2s;
@@ -45,6 +45,24 @@ const PORTS: &[u16] =
 fn is_usual(port: u16) -> bool {
     PORTS.contains(&port)
 }
+
+/// What a server says of itself.
+static SERVER: Description = Description {
+    name: &["name"],
+    map: &["map"],
+    version: &["version"],
+    players: &["players"],
+    max_players: &["max_players"],
+};
+
+/// The same in the obsolete form, which has no version.
+static SERVER_GOLDSRC: Description = Description {
+    name: SERVER.name,
+    map: SERVER.map,
+    version: &[],
+    players: SERVER.players,
+    max_players: SERVER.max_players,
+};
 
 impl Protocol for A2s {
     const GROUP: Group = Group {
@@ -59,6 +77,7 @@ impl Protocol for A2s {
         messages: messages::ALL,
         rules: rules::ALL,
         idle: Info::QUERIES,
+        masters: None,
     };
     type Settings = ();
     type Conversation = Conversation;

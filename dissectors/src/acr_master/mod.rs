@@ -30,8 +30,8 @@ mod shared;
 mod tests;
 
 use crate::kit::{
-    Claim, Closed, Context, Framed, Group, Hint, Info, Payload, Protocol, Secret, Side, Sink,
-    StreamView, Time, Transport, Unread,
+    Claim, Closed, Context, EndOfList, Framed, Group, Hint, Info, ListedServers, Masters, Payload,
+    Protocol, Secret, Side, Sink, StreamView, Time, Transport, Unread,
 };
 
 pub use conversation::Conversation;
@@ -47,6 +47,15 @@ pub struct Settings {
     pub keys: Vec<(String, Secret)>,
 }
 
+/// Where lists of servers are.
+static MASTERS: Masters = Masters {
+    query_port: Some("p"),
+    goes_on_after: None,
+    servers: ListedServers::Addresses("servers.address", "servers.port"),
+    end: EndOfList::Field("flags"),
+    refusal: Some(("text", "*f")),
+};
+
 impl Protocol for AcrMaster {
     const GROUP: Group = Group {
         prefix: "ACR",
@@ -60,6 +69,7 @@ impl Protocol for AcrMaster {
         messages: messages::ALL,
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
+        masters: Some(&MASTERS),
     };
     type Settings = Settings;
     type Conversation = Conversation;

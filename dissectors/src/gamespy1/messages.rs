@@ -3,22 +3,22 @@
 use crate::kit::messages;
 
 messages! {
-    HEARTBEAT = "heartbeat", "Heartbeat", Server, "heartbeat[ of {gamename}][, query port {port}][, state changed: {statechanged}]",
+    HEARTBEAT = "heartbeat", "Heartbeat", Server: Heartbeat, "heartbeat[ of {gamename}][, query port {port}][, state changed: {statechanged}]",
         [PORT, GAMENAME, PAIR];
-    SECURE = "secure", "Secure challenge", Master, "challenge[ {challenge}]",
+    SECURE = "secure", "Secure challenge", Master: Check, "challenge[ {challenge}]",
         [CHALLENGE, GAMENAME, PAIR];
-    VALIDATE = "validate", "Validation", Any, "answer to a challenge[: {validate}][, {gamename}]",
+    VALIDATE = "validate", "Validation", Any: CheckResponse, "answer to a challenge[: {validate}][, {gamename}]",
         [GAMENAME, VALIDATE, PORT, LOCATION, PAIR];
-    LIST_REQUEST = "list_request", "List request", Client, "list[ of {gamename}][, {list}]",
+    LIST_REQUEST = "list_request", "List request", Client: ListRequest, "list[ of {gamename}][, {list}]",
         [GAMENAME, LIST, PAIR];
-    LIST_RESPONSE = "list_response", "Server list", Master, "list[ of {servers# server}]",
+    LIST_RESPONSE = "list_response", "Server list", Master: List, "list[ of {servers# server}]",
         [SERVERS, PAIR];
-    QUERY = "query", "Query", Client, "query[ {query}]",
+    QUERY = "query", "Query", Client: Query, "query[ {query}]",
         [QUERY, ARGUMENT, CHALLENGE, GAMENAME, PAIR];
-    QUERY_RESPONSE = "query_response", "Answer to a query", Server,
+    QUERY_RESPONSE = "query_response", "Answer to a query", Server: Response,
         "[{hostname}, ][map {mapname}, ][{numplayers}/{maxplayers} players, ]{properties# property/properties}",
-        [PROPERTIES];
-    QUERY_FRAGMENT = "query_fragment", "Part of an answer", Server, "part[ {part}] of an answer that never became whole",
+        [PROPERTIES] describes SERVER;
+    QUERY_FRAGMENT = "query_fragment", "Part of an answer", Server: Response, "part[ {part}] of an answer that never became whole",
         [FRAGMENT_OF, PART, PROPERTIES];
-    TEXT = "text", "Other text", Any, "other text", [PROPERTIES];
+    TEXT = "text", "Other text", Any: Other, "other text", [PROPERTIES];
 }

@@ -42,8 +42,8 @@ pub use shared::SharedState;
 use std::ops::RangeInclusive;
 
 use crate::kit::{
-    Claim, Closed, Context, Framed, Group, Hint, Info, Limit, Payload, Protocol, Secret, Side,
-    Sink, StreamView, Time, Unread,
+    Claim, Closed, Context, Description, EndOfList, Framed, Group, Hint, Info, Limit,
+    ListedServers, Masters, Payload, Protocol, Secret, Side, Sink, StreamView, Time, Unread,
 };
 
 /// The protocol.
@@ -72,6 +72,24 @@ impl Default for Settings {
     }
 }
 
+/// What a server says of itself.
+static SERVER: Description = Description {
+    name: &["properties.hostname"],
+    map: &["properties.mapname", "properties.maptitle"],
+    version: &["properties.gamever"],
+    players: &["properties.numplayers"],
+    max_players: &["properties.maxplayers"],
+};
+
+/// Where lists of servers are.
+static MASTERS: Masters = Masters {
+    query_port: Some("port"),
+    goes_on_after: None,
+    servers: ListedServers::Endpoints("servers"),
+    end: EndOfList::Whole(&rules::GS1016),
+    refusal: None,
+};
+
 impl Protocol for GameSpy1 {
     const GROUP: Group = Group {
         prefix: "GS1",
@@ -85,6 +103,7 @@ impl Protocol for GameSpy1 {
         messages: messages::ALL,
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
+        masters: Some(&MASTERS),
     };
     type Settings = Settings;
     type Conversation = Conversation;

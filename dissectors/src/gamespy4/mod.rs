@@ -37,12 +37,22 @@ use packet::{Answer, Form, Kind, MAGIC, Request};
 use parts::{fragment_fields, give_up_overdue, part};
 
 use crate::kit::{
-    Blind, Claim, Context, CrossFlowEvent, Evidence, Group, Hint, Info, Limit, Message, Payload,
-    Protocol, Read, Seen, Sink, Time,
+    Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Limit,
+    Message, Payload, Protocol, Read, Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
 pub struct GameSpy4;
+
+/// What a server says of itself. UT3 sends its owner's name as `hostname`, and its own under a number; the
+/// numbered map is the one without the game mode's prefix left out.
+static SERVER: Description = Description {
+    name: &["properties.p1073741827", "properties.hostname"],
+    map: &["properties.p1073741825", "properties.mapname", "properties.map"],
+    version: &["properties.EngineVersion", "properties.version"],
+    players: &["properties.numplayers"],
+    max_players: &["properties.maxplayers"],
+};
 
 impl Protocol for GameSpy4 {
     const GROUP: Group = Group {
@@ -57,6 +67,7 @@ impl Protocol for GameSpy4 {
         messages: m::ALL,
         rules: rules::ALL,
         idle: Info::QUERIES,
+        masters: None,
     };
     type Settings = ();
     type Conversation = Conversation;

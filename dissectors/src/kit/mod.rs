@@ -15,6 +15,7 @@ mod mark;
 mod pairs;
 mod parts;
 mod protocol;
+mod purpose;
 mod quoted;
 mod reader;
 mod recent;
@@ -42,6 +43,7 @@ pub use protocol::{
     StreamView, Time, Transport, Unread, room,
 };
 pub(crate) use protocol::{append, append_within, messages};
+pub use purpose::{Description, EndOfList, ListedServers, Masters, Purpose};
 pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};

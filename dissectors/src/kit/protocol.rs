@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
 use crate::kit::{
-    Budget, Evidence, Field, Group, Kind, Node, Place, Rule, Settings, Sink, TreeView, Who,
+    Budget, Description, Evidence, Field, Group, Kind, Masters, Node, Place, Purpose, Rule,
+    Settings, Sink, TreeView, Who,
 };
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
@@ -105,6 +106,8 @@ pub struct Message {
     pub label: &'static str,
     /// Who speaks it.
     pub speaker: Who,
+    /// What it is for.
+    pub purpose: Purpose,
     /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}` how
     /// many are in a list, `{field# server}` the same with its noun (`property/properties` where the
     /// plural is irregular), `{field?text}` the text if a flag is set. What is in `[ ]` is left
@@ -112,6 +115,8 @@ pub struct Message {
     pub summary: &'static str,
     /// The fields that scripts see in it, in their order: those in `fields`, and those beside it.
     pub fields: &'static [&'static Field],
+    /// Where it says what the server is that sends it, if it does.
+    pub describes: Option<&'static Description>,
 }
 
 impl Message {
@@ -168,16 +173,21 @@ impl Message {
     }
 }
 
-/// Declares a protocol's messages, each with the fields that scripts see: a `static` each, and the
-/// list of `ALL`.
+/// Declares a protocol's messages, each with its speaker and its purpose, and with the fields that scripts
+/// see: a `static` each, and the list of `ALL`.
 macro_rules! messages {
-    ($($name:ident = $id:literal, $label:literal, $speaker:ident, $summary:literal, [$($field:ident),* $(,)?];)+) => {
+    (@describes) => { None };
+    (@describes $description:ident) => { Some(&super::$description) };
+    ($($name:ident = $id:literal, $label:literal, $speaker:ident: $purpose:ident, $summary:literal,
+        [$($field:ident),* $(,)?] $(describes $description:ident)?;)+) => {
         $(pub(super) static $name: $crate::kit::Message = $crate::kit::Message {
             name: $id,
             label: $label,
             speaker: $crate::kit::Who::$speaker,
+            purpose: $crate::kit::Purpose::$purpose,
             summary: $summary,
             fields: &[$(&super::fields::$field),*],
+            describes: $crate::kit::messages!(@describes $($description)?),
         };)+
         pub(super) static ALL: &[&$crate::kit::Message] = &[$(&$name),+];
     };
@@ -275,6 +285,8 @@ pub struct Info {
     pub rules: &'static [&'static Rule],
     /// For how long, in nanoseconds, a conversation of datagrams may be silent and go on after it.
     pub idle: i64,
+    /// What messages between its masters and others hold, if it has masters.
+    pub masters: Option<&'static Masters>,
 }
 
 impl FlowFacts {

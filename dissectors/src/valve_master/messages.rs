@@ -3,19 +3,19 @@
 use crate::kit::messages;
 
 messages! {
-    QUERY = "query", "Query for a list of servers", Client, "region {region=}, from {seed}, filter {filter}",
+    QUERY = "query", "Query for a list of servers", Client: ListRequest, "region {region=}, from {seed}, filter {filter}",
         [REGION, SEED, FILTER];
-    REPLY = "reply", "List of servers", Master, "{servers# server}[, {end?end of the list}]",
+    REPLY = "reply", "List of servers", Master: List, "{servers# server}[, {end?end of the list}]",
         [SERVERS, END];
-    JOIN = "join", "Join", Server, "[challenge {server_challenge}]",
+    JOIN = "join", "Join", Server: Join, "[challenge {server_challenge}]",
         [SERVER_CHALLENGE];
-    CHALLENGE = "challenge", "Challenge", Master, "challenge {challenge}",
+    CHALLENGE = "challenge", "Challenge", Master: Challenge, "challenge {challenge}",
         [SERVER_CHALLENGE, CHALLENGE];
-    CHALLENGE_RESPONSE = "challenge_response", "Challenge response", Server,
+    CHALLENGE_RESPONSE = "challenge_response", "Challenge response", Server: ChallengeResponse,
         "[challenge {challenge}, ][{gamedir} map {map}, ][{players}/{max} players, ]{info# key}[ in the order of {order}]",
-        [CHALLENGE, INFO];
-    QUIT = "quit", "Quit", Server, "[{form}]", [];
-    NAT_NOTICE = "nat_notice", "Notice of a client, in Xash3D's dialect", Master, "client {client}",
+        [CHALLENGE, INFO] describes SERVER;
+    QUIT = "quit", "Quit", Server: Quit, "[{form}]", [];
+    NAT_NOTICE = "nat_notice", "Notice of a client, in Xash3D's dialect", Master: Other, "client {client}",
         [CLIENT];
-    UNKNOWN = "unknown", "not a message of the document", Any, "", [];
+    UNKNOWN = "unknown", "not a message of the document", Any: Other, "", [];
 }

@@ -30,7 +30,10 @@ mod tests;
 
 pub use conversation::{Conversation, SharedState};
 
-use crate::kit::{Claim, Context, Group, Hint, Info, Payload, Protocol, Sink, Time};
+use crate::kit::{
+    Claim, Context, Description, EndOfList, Group, Hint, Info, ListedServers, Masters, Payload,
+    Protocol, Sink, Time,
+};
 
 /// The protocol.
 pub struct ValveMaster;
@@ -50,6 +53,24 @@ impl Default for Settings {
     }
 }
 
+/// What a server says of itself in its info string.
+static SERVER: Description = Description {
+    name: &[],
+    map: &["info.map"],
+    version: &["info.version"],
+    players: &["info.players"],
+    max_players: &["info.max"],
+};
+
+/// Where lists of servers are.
+static MASTERS: Masters = Masters {
+    query_port: None,
+    goes_on_after: Some("seed"),
+    servers: ListedServers::Endpoints("servers"),
+    end: EndOfList::Flag("end"),
+    refusal: None,
+};
+
 impl Protocol for ValveMaster {
     const GROUP: Group = Group {
         prefix: "VM",
@@ -63,6 +84,7 @@ impl Protocol for ValveMaster {
         messages: messages::ALL,
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
+        masters: Some(&MASTERS),
     };
     type Settings = Settings;
     type Conversation = Conversation;

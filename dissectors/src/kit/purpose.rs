@@ -1,0 +1,92 @@
+//! What messages are for, in words that all protocols share, and where they say what.
+//!
+//! Whoever shows servers, masters and clients goes by this, and need not know any message's name.
+
+use crate::kit::Rule;
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A client asks a server.
+    Query,
+    /// A server answers a client.
+    Response,
+    /// A client asks a master for a list of servers.
+    ListRequest,
+    /// A master lists servers, or some of them.
+    List,
+    /// A server asks a master to list it.
+    Join,
+    /// A master answers that.
+    JoinResponse,
+    /// A server says to a master that it is still there.
+    Heartbeat,
+    /// A server says to a master that it will not be there any more.
+    Quit,
+    /// A master challenges a server that joins.
+    Challenge,
+    /// The server's answer, with what it says of itself.
+    ChallengeResponse,
+    /// A master checks a server; it may do so from a port of its own, where nobody asks it.
+    Check,
+    /// What is answered to that.
+    CheckResponse,
+    /// A server asks a master about a player.
+    Authentication,
+    /// Anything else.
+    Other,
+}
+
+/// What a kind of message says of the server that sends it: paths of fields below the message, of which
+/// the first one that leads to something counts.
+#[derive(Debug)]
+pub struct Description {
+    /// The server's name.
+    pub name: &'static [&'static str],
+    /// The map that is played.
+    pub map: &'static [&'static str],
+    /// The version of the server's program.
+    pub version: &'static [&'static str],
+    /// How many players there are.
+    pub players: &'static [&'static str],
+    /// How many players there can be.
+    pub max_players: &'static [&'static str],
+}
+
+/// Where the messages of a protocol with master servers say what matters of lists: paths of fields below
+/// the message.
+#[derive(Debug)]
+pub struct Masters {
+    /// The port where a server takes queries, in a [`Purpose::Join`] or a [`Purpose::Heartbeat`]; without
+    /// it: the port that it sends from.
+    pub query_port: Option<&'static str>,
+    /// The address after which a list is to go on, in a [`Purpose::ListRequest`]: 0.0.0.0 in the first
+    /// one. Without it: each asks for a whole list.
+    pub goes_on_after: Option<&'static str>,
+    /// The servers of a [`Purpose::List`].
+    pub servers: ListedServers,
+    /// What shows that a [`Purpose::List`] is the end of one.
+    pub end: EndOfList,
+    /// The text of a [`Purpose::JoinResponse`], and how it begins where the master refuses.
+    pub refusal: Option<(&'static str, &'static str)>,
+}
+
+/// How servers are listed.
+#[derive(Clone, Copy, Debug)]
+pub enum ListedServers {
+    /// As a list of addresses with their ports.
+    Endpoints(&'static str),
+    /// As a list of groups: the address, and the port.
+    Addresses(&'static str, &'static str),
+}
+
+/// What shows that a list is at its end.
+#[derive(Clone, Copy, Debug)]
+pub enum EndOfList {
+    /// This flag is set.
+    Flag(&'static str),
+    /// There is such a field.
+    Field(&'static str),
+    /// All of it came, and it does not break this rule.
+    Whole(&'static Rule),
+}

@@ -1,0 +1,64 @@
+//! What messages say of servers, masters and lists is said of fields that they have.
+
+use dissectors::Id;
+use dissectors::kit::{EndOfList, ListedServers, Message, Purpose};
+
+/// Whether a message has a field of this path; a key of a map is whatever somebody sends.
+fn has(message: &Message, path: &str) -> bool {
+    let mut found = false;
+    message.each_field(|listed, _| {
+        let of_map = listed.strip_suffix('*').is_some_and(|map| path.starts_with(map));
+        found |= listed == path || of_map;
+    });
+    found
+}
+
+#[test]
+fn descriptions_name_fields_of_their_messages() {
+    let mut looked_at = 0;
+    for message in Id::ALL.iter().flat_map(|id| id.info().messages) {
+        let Some(it) = message.describes else { continue };
+        for path in [it.name, it.map, it.version, it.players, it.max_players].concat() {
+            assert!(has(message, path), "{}: no field {path}", message.name);
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 20, "{looked_at}");
+}
+
+#[test]
+fn masters_name_fields_of_messages_with_the_purpose() {
+    let mut looked_at = 0;
+    for id in Id::ALL {
+        let info = id.info();
+        let Some(masters) = info.masters else { continue };
+        let is_said = |path: &str, purposes: &[Purpose]| {
+            let of_purpose = |message: &&&Message| purposes.contains(&message.purpose);
+            let said = info.messages.iter().filter(of_purpose).any(|message| has(message, path));
+            assert!(said, "{}: no message for {purposes:?} has {path}", info.id);
+        };
+        if let Some(path) = masters.query_port {
+            is_said(path, &[Purpose::Join, Purpose::Heartbeat]);
+        }
+        if let Some(path) = masters.goes_on_after {
+            is_said(path, &[Purpose::ListRequest]);
+        }
+        match masters.servers {
+            ListedServers::Endpoints(path) => is_said(path, &[Purpose::List]),
+            ListedServers::Addresses(address, port) => {
+                [address, port].iter().for_each(|path| is_said(path, &[Purpose::List]));
+            }
+        }
+        match masters.end {
+            EndOfList::Flag(path) | EndOfList::Field(path) => is_said(path, &[Purpose::List]),
+            EndOfList::Whole(rule) => {
+                assert!(info.rules.iter().any(|known| known.code == rule.code), "{}", info.id);
+            }
+        }
+        if let Some((path, _)) = masters.refusal {
+            is_said(path, &[Purpose::JoinResponse]);
+        }
+        looked_at += 1;
+    }
+    assert_eq!(looked_at, 3, "Valve, the text protocol and AssaultCube Reloaded have masters");
+}
