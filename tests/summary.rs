@@ -182,6 +182,15 @@ fn tables_are_chosen_sorted_and_shortened() {
 }
 
 #[test]
+fn links_are_named() {
+    let links = |file: &str| lines(&["summary", "--format", "json", file])[0]["links"].clone();
+    assert_eq!(links("samples/a2s-quirks.pcap"), serde_json::json!(["Ethernet"]));
+    let all: BTreeSet<_> =
+        samples().iter().map(|it| links(&it.to_string_lossy()).to_string()).collect();
+    assert!(all.len() > 2, "samples have several link types: {all:?}");
+}
+
+#[test]
 fn a_table_that_is_cut_says_so() {
     let args = ["summary", "--limit", "flow-bytes=4096", "samples/a2s-quirks.pcap"];
     let cut = out(&args);

@@ -16,8 +16,8 @@ pub struct Summary {
     /// Show only this table [default: all; in csv, servers]
     #[arg(long, value_name = "TABLE")]
     pub table: Option<Table>,
-    /// Sort tables by a column of the JSON and CSV output, largest first, where they have it [default:
-    /// what was asked most]
+    /// Sort tables by a column of the JSON and CSV output, where they have it: the largest number, the
+    /// earliest time, the first name in alphabetical order first [default: what was asked most]
     #[arg(long, value_name = "COLUMN", value_parser = column(), hide_possible_values = true)]
     pub sort: Option<Order>,
     /// Show only the first N rows of each table [default: in text and markdown 20, else all]

@@ -143,12 +143,13 @@ impl<'r> Report<'r> {
             clock.seconds_of_day(first, out);
         });
         let length = flows::span(last.since(first).max(0).unsigned_abs());
+        let links = self.read.links.names().join(" and ");
         let flows = counted(self.read.flows.into(), "flow");
         let lost = match self.read.lossy {
             true => "some packets are missing",
             false => "no loss recorded",
         };
-        format!("{when} UTC, {length}, {packets}, {size}, {flows}, {lost}")
+        format!("{when} UTC, {length}, {packets}, {size}, {links}, {flows}, {lost}")
     }
 
     /// The ports of other traffic.
@@ -183,6 +184,7 @@ impl Serialize for Report<'_> {
         }
         map.serialize_entry("packets", &self.read.packets)?;
         map.serialize_entry("bytes", &self.read.bytes)?;
+        map.serialize_entry("links", &self.read.links.names())?;
         map.serialize_entry("flows", &self.read.flows)?;
         map.serialize_entry("lossy", &self.read.lossy)?;
         for grid in &self.grids {

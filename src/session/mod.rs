@@ -20,6 +20,7 @@ mod event_order;
 mod fields;
 mod files;
 mod heard;
+mod links;
 mod memory;
 mod options;
 mod reading;
@@ -59,6 +60,7 @@ pub use event_order::{EventOrder, Numbers};
 pub use fields::Value;
 pub use files::Files;
 pub use heard::Heard;
+pub use links::Links;
 pub use options::Options;
 pub use recorder::{FieldLimits, Findings, Messages, Needs};
 use recorder::{Fields, Recorder};
@@ -121,6 +123,7 @@ struct PacketContext {
     span: [i64; 2],
     /// Bytes of all packets, as they were on the wire.
     bytes: u64,
+    links: Links,
 }
 
 /// The flows that are open when a capture is over: of each shard, in the order of their numbers,
@@ -187,6 +190,7 @@ impl Session {
                 digits: 6,
                 span: [i64::MAX, i64::MIN],
                 bytes: 0,
+                links: Links::default(),
                 options,
             },
         }
@@ -195,11 +199,21 @@ impl Session {
     /// What was read, whom it has heard, and what was cut.
     fn into_totals(self) -> Totals {
         let is_first = self.is_first();
-        let PacketContext { frame: packets, bytes, span, digits, lossy, dropped, numbers, .. } =
-            self.context;
+        let PacketContext {
+            frame: packets,
+            bytes,
+            links,
+            span,
+            digits,
+            lossy,
+            dropped,
+            numbers,
+            ..
+        } = self.context;
         let mut totals = Totals {
             packets,
             bytes,
+            links,
             span: (span[0] <= span[1]).then(|| span.map(Time)),
             digits,
             flows: numbers.given(),
@@ -231,6 +245,7 @@ impl Session {
         context.span = [context.span[0].min(packet.time), context.span[1].max(packet.time)];
         context.digits = packet.digits;
         context.bytes += packet.original_length as u64;
+        context.links.see(packet.link);
         context.offset = packet.offset;
         context.now = Time(packet.time);
         context.moment = EventOrder::before(context.frame);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use dissectors::kit::{RuleCounts, Time, Transport};
 
-use super::{Cut, Files, Heard, Numbers, Traffic};
+use super::{Cut, Files, Heard, Links, Numbers, Traffic};
 use crate::capture::LinkType;
 use crate::flows::Key;
 use crate::net::UnreadLayer;
@@ -23,6 +23,8 @@ pub struct Totals {
     pub packets: u64,
     /// Bytes of these packets, as they were on the wire.
     pub bytes: u64,
+    /// What they begin with.
+    pub links: Links,
     /// The earliest and the latest time of a packet.
     pub span: Option<[Time; 2]>,
     /// How many digits of a second the times of its packets have: 6 or 9.

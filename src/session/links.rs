@@ -1,0 +1,67 @@
+//! Which kinds of links the packets of a capture come from.
+
+use crate::capture::LinkType;
+use crate::net::link_name;
+
+/// Link types that are told apart.
+const MOST: usize = 16;
+
+/// The link types of packets.
+#[derive(Clone, Debug, Default)]
+pub struct Links {
+    last: Option<LinkType>,
+    met: Vec<LinkType>,
+    /// There are more than that.
+    has_more: bool,
+}
+
+impl Links {
+    /// A packet begins with this.
+    #[inline]
+    pub(super) fn see(&mut self, link: LinkType) {
+        if self.last != Some(link) {
+            self.last = Some(link);
+            self.another(link);
+        }
+    }
+
+    #[cold]
+    fn another(&mut self, link: LinkType) {
+        if self.met.contains(&link) {
+            return;
+        }
+        match self.met.len() < MOST {
+            true => self.met.push(link),
+            false => self.has_more = true,
+        }
+    }
+
+    /// Their names, by number; of one that has none, the number.
+    pub fn names(&self) -> Vec<String> {
+        let mut links = self.met.clone();
+        links.sort_by_key(|link| link.0);
+        let name = |link: &LinkType| {
+            link_name(*link).map_or_else(|| format!("link type {}", link.0), str::to_owned)
+        };
+        let more = self.has_more.then(|| "others".to_owned());
+        links.iter().map(name).chain(more).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_link_type_is_named_once() {
+        let mut links = Links::default();
+        assert!(links.names().is_empty());
+        for link in [113, 1, 1, 113, 1, 6000] {
+            links.see(LinkType(link));
+        }
+        assert_eq!(links.names(), ["Ethernet", "Linux cooked capture", "link type 6000"]);
+        (7000..8000).for_each(|link| links.see(LinkType(link)));
+        let names = links.names();
+        assert_eq!((names.len(), names.last().map(String::as_str)), (MOST + 1, Some("others")));
+    }
+}
