@@ -1,5 +1,6 @@
 //! The command line, as it is typed.
 
+mod diagnose;
 mod names;
 mod sniffing;
 mod summary;
@@ -23,6 +24,7 @@ use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
+pub use diagnose::{Diagnose, DiagnoseFormat};
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
 pub use wanted::Wanted;
@@ -72,6 +74,8 @@ pub const VERSION: &str = env!("GAMEWIRE_VERSION");
 pub enum Command {
     /// Show at a glance what there is: servers, masters, clients, and how requests fared
     Summary(Summary),
+    /// Tell why players see a server, or do not: what is wrong, and what to do about it
+    Diagnose(Diagnose),
     /// Show every message, with all its fields
     Dissect(Dissect),
     /// List the flows: who talked to whom, in which protocol, and how requests fared
@@ -115,6 +119,7 @@ impl Command {
     pub fn input(&self) -> Option<&Input> {
         match self {
             Command::Summary(summary) => Some(&summary.input),
+            Command::Diagnose(diagnose) => Some(&diagnose.input),
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Follow(follow) => Some(&follow.input),
             Command::Scrub(scrub) => Some(&scrub.input),
@@ -132,6 +137,7 @@ impl Command {
     pub fn input_mut(&mut self) -> Option<&mut Input> {
         match self {
             Command::Summary(summary) => Some(&mut summary.input),
+            Command::Diagnose(diagnose) => Some(&mut diagnose.input),
             Command::Dissect(dissect) => Some(&mut dissect.input),
             Command::Follow(follow) => Some(&mut follow.input),
             Command::Scrub(scrub) => Some(&mut scrub.input),

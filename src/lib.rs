@@ -37,6 +37,9 @@ pub mod commands;
 #[doc(hidden)]
 pub mod config;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod diagnose;
+#[cfg(feature = "cli")]
 mod file_id;
 pub mod filter;
 #[doc(hidden)]

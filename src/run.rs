@@ -27,7 +27,7 @@ pub struct Terminal {
 
 /// The run did what it was asked to do.
 pub const RAN: u8 = 0;
-/// `check` found something at or above the severity that fails.
+/// `check` found something at or above the severity that fails, or `diagnose` a fault.
 pub const FOUND: u8 = 1;
 /// Usage, unreadable input, or output that cannot be written.
 pub const UNUSABLE: u8 = 2;
@@ -64,8 +64,12 @@ pub fn run(
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
         Command::Check(check) => {
-            let judged = commands::check::run(check, out, err, terminal);
-            return ended(judged.map(|found| if found { FOUND } else { RAN }), out, err);
+            let checked = commands::check::run(check, out, err, terminal);
+            return ended(checked.map(|found| if found { FOUND } else { RAN }), out, err);
+        }
+        Command::Diagnose(diagnose) => {
+            let diagnosed = commands::diagnose::run(diagnose, out, err, terminal);
+            return ended(diagnosed.map(|found| if found { FOUND } else { RAN }), out, err);
         }
         Command::Rules(rules) => commands::rules::list(rules, out),
         Command::Explain(explain) => commands::rules::explain(explain, out, terminal),

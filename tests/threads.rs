@@ -16,7 +16,7 @@ use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::tunnel::{self, Gre};
 use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
 
-const COMMANDS: [&[&str]; 8] = [
+const COMMANDS: [&[&str]; 9] = [
     &["dissect", "--format", "json"],
     &["dissect", "-v"],
     &["check"],
@@ -24,6 +24,7 @@ const COMMANDS: [&[&str]; 8] = [
     &["check", "--format", "json", "--who", "server"],
     &["flows", "--format", "csv"],
     &["summary", "--format", "json"],
+    &["diagnose", "--format", "json"],
     &["check", "--format", "json", "--verify-checksums", "-c", "700"],
 ];
 

@@ -45,9 +45,16 @@ fn masters_name_fields_of_messages_with_the_purpose() {
         }
         match masters.servers {
             ListedServers::Endpoints(path) => is_said(path, &[Purpose::List]),
-            ListedServers::Addresses(address, port) => {
-                [address, port].iter().for_each(|path| is_said(path, &[Purpose::List]));
+            ListedServers::Addresses(list, address, port) => {
+                let paths = [address, port].map(|name| format!("{list}.{name}"));
+                paths.iter().for_each(|path| is_said(path, &[Purpose::List]));
             }
+        }
+        for path in masters.narrowed.iter().map(|(path, _)| path).chain(&masters.game) {
+            is_said(path, &[Purpose::ListRequest]);
+        }
+        if let Some(path) = masters.game {
+            is_said(path, &[Purpose::Heartbeat]);
         }
         match masters.end {
             EndOfList::Flag(path) | EndOfList::Field(path) => is_said(path, &[Purpose::List]),
@@ -61,4 +68,22 @@ fn masters_name_fields_of_messages_with_the_purpose() {
         looked_at += 1;
     }
     assert_eq!(looked_at, 3, "Valve, the text protocol and AssaultCube Reloaded have masters");
+}
+
+#[test]
+fn symptoms_are_of_the_protocols_own_rules_and_items() {
+    let mut looked_at = 0;
+    for id in Id::ALL {
+        let (info, diagnosis) = (id.info(), id.info().diagnosis);
+        assert!(diagnosis.items.is_sorted(), "{}: items are in their order", info.id);
+        let known = |id: &str| Id::ALL.iter().any(|other| other.info().id == id);
+        assert!(diagnosis.registers.is_none_or(known), "{}", info.id);
+        for symptom in diagnosis.symptoms.iter() {
+            let is_own = info.rules.iter().any(|rule| rule.code == symptom.rule.code);
+            assert!(is_own, "{}: {} is another protocol's", info.id, symptom.rule.code);
+            assert!(diagnosis.items.contains(&symptom.item), "{}: {:?}", info.id, symptom.item);
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 30, "{looked_at}");
 }

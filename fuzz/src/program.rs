@@ -20,6 +20,8 @@ const COMMANDS: &[&[&str]] = &[
     &["flows", "--format", "json"],
     &["summary"],
     &["summary", "--format", "json"],
+    &["diagnose"],
+    &["diagnose", "--complete", "--format", "json"],
     &["follow"],
     &["scrub", "--key", "a key", "-o", "/dev/null"],
     &["follow", "--format", "json"],

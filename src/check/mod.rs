@@ -545,6 +545,7 @@ mod tests {
             digits: 6,
             copy_of: None,
             tunnels: Tunnels::default(),
+            hop_limit: 64,
         };
         let found = |rule, verdict, severity| {
             let (span, detail, mark) = (Span::default(), String::new(), None);

@@ -19,6 +19,7 @@ use crate::commands::outputs;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
+use crate::diagnose;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
@@ -66,6 +67,7 @@ pub fn run(
         missing: Vec::new(),
         occurred: BTreeSet::new(),
         is_full: false,
+        points: false,
         shown: 0,
         out,
     };
@@ -228,6 +230,8 @@ struct Checking<'a> {
     occurred: BTreeSet<Fingerprint>,
     /// They show more than there is room for.
     is_full: bool,
+    /// Something was found that `diagnose` has something to say about.
+    points: bool,
     /// Findings of a live capture that were shown as they happened.
     shown: usize,
     out: &'a mut dyn Write,
@@ -301,6 +305,7 @@ impl Consumer for Checking<'_> {
         self.lacks |= !outcome.lacking.is_empty();
         self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());
         self.found |= self.demands.fails && outcome.is_broken(self.demands.least);
+        self.points |= outcome.findings.iter().any(diagnose::concerns);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {
             self.is_full |= known.is_full;
@@ -351,6 +356,17 @@ impl Checking<'_> {
             CheckFormat::Text => {
                 let mut line = String::new();
                 self.totals.write(&self.style(), &mut line);
+                if self.points && !self.args.quiet {
+                    let files = self.args.input.files.iter().chain(&self.args.input.read);
+                    let files: Vec<_> = files.take(2).map(|file| file.to_string_lossy()).collect();
+                    let file = match &files[..] {
+                        [file] => escaped(file),
+                        _ => "FILE...".into(),
+                    };
+                    line += &format!(
+                        "What this means for players, and what to do: gamewire diagnose {file}\n"
+                    );
+                }
                 bytes = line.into_bytes();
             }
             CheckFormat::Json => {

@@ -2,6 +2,7 @@
 
 pub mod check;
 mod consumer;
+pub mod diagnose;
 pub mod dissect;
 mod extract;
 pub mod fields;

@@ -18,6 +18,7 @@
 pub mod check;
 mod clock;
 pub mod columns;
+pub mod diagnose;
 mod digits;
 pub mod fields;
 pub mod flows;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Cut, Endings, Field, Finding, Info, Kind, Message, Payload, Piece, Purpose, Reader, Rule,
-    Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, Who, decode,
+    Cut, Diagnosis, Endings, Field, Finding, Info, Kind, Message, Payload, Piece, Purpose, Reader,
+    Rule, Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, Who, decode,
 };
 use dissectors::rule;
 
@@ -83,6 +83,7 @@ pub(super) static PROTOCOL: Info = Info {
     rules: &[],
     idle: 0,
     masters: None,
+    diagnosis: &Diagnosis { items: &[], symptoms: &[], proof: None, registers: None },
 };
 
 pub(super) static PLAYER_RESPONSE: Message = message(

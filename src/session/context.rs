@@ -29,6 +29,8 @@ pub struct FlowContext {
     pub copy_of: Option<u64>,
     /// The tunnels that the packet came through.
     pub tunnels: Tunnels,
+    /// The packet's IPv4 time to live or IPv6 hop limit; 0 where it is not known.
+    pub hop_limit: u8,
 }
 
 impl FlowContext {
@@ -43,6 +45,7 @@ impl FlowContext {
             digits,
             copy_of: None,
             tunnels: Tunnels::default(),
+            hop_limit: 0,
         }
     }
 }
@@ -72,6 +75,7 @@ impl PacketContext {
             digits: self.digits,
             copy_of: None,
             tunnels: Tunnels::default(),
+            hop_limit: self.hop_limit,
         }
     }
 

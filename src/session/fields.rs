@@ -55,6 +55,25 @@ impl<'b> MessageEvent<'b> {
         }
         values
     }
+
+    /// Of each group of a list, the values of these fields, as far as it has them.
+    pub fn groups<const N: usize>(
+        &self,
+        list: &str,
+        names: [&str; N],
+    ) -> Vec<[Option<Value<'b>>; N]> {
+        let Some(tree) = self.tree() else { return Vec::new() };
+        let fields = Fields { tree, payload: self.payload().bytes };
+        let lists = tree.children(None).filter(|(_, node)| node.field.name == list);
+        let groups = lists.flat_map(|(at, _)| tree.children(Some(at)));
+        let groups = groups.filter(|(_, node)| node.field.kind == Kind::Group);
+        let value = |at: usize, name: &str| {
+            let mut values = Vec::new();
+            fields.below(Some(at), name, &mut values);
+            values.into_iter().next()
+        };
+        groups.map(|(at, _)| names.map(|name| value(at, name))).collect()
+    }
 }
 
 /// The fields of a message, and its bytes.

@@ -124,6 +124,8 @@ struct PacketContext {
     /// Bytes of all packets, as they were on the wire.
     bytes: u64,
     links: Links,
+    /// The current packet's IPv4 time to live or IPv6 hop limit.
+    hop_limit: u8,
 }
 
 /// The flows that are open when a capture is over: of each shard, in the order of their numbers,
@@ -191,6 +193,7 @@ impl Session {
                 span: [i64::MAX, i64::MIN],
                 bytes: 0,
                 links: Links::default(),
+                hop_limit: 0,
                 options,
             },
         }
@@ -375,6 +378,7 @@ impl Session {
         }
         match outcome {
             Outcome::Udp(datagram) => {
+                context.hop_limit = datagram.ip.hop_limit;
                 context.note(datagram.note.as_ref());
                 shard.datagram(context, &key, datagram, time, recorded, recorder);
             }
@@ -384,6 +388,7 @@ impl Session {
             }
             Outcome::Tcp(segment) => {
                 shard.hear(context, key.source);
+                context.hop_limit = segment.ip.hop_limit;
                 context.note(segment.note.as_ref());
                 if let Some(place) = shard.place(&key, segment, time) {
                     shard.segment(context, &key, place, segment, time, recorded, recorder);

@@ -292,6 +292,7 @@ mod tests {
             digits: 6,
             copy_of: None,
             tunnels: Tunnels::default(),
+            hop_limit: 64,
         };
         let (time, length, side) = (Time(frame as i64), 25, Side::First);
         requests.unanswered(&flow_context, evidence, &Mark { frame, time, length, side });

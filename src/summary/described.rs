@@ -40,7 +40,7 @@ fn is_same(known: &str, value: &Value<'_>) -> bool {
     matches!(value, Value::Text(text) if *text == known.as_bytes())
 }
 
-fn number(value: Value<'_>) -> Option<u64> {
+pub fn number(value: Value<'_>) -> Option<u64> {
     match value {
         Value::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
         value => value.as_u64(),
@@ -49,19 +49,22 @@ fn number(value: Value<'_>) -> Option<u64> {
 
 /// Where the server that sent a message to a master takes queries, where the message says so.
 /// `None`: the port says nothing of the server's.
-pub(super) fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<SocketAddr> {
+pub fn own_endpoint(event: &MessageEvent<'_>, from: SocketAddr) -> Option<SocketAddr> {
     let path = match event.message().purpose {
-        Purpose::Join | Purpose::Heartbeat => masters(event).and_then(|it| it.query_port),
+        Purpose::Join | Purpose::Heartbeat | Purpose::CheckResponse => {
+            masters(event).and_then(|it| it.query_port)
+        }
         Purpose::Authentication => return None,
         _ => None,
     };
-    let port = path.and_then(|path| event.field(path)).and_then(number);
-    let port = port.and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
-    Some(SocketAddr::new(from.ip(), port.unwrap_or(from.port())))
+    let named = path.and_then(|path| event.field(path)).and_then(number);
+    let port = named.and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
+    let usual = path.and(masters(event)).and_then(|it| it.usual_port);
+    Some(SocketAddr::new(from.ip(), port.or(usual).unwrap_or(from.port())))
 }
 
 /// Whether a client's message asks for a list from its beginning.
-pub(super) fn begins_list(event: &MessageEvent<'_>) -> bool {
+pub fn begins_list(event: &MessageEvent<'_>) -> bool {
     if event.message().purpose != Purpose::ListRequest {
         return false;
     }
@@ -74,7 +77,7 @@ pub(super) fn begins_list(event: &MessageEvent<'_>) -> bool {
 }
 
 /// Whether a master's message is the end of a list.
-pub(super) fn ends_list(event: &MessageEvent<'_>) -> bool {
+pub fn ends_list(event: &MessageEvent<'_>) -> bool {
     if event.message().purpose != Purpose::List {
         return false;
     }
@@ -89,7 +92,7 @@ pub(super) fn ends_list(event: &MessageEvent<'_>) -> bool {
 }
 
 /// Whether a master's message refuses a registration.
-pub(super) fn refuses(event: &MessageEvent<'_>) -> bool {
+pub fn refuses(event: &MessageEvent<'_>) -> bool {
     let refusal = || masters(event).and_then(|it| it.refusal);
     event.message().purpose == Purpose::JoinResponse
         && refusal().is_some_and(|(path, begins)| {
@@ -99,7 +102,7 @@ pub(super) fn refuses(event: &MessageEvent<'_>) -> bool {
 }
 
 /// Calls `see` with each server that a master's message lists.
-pub(super) fn each_listed(event: &MessageEvent<'_>, mut see: impl FnMut(SocketAddr)) {
+pub fn each_listed(event: &MessageEvent<'_>, mut see: impl FnMut(SocketAddr)) {
     if event.message().purpose != Purpose::List {
         return;
     }
@@ -114,10 +117,11 @@ pub(super) fn each_listed(event: &MessageEvent<'_>, mut see: impl FnMut(SocketAd
                 server.filter(|it| !it.ip().is_unspecified()).into_iter().for_each(&mut see);
             }
         }
-        Some(ListedServers::Addresses(address, port)) => {
-            for (address, port) in event.values(address).into_iter().zip(event.values(port)) {
-                let address: Option<IpAddr> = parsed(&address);
-                let port = number(port).and_then(|port| u16::try_from(port).ok());
+        Some(ListedServers::Addresses(list, address, port)) => {
+            let usual = masters(event).and_then(|it| it.usual_port);
+            for [address, port] in event.groups(list, [address, port]) {
+                let address: Option<IpAddr> = address.as_ref().and_then(parsed);
+                let port = port.map_or(usual, |port| number(port)?.try_into().ok());
                 if let (Some(address), Some(port)) = (address, port) {
                     see(SocketAddr::new(address, port));
                 }
@@ -128,7 +132,7 @@ pub(super) fn each_listed(event: &MessageEvent<'_>, mut see: impl FnMut(SocketAd
 }
 
 /// What messages between masters and others hold, in the message's protocol.
-fn masters(event: &MessageEvent<'_>) -> Option<&'static Masters> {
+pub fn masters(event: &MessageEvent<'_>) -> Option<&'static Masters> {
     event.context().protocol.and_then(|id| id.info().masters)
 }
 

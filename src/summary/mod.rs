@@ -3,7 +3,7 @@
 //! Messages say what a server is called and how fast it answers; flows that have ended say how many
 //! packets and requests there were. Tables are bounded: what does not fit is counted.
 
-mod described;
+pub mod described;
 mod rows;
 
 use std::net::{IpAddr, SocketAddr};

@@ -23,8 +23,8 @@ messages! {
         [ADDRESS, NAME, MAP, FOLDER, GAME, PLAYERS_COUNT, MAX_PLAYERS, PROTOCOL, SERVER_TYPE,
          ENVIRONMENT, VISIBILITY, MOD, LINK, DOWNLOAD_LINK, MOD_VERSION, MOD_SIZE, MOD_TYPE,
          MOD_DLL, VAC, BOTS, SPLIT] describes SERVER_GOLDSRC;
-    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client: Query, "", [SPLIT];
-    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server: Response, "challenge {challenge}",
+    CHALLENGE_REQUEST = "challenge_request", "A2S_SERVERQUERY_GETCHALLENGE request", Client: ChallengeRequest, "", [SPLIT];
+    CHALLENGE_RESPONSE = "challenge_response", "S2C_CHALLENGE", Server: ClientChallenge, "challenge {challenge}",
         [CHALLENGE, SPLIT];
     PLAYER_REQUEST = "player_request", "A2S_PLAYER request", Client: Query, "[challenge {challenge}]",
         [CHALLENGE, SPLIT];

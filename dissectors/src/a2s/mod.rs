@@ -9,6 +9,7 @@ mod claim;
 mod conversation;
 mod counters;
 mod decode;
+mod diagnosis;
 mod exchange;
 mod fields;
 mod inflate;
@@ -78,6 +79,7 @@ impl Protocol for A2s {
         rules: rules::ALL,
         idle: Info::QUERIES,
         masters: None,
+        diagnosis: &diagnosis::DIAGNOSIS,
     };
     type Settings = ();
     type Conversation = Conversation;

@@ -12,6 +12,7 @@
 
 mod claim;
 mod conversation;
+mod diagnosis;
 mod digest;
 mod fields;
 mod head;
@@ -50,10 +51,15 @@ pub struct Settings {
 /// Where lists of servers are.
 static MASTERS: Masters = Masters {
     query_port: Some("p"),
+    usual_port: Some(28770),
+    probe_above: Some(1),
     goes_on_after: None,
-    servers: ListedServers::Addresses("servers.address", "servers.port"),
+    narrowed: &[],
+    game: None,
+    servers: ListedServers::Addresses("servers", "address", "port"),
     end: EndOfList::Field("flags"),
     refusal: Some(("text", "*f")),
+    status: Some(("status", 200)),
 };
 
 impl Protocol for AcrMaster {
@@ -70,6 +76,7 @@ impl Protocol for AcrMaster {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),
+        diagnosis: &diagnosis::DIAGNOSIS,
     };
     type Settings = Settings;
     type Conversation = Conversation;

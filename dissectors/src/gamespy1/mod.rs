@@ -19,6 +19,7 @@ mod codes;
 mod connection;
 mod conversation;
 mod decode;
+mod diagnosis;
 mod ends;
 mod fields;
 mod form;
@@ -84,10 +85,15 @@ static SERVER: Description = Description {
 /// Where lists of servers are.
 static MASTERS: Masters = Masters {
     query_port: Some("port"),
+    usual_port: None,
+    probe_above: None,
     goes_on_after: None,
+    narrowed: &[],
+    game: Some("gamename"),
     servers: ListedServers::Endpoints("servers"),
     end: EndOfList::Whole(&rules::GS1016),
     refusal: None,
+    status: None,
 };
 
 impl Protocol for GameSpy1 {
@@ -104,6 +110,7 @@ impl Protocol for GameSpy1 {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),
+        diagnosis: &diagnosis::DIAGNOSIS,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -3,9 +3,9 @@
 use crate::kit::messages;
 
 messages! {
-    CHALLENGE_REQUEST = "challenge_request", "Initial request", Client: Query, "timestamp {timestamp}",
+    CHALLENGE_REQUEST = "challenge_request", "Initial request", Client: ChallengeRequest, "timestamp {timestamp}",
         [TIMESTAMP];
-    CHALLENGE_RESPONSE = "challenge_response", "First response", Server: Response, "[challenge {challenge}]",
+    CHALLENGE_RESPONSE = "challenge_response", "First response", Server: ClientChallenge, "[challenge {challenge}]",
         [TIMESTAMP, CHALLENGE, CHALLENGE_TEXT];
     INFO_REQUEST = "info_request", "Second request", Client: Query, "[challenge {challenge}]",
         [TIMESTAMP, CHALLENGE];

@@ -17,6 +17,7 @@
 mod answer;
 mod conversation;
 mod decode;
+mod diagnosis;
 mod fields;
 mod join;
 mod messages;
@@ -68,6 +69,7 @@ impl Protocol for GameSpy4 {
         rules: rules::ALL,
         idle: Info::QUERIES,
         masters: None,
+        diagnosis: &diagnosis::DIAGNOSIS,
     };
     type Settings = ();
     type Conversation = Conversation;

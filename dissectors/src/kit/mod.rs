@@ -4,6 +4,7 @@
 //! threads, terminals and output formats.
 
 mod counted;
+mod diagnosis;
 pub(crate) mod dotted;
 mod fact;
 mod field;
@@ -29,6 +30,7 @@ mod sink;
 mod tree;
 
 pub use counted::counted;
+pub use diagnosis::{Cause, Diagnosis, Item, Symptom};
 pub use fact::{CrossFlowEvent, Elsewhere, Exchange, Parts, Seen};
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};

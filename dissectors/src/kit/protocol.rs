@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
 use crate::kit::{
-    Budget, Description, Evidence, Field, Group, Kind, Masters, Node, Place, Purpose, Rule,
-    Settings, Sink, TreeView, Who,
+    Budget, Description, Diagnosis, Evidence, Field, Group, Kind, Masters, Node, Place, Purpose,
+    Rule, Settings, Sink, TreeView, Who,
 };
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
@@ -287,6 +287,8 @@ pub struct Info {
     pub idle: i64,
     /// What messages between its masters and others hold, if it has masters.
     pub masters: Option<&'static Masters>,
+    /// What its servers need before players see them.
+    pub diagnosis: &'static Diagnosis,
 }
 
 impl FlowFacts {

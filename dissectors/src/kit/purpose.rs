@@ -9,8 +9,12 @@ use crate::kit::Rule;
 pub enum Purpose {
     /// A client asks a server.
     Query,
+    /// A client asks a server for nothing but a challenge.
+    ChallengeRequest,
     /// A server answers a client.
     Response,
+    /// A server answers a client with a challenge, which the next request must have.
+    ClientChallenge,
     /// A client asks a master for a list of servers.
     ListRequest,
     /// A master lists servers, or some of them.
@@ -60,15 +64,26 @@ pub struct Masters {
     /// The port where a server takes queries, in a [`Purpose::Join`] or a [`Purpose::Heartbeat`]; without
     /// it: the port that it sends from.
     pub query_port: Option<&'static str>,
+    /// The port that is meant where a message with such a field, or a list, names none.
+    pub usual_port: Option<u16>,
+    /// How many ports above the server's queries a master probes, if it does.
+    pub probe_above: Option<u16>,
     /// The address after which a list is to go on, in a [`Purpose::ListRequest`]: 0.0.0.0 in the first
     /// one. Without it: each asks for a whole list.
     pub goes_on_after: Option<&'static str>,
+    /// The fields by which a [`Purpose::ListRequest`] asks for some servers only, each with the value
+    /// that leaves none out.
+    pub narrowed: &'static [(&'static str, &'static str)],
+    /// The game, in what servers send and in a [`Purpose::ListRequest`], where lists are of one game.
+    pub game: Option<&'static str>,
     /// The servers of a [`Purpose::List`].
     pub servers: ListedServers,
     /// What shows that a [`Purpose::List`] is the end of one.
     pub end: EndOfList,
     /// The text of a [`Purpose::JoinResponse`], and how it begins where the master refuses.
     pub refusal: Option<(&'static str, &'static str)>,
+    /// The number of a [`Purpose::JoinResponse`] that says whether there is one, and the one for success.
+    pub status: Option<(&'static str, u64)>,
 }
 
 /// How servers are listed.
@@ -76,8 +91,8 @@ pub struct Masters {
 pub enum ListedServers {
     /// As a list of addresses with their ports.
     Endpoints(&'static str),
-    /// As a list of groups: the address, and the port.
-    Addresses(&'static str, &'static str),
+    /// As a list of groups: the list, and in each group the address, and the port if it is named.
+    Addresses(&'static str, &'static str, &'static str),
 }
 
 /// What shows that a list is at its end.

@@ -15,6 +15,7 @@ mod claim;
 mod conditions;
 mod conversation;
 mod decode;
+mod diagnosis;
 mod endpoint;
 mod fields;
 mod filter;
@@ -65,10 +66,15 @@ static SERVER: Description = Description {
 /// Where lists of servers are.
 static MASTERS: Masters = Masters {
     query_port: None,
+    usual_port: None,
+    probe_above: None,
     goes_on_after: Some("seed"),
+    narrowed: &[("filter", ""), ("region", "255")],
+    game: None,
     servers: ListedServers::Endpoints("servers"),
     end: EndOfList::Flag("end"),
     refusal: None,
+    status: None,
 };
 
 impl Protocol for ValveMaster {
@@ -85,6 +91,7 @@ impl Protocol for ValveMaster {
         rules: rules::ALL,
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),
+        diagnosis: &diagnosis::DIAGNOSIS,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -7,6 +7,7 @@
 pub(crate) mod a2s;
 mod abuse;
 mod acr_master;
+mod diagnose;
 mod gamespy1;
 mod gamespy4;
 mod silence;
@@ -28,6 +29,7 @@ const PROTOCOLS: &[(&str, &[Sample])] = &[
     ("333networks MasterServer (GameSpy text protocol)", gamespy1::SAMPLES),
     ("AssaultCube Reloaded master server", acr_master::SAMPLES),
     ("Silence, copies and strangers", silence::SAMPLES),
+    ("Servers that players do not see", diagnose::SAMPLES),
     ("Abuse", abuse::SAMPLES),
 ];
 
@@ -63,6 +65,7 @@ pub fn conversations() -> Vec<Conversation> {
         gamespy1::conversations(),
         acr_master::conversations(),
         silence::conversations(),
+        diagnose::conversations(),
     ];
     let named = |(script, setting): (String, Setting)| {
         let name = script.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();

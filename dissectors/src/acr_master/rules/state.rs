@@ -124,6 +124,9 @@ pub(in crate::acr_master) enum Checked {
     NotAtAll,
 }
 
+/// What a finding says of a probe that was not answered.
+pub(in crate::acr_master) const PROBE_UNANSWERED: &str = "was not answered";
+
 pub(in crate::acr_master) fn socket_check<S: Sink>(
     checked: Checked,
     port: u16,
@@ -133,7 +136,7 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
 ) {
     sink.recalled(&ACR034, checked == Checked::Answered, evidence, mark, || match checked {
         Checked::Answered => String::new(),
-        Checked::Unanswered => format!("the probe to UDP port {port} was not answered"),
+        Checked::Unanswered => format!("the probe to UDP port {port} {PROBE_UNANSWERED}"),
         Checked::WithZero => format!("the probe to UDP port {port} is a zero byte"),
         Checked::NotAtAll => format!("no probe to UDP port {port} is in the capture"),
     });

@@ -98,13 +98,16 @@ pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
     }
 }
 
+/// What a finding says of a challenge that was not answered.
+pub(in crate::gamespy1) const NO_VALIDATE: &str = "no validate came to the challenge";
+
 /// A challenge was not answered.
 pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
     evidence: Evidence,
     mark: &Mark,
     sink: &mut S,
 ) {
-    sink.recalled(&GS1022, false, evidence, mark, || "no validate came to the challenge".into());
+    sink.recalled(&GS1022, false, evidence, mark, || NO_VALIDATE.into());
 }
 
 rule! {
@@ -152,6 +155,9 @@ rule! {
         wrong: registered!(r"10.00 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\'") }
 }
 
+/// What a finding says of a heartbeat that comes late.
+pub(in crate::gamespy1) const BEATS_LATE: &str = "only after";
+
 /// Nanoseconds since the heartbeat before; `regular`: since the last that no change of the game's
 /// state caused, if this one has no such cause either; `usual`: what is neither early nor late.
 pub(in crate::gamespy1) fn interval<S: Sink>(
@@ -169,10 +175,10 @@ pub(in crate::gamespy1) fn interval<S: Sink>(
     }
     sink.judged(&GS1024, !early && !late, at, || {
         let seconds = |nanoseconds: i64| nanoseconds as f64 / 1e9;
-        format!(
-            "{:.1} s since the heartbeat before",
-            seconds(regular.filter(|_| early).unwrap_or(latest))
-        )
+        match regular.filter(|_| early) {
+            Some(regular) => format!("{:.1} s since the heartbeat before", seconds(regular)),
+            None => format!("comes {BEATS_LATE} {:.1} s", seconds(latest)),
+        }
     });
 }
 

@@ -47,6 +47,9 @@ rule! {
         wrong: registered!("") }
 }
 
+/// What a finding says of a challenge that was read backwards.
+pub(in crate::valve_master) const REVERSED: &str = "as big-endian";
+
 /// Judges the challenge of an info string, by those that this master has given to this server.
 pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
     match claimed {
@@ -69,7 +72,7 @@ pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink
                 if value == given.swap_bytes() {
                     let [a, b, c, d] = given.to_le_bytes();
                     return format!(
-                        "reads the master's {a:02X} {b:02X} {c:02X} {d:02X} as big-endian"
+                        "reads the master's {a:02X} {b:02X} {c:02X} {d:02X} {REVERSED}"
                     );
                 }
                 let [value, given] = [value, given].map(u32::cast_signed);
@@ -96,6 +99,9 @@ pub(in crate::valve_master) fn unchallenged<S: Sink>(
     sink.recalled(&VM042, false, evidence, mark, too_early);
 }
 
+/// What a finding says of a join that comes late.
+pub(in crate::valve_master) const JOINS_LATE: &str = "joins again only after";
+
 /// `interval`: nanoseconds since the join before.
 pub(in crate::valve_master) fn rejoined<S: Sink>(
     interval: i64,
@@ -108,8 +114,9 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
     let off = u128::from(interval.abs_diff(usual)) * 100;
     let most = u128::from(usual.unsigned_abs()) * u128::from(settings.heartbeat_tolerance);
     sink.judged(&VM044, off <= most, at, || {
+        let joins = if interval > usual { JOINS_LATE } else { "joins again after" };
         let [interval, usual] = [interval, usual].map(|nanoseconds| nanoseconds / 1_000_000_000);
-        format!("joins again after {interval} s, not after {usual} s")
+        format!("{joins} {interval} s, not after {usual} s")
     });
 }
 

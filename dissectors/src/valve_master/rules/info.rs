@@ -131,6 +131,9 @@ pub(in crate::valve_master) fn info_value<S: Sink>(
     });
 }
 
+/// What a finding says of players for whom there is no room.
+pub(in crate::valve_master) const PLAYERS_FIT: &str = " fit";
+
 pub(in crate::valve_master) fn info_players<S: Sink>(
     players: u32,
     most: u32,
@@ -138,6 +141,6 @@ pub(in crate::valve_master) fn info_players<S: Sink>(
     sink: &mut S,
 ) {
     sink.judged(&VM036, players <= most, at, || {
-        format!("{} where {most} fit", crate::kit::counted(players as usize, "player"))
+        format!("{} where {most}{PLAYERS_FIT}", crate::kit::counted(players as usize, "player"))
     });
 }

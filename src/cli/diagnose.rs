@@ -1,0 +1,67 @@
+//! `gamewire diagnose`, as it is typed.
+
+use std::net::{IpAddr, SocketAddr};
+
+use clap::{Args, ValueEnum};
+
+use super::Input;
+use crate::report::paint::Choice;
+
+/// `gamewire diagnose`.
+#[derive(Args, Debug)]
+pub struct Diagnose {
+    /// Tell all about this server [default: all about one server, a line each about several]
+    #[arg(long, value_name = "IP[:PORT]", value_parser = server)]
+    pub server: Option<(IpAddr, Option<u16>)>,
+    /// How it is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: DiagnoseFormat,
+    /// State that the capture is complete: whatever is missing from it was not sent
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true")]
+    pub complete: Option<bool>,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Choice,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
+}
+
+/// An address, and a port if there is one.
+fn server(named: &str) -> Result<(IpAddr, Option<u16>), String> {
+    let end = named.parse().map(|end: SocketAddr| (end.ip(), Some(end.port())));
+    let host = || named.trim_matches(['[', ']']).parse().map(|ip: IpAddr| (ip, None));
+    end.or_else(|_| host()).map_err(|_| {
+        "a server is an address such as 203.0.113.5, 203.0.113.5:27015 or [2001:db8::5]:27015"
+            .to_owned()
+    })
+}
+
+/// How `diagnose` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiagnoseFormat {
+    /// What is wrong, then each item with the packets that show it
+    Text,
+    /// One JSON object a capture
+    Json,
+    /// A table for an issue or a web page
+    Markdown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_addresses_with_or_without_a_port() {
+        let ip: IpAddr = [203, 0, 113, 5].into();
+        assert_eq!(server("203.0.113.5"), Ok((ip, None)));
+        assert_eq!(server("203.0.113.5:27015"), Ok((ip, Some(27015))));
+        assert_eq!(server("[::1]:5"), Ok(("::1".parse().unwrap(), Some(5))));
+        assert_eq!(server("::1"), Ok(("::1".parse().unwrap(), None)));
+        for wrong in ["", "example.net", "203.0.113.5:", "203.0.113.5:99999"] {
+            assert!(server(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `gamewire diagnose`: why players see a server, or do not.
+
+use std::io::{self, Write};
+
+use dissectors::ledger::Terms;
+
+use crate::Terminal;
+use crate::check;
+use crate::cli;
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
+use crate::commands::{Failure, painted};
+use crate::diagnose::{Diagnosis, Outcome};
+use crate::report::diagnose::Report;
+use crate::report::paint::Paint;
+use crate::session::{Event, Needs, Totals};
+
+/// Runs the command. `true`: something is wrong with a server.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(
+    args: &cli::Diagnose,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<bool, Failure> {
+    let config = args.input.config.load()?;
+    let limits = args.input.limits();
+    let terms = check::terms(&config.settings, limits.protocols.remembered);
+    let (bytes, complete) = (limits.flow_bytes / 4, args.complete.unwrap_or(config.complete));
+    let mut diagnosing = Diagnosing {
+        args,
+        terms,
+        bytes,
+        complete,
+        diagnosis: Diagnosis::new(bytes, terms, complete),
+        paint: painted(args.color, terminal.out),
+        capture: None,
+        has_begun: false,
+        found: false,
+        out,
+    };
+    let running = terminal.err && !terminal.out;
+    let ran = read(&args.input, &config, &mut diagnosing, terminal.stop, err, running);
+    match ran {
+        // A reader that goes away has seen enough; what was found stays found.
+        Err(failure) if failure.reader_is_gone() => Ok(diagnosing.found),
+        ran => ran.map(|()| diagnosing.found),
+    }
+}
+
+struct Diagnosing<'w> {
+    args: &'w cli::Diagnose,
+    terms: Terms,
+    /// Memory for what is known of a capture.
+    bytes: usize,
+    /// The user vouches that captures are complete.
+    complete: bool,
+    diagnosis: Diagnosis,
+    paint: Paint,
+    /// Which capture it is, where there are several.
+    capture: Option<String>,
+    has_begun: bool,
+    found: bool,
+    out: &'w mut dyn Write,
+}
+
+impl Consumer for Diagnosing<'_> {
+    fn needs(&self) -> Needs {
+        Diagnosis::needs(&self.terms)
+    }
+
+    /// What other messages show is known, too.
+    fn selects_messages(&self) -> bool {
+        true
+    }
+
+    fn complete(&self) -> bool {
+        self.complete
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.capture = name.map(str::to_owned);
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.diagnosis.event(event);
+        Ok(())
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let empty = Diagnosis::new(self.bytes, self.terms, self.complete);
+        let diagnosis = std::mem::replace(&mut self.diagnosis, empty);
+        let diagnoses = diagnosis.outcome(read, self.args.server);
+        self.found |= diagnoses.servers.iter().any(|it| it.outcome() == Outcome::Fault);
+        let report = Report {
+            diagnoses: &diagnoses,
+            capture: self.capture.as_deref(),
+            is_named: self.args.server.is_some(),
+        };
+        let mut bytes = Vec::new();
+        if self.has_begun && self.args.format != cli::DiagnoseFormat::Json {
+            bytes.push(b'\n');
+        }
+        match self.args.format {
+            cli::DiagnoseFormat::Text => report.text(self.paint, &mut bytes),
+            cli::DiagnoseFormat::Markdown => report.markdown(&mut bytes),
+            cli::DiagnoseFormat::Json => report.json(&mut bytes),
+        }
+        self.has_begun = true;
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+}

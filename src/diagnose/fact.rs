@@ -1,0 +1,142 @@
+//! What a capture shows of one item: how often it was so, and why it was not.
+
+use dissectors::kit::Cause;
+
+/// Packets that are named, of all that show it.
+const NAMED: usize = 3;
+
+/// Failures that are kept.
+const KEPT: usize = 4;
+
+/// Failures in a row from which on they are no accident, where others went well before.
+pub(super) const NO_ACCIDENT: u64 = 3;
+
+/// What is known of an item of one server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fact {
+    /// How often it was so.
+    pub(super) good: u64,
+    /// The first packets that show that.
+    pub(super) shown: Vec<u64>,
+    /// The last one.
+    last: u64,
+    /// The latest failures since then, the last one last.
+    bad: Vec<Failure>,
+    /// How many there were.
+    pub(super) run: u64,
+    /// Failures that were followed by something better.
+    pub(super) mended: u64,
+    /// What the capture leaves open.
+    pub(super) open: Option<Failure>,
+}
+
+/// Why it was not so, or why that cannot be told.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) cause: Cause,
+    /// The packet that shows it; 0 for none.
+    pub(super) frame: u64,
+    /// What was found, in words.
+    pub(super) text: String,
+}
+
+impl Fact {
+    /// It is so, as this packet shows.
+    pub(super) fn good(&mut self, frame: u64) {
+        self.good += 1;
+        if self.shown.len() < NAMED && frame > 0 && self.shown.last() != Some(&frame) {
+            self.shown.push(frame);
+        }
+        self.last = self.last.max(frame);
+        let after = self.bad.iter().all(|failure| failure.frame <= frame);
+        if self.run > 0 && after {
+            self.mended += self.run;
+            self.run = 0;
+            self.bad.clear();
+        }
+    }
+
+    /// It is not so.
+    pub(super) fn bad(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
+        if frame > 0 && frame < self.last {
+            self.mended += 1;
+            return;
+        }
+        // What an ICMP error has said of a request is not said again by the silence that follows.
+        if is_mere_silence(cause) && self.bad.iter().any(|it| !is_mere_silence(it.cause)) {
+            return;
+        }
+        self.run += 1;
+        if self.bad.len() == KEPT {
+            self.bad.remove(0);
+        }
+        self.bad.push(Failure { cause, frame, text: text.into() });
+    }
+
+    /// Whether it is so cannot be told.
+    pub(super) fn open(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
+        self.open = Some(Failure { cause, frame, text: text.into() });
+    }
+
+    /// Its failures count no more, but for these, if there are any, as one, whatever went well.
+    pub(super) fn fails_by(&mut self, failures: Vec<Failure>) {
+        self.mended += self.run;
+        self.run = u64::from(!failures.is_empty());
+        if !failures.is_empty() {
+            self.good = 0;
+        }
+        self.bad = failures;
+    }
+
+    /// The failure that counts in the end, if one does. `of_many`: it happens again and again, so that
+    /// one failure after many successes means little.
+    pub(super) fn failure(&self, of_many: bool) -> Option<&Failure> {
+        let enough = if of_many && self.good > 0 { NO_ACCIDENT } else { 1 };
+        if self.run < enough {
+            return None;
+        }
+        // What an ICMP error says is more than that nothing came.
+        let says_why = |failure: &&Failure| !is_mere_silence(failure.cause);
+        self.bad.iter().rev().find(says_why).or_else(|| self.bad.last())
+    }
+
+    /// The packets of the failures that are kept.
+    pub(super) fn failed(&self) -> Vec<u64> {
+        let mut frames: Vec<_> = self.bad.iter().map(|failure| failure.frame).collect();
+        frames.retain(|frame| *frame > 0);
+        frames.dedup();
+        frames.truncate(NAMED);
+        frames
+    }
+}
+
+/// Whether a cause says no more than that nothing came.
+fn is_mere_silence(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::QueriesUnanswered | Cause::JoinUnanswered | Cause::RegistrationUnanswered
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_counts() {
+        let mut fact = Fact::default();
+        fact.bad(Cause::QueriesUnanswered, 1, "");
+        assert_eq!(fact.failure(true).map(|it| it.cause), Some(Cause::QueriesUnanswered));
+        fact.good(5);
+        assert!(fact.failure(true).is_none() && fact.mended == 1);
+        fact.bad(Cause::QueriesUnanswered, 4, "reported late");
+        assert_eq!((fact.run, fact.mended), (0, 2));
+        (6..8).for_each(|frame| fact.bad(Cause::QueriesUnanswered, frame, ""));
+        assert!(fact.failure(true).is_none(), "two of many are an accident");
+        assert!(fact.failure(false).is_some(), "one is enough where it happens once");
+        fact.bad(Cause::IcmpPort, 8, "");
+        fact.bad(Cause::QueriesUnanswered, 9, "");
+        assert_eq!(fact.failure(true).map(|it| it.cause), Some(Cause::IcmpPort));
+        assert_eq!((fact.failed(), fact.run), (vec![6, 7, 8], 3));
+    }
+}

@@ -1,0 +1,148 @@
+//! Where a capture was taken, as hop limits and directions tell: that decides what can be known from it.
+
+use std::net::IpAddr;
+
+/// Where the capture was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seat {
+    /// At the server.
+    Server,
+    /// At a client.
+    Client,
+    /// At the master.
+    Master,
+    /// Somewhere on the way.
+    Between,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Seat {
+    /// The name scripts use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Seat::Server => "server",
+            Seat::Client => "client",
+            Seat::Master => "master",
+            Seat::Between => "between",
+            Seat::Unknown => "unknown",
+        }
+    }
+}
+
+/// Hop limits of packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hops {
+    /// Some are as their sender set them.
+    fresh: bool,
+    /// Some have passed routers.
+    routed: bool,
+}
+
+impl Hops {
+    /// A packet with this hop limit; 0: it is not known.
+    pub(super) fn see(&mut self, hop_limit: u8) {
+        match hop_limit {
+            0 => {}
+            // What operating systems begin with.
+            32 | 64 | 128 | 255 => self.fresh = true,
+            _ => self.routed = true,
+        }
+    }
+
+    fn all_fresh(self) -> bool {
+        self.fresh && !self.routed
+    }
+
+    fn all_routed(self) -> bool {
+        self.routed && !self.fresh
+    }
+}
+
+/// The hop limits of a server's packets, and of those that are sent to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HopLimits {
+    pub(super) server: Hops,
+    pub(super) clients: Hops,
+    pub(super) masters: Hops,
+}
+
+/// The hosts that have a part in every message.
+#[derive(Debug, Default)]
+pub(super) struct Everywhere {
+    /// `None` before the first message.
+    hosts: Option<Vec<IpAddr>>,
+    /// There are messages between other pairs of hosts.
+    pairs: bool,
+}
+
+impl Everywhere {
+    pub(super) fn see(&mut self, from: IpAddr, to: IpAddr) {
+        let hosts = self.hosts.get_or_insert_with(|| vec![from, to]);
+        let before = hosts.len();
+        hosts.retain(|host| *host == from || *host == to);
+        self.pairs |= hosts.len() < before;
+    }
+
+    fn has(&self, host: IpAddr) -> bool {
+        self.pairs && self.hosts.as_ref().is_some_and(|hosts| hosts.contains(&host))
+    }
+}
+
+/// Where the capture was taken, as seen from one server.
+pub(super) fn seat(
+    server: IpAddr,
+    hops: &HopLimits,
+    everywhere: &Everywhere,
+    (clients, masters): (&[IpAddr], &[IpAddr]),
+) -> Seat {
+    let HopLimits { server: own, clients: asking, masters: listing } = *hops;
+    let others_routed =
+        asking.all_routed() && !listing.fresh || listing.all_routed() && !asking.fresh;
+    match () {
+        () if own.all_fresh() && others_routed => Seat::Server,
+        () if own.all_routed() && asking.all_fresh() => Seat::Client,
+        () if own.all_routed() && listing.all_fresh() => Seat::Master,
+        () if own.all_routed() && others_routed => Seat::Between,
+        () if everywhere.has(server) => Seat::Server,
+        () if clients.iter().any(|client| everywhere.has(*client)) => Seat::Client,
+        () if masters.iter().any(|master| everywhere.has(*master)) => Seat::Master,
+        () => Seat::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hops(server: &[u8], clients: &[u8], masters: &[u8]) -> HopLimits {
+        let of = |limits: &[u8]| {
+            let mut hops = Hops::default();
+            limits.iter().for_each(|limit| hops.see(*limit));
+            hops
+        };
+        HopLimits { server: of(server), clients: of(clients), masters: of(masters) }
+    }
+
+    #[test]
+    fn hop_limits_tell_the_seat() {
+        let host = |n: u8| IpAddr::from([10, 0, 0, n]);
+        let (server, client, master) = (host(1), host(2), host(3));
+        let told = |hops: HopLimits, pairs: &[(IpAddr, IpAddr)]| {
+            let mut everywhere = Everywhere::default();
+            pairs.iter().for_each(|(from, to)| everywhere.see(*from, *to));
+            seat(server, &hops, &everywhere, (&[client], &[master]))
+        };
+        assert_eq!(told(hops(&[64], &[117, 50], &[55]), &[]), Seat::Server);
+        assert_eq!(told(hops(&[50], &[128], &[]), &[]), Seat::Client);
+        assert_eq!(told(hops(&[50], &[], &[64]), &[]), Seat::Master);
+        assert_eq!(told(hops(&[50], &[120], &[]), &[]), Seat::Between);
+        assert_eq!(told(hops(&[64], &[64], &[]), &[(server, client)]), Seat::Unknown);
+        let both = [(server, client), (master, server)];
+        assert_eq!(told(hops(&[64], &[64], &[64]), &both), Seat::Server);
+        let both = [(server, client), (client, master)];
+        assert_eq!(told(hops(&[64], &[64], &[64]), &both), Seat::Client);
+        let apart = [(server, client), (client, master), (master, server)];
+        assert_eq!(told(hops(&[64], &[64], &[64]), &apart), Seat::Unknown);
+    }
+}

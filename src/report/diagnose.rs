@@ -1,0 +1,311 @@
+//! `gamewire diagnose`: what is wrong with servers, for a terminal, an issue or a script.
+
+use dissectors::kit::{Cause, Item};
+use serde::Serialize;
+
+use super::json::line;
+use super::paint::{Paint, Tone};
+use super::{markdown, put};
+use crate::diagnose::{Diagnosed, Diagnoses, ItemVerdict, Outcome, Verdict, words};
+use crate::text::{counted, escaped, shortened};
+
+/// Servers that get a line each, where people read it.
+const SERVERS: usize = 50;
+
+/// Characters of a text on a line.
+const WIDE: usize = 120;
+
+/// Diagnoses to be written.
+pub struct Report<'r> {
+    /// What came of the servers.
+    pub diagnoses: &'r Diagnoses,
+    /// The capture's name, where there are several.
+    pub capture: Option<&'r str>,
+    /// A server was asked for: all is said about it.
+    pub is_named: bool,
+}
+
+impl Report<'_> {
+    /// For a terminal.
+    pub fn text(&self, paint: Paint, out: &mut Vec<u8>) {
+        if let Some(capture) = self.capture {
+            put(out, format_args!("==> {} <==\n", escaped(capture)));
+        }
+        let servers = &self.diagnoses.servers;
+        if servers.is_empty() {
+            put(out, format_args!("no server: nobody asks one, and none joins a master\n"));
+        }
+        for (at, server) in self.whole().iter().enumerate() {
+            if at > 0 {
+                out.push(b'\n');
+            }
+            whole(server, paint, out);
+        }
+        for server in self.in_a_line() {
+            let tone = tone(server.outcome());
+            paint.paint(tone, out, |out| put(out, format_args!("{:<8}", server.outcome().name())));
+            put(out, format_args!("{}\n", headline(server)));
+        }
+        if let Some(note) = self.note() {
+            paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
+        }
+    }
+
+    /// For an issue.
+    pub fn markdown(&self, out: &mut Vec<u8>) {
+        if let Some(capture) = self.capture {
+            put(out, format_args!("### {}\n\n", markdown::cell(capture)));
+        }
+        if self.diagnoses.servers.is_empty() {
+            put(out, format_args!("No server: nobody asks one, and none joins a master.\n"));
+        }
+        for (at, server) in self.whole().iter().enumerate() {
+            let gap = if at > 0 { "\n" } else { "" };
+            put(out, format_args!("{gap}**{}**\n\n", markdown::cell(&headline(server))));
+            put(out, format_args!("({})\n\n", words::seat(server.seat)));
+            put(out, format_args!("| | item | frames | |\n|---|---|---|---|\n"));
+            for item in &server.items {
+                let advice = advice(item).filter(|_| item.verdict == Verdict::No);
+                let advice = advice.map_or(String::new(), |advice| format!(". {advice}"));
+                put(
+                    out,
+                    format_args!(
+                        "| {} | {} | {} | {}{} |\n",
+                        shown(item.verdict),
+                        words::label(item.item),
+                        frames(item),
+                        markdown::cell(&item.text),
+                        markdown::cell(&advice),
+                    ),
+                );
+            }
+        }
+        let lines = self.in_a_line();
+        if !lines.is_empty() {
+            put(out, format_args!("| | server |\n|---|---|\n"));
+        }
+        for server in lines {
+            let text = markdown::cell(&headline(server));
+            put(out, format_args!("| {} | {text} |\n", server.outcome().name()));
+        }
+        if let Some(note) = self.note() {
+            put(out, format_args!("\n{}\n", markdown::cell(&note)));
+        }
+    }
+
+    /// For a script: all about all servers.
+    pub fn json(&self, out: &mut Vec<u8>) {
+        #[derive(Serialize)]
+        struct Capture<'r> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            capture: Option<&'r str>,
+            servers: Vec<Server<'r>>,
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            cut: bool,
+        }
+        let servers = self.diagnoses.servers.iter().map(Server::of).collect();
+        let capture = Capture { capture: self.capture, servers, cut: self.diagnoses.cut.is_some() };
+        // Writing numbers and texts to a vector cannot fail.
+        let _ = line(&capture, out);
+    }
+
+    /// The servers of which all is said.
+    fn whole(&self) -> &[Diagnosed] {
+        let servers = &self.diagnoses.servers;
+        if self.is_named || servers.len() == 1 { servers } else { &[] }
+    }
+
+    /// The others.
+    fn in_a_line(&self) -> &[Diagnosed] {
+        let servers = &self.diagnoses.servers;
+        let others = if self.whole().is_empty() { &servers[..] } else { &[] };
+        &others[..others.len().min(SERVERS)]
+    }
+
+    /// What is not shown.
+    fn note(&self) -> Option<String> {
+        let lines = self.in_a_line().len();
+        let more = self.diagnoses.servers.len().saturating_sub(lines.max(self.whole().len()));
+        let mut notes = Vec::new();
+        if more > 0 {
+            notes.push(format!("{} more", counted(more as u64, "server")));
+        }
+        notes.extend(self.diagnoses.cut.map(str::to_owned));
+        if lines > 0 {
+            notes.push("--server IP:PORT tells all about one".to_owned());
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+/// One server as JSON has it.
+#[derive(Serialize)]
+struct Server<'r> {
+    server: String,
+    protocol: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'r str>,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_no: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    seat: &'static str,
+    items: Vec<JsonItem<'r>>,
+}
+
+/// One of its items.
+#[derive(Serialize)]
+struct JsonItem<'r> {
+    item: &'static str,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
+    frames: &'r [u64],
+    text: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
+}
+
+impl JsonItem<'_> {
+    fn of(it: &ItemVerdict) -> JsonItem<'_> {
+        JsonItem {
+            item: it.item.name(),
+            verdict: it.verdict.name(),
+            cause: it.cause.map(|cause| cause.name()),
+            frames: &it.frames,
+            text: &it.text,
+            advice: advice(it),
+        }
+    }
+}
+
+impl Server<'_> {
+    fn of(server: &Diagnosed) -> Server<'_> {
+        let no = server.first_no();
+        Server {
+            server: address(server),
+            protocol: server.protocol.map(|id| id.info().id),
+            name: server.name.as_deref(),
+            verdict: server.outcome().name(),
+            first_no: no.map(|it| it.item.name()),
+            cause: no.and_then(|it| it.cause).map(|cause| cause.name()),
+            seat: server.seat.name(),
+            items: server.items.iter().map(JsonItem::of).collect(),
+        }
+    }
+}
+
+/// The address of a server; without a port where none is known.
+fn address(server: &Diagnosed) -> String {
+    match server.server.port() {
+        0 => server.server.ip().to_string(),
+        _ => server.server.to_string(),
+    }
+}
+
+fn headline(server: &Diagnosed) -> String {
+    let name = server.name.as_deref().filter(|name| !name.is_empty());
+    let name = name.map(|name| format!("\"{}\"", shortened(&escaped(name), 48)));
+    let protocol = server.protocol.map(|id| id.info().id.to_owned());
+    let known: Vec<_> = protocol.into_iter().chain(name).collect();
+    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+    format!("{}{known}: {}", address(server), server.headline())
+}
+
+/// All about one server.
+fn whole(server: &Diagnosed, paint: Paint, out: &mut Vec<u8>) {
+    paint
+        .paint(tone(server.outcome()), out, |out| put(out, format_args!("{}\n", headline(server))));
+    paint.paint(Tone::Faint, out, |out| {
+        put(out, format_args!("{}\n", words::seat(server.seat)));
+        if server.needs_no_master {
+            put(out, format_args!("its protocol needs no master\n"));
+        }
+    });
+    out.push(b'\n');
+    let labels = server.items.iter().map(|item| words::label(item.item).len());
+    let frames_wide = server.items.iter().map(|item| frames(item).len()).max().unwrap_or(0);
+    let wide = labels.max().unwrap_or(0);
+    let is_absent = |from: Item, to: Item| {
+        let mut group = server.items.iter().filter(|it| (from..=to).contains(&it.item)).peekable();
+        group.peek().is_some() && group.all(|it| it.cause == Some(Cause::NotInCapture))
+    };
+    let mut advised = None;
+    for (from, to, what) in GROUPS {
+        if is_absent(from, to) {
+            let line = format!("{:<5}{what:<wide$}  nothing of that is in the capture", "?");
+            paint.paint(Tone::Faint, out, |out| put(out, format_args!("{line}\n")));
+            continue;
+        }
+        let items = server.items.iter().filter(|it| (from..=to).contains(&it.item));
+        for item in items {
+            one(item, (wide, frames_wide), paint, out);
+            // What to do is said once.
+            let advice = advice(item).filter(|_| item.verdict == Verdict::No);
+            if let Some(advice) = advice.filter(|advice| advised != Some(*advice)) {
+                put(out, format_args!("     {advice}\n"));
+                advised = Some(advice);
+            }
+        }
+    }
+}
+
+/// Items that are shown in one line where the capture has nothing of them.
+const GROUPS: [(Item, Item, &str); 3] = [
+    (Item::Join, Item::Stays, "registers with a master"),
+    (Item::ListWhole, Item::Address, "is in a master's list"),
+    (Item::Asked, Item::Readable, "is seen by clients"),
+];
+
+/// One item.
+fn one(item: &ItemVerdict, (wide, frames_wide): (usize, usize), paint: Paint, out: &mut Vec<u8>) {
+    let tone = match item.verdict {
+        Verdict::Yes => Tone::Good,
+        Verdict::No => tone_of_fault(),
+        Verdict::Unknown => Tone::Faint,
+    };
+    paint.paint(tone, out, |out| put(out, format_args!("{:<5}", shown(item.verdict))));
+    let (label, text) = (words::label(item.item), escaped(&item.text));
+    let text = shortened(&text, WIDE);
+    let line = format!("{label:<wide$}  {:<frames_wide$}  {text}", frames(item));
+    put(out, format_args!("{}\n", line.trim_end()));
+}
+
+/// What to do about an item that is not so, or that cannot be told.
+fn advice(item: &ItemVerdict) -> Option<&'static str> {
+    item.cause.map(words::advice)
+}
+
+/// A verdict as people read it.
+fn shown(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Yes => "yes",
+        Verdict::No => "NO",
+        Verdict::Unknown => "?",
+    }
+}
+
+/// The packets that show an item.
+fn frames(item: &ItemVerdict) -> String {
+    let frames: Vec<_> = item.frames.iter().map(u64::to_string).collect();
+    let more = if item.has_more { " ff." } else { "" };
+    match frames.len() {
+        0 => String::new(),
+        1 => format!("frame {}{more}", frames.concat()),
+        _ => format!("frames {}{more}", frames.join(", ")),
+    }
+}
+
+fn tone_of_fault() -> Tone {
+    use dissectors::kit::{Severity, Verdict};
+    Tone::Finding(Severity::Error, Verdict::Fail)
+}
+
+fn tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Fault => tone_of_fault(),
+        Outcome::Unknown => Tone::Label,
+        Outcome::Good => Tone::Good,
+    }
+}

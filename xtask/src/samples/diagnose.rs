@@ -1,0 +1,70 @@
+//! Samples for `gamewire diagnose`: servers that players do not see, each for a reason of its own, and the
+//! same servers with nothing wrong.
+
+use crate::exchange::Setting;
+use crate::samples::{Sample, play};
+
+pub(super) const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "diagnose-registration.pcap",
+        shows: "six servers register with a Valve master, and are in the list that a client gets",
+        make: || play(REGISTRATION, &VALVE, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-registration-faults.pcap",
+        shows: "faults: the same six, and none is listed: no challenge comes; none is answered; it is \
+                read backwards; keys are missing; a quit; and one does all right and is not in the list",
+        make: || play(include_str!("diagnose-registration-faults.txt"), &VALVE, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-text-master.pcap",
+        shows: "three servers register with a master of the GameSpy text protocol, and a client gets the \
+                list and asks them",
+        make: || play(TEXT_MASTER, &GAMESPY1, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-text-master-faults.pcap",
+        shows: "faults: the same three: a wrong code, a challenge that is not answered, a heartbeat every \
+                15 minutes",
+        make: || play(include_str!("diagnose-text-master-faults.txt"), &GAMESPY1, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-acr.pcap",
+        shows: "three servers register with the master of AssaultCube Reloaded, and a client gets the list",
+        make: || play(ACR, &HTTP, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-acr-faults.pcap",
+        shows: "the same three, and players see none: one is refused, one does not answer the probe, one is listed with \
+                another port",
+        make: || play(include_str!("diagnose-acr-faults.txt"), &HTTP, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-queries.pcap",
+        shows: "six servers are asked for their info and their players, and respond",
+        make: || play(QUERIES, &A2S, &[]).pcap(),
+    },
+    Sample {
+        name: "diagnose-queries-faults.pcap",
+        shows: "faults: the same six: a closed port; responses from another address; only info is \
+                answered; a challenge that opens nothing; a split response without its second part; \
+                responses that are late",
+        make: || play(include_str!("diagnose-queries-faults.txt"), &A2S, &[]).pcap(),
+    },
+];
+
+const REGISTRATION: &str = include_str!("diagnose-registration.txt");
+const TEXT_MASTER: &str = include_str!("diagnose-text-master.txt");
+const ACR: &str = include_str!("diagnose-acr.txt");
+const QUERIES: &str = include_str!("diagnose-queries.txt");
+
+const VALVE: Setting = Setting::udp(27015);
+const GAMESPY1: Setting = Setting::udp(27900);
+const HTTP: Setting = Setting::tcp(80);
+const A2S: Setting = Setting::udp(27015);
+
+/// The conversations that are as the documents want them.
+pub(super) fn conversations() -> Vec<(String, Setting)> {
+    let all = [(REGISTRATION, VALVE), (TEXT_MASTER, GAMESPY1), (ACR, HTTP), (QUERIES, A2S)];
+    all.map(|(script, setting)| (script.to_owned(), setting)).to_vec()
+}
