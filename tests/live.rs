@@ -317,6 +317,29 @@ fn an_interface_that_goes_down_is_evidence() {
 }
 
 #[test]
+fn a_summary_shows_what_there_is_so_far() {
+    let server = Server::start();
+    let args = ["summary", "--format", "json", "--interval", "1s", "--duration", "4s"];
+    let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
+    let socket = client();
+    for _ in 0..30 {
+        query(&socket, server.port);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let output = sniffer.child.wait_with_output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() >= 3, "{lines:?}");
+    let answered = |line: &serde_json::Value| line["servers"][0]["answered"].as_u64();
+    let counts: Vec<_> = lines.iter().map(answered).collect();
+    assert!(counts.is_sorted(), "{counts:?}");
+    // Flows that are open count.
+    assert!(counts[counts.len() - 2] > Some(0), "{counts:?}");
+    assert_eq!(counts.last(), Some(&Some(30)));
+}
+
+#[test]
 fn findings_show_as_they_happen() {
     let server = Server::start();
     let Some(mut sniffer) = Sniffer::start(server.port, &["check", "--color", "never"]) else {

@@ -56,6 +56,9 @@ fn masters_name_fields_of_messages_with_the_purpose() {
         if let Some(path) = masters.game {
             is_said(path, &[Purpose::Heartbeat]);
         }
+        if let Some(path) = masters.enciphered {
+            is_said(path, &[Purpose::List]);
+        }
         match masters.end {
             EndOfList::Flag(path) | EndOfList::Field(path) => is_said(path, &[Purpose::List]),
             EndOfList::Whole(rule) => {

@@ -60,6 +60,8 @@ impl Mapped {
 pub(super) struct Stream {
     /// Bytes consumed so far.
     position: u64,
+    /// How many there are in all, where that is known.
+    length: Option<u64>,
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
@@ -77,18 +79,33 @@ impl Input {
     }
 
     pub(super) fn stream(reader: Box<dyn Read + Send>) -> Input {
-        Input::of_stream(reader, false)
+        Input::of_stream(reader, None, false)
+    }
+
+    /// A file that is not mapped, with its length.
+    pub(super) fn file(reader: Box<dyn Read + Send>, length: u64) -> Input {
+        Input::of_stream(reader, Some(length), false)
     }
 
     /// What a compressed capture unpacks to.
     pub(super) fn unpacked(reader: Box<dyn Read + Send>) -> Input {
-        Input::of_stream(reader, true)
+        Input::of_stream(reader, None, true)
     }
 
-    fn of_stream(reader: Box<dyn Read + Send>, unpacks: bool) -> Input {
+    fn of_stream(reader: Box<dyn Read + Send>, length: Option<u64>, unpacks: bool) -> Input {
         let (buffer, start, end, ended, error) = (Vec::new(), 0, 0, false, None);
         let position = 0;
-        Input::Stream(Stream { position, reader, buffer, start, end, ended, error, unpacks })
+        Input::Stream(Stream {
+            position,
+            length,
+            reader,
+            buffer,
+            start,
+            end,
+            ended,
+            error,
+            unpacks,
+        })
     }
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
@@ -174,7 +191,7 @@ impl Input {
     pub(super) fn length(&self) -> Option<u64> {
         match self {
             Input::Mapped(Mapped { mapping, .. }) => Some(mapping.bytes().len() as u64),
-            Input::Stream(_) => None,
+            Input::Stream(stream) => stream.length,
         }
     }
 

@@ -96,7 +96,12 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
     // A pipe, say: nobody knows when more comes.
     let stream = Interruptible::new(file)
         .map_err(|error| CaptureError::Open { path: path.to_owned(), error })?;
-    Ok(Input::stream(Box::new(stream) as Box<dyn Read + Send>))
+    let stream = Box::new(stream) as Box<dyn Read + Send>;
+    if metadata.is_file() {
+        Ok(Input::file(stream, metadata.len()))
+    } else {
+        Ok(Input::stream(stream))
+    }
 }
 
 /// Unpacks what is compressed, and finds the reader of its format.

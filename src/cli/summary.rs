@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::Input;
+use crate::config::nanoseconds;
 use crate::report::paint::Choice;
 use crate::report::summary::{Order, Table, columns};
 
@@ -23,6 +24,10 @@ pub struct Summary {
     /// Show only the first N rows of each table [default: in text and markdown 20, else all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
+    /// Of a live capture: show what there is so far each time this has passed: 10s, 1min [default: every
+    /// second and in place, if standard output is a terminal, else only at the end]
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
+    pub interval: Option<i64>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,

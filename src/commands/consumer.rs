@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::Failure;
 use crate::capture::LinkType;
@@ -27,6 +28,14 @@ pub(super) trait Consumer {
     /// No more events are here for now. `live`: they come from a live capture, and somebody may wait for
     /// what there is to say.
     fn pause(&mut self, _live: bool) -> io::Result<()> {
+        Ok(())
+    }
+    /// How often it wants to hear how far a live capture is.
+    fn interval(&self) -> Option<Duration> {
+        None
+    }
+    /// A live capture goes on: what there is so far.
+    fn so_far(&mut self, _decoder: &mut Decoder) -> io::Result<()> {
         Ok(())
     }
     /// What the line of a live capture shows beside the counts.

@@ -74,6 +74,7 @@ fn listen<C: Consumer>(
     told: &mut Reported<'_>,
 ) -> Result<Result<(), LiveError>, Failure> {
     let (mut ending, waiting) = (live.ending(), live.waiting());
+    let (interval, mut due) = (consumer.interval(), Instant::now());
     loop {
         let mut unread = 0;
         match live.turn() {
@@ -109,6 +110,10 @@ fn listen<C: Consumer>(
         }
         consume(decoder, consumer)?;
         line.suspended(|| consumer.pause(true))?;
+        if interval.is_some_and(|interval| due.elapsed() >= interval) {
+            due = Instant::now();
+            line.suspended(|| consumer.so_far(decoder))?;
+        }
         line.says(decoder, &consumer.running());
         if let Some(error) = live.not_begun_anew() {
             let goes_on = "what is captured goes on into the file as it was";

@@ -1,6 +1,7 @@
 //! `gamewire summary`: what there is, at a glance.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use crate::Terminal;
 use crate::cli::{self, SummaryFormat};
@@ -9,11 +10,17 @@ use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::report::paint::Paint;
 use crate::report::summary::{Report, Shown, Table};
-use crate::session::{Event, Needs, Totals};
+use crate::session::{Decoder, Event, Needs, Totals};
 use crate::summary::Summary;
 
 /// Rows of a table on a screen.
 const ROWS: usize = 20;
+
+/// How often tables that change in place are written anew.
+const IN_PLACE: Duration = Duration::from_secs(1);
+
+/// What makes a terminal begin anew at its top.
+const ABOVE: &[u8] = b"\x1b[H\x1b[2J";
 
 /// Runs the command.
 ///
@@ -34,6 +41,7 @@ pub fn run(
         filtered,
         summary: Summary::new(bytes, filtered),
         paint: painted(args.color, terminal.out),
+        is_terminal: terminal.out,
         capture: None,
         has_begun: false,
         out,
@@ -50,6 +58,7 @@ struct Summarizing<'w> {
     filtered: bool,
     summary: Summary,
     paint: Paint,
+    is_terminal: bool,
     /// Which capture it is, where there are several.
     capture: Option<String>,
     has_begun: bool,
@@ -76,9 +85,42 @@ impl Consumer for Summarizing<'_> {
         None
     }
 
+    fn interval(&self) -> Option<Duration> {
+        let given = self.args.interval.and_then(|time| u64::try_from(time).ok());
+        let in_place = self.is_in_place().then_some(IN_PLACE);
+        given.map(Duration::from_nanos).or(in_place)
+    }
+
+    /// Flows that are open count as if they had ended.
+    fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+        let mut summary = self.summary.clone();
+        let read = decoder.so_far(|row| summary.flow(row));
+        if self.is_in_place() {
+            self.out.write_all(ABOVE)?;
+            self.has_begun = false;
+        }
+        self.write(&summary, &read)
+    }
+
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let empty = Summary::new(self.bytes, self.filtered);
         let summary = std::mem::replace(&mut self.summary, empty);
+        if self.is_in_place() {
+            self.out.write_all(ABOVE)?;
+            self.has_begun = false;
+        }
+        self.write(&summary, read)
+    }
+}
+
+impl Summarizing<'_> {
+    /// Whether the tables of a live capture take the place of those before.
+    fn is_in_place(&self) -> bool {
+        let is_live = self.args.input.live.interface.is_some();
+        is_live && self.is_terminal && self.args.format == SummaryFormat::Text
+    }
+
+    fn write(&mut self, summary: &Summary, read: &Totals) -> io::Result<()> {
         let is_for_people =
             matches!(self.args.format, SummaryFormat::Text | SummaryFormat::Markdown);
         let top = self.args.top.map(|top| top as usize);
@@ -88,7 +130,7 @@ impl Consumer for Summarizing<'_> {
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();
-        let report = Report::new(&summary, read, capture, shown);
+        let report = Report::new(summary, read, capture, shown);
         let mut bytes = Vec::new();
         if is_for_people && self.has_begun {
             bytes.push(b'\n');

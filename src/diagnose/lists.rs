@@ -40,6 +40,8 @@ pub(super) struct Given {
     whole: Map<Vec<u8>, Listing>,
     /// The latest that asked for some servers only.
     pub(super) narrowed: Option<u64>,
+    /// The latest that is enciphered.
+    pub(super) enciphered: Option<u64>,
     /// The latest that did not come to its end so far.
     pub(super) begun: Option<Listing>,
     /// Why a list was cut.
@@ -125,6 +127,18 @@ impl Lists {
         } else if given.whole.len() < MOST || given.whole.contains_key(&listing.game) {
             given.cut = None;
             given.whole.insert(listing.game.clone(), listing);
+        }
+    }
+
+    /// A master gives an enciphered list.
+    pub(super) fn enciphered(&mut self, (client, master): (SocketAddr, SocketAddr), frame: u64) {
+        let listing = self.open.get_mut(&(client, master), MOST).cloned();
+        self.open.remove(&(client, master));
+        if let Some(given) = self.master(master) {
+            given
+                .begun
+                .take_if(|begun| Some(begun.number) == listing.map(|listing| listing.number));
+            given.enciphered = Some(frame);
         }
     }
 

@@ -4,33 +4,33 @@
 //! of them its servers have, and which rules show that one is not so. Messages show what went well,
 //! findings what did not; in the end the latest of both counts.
 
+mod conclude;
 mod fact;
 mod lists;
+mod registration;
 mod seat;
 mod server;
+mod signs;
 mod verdict;
 pub mod words;
 
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{
-    Cause, Finding, Item, Map, Mark, Masters, Message, Purpose, RecentMap, Rule, Set, Symptom,
-    Verdict as Ruled, Who,
-};
+use dissectors::kit::{Cause, Item, Map, Masters, Message, Purpose, RecentMap, Set, Who};
 use dissectors::ledger::Terms;
 
-use crate::check::{Checker, Found, Selection};
-use crate::session::{
-    Event, Findings, FlowContext, IcmpEvent, MessageEvent, Messages, Needs, Value,
-};
+use crate::check::{Checker, Selection};
+use crate::session::{Event, Findings, MessageEvent, Messages, Needs, Value};
 use crate::summary::described;
 
 use lists::Lists;
 use seat::Everywhere;
 use server::Server;
+use signs::shows;
 
 pub use seat::Seat;
+pub use signs::concerns;
 pub use verdict::{Diagnosed, Diagnoses, ItemVerdict, Outcome, Verdict};
 
 /// Bytes of memory for which a server is kept.
@@ -88,34 +88,6 @@ enum What {
     Join,
     /// It responds.
     Response,
-}
-
-/// The symptom that a finding is.
-fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
-    let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
-    let mut of_rule = all.filter(|symptom| symptom.rule.code == rule.code);
-    of_rule.find(|symptom| words.contains(symptom.words))
-}
-
-/// Whether a finding says something about why players do not see a server.
-pub fn concerns(found: &Found) -> bool {
-    found.verdict == Ruled::Fail
-        && (found.rule.code == dissectors::net_rules::NET014.code
-            || symptom(found.rule, &found.detail).is_some())
-}
-
-/// Whether it depends on a rule if an item is so.
-fn shows(rule: &Rule, item: Item) -> bool {
-    let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
-    all.into_iter().any(|symptom| symptom.rule.code == rule.code && symptom.item == item)
-}
-
-/// A finding that matters to a server.
-struct Sign<'f> {
-    rule: &'static Rule,
-    verdict: Ruled,
-    words: &'f str,
-    frame: u64,
 }
 
 impl Diagnosis {
@@ -330,174 +302,6 @@ impl Diagnosis {
         Some(from)
     }
 
-    /// A server joins a master, or says that it is still there.
-    fn join(
-        &mut self,
-        id: Id,
-        event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
-    ) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let (frame, time) = (payload.frame, payload.time);
-        let address = self.announced(id, event)?;
-        let game = masters(id).and_then(|it| it.game).and_then(|path| event.field(path));
-        self.sent.insert(frame, Sent { server: address, what: What::Join }, self.remembered);
-        let server = self.servers.get_mut(&address)?;
-        if let Some(Value::Text(game)) = game {
-            server.game = game.iter().copied().take(64).collect();
-        }
-        server.joins_at(time);
-        // Nothing came to the challenge before.
-        if let Some((challenge, _)) =
-            server.challenged.take().filter(|_| !verdict::judges_silence(server))
-        {
-            let cause = Cause::ChallengeUnanswered;
-            server.fact_mut(Item::Echo).bad(cause, challenge, "it joins anew instead");
-        }
-        let is_proven = server.fact(Item::Echo).good > 0 && server.fact(Item::Echo).run == 0;
-        if event.message().purpose == Purpose::Heartbeat && is_proven {
-            server.known = Some(frame);
-        }
-        shown.extend([Item::Join, Item::Stays]);
-        Some(address)
-    }
-
-    /// The server that speaks to a master, which is known from now on.
-    fn announced(&mut self, id: Id, event: &MessageEvent<'_>) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let (from, to) = (payload.from, payload.to);
-        let address = described::own_endpoint(event, from)?;
-        if address != from {
-            self.aliases.insert(from, address, self.remembered);
-        }
-        self.server(address)?.meets(to, id);
-        Some(address)
-    }
-
-    /// A master challenges a server.
-    fn challenge(
-        &mut self,
-        to: SocketAddr,
-        event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
-    ) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let address = self.resolve(to)?;
-        if self.challengers.len() < self.most {
-            self.challengers.insert(payload.from);
-        }
-        // A server may be challenged by a client, too, to see whether it is genuine.
-        let server = self.servers.get_mut(&address).filter(|server| server.joins.is_some())?;
-        let is_proven =
-            [Item::Echo, Item::Info].map(|item| server.fact(item)).iter().all(|fact| fact.run == 0)
-                && server.fact(Item::Echo).good > 0;
-        server.known = is_proven.then_some(payload.frame);
-        server.challenged = Some((payload.frame, payload.time));
-        shown.push(Item::Challenged);
-        Some(address)
-    }
-
-    /// A master checks a server: by a challenge, or by a probe of a port of its own.
-    fn probe(
-        &mut self,
-        id: Id,
-        event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
-    ) -> Option<SocketAddr> {
-        let to = event.payload().to;
-        if masters(id).is_some_and(|it| it.probe_above.is_some()) {
-            shown.push(Item::Probed);
-            return self.below(id, to);
-        }
-        let address = self.challenge(to, event, shown)?;
-        self.servers.get_mut(&address)?.known = None;
-        Some(address)
-    }
-
-    /// The known server of which a master probes this address.
-    fn below(&self, id: Id, probed: SocketAddr) -> Option<SocketAddr> {
-        let above = masters(id).and_then(|it| it.probe_above).unwrap_or(0);
-        let port = probed.port().checked_sub(above)?;
-        let address = SocketAddr::new(probed.ip(), port);
-        self.servers.contains_key(&address).then_some(address)
-    }
-
-    /// A server answers a master's challenge.
-    fn challenge_response(
-        &mut self,
-        id: Id,
-        event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
-        items: &[Item],
-    ) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let known = self.resolve(payload.from);
-        let names_port = masters(id)
-            .and_then(|it| it.query_port)
-            .is_some_and(|path| event.field(path).is_some());
-        // A client may be challenged, too, and answers in the same way.
-        let address = match known {
-            Some(address) => address,
-            None if names_port || event.message().speaker == Who::Server => {
-                self.announced(id, event)?
-            }
-            None => return None,
-        };
-        let server = self.servers.get_mut(&address)?;
-        server.challenged = None;
-        let proof = id.info().diagnosis.proof;
-        let passes = event.checked().passes;
-        let is_proven =
-            proof.is_none_or(|proof| passes.iter().any(|it| it.rule.code == proof.code));
-        if is_proven {
-            shown.extend(items);
-        } else {
-            let text = "whether the answer is right cannot be told without the game's secret key";
-            server.fact_mut(Item::Echo).open(Cause::KeyUnknown, payload.frame, text);
-        }
-        Some(address)
-    }
-
-    /// A master answers a registration.
-    fn join_response(
-        &mut self,
-        id: Id,
-        event: &MessageEvent<'_>,
-        shown: &mut Vec<Item>,
-    ) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let masters = masters(id)?;
-        let address = self.resolve(payload.to)?;
-        let server = self.servers.get_mut(&address)?;
-        let status = masters.status.and_then(|(path, fine)| {
-            let status = event.field(path).and_then(described::number);
-            status.filter(|status| *status != fine)
-        });
-        let text = masters.refusal.and_then(|(path, _)| event.field(path));
-        let text = text.map(|text| text.to_string().chars().take(256).collect::<String>());
-        let said = text.as_ref().map_or(String::new(), |text| format!("\"{text}\""));
-        if let Some(status) = status {
-            let text = format!("status {status} {said}");
-            let cause = Cause::RegistrationRefused;
-            server.fact_mut(Item::Accepted).bad(cause, payload.frame, text.trim_end());
-        } else if described::refuses(event) {
-            server.fact_mut(Item::Accepted).bad(Cause::RegistrationRefused, payload.frame, said);
-        } else {
-            shown.push(Item::Accepted);
-            server.told = text;
-        }
-        Some(address)
-    }
-
-    /// A server takes leave.
-    fn quit(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
-        let payload = event.payload();
-        let address = self.resolve(payload.from)?;
-        let server = self.servers.get_mut(&address)?;
-        server.fact_mut(Item::Stays).bad(Cause::QuitSent, payload.frame, "a quit");
-        Some(address)
-    }
-
     /// A client asks a master for a list, or for the next page of one.
     fn list_asked(&mut self, id: Id, event: &MessageEvent<'_>) {
         if !described::begins_list(event) {
@@ -525,145 +329,18 @@ impl Diagnosis {
         let payload = event.payload();
         let mut servers = Vec::new();
         described::each_listed(event, |server| servers.push(server));
+        let between = (payload.to, payload.from);
+        let hidden = event.context().protocol.and_then(masters).and_then(|it| it.enciphered);
+        if hidden.is_some_and(|path| event.field(path).is_some()) {
+            self.lists.enciphered(between, payload.frame);
+            return None;
+        }
         let ends = described::ends_list(event);
-        self.lists.listed((payload.to, payload.from), payload.frame, ends, servers);
+        self.lists.listed(between, payload.frame, ends, servers);
         None
-    }
-
-    /// What is wrong in a message; returns which items it shows not to be so.
-    fn findings(&mut self, event: &MessageEvent<'_>) -> Vec<Item> {
-        let (context, payload) = (event.context(), event.payload());
-        let mut failed = Vec::new();
-        for finding in event.checked().findings {
-            let about = Some((payload.mark(), payload.from));
-            failed.extend(self.finding(finding, context, about));
-        }
-        failed
-    }
-
-    /// Something was found; `about`: in a message that is here. Returns which item that shows not to be so.
-    fn finding(
-        &mut self,
-        finding: &Finding,
-        context: &FlowContext,
-        about: Option<(Mark, SocketAddr)>,
-    ) -> Option<Item> {
-        let sender = |mark: &Mark| context.flow.ends_from(mark.side)[0];
-        let recalled = finding.mark.map(|mark| (mark, sender(&mark)));
-        let is_about_message = recalled.is_none();
-        let (mark, sender) = recalled.or(about)?;
-        let (rule, words) = (finding.rule, &*finding.detail);
-        if is_lost_fragment(rule) {
-            self.lost_fragment(context.flow.ends[0].ip(), mark.frame, words);
-            return None;
-        }
-        let symptom = symptom(rule, words)?;
-        let sign = Sign { rule, verdict: finding.verdict, words, frame: mark.frame };
-        if symptom.item == Item::ListWhole {
-            if sign.verdict == Ruled::Fail {
-                for end in context.flow.ends {
-                    if self.lists.given.contains_key(&end) {
-                        self.lists.cut(end, sign.frame, words);
-                    }
-                }
-            }
-            return None;
-        }
-        let address = match rule.who {
-            Who::Any => self.resolve(sender)?,
-            Who::Server if self.resolve(sender).is_some() => self.resolve(sender)?,
-            _ => {
-                let ends = context.flow.ends;
-                let speaks = ends.into_iter().find_map(|end| self.resolve(end));
-                let probed = || ends.into_iter().find_map(|end| self.below(context.protocol?, end));
-                speaks.or_else(probed)?
-            }
-        };
-        self.sign(address, symptom, &sign);
-        (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
-    }
-
-    /// A finding shows something of a server.
-    fn sign(&mut self, address: SocketAddr, symptom: &Symptom, sign: &Sign<'_>) {
-        let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
-        let Some(server) = self.servers.get_mut(&address) else { return };
-        let (frame, words) = (sign.frame, sign.words);
-        match sign.verdict {
-            Ruled::Note => {}
-            Ruled::Inconclusive => {
-                let cause = verdict::why_open(sign.rule);
-                let fact = server.fact_mut(symptom.item);
-                fact.open(cause, frame, words);
-            }
-            Ruled::Fail if symptom.item == Item::Answered => {
-                let cause = match sent {
-                    Some(What::Request { follows: true, .. }) => Cause::ChallengedRequestUnanswered,
-                    _ => symptom.cause,
-                };
-                if cause != symptom.cause {
-                    server.fact_mut(Item::Verified).bad(cause, frame, words);
-                }
-                unanswered(server, sent, cause, frame, words);
-            }
-            Ruled::Fail => server.fact_mut(symptom.item).bad(symptom.cause, frame, words),
-        }
-    }
-
-    /// A datagram's fragments did not all come.
-    fn lost_fragment(&mut self, sender: IpAddr, frame: u64, words: &str) {
-        let Some(address) = self.hosts.get(&sender) else { return };
-        if let Some(server) = self.servers.get_mut(address) {
-            server.fact_mut(Item::Whole).bad(Cause::FragmentLost, frame, words);
-        }
-    }
-
-    /// An ICMP error quotes a packet.
-    fn icmp(&mut self, error: &IcmpEvent) {
-        let Some(cause) = of_icmp(error) else { return };
-        let Some(sent) = self.sent.get_mut(&error.message, self.remembered).copied() else {
-            return;
-        };
-        let text = format!("{} says: {}", error.from, error.meaning);
-        let Some(server) = self.servers.get_mut(&sent.server) else { return };
-        match sent.what {
-            What::Request { .. } => unanswered(server, Some(sent.what), cause, error.frame, &text),
-            What::Join => server.fact_mut(Item::Challenged).bad(cause, error.frame, text),
-            What::Response if cause == Cause::IcmpTooBig => {
-                server.fact_mut(Item::Whole).bad(cause, error.frame, text);
-            }
-            // That a client is gone is no fault of the server's.
-            What::Response => {}
-        }
-    }
-}
-
-/// A request was not answered.
-fn unanswered(server: &mut Server, sent: Option<What>, cause: Cause, frame: u64, words: &str) {
-    server.fact_mut(Item::Answered).bad(cause, frame, words);
-    if let Some(What::Request { message, .. }) = sent
-        && let Some(kind) = server.kind(message.name)
-    {
-        kind.answered.bad(cause, frame, words);
     }
 }
 
 fn masters(id: Id) -> Option<&'static Masters> {
     id.info().masters
-}
-
-/// Whether a rule is broken by a datagram whose fragments did not all come.
-fn is_lost_fragment(rule: &Rule) -> bool {
-    rule.code == dissectors::net_rules::NET005.code
-}
-
-/// What an ICMP error means, if it means that what was sent did not arrive for good.
-fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
-    let is_v6 = error.from.is_ipv6();
-    Some(match (is_v6, error.kind) {
-        (false, [3, 3]) | (true, [1, 4]) => Cause::IcmpPort,
-        (false, [3, 4]) | (true, [2, _]) => Cause::IcmpTooBig,
-        (false, [3, 9 | 10 | 13]) | (true, [1, 1 | 5]) => Cause::IcmpProhibited,
-        (false, [3, _]) | (true, [1, _]) => Cause::IcmpHost,
-        _ => return None,
-    })
 }

@@ -6,6 +6,7 @@ use super::batch::{Batch, Event, Events};
 use super::recorder::Recorder;
 use super::{EventOrder, Open, Options, Session, Totals, shard};
 use crate::capture::{self, Memory, Notice, Packet, Packets};
+use crate::flows::FlowRow;
 
 /// Decodes a capture: packets go in, [events](super::Event) come out. It opens no file, reads no clock
 /// and starts no thread.
@@ -151,7 +152,14 @@ impl Decoder {
     /// What was read and counted, now that the capture is over.
     pub fn into_totals(self) -> Totals {
         let (rules, traffic) = either!(self.recorder, recorder => recorder.into_counts());
-        Totals { rules, traffic, ..self.session.into_totals() }
+        Totals { rules, traffic, ..self.session.totals() }
+    }
+
+    /// What was read so far, while the capture goes on; `each` is handed what a listing of flows would
+    /// show of those that are open. It lacks what is counted of rules and of messages.
+    pub fn so_far(&mut self, each: impl FnMut(&FlowRow)) -> Totals {
+        self.session.open_rows(each);
+        self.session.totals()
     }
 
     /// Packets read so far.

@@ -40,8 +40,8 @@ use dissectors::kit::{FlowFacts, Piece, Rule, RuleCounts, Time, Transport};
 use dissectors::net_rules::{NET004, NET005};
 
 use crate::capture::{LinkType, Packet};
-use crate::flows::Key;
 use crate::flows::table::{InOrder, Slot};
+use crate::flows::{FlowRow, Key};
 use crate::net::ip_defrag::{self, EventKind, Joined};
 use crate::net::limits::NESTED_DATAGRAMS;
 use crate::net::{
@@ -199,37 +199,27 @@ impl Session {
         }
     }
 
-    /// What was read, whom it has heard, and what was cut.
-    fn into_totals(self) -> Totals {
-        let is_first = self.is_first();
-        let PacketContext {
-            frame: packets,
-            bytes,
-            links,
-            span,
-            digits,
-            lossy,
-            dropped,
-            numbers,
-            ..
-        } = self.context;
+    /// What was read so far, whom it has heard, and what was cut.
+    fn totals(&self) -> Totals {
+        let PacketContext { frame: packets, bytes, span, digits, lossy, dropped, .. } =
+            self.context;
         let mut totals = Totals {
             packets,
             bytes,
-            links,
+            links: self.context.links.clone(),
             span: (span[0] <= span[1]).then(|| span.map(Time)),
             digits,
-            flows: numbers.given(),
+            flows: self.context.numbers.given(),
             lossy,
             dropped,
             unknown_links: self.unknown_links,
             unread: self.unread,
             unknown_link: self.unknown_link,
-            files: self.files,
+            files: self.files.clone(),
             heard: Heard::default(),
             passed_over: self.passed_over,
-            foreign: self.foreign,
-            cut: if is_first { self.cut } else { Cut::default() },
+            foreign: self.foreign.clone(),
+            cut: if self.is_first() { self.cut.clone() } else { Cut::default() },
             rules: RuleCounts::default(),
             traffic: Traffic::default(),
         };
@@ -238,6 +228,18 @@ impl Session {
             totals.cut.add(&shard.cut);
         }
         totals
+    }
+
+    /// What a listing would show of the flows that are open.
+    fn open_rows(&mut self, mut each: impl FnMut(&FlowRow)) {
+        let digits = self.context.digits;
+        for shard in &mut self.shards {
+            for slot in shard.table.in_order() {
+                if let Some(flow) = shard.table.flow(slot).filter(|flow| flow.number > 0) {
+                    each(&flow.row(digits));
+                }
+            }
+        }
     }
 
     /// The next packet.
@@ -398,7 +400,10 @@ impl Session {
         }
         shard.limits_met(context, time, recorder);
         self.headers(time, recorder);
-        self.foreign.see(&key, &self.context.numbers);
+        // What an ICMP error quotes is no packet between these ports.
+        if !matches!(outcome, Outcome::Icmp(_)) {
+            self.foreign.see(&key, &self.context.numbers);
+        }
     }
 
     /// What carries no message, or is not known yet to carry one.

@@ -26,6 +26,7 @@ const BYTES_OF_CLIENT: usize = 1 << 11;
 const BYTES_OF_LISTED: usize = 1 << 7;
 
 /// The tables of one capture.
+#[derive(Clone)]
 pub struct Summary {
     /// By protocol, in the order of [`Id::ALL`].
     pub protocols: Vec<Protocol>,
@@ -140,8 +141,8 @@ impl Summary {
         }
     }
 
-    /// A flow has ended: what was counted of it.
-    fn flow(&mut self, row: &FlowRow) {
+    /// What was counted of a flow that has ended.
+    pub fn flow(&mut self, row: &FlowRow) {
         let packets = row.packets[0].saturating_add(row.packets[1]);
         self.ours.add_packets(row.transport, row.ends.map(|end| end.port()), packets);
         if self.wanted.as_mut().is_some_and(|wanted| !wanted.remove(&row.flow)) {

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{Map, Purpose, Set, Time};
+use dissectors::ledger::{Listed, listed};
 
 use super::described;
 use crate::flows::ResponseTimes;
@@ -15,6 +16,7 @@ use crate::session::MessageEvent;
 const PORTS: usize = 256;
 
 /// A table with a bound.
+#[derive(Clone)]
 pub struct Bounded<K, V> {
     rows: Map<K, V>,
     most: usize,
@@ -73,6 +75,7 @@ fn widen(seen: &mut Option<Seen>, time: Time) {
 }
 
 /// The messages of one protocol.
+#[derive(Clone)]
 pub struct Protocol {
     /// Which protocol.
     pub id: Id,
@@ -98,7 +101,7 @@ impl Protocol {
 }
 
 /// A game server.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Server {
     /// The protocol that it spoke, or was asked in, last.
     pub protocol: Option<Id>,
@@ -166,7 +169,7 @@ impl Server {
 }
 
 /// A master server.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Master {
     /// Its protocol.
     pub protocol: Option<Id>,
@@ -179,7 +182,7 @@ pub struct Master {
     /// Clients that have asked for a list and not got all of it.
     waiting: Set<SocketAddr>,
     /// The servers on its lists.
-    pub listed: Set<SocketAddr>,
+    pub listed: Set<Listed>,
     /// Joins and registrations.
     pub joins: u64,
     /// Heartbeats.
@@ -243,6 +246,7 @@ impl Master {
         }
         self.rejected += u64::from(described::refuses(event));
         described::each_listed(event, |server| {
+            let server = listed(server);
             if *room > 0 {
                 *room -= usize::from(self.listed.insert(server));
             } else {
@@ -254,7 +258,7 @@ impl Master {
 }
 
 /// A host that asks.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Client {
     /// Its ports, the first 256 of them.
     pub sockets: Set<u16>,

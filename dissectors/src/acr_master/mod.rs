@@ -56,6 +56,7 @@ static MASTERS: Masters = Masters {
     goes_on_after: None,
     narrowed: &[],
     game: None,
+    enciphered: None,
     servers: ListedServers::Addresses("servers", "address", "port"),
     end: EndOfList::Field("flags"),
     refusal: Some(("text", "*f")),

@@ -90,6 +90,7 @@ static MASTERS: Masters = Masters {
     goes_on_after: None,
     narrowed: &[],
     game: Some("gamename"),
+    enciphered: Some("enciphered"),
     servers: ListedServers::Endpoints("servers"),
     end: EndOfList::Whole(&rules::GS1016),
     refusal: None,

@@ -160,6 +160,8 @@ named! {
         CaptureDrops = "capture_drops",
         /// The list was asked for with a filter.
         ListFiltered = "list_filtered",
+        /// The list is enciphered.
+        ListEnciphered = "list_enciphered",
         /// The capture has nothing of it.
         NotInCapture = "not_in_capture",
         /// The request was wrong, and is owed no response.

@@ -76,6 +76,8 @@ pub struct Masters {
     pub narrowed: &'static [(&'static str, &'static str)],
     /// The game, in what servers send and in a [`Purpose::ListRequest`], where lists are of one game.
     pub game: Option<&'static str>,
+    /// The field that holds what cannot be read of a [`Purpose::List`], where it is enciphered.
+    pub enciphered: Option<&'static str>,
     /// The servers of a [`Purpose::List`].
     pub servers: ListedServers,
     /// What shows that a [`Purpose::List`] is the end of one.

@@ -71,6 +71,7 @@ static MASTERS: Masters = Masters {
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
     game: None,
+    enciphered: None,
     servers: ListedServers::Endpoints("servers"),
     end: EndOfList::Flag("end"),
     refusal: None,

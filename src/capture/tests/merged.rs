@@ -80,6 +80,17 @@ fn more_files_than_can_be_guarded_are_merged_all_the_same() {
     assert_eq!(order(&all), ".".repeat(100) + &"!".repeat(100));
 }
 
+/// Only so many files are mapped at a time: how far the others are read is known all the same.
+#[test]
+fn progress_is_known_of_files_that_are_not_mapped() {
+    let folder = Folder::new();
+    let bytes = pcap(&[(1, b"a")]);
+    let files = (0..100).map(|n| folder.file(&n.to_string(), &bytes));
+    let open: Vec<_> = files.map(|file| crate::capture::open(&file).expect("a capture")).collect();
+    let all = bytes.len() as u64;
+    assert!(open.iter().all(|packets| packets.progress() == Some((24, all))));
+}
+
 #[test]
 fn none_and_one() {
     assert_eq!(merged(&[]), Yield::default());

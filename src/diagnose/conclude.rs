@@ -1,0 +1,341 @@
+//! What the end of a capture, and all flows together, show of servers.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::kit::{Cause, Item, Needs, Symptom, Time, Verdict as Ruled};
+use dissectors::net_rules::NET014;
+
+use super::fact::{Failure, NO_ACCIDENT};
+use super::lists::Lists;
+use super::server::{Kind, Server};
+use super::signs::{Sign, symptom};
+use super::{Diagnosis, Seat, What};
+use crate::check::{Checker, Selection};
+use crate::session::Totals;
+use crate::text::grouped;
+
+/// Heartbeats are due at least so often, in nanoseconds: a server that sent none for twice as long does not.
+const HEARTBEAT: i64 = 300_000_000_000;
+
+impl Diagnosis {
+    /// What only all flows together show.
+    pub(super) fn across_flows(&mut self, read: &mut Totals) {
+        let empty = Checker::new(Selection::default(), self.terms, self.vouched);
+        let checker = std::mem::replace(&mut self.checker, empty);
+        let findings = checker.outcome(Vec::new(), read).findings;
+        for found in &findings {
+            let sign = Sign {
+                rule: found.rule,
+                verdict: found.verdict,
+                words: &found.detail,
+                frame: found.frame(),
+            };
+            let silent = found.rule.code == NET014.code;
+            let Some(party) = found.party else { continue };
+            if silent {
+                self.silent(party, &sign);
+                continue;
+            }
+            let Some(symptom) = symptom(found.rule, &found.detail) else { continue };
+            if symptom.item == Item::FromAsked {
+                self.responds_elsewhere(party, &sign);
+            } else if let Some(server) = self.resolve(party) {
+                self.sign(server, symptom, &sign);
+            }
+        }
+    }
+
+    /// A server never responded, or a master never reacted to one.
+    fn silent(&mut self, party: SocketAddr, sign: &Sign<'_>) {
+        let sent = self.sent.get_mut(&sign.frame, self.remembered).copied();
+        let joins = sent.filter(|sent| matches!(sent.what, What::Join));
+        let server = joins.map_or(party, |sent| sent.server);
+        let registers = self.servers.get(&server).and_then(|server| server.registers);
+        let challenges =
+            registers.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Challenged));
+        let (item, cause) = match (joins, challenges) {
+            (None, _) => (Item::Answered, Cause::QueriesUnanswered),
+            (Some(_), true) => (Item::Challenged, Cause::JoinUnanswered),
+            (Some(_), false) => (Item::Accepted, Cause::RegistrationUnanswered),
+        };
+        self.sign(server, &Symptom::of(&NET014, item, cause), sign);
+    }
+
+    /// A response came from an address that was not asked.
+    fn responds_elsewhere(&mut self, from: SocketAddr, sign: &Sign<'_>) {
+        if sign.verdict != Ruled::Fail {
+            return;
+        }
+        let Some(asked) = self.unasked.get_mut(&sign.frame, self.remembered).copied() else {
+            return;
+        };
+        let Some(server) = self.servers.get_mut(&asked) else { return };
+        let is_port = asked.ip() == from.ip();
+        let cause = if is_port { Cause::OtherPort } else { Cause::OtherAddress };
+        server.responds_from(from, cause, sign.frame);
+        server.good(Item::Answered, sign.frame);
+    }
+
+    /// What the end of the capture shows.
+    pub(super) fn late_facts(
+        &self,
+        address: SocketAddr,
+        server: &mut Server,
+        read: &Totals,
+        seat: Seat,
+        is_named: bool,
+    ) {
+        let end = read.span.map_or(Time(0), |[_, end]| end);
+        if let Some((frame, time)) = server.challenged.take().filter(|_| !judges_silence(server)) {
+            let fact = server.fact_mut(Item::Echo);
+            if end.since(time) < self.terms.answer_timeout && !self.vouched {
+                fact.open(
+                    Cause::CaptureTooShort,
+                    frame,
+                    "the capture ends before an answer is due",
+                );
+            } else if read.lossy || read.dropped {
+                fact.open(Cause::CaptureDrops, frame, "no answer is in the capture");
+            } else if fact.run == 0 {
+                fact.bad(
+                    Cause::ChallengeUnanswered,
+                    frame,
+                    "no answer comes to the master's challenge",
+                );
+            }
+        }
+        self.ignored_by_master(server, read);
+        self.listing(address, server, seat, is_named);
+        if let Some(known) = server.known
+            && server.fact(Item::Accepted).good == 0
+        {
+            let told = "the master goes on with it as with a server that it knows";
+            server.told.get_or_insert_with(|| told.to_owned());
+            server.good(Item::Accepted, known);
+        }
+        let span = read.span.map_or(0, |[begin, end]| end.since(begin));
+        let own = server.query.filter(|id| id.info().diagnosis.items.contains(&Item::Heartbeats));
+        let is_long = seat == Seat::Server && span > 2 * HEARTBEAT;
+        if own.is_some() && server.joins.is_none() && (is_long || self.vouched) {
+            server.fact_mut(Item::Join).bad(Cause::NeverJoined, 0, "no heartbeat to any master");
+        }
+        if server.joins.is_some() && server.fact(Item::Heartbeats).good == 0 {
+            let text = "too short to see when it comes again";
+            server.fact_mut(Item::Heartbeats).open(Cause::CaptureTooShort, 0, text);
+        }
+        if let Some(frame) = server.in_one_packet
+            && server.fact(Item::Whole).run == 0
+        {
+            server.good(Item::Whole, frame);
+        }
+        elsewhere(server);
+        only_info(server);
+    }
+
+    /// A master that challenges others does not challenge this one.
+    fn ignored_by_master(&self, server: &mut Server, read: &Totals) {
+        let joins = server.joins.map_or(0, |(.., joins)| joins);
+        let challenges = server.masters.iter().any(|master| self.challengers.contains(master));
+        let fact = server.fact(Item::Challenged);
+        let is_open = fact.good == 0 && fact.run == 0;
+        if let Some(Failure { frame, .. }) = fact.open
+            && is_open
+            && challenges
+            && joins >= NO_ACCIDENT
+            && !read.lossy
+            && !read.dropped
+        {
+            let text = "the master challenges others, and not this one";
+            server.fact_mut(Item::Challenged).bad(Cause::JoinUnanswered, frame, text);
+        }
+    }
+
+    /// Whether the server is in lists, and how.
+    fn listing(&self, address: SocketAddr, server: &mut Server, seat: Seat, is_named: bool) {
+        let lists = &self.lists;
+        let id = server.registers.map(|id| id.info().id);
+        let id = id.or(server.query.and_then(|id| id.info().diagnosis.registers));
+        let joined = !server.masters.is_empty();
+        let masters: Vec<SocketAddr> = match joined {
+            true => server.masters.clone(),
+            false => lists.given.keys().copied().collect(),
+        };
+        let wholes = masters.iter().filter_map(|master| lists.whole(*master, &server.game));
+        let whole = wholes.max_by_key(|listing| listing.last);
+        let sighting = lists.sighting(&address);
+        let givens = masters.iter().filter_map(|master| lists.given.get(master));
+        let narrowed = givens.clone().filter_map(|given| given.narrowed).max();
+        let begun = givens.clone().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
+        let cut = givens.clone().filter_map(|given| given.cut.clone()).max();
+        match (whole, sighting, &cut) {
+            (Some(whole), _, _) => server.good(Item::ListWhole, whole.last),
+            (None, None, Some((frame, why))) => {
+                server.fact_mut(Item::ListWhole).bad(Cause::ListCut, *frame, why.clone());
+            }
+            (None, Some(sighting), _) if narrowed.is_some() => {
+                server.good(Item::ListWhole, sighting.frame);
+            }
+            _ => {
+                if let Some(frame) = begun {
+                    let text = "no list comes to its end";
+                    server.fact_mut(Item::ListWhole).open(Cause::ListCut, frame, text);
+                }
+            }
+        }
+        let joined_at = server.joins.map(|(first, ..)| first);
+        let could_hold = whole
+            .filter(|whole| joined_at.is_none_or(|joined| whole.begun >= joined) && id.is_some());
+        if let Some(sighting) = sighting.filter(|sighting| {
+            could_hold.is_none_or(|whole| !Lists::is_later(whole, Some(sighting)))
+        }) {
+            server.good(Item::Listed, sighting.frame);
+            server.good(Item::Accepted, sighting.frame);
+            // Whatever a document asks, this master was content with it.
+            for item in [Item::Challenged, Item::Echo, Item::Info, Item::ProbeBack, Item::Stays] {
+                if server.fact(item).run > 0 {
+                    server.good(item, sighting.frame);
+                }
+            }
+            server.told.get_or_insert_with(|| "it is in the list".to_owned());
+            let client = sighting.client.ip();
+            let fact = server.fact_mut(Item::Address);
+            match address.ip() {
+                ip if ip.is_loopback() && !client.is_loopback() => {
+                    fact.bad(Cause::ListedLoopback, sighting.frame, format!("as {address}"));
+                }
+                ip if is_private(ip) && !is_private(client) => {
+                    let text = format!("as {address}, to {client}");
+                    fact.bad(Cause::ListedPrivate, sighting.frame, text);
+                }
+                _ => fact.good(sighting.frame),
+            }
+            return;
+        }
+        let Some(whole) = could_hold else {
+            let enciphered = givens.filter_map(|given| given.enciphered).max();
+            let cut = begun.or(cut.map(|(frame, _)| frame));
+            let (cause, frame, text) = match (narrowed, enciphered, cut) {
+                (Some(frame), ..) => {
+                    (Cause::ListFiltered, frame, "only filtered lists are in the capture")
+                }
+                (None, Some(frame), _) => {
+                    (Cause::ListEnciphered, frame, "the list is enciphered, and cannot be read")
+                }
+                (None, None, Some(frame)) => {
+                    (Cause::ListCut, frame, "no whole list is in the capture")
+                }
+                (None, None, None) => (Cause::NotInCapture, 0, "no list is in the capture"),
+            };
+            return server.fact_mut(Item::Listed).open(cause, frame, text);
+        };
+        let others = lists.ports_of(address.ip());
+        let stranger = others
+            .iter()
+            .find(|(other, _)| other.port() != address.port() && !self.servers.contains_key(other));
+        if let Some((other, sighting)) = stranger.filter(|_| joined || is_named) {
+            server.good(Item::Listed, sighting.frame);
+            let text = format!("as {other}");
+            server.fact_mut(Item::Address).bad(Cause::ListedOtherPort, sighting.frame, text);
+        } else if is_private(address.ip())
+            && seat == Seat::Server
+            && !masters.iter().all(|it| is_private(it.ip()))
+        {
+            let text = "it has a private address, and is listed, if so, with its public one: name that \
+                        with --server";
+            server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
+        } else if joined || is_named || self.vouched {
+            let text = "the latest whole list does not have it";
+            server.fact_mut(Item::Listed).bad(Cause::NotInList, whole.last, text);
+        } else {
+            let text = "the list in the capture does not have it, and nothing shows that it should";
+            server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
+        }
+    }
+}
+
+/// Whether a rule of the protocol in which a server registers says that a challenge was not answered.
+pub(super) fn judges_silence(server: &Server) -> bool {
+    let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
+    symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == Needs::Answer)
+}
+
+/// Whether an address means something only in the network that it is used in.
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            // 100.64.0.0/10 is between providers and their customers.
+            ip.is_private() || ip.is_link_local() || ip.is_loopback() || a == 100 && b & 0xC0 == 64
+        }
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_loopback(),
+    }
+}
+
+/// Of a server of which responses came from elsewhere, whether most did: one that is set up so does it
+/// always, but for what another program answers.
+fn elsewhere(server: &mut Server) {
+    let Some((from, cause, _)) = server.elsewhere.first().copied() else { return };
+    let count = server.responses_elsewhere;
+    let all = count + server.fact(Item::FromAsked).good;
+    if 2 * count <= all {
+        return;
+    }
+    let text = format!("{} of {} responses come from {from}", grouped(count), grouped(all));
+    let failure = |(.., frame): &(_, _, u64)| Failure { cause, frame: *frame, text: text.clone() };
+    let failures = server.elsewhere.iter().map(failure).collect();
+    server.fact_mut(Item::FromAsked).fails_by(failures);
+}
+
+/// Of a server that answers some kinds of requests, whether others get no answer.
+fn only_info(server: &mut Server) {
+    if server.fact(Item::Answered).good == 0 || server.kinds.is_empty() {
+        return;
+    }
+    // Where some requests with its challenge are answered, the challenge is not what fails others.
+    let verified = server.fact_mut(Item::Verified);
+    let cause = verified.failure(true).map(|failure| failure.cause);
+    if verified.good > 0 && cause == Some(Cause::ChallengedRequestUnanswered) {
+        verified.fails_by(Vec::new());
+    }
+    let is_answered = |kind: &&Kind| kind.answered.good > 0;
+    let fails = |kind: &Kind| kind.answered.failure(true).cloned();
+    let silent = server.kinds.iter().find(|kind| kind.answered.good == 0 && kind.answered.run > 0);
+    let only_info = server.kinds.iter().filter(is_answered).all(|kind| kind.describes);
+    let is_elsewhere = !server.elsewhere.is_empty();
+    let failure = match silent.filter(|_| only_info && !is_elsewhere) {
+        Some(kind) => fails(kind).map(|it| Failure {
+            cause: match it.cause {
+                Cause::QueriesUnanswered => Cause::OnlyInfoAnswered,
+                cause => cause,
+            },
+            text: format!("{} never gets a response", kind.name),
+            ..it
+        }),
+        // What was answered before, and is not any more.
+        None => server.kinds.iter().filter(is_answered).find_map(fails),
+    };
+    server.fact_mut(Item::Answered).fails_by(failure.into_iter().collect());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_addresses_are_known() {
+        for ip in [
+            "10.1.2.3",
+            "192.168.0.9",
+            "100.64.0.1",
+            "127.0.0.1",
+            "169.254.1.1",
+            "fd00::1",
+            "fe80::1",
+        ] {
+            assert!(is_private(ip.parse().unwrap()), "{ip}");
+        }
+        for ip in ["203.0.113.5", "100.128.0.1", "172.32.0.1", "2001:db8::1"] {
+            assert!(!is_private(ip.parse().unwrap()), "{ip}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What findings and ICMP errors show of servers.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{Cause, Finding, Item, Mark, Needs, Rule, Symptom, Verdict as Ruled, Who};
+use dissectors::net_rules::{NET005, NET014};
+
+use super::server::Server;
+use super::{Diagnosis, What};
+use crate::check::Found;
+use crate::session::{FlowContext, IcmpEvent, MessageEvent};
+
+/// The symptom that a finding is.
+pub(super) fn symptom(rule: &Rule, words: &str) -> Option<&'static Symptom> {
+    let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
+    let mut of_rule = all.filter(|symptom| symptom.rule.code == rule.code);
+    of_rule.find(|symptom| words.contains(symptom.words))
+}
+
+/// Whether a finding says something about why players do not see a server.
+pub fn concerns(found: &Found) -> bool {
+    found.verdict == Ruled::Fail
+        && (found.rule.code == NET014.code || symptom(found.rule, &found.detail).is_some())
+}
+
+/// Whether it depends on a rule if an item is so.
+pub(super) fn shows(rule: &Rule, item: Item) -> bool {
+    let all = Id::ALL.iter().flat_map(|id| id.info().diagnosis.symptoms);
+    all.into_iter().any(|symptom| symptom.rule.code == rule.code && symptom.item == item)
+}
+
+/// A finding that matters to a server.
+pub(super) struct Sign<'f> {
+    pub(super) rule: &'static Rule,
+    pub(super) verdict: Ruled,
+    pub(super) words: &'f str,
+    pub(super) frame: u64,
+}
+impl Diagnosis {
+    /// What is wrong in a message; returns which items it shows not to be so.
+    pub(super) fn findings(&mut self, event: &MessageEvent<'_>) -> Vec<Item> {
+        let (context, payload) = (event.context(), event.payload());
+        let mut failed = Vec::new();
+        for finding in event.checked().findings {
+            let about = Some((payload.mark(), payload.from));
+            failed.extend(self.finding(finding, context, about));
+        }
+        failed
+    }
+
+    /// Something was found; `about`: in a message that is here. Returns which item that shows not to be so.
+    pub(super) fn finding(
+        &mut self,
+        finding: &Finding,
+        context: &FlowContext,
+        about: Option<(Mark, SocketAddr)>,
+    ) -> Option<Item> {
+        let sender = |mark: &Mark| context.flow.ends_from(mark.side)[0];
+        let recalled = finding.mark.map(|mark| (mark, sender(&mark)));
+        let is_about_message = recalled.is_none();
+        let (mark, sender) = recalled.or(about)?;
+        let (rule, words) = (finding.rule, &*finding.detail);
+        if is_lost_fragment(rule) {
+            self.lost_fragment(context.flow.ends[0].ip(), mark.frame, words);
+            return None;
+        }
+        let symptom = symptom(rule, words)?;
+        let sign = Sign { rule, verdict: finding.verdict, words, frame: mark.frame };
+        if symptom.item == Item::ListWhole {
+            if sign.verdict == Ruled::Fail {
+                for end in context.flow.ends {
+                    if self.lists.given.contains_key(&end) {
+                        self.lists.cut(end, sign.frame, words);
+                    }
+                }
+            }
+            return None;
+        }
+        let address = match rule.who {
+            Who::Any => self.resolve(sender)?,
+            Who::Server if self.resolve(sender).is_some() => self.resolve(sender)?,
+            _ => {
+                let ends = context.flow.ends;
+                let speaks = ends.into_iter().find_map(|end| self.resolve(end));
+                let probed = || ends.into_iter().find_map(|end| self.below(context.protocol?, end));
+                speaks.or_else(probed)?
+            }
+        };
+        self.sign(address, symptom, &sign);
+        (is_about_message && sign.verdict != Ruled::Note).then_some(symptom.item)
+    }
+
+    /// A finding shows something of a server.
+    pub(super) fn sign(&mut self, address: SocketAddr, symptom: &Symptom, sign: &Sign<'_>) {
+        let sent = self.sent.get_mut(&sign.frame, self.remembered).map(|sent| sent.what);
+        let Some(server) = self.servers.get_mut(&address) else { return };
+        let (frame, words) = (sign.frame, sign.words);
+        match sign.verdict {
+            Ruled::Note => {}
+            Ruled::Inconclusive => {
+                let cause = why_open(sign.rule);
+                let fact = server.fact_mut(symptom.item);
+                fact.open(cause, frame, words);
+            }
+            Ruled::Fail if symptom.item == Item::Answered => {
+                let cause = match sent {
+                    Some(What::Request { follows: true, .. }) => Cause::ChallengedRequestUnanswered,
+                    _ => symptom.cause,
+                };
+                if cause != symptom.cause {
+                    server.fact_mut(Item::Verified).bad(cause, frame, words);
+                }
+                unanswered(server, sent, cause, frame, words);
+            }
+            Ruled::Fail => server.fact_mut(symptom.item).bad(symptom.cause, frame, words),
+        }
+    }
+
+    /// A datagram's fragments did not all come.
+    pub(super) fn lost_fragment(&mut self, sender: IpAddr, frame: u64, words: &str) {
+        let Some(address) = self.hosts.get(&sender) else { return };
+        if let Some(server) = self.servers.get_mut(address) {
+            server.fact_mut(Item::Whole).bad(Cause::FragmentLost, frame, words);
+        }
+    }
+
+    /// An ICMP error quotes a packet.
+    pub(super) fn icmp(&mut self, error: &IcmpEvent) {
+        let Some(cause) = of_icmp(error) else { return };
+        let Some(sent) = self.sent.get_mut(&error.message, self.remembered).copied() else {
+            return;
+        };
+        let text = format!("{} says: {}", error.from, error.meaning);
+        let Some(server) = self.servers.get_mut(&sent.server) else { return };
+        match sent.what {
+            What::Request { .. } => unanswered(server, Some(sent.what), cause, error.frame, &text),
+            What::Join => server.fact_mut(Item::Challenged).bad(cause, error.frame, text),
+            What::Response if cause == Cause::IcmpTooBig => {
+                server.fact_mut(Item::Whole).bad(cause, error.frame, text);
+            }
+            // That a client is gone is no fault of the server's.
+            What::Response => {}
+        }
+    }
+}
+
+/// A request was not answered.
+fn unanswered(server: &mut Server, sent: Option<What>, cause: Cause, frame: u64, words: &str) {
+    server.fact_mut(Item::Answered).bad(cause, frame, words);
+    if let Some(What::Request { message, .. }) = sent
+        && let Some(kind) = server.kind(message.name)
+    {
+        kind.answered.bad(cause, frame, words);
+    }
+}
+/// Whether a rule is broken by a datagram whose fragments did not all come.
+fn is_lost_fragment(rule: &Rule) -> bool {
+    rule.code == NET005.code
+}
+
+/// What an ICMP error means, if it means that what was sent did not arrive for good.
+fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
+    let is_v6 = error.from.is_ipv6();
+    Some(match (is_v6, error.kind) {
+        (false, [3, 3]) | (true, [1, 4]) => Cause::IcmpPort,
+        (false, [3, 4]) | (true, [2, _]) => Cause::IcmpTooBig,
+        (false, [3, 9 | 10 | 13]) | (true, [1, 1 | 5]) => Cause::IcmpProhibited,
+        (false, [3, _]) | (true, [1, _]) => Cause::IcmpHost,
+        _ => return None,
+    })
+}
+
+/// Why what a rule asks cannot be told from a capture: by what the rule needs.
+pub(super) fn why_open(rule: &Rule) -> Cause {
+    match rule.needs {
+        Needs::Beginning => Cause::CaptureStartsLate,
+        Needs::Message | Needs::Interval => Cause::CaptureDrops,
+        Needs::Answer => Cause::CaptureTooShort,
+    }
+}
