@@ -1,5 +1,6 @@
 //! The command line, as it is typed.
 
+mod abuse;
 mod diagnose;
 mod names;
 mod sniffing;
@@ -24,6 +25,7 @@ use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
+pub use abuse::{Abuse, AbuseFormat};
 pub use diagnose::{Diagnose, DiagnoseFormat};
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
@@ -76,6 +78,8 @@ pub enum Command {
     Summary(Summary),
     /// Tell why players see a server, or do not: what is wrong, and what to do about it
     Diagnose(Diagnose),
+    /// Show attacks: who is flooded, made to flood others or hit, how, and whether sources are forged
+    Abuse(Abuse),
     /// Show every message, with all its fields
     Dissect(Dissect),
     /// List the flows: who talked to whom, in which protocol, and how requests fared
@@ -120,6 +124,7 @@ impl Command {
         match self {
             Command::Summary(summary) => Some(&summary.input),
             Command::Diagnose(diagnose) => Some(&diagnose.input),
+            Command::Abuse(abuse) => Some(&abuse.input),
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Follow(follow) => Some(&follow.input),
             Command::Scrub(scrub) => Some(&scrub.input),
@@ -138,6 +143,7 @@ impl Command {
         match self {
             Command::Summary(summary) => Some(&mut summary.input),
             Command::Diagnose(diagnose) => Some(&mut diagnose.input),
+            Command::Abuse(abuse) => Some(&mut abuse.input),
             Command::Dissect(dissect) => Some(&mut dissect.input),
             Command::Follow(follow) => Some(&mut follow.input),
             Command::Scrub(scrub) => Some(&mut scrub.input),

@@ -25,6 +25,9 @@
 //!
 //! How the code is laid out, and which module may know which, `ARCHITECTURE.md` says.
 
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod abuse;
 pub mod capture;
 pub mod check;
 #[cfg(feature = "cli")]

@@ -60,6 +60,7 @@ pub fn run(
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Summary(summary) => commands::summary::run(summary, out, err, terminal),
+        Command::Abuse(abuse) => commands::abuse::run(abuse, out, err, terminal),
         Command::Follow(follow) => commands::follow::run(follow, out, err, terminal),
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),

@@ -104,6 +104,8 @@ fn no_output_holds_what_a_terminal_obeys() {
             &["summary", "--format", "csv"],
             &["summary", "--format", "json"],
             &["summary", "--format", "markdown"],
+            &["abuse"],
+            &["abuse", "--format", "json"],
             &["diagnose"],
             &["diagnose", "--format", "json"],
             &["diagnose", "--format", "markdown"],

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, besides `text` and `why`, which know words only.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("capture", &[]),
     ("net", &["capture"]),
     ("filter", &[]),
@@ -14,8 +14,9 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("session", &["capture", "filter", "flows", "net"]),
     ("check", &["capture", "filter", "session"]),
     ("summary", &["flows", "session"]),
+    ("abuse", &["check", "session"]),
     ("diagnose", &["check", "session", "summary"]),
-    ("report", &["check", "diagnose", "filter", "flows", "session", "summary"]),
+    ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),
     ("limits", &["net", "session"]),

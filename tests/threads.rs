@@ -16,7 +16,7 @@ use xtask::traffic::{Conversation, Traffic};
 use xtask::wire::tunnel::{self, Gre};
 use xtask::wire::{Capture, Datagram, Ip, Link, Prng, START};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &["dissect", "--format", "json"],
     &["dissect", "-v"],
     &["check"],
@@ -25,6 +25,7 @@ const COMMANDS: [&[&str]; 9] = [
     &["flows", "--format", "csv"],
     &["summary", "--format", "json"],
     &["diagnose", "--format", "json"],
+    &["abuse", "--format", "json"],
     &["check", "--format", "json", "--verify-checksums", "-c", "700"],
 ];
 

@@ -20,6 +20,8 @@ const COMMANDS: &[&[&str]] = &[
     &["flows", "--format", "json"],
     &["summary"],
     &["summary", "--format", "json"],
+    &["abuse"],
+    &["abuse", "--format", "json"],
     &["diagnose"],
     &["diagnose", "--complete", "--format", "json"],
     &["follow"],

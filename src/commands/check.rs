@@ -10,6 +10,7 @@ use dissectors::kit::{Severity, Verdict};
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
+use crate::abuse;
 use crate::check::{
     self, Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
 };
@@ -67,6 +68,7 @@ pub fn run(
         missing: Vec::new(),
         occurred: BTreeSet::new(),
         is_full: false,
+        attacked: false,
         points: false,
         shown: 0,
         out,
@@ -230,6 +232,8 @@ struct Checking<'a> {
     occurred: BTreeSet<Fingerprint>,
     /// They show more than there is room for.
     is_full: bool,
+    /// An attack was found, of which `abuse` has more to say.
+    attacked: bool,
     /// Something was found that `diagnose` has something to say about.
     points: bool,
     /// Findings of a live capture that were shown as they happened.
@@ -305,6 +309,7 @@ impl Consumer for Checking<'_> {
         self.lacks |= !outcome.lacking.is_empty();
         self.lacking = outcome.lacking.first().map(|(_, holds)| holds.clone());
         self.found |= self.demands.fails && outcome.is_broken(self.demands.least);
+        self.attacked |= outcome.findings.iter().any(abuse::concerns);
         self.points |= outcome.findings.iter().any(diagnose::concerns);
         self.require(&outcome);
         if let Some(known) = &outcome.baselined {
@@ -356,15 +361,13 @@ impl Checking<'_> {
             CheckFormat::Text => {
                 let mut line = String::new();
                 self.totals.write(&self.style(), &mut line);
+                if self.attacked && !self.args.quiet {
+                    line += &format!("What attacks these are: gamewire abuse {}\n", self.files());
+                }
                 if self.points && !self.args.quiet {
-                    let files = self.args.input.files.iter().chain(&self.args.input.read);
-                    let files: Vec<_> = files.take(2).map(|file| file.to_string_lossy()).collect();
-                    let file = match &files[..] {
-                        [file] => escaped(file),
-                        _ => "FILE...".into(),
-                    };
                     line += &format!(
-                        "What this means for players, and what to do: gamewire diagnose {file}\n"
+                        "What this means for players, and what to do: gamewire diagnose {}\n",
+                        self.files()
                     );
                 }
                 bytes = line.into_bytes();
@@ -390,6 +393,16 @@ impl Checking<'_> {
             }
         }
         self.out.write_all(&bytes)
+    }
+
+    /// What is checked, as it is typed: one file, or that there are several.
+    fn files(&self) -> String {
+        let files = self.args.input.files.iter().chain(&self.args.input.read);
+        let files: Vec<_> = files.take(2).map(|file| file.to_string_lossy()).collect();
+        match &files[..] {
+            [file] => escaped(file).into_owned(),
+            _ => "FILE...".to_owned(),
+        }
     }
 
     fn require(&mut self, outcome: &Outcome) {

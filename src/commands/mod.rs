@@ -1,5 +1,6 @@
 //! The commands: each is a loop over the events of captures.
 
+pub mod abuse;
 pub mod check;
 mod consumer;
 pub mod diagnose;

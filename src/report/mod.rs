@@ -15,6 +15,7 @@
 //! - [`summary`]: the tables of `gamewire summary`.
 //! - [`paint`]: the only place that knows colours.
 
+pub mod abuse;
 pub mod check;
 mod clock;
 pub mod columns;

@@ -50,6 +50,12 @@ impl<'b> MessageEvent<'b> {
         self.decoded.message
     }
 
+    /// Its bytes as sent: the payloads of all its packets, before decompression.
+    #[inline]
+    pub fn length(&self) -> u64 {
+        self.decoded.length
+    }
+
     /// The sender and the receiver.
     #[inline]
     pub fn ends(&self) -> [SocketAddr; 2] {
@@ -265,6 +271,8 @@ pub(super) struct Decoded {
     transport: Transport,
     inflated: bool,
     lost: bool,
+    /// Bytes as sent.
+    length: u64,
     pub(super) reply: Option<Reply>,
 }
 
@@ -494,6 +502,7 @@ impl Batch {
             transport,
             inflated,
             lost,
+            length: payload.sent(),
             reply: None,
         }
     }

@@ -117,7 +117,7 @@ impl Summary {
             Who::Server if purpose == Purpose::CheckResponse => {}
             Who::Server => {
                 if let Some(server) = self.servers.get(from) {
-                    server.responded(id, event, response_time, payload.sent(), time);
+                    server.responded(id, event, response_time, event.length(), time);
                 }
             }
             // A master may check servers from a port of its own, where nobody asks it.

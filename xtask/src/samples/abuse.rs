@@ -19,6 +19,18 @@ pub(super) const SAMPLES: &[Sample] = &[
         make: reflector,
     },
     Sample {
+        name: "abuse-victim.pcap",
+        shows: "a fault: 30 servers send info to an address that never asked them, as its attacker sees to \
+                (SEC005)",
+        make: victim,
+    },
+    Sample {
+        name: "abuse-players.pcap",
+        shows: "no attack: 150 players come back after a restart, all within a second, and return their \
+                challenges",
+        make: players,
+    },
+    Sample {
         name: "abuse-query-flood.pcap",
         shows: "a fault: 6,000 requests in four seconds, of 3,600 sources of which most send one \
                 packet; two of ten are answered, by a challenge (SEC006)",
@@ -52,6 +64,35 @@ fn reflector() -> Vec<u8> {
     for n in 0..40 {
         push(&mut capture, n * 100, &Datagram::new(victim, SERVER, INFO));
         push(&mut capture, n * 100 + 1, &Datagram::new(SERVER, victim, answer));
+    }
+    capture.pcap()
+}
+
+fn victim() -> Vec<u8> {
+    let mut capture = Capture::new(Link::Ethernet);
+    for n in 0..120_u64 {
+        let server = format!("23.17.{}.51:27015", n % 30);
+        let answer = b"\xFF\xFF\xFF\xFFI\x11One of many\0de_dust2\0csgo\0Counter-Strike: Global \
+            Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
+        push(&mut capture, n * 30, &Datagram::new(&server, "198.51.100.7:80", answer));
+    }
+    capture.pcap()
+}
+
+fn players() -> Vec<u8> {
+    let answer = b"\xFF\xFF\xFF\xFFI\x11Back again\0de_dust2\0csgo\0Counter-Strike: Global \
+        Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
+    let mut capture = Capture::new(Link::Ethernet);
+    for n in 0..150_u32 {
+        let now = u64::from(n) * 4;
+        let [a, b, c, _] = n.wrapping_mul(0x9E37_79B1).to_be_bytes();
+        let player = format!("{}.{b}.{c}.7:{}", 11 + a % 80, 50_000 + n);
+        let challenge = [&b"\xFF\xFF\xFF\xFFA"[..], &n.to_le_bytes()].concat();
+        let asked = [INFO, &n.to_le_bytes()].concat();
+        push(&mut capture, now, &Datagram::new(&player, SERVER, INFO));
+        push(&mut capture, now + 1, &Datagram::new(SERVER, &player, &challenge));
+        push(&mut capture, now + 2, &Datagram::new(&player, SERVER, &asked));
+        push(&mut capture, now + 3, &Datagram::new(SERVER, &player, answer));
     }
     capture.pcap()
 }

@@ -1,0 +1,98 @@
+//! `gamewire abuse`: who is attacked, how, and whether the sources are forged.
+
+use std::io::{self, Write};
+
+use dissectors::ledger::Terms;
+
+use crate::Terminal;
+use crate::abuse::Abuse;
+use crate::check;
+use crate::cli::{self, AbuseFormat};
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
+use crate::commands::{Failure, painted};
+use crate::report::abuse::Report;
+use crate::report::paint::Paint;
+use crate::session::{Event, Needs, Totals};
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(
+    args: &cli::Abuse,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Result<(), Failure> {
+    let config = args.input.config.load()?;
+    let limits = args.input.limits();
+    let terms = check::terms(&config.settings, limits.protocols.remembered);
+    let bytes = limits.flow_bytes / 4;
+    let mut watching = Watching {
+        args,
+        terms,
+        bytes,
+        abuse: Abuse::new(bytes, terms),
+        paint: painted(args.color, terminal.out),
+        capture: None,
+        has_begun: false,
+        out,
+    };
+    let running = terminal.err && !terminal.out;
+    read(&args.input, &config, &mut watching, terminal.stop, err, running)
+}
+
+struct Watching<'w> {
+    args: &'w cli::Abuse,
+    terms: Terms,
+    /// Memory for what is known of a capture.
+    bytes: usize,
+    abuse: Abuse,
+    paint: Paint,
+    /// Which capture it is, where there are several.
+    capture: Option<String>,
+    has_begun: bool,
+    out: &'w mut dyn Write,
+}
+
+impl Consumer for Watching<'_> {
+    fn needs(&self) -> Needs {
+        Abuse::needs(&self.terms)
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.capture = name.map(str::to_owned);
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.abuse.event(event);
+        Ok(())
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let empty = Abuse::new(self.bytes, self.terms);
+        let mut abuse = std::mem::replace(&mut self.abuse, empty);
+        let attacks = abuse.attacks(read);
+        let report = Report {
+            attacks: &attacks,
+            capture: self.capture.as_deref(),
+            digits: read.digits,
+            is_cut: abuse.is_cut,
+        };
+        let mut bytes = Vec::new();
+        match self.args.format {
+            AbuseFormat::Text => {
+                if self.has_begun {
+                    bytes.push(b'\n');
+                }
+                report.text(self.paint, &mut bytes);
+            }
+            AbuseFormat::Json => report.json(&mut bytes),
+        }
+        self.has_begun = true;
+        self.out.write_all(&bytes)?;
+        self.out.flush()
+    }
+}
