@@ -115,6 +115,18 @@ impl Sources {
         .collect()
     }
 
+    /// The hop limit of most packets of sources that are not known to be real, and how many those are.
+    pub(super) fn commonest_hop_limit(&self) -> Option<(u8, u64)> {
+        let mut packets = [0_u64; 256];
+        let unproven = self.kept.values().filter(|source| !source.is_real);
+        unproven.for_each(|source| {
+            packets[usize::from(source.hop_limit)] += u64::from(source.packets);
+        });
+        let limits = (0..=u8::MAX).zip(packets).skip(1);
+        let (limit, packets) = limits.max_by_key(|(_, packets)| *packets)?;
+        Some((limit, self.scaled(packets)))
+    }
+
     /// How many networks of 8 bits, or of 16 in IPv6, sources like these are in.
     pub(super) fn spread(&self, is: impl Fn(&Source) -> bool) -> usize {
         let like = self.kept.iter().filter(|(_, source)| is(source));

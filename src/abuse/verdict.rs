@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::kit::{Time, Who};
+use dissectors::kit::{Set, Time, Who};
 use dissectors::ledger::Ledger;
 
 use super::sources::Source;
@@ -22,7 +22,7 @@ const CHALLENGED: u64 = 20;
 const NETWORKS: usize = 16;
 
 /// What kind of attack it is, and whose capture shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Seat {
     /// A server is asked more than it can answer.
     FloodedServer,
@@ -133,6 +133,7 @@ impl Abuse {
         let loads = std::mem::take(&mut read.traffic.loads);
         let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.terms));
         let mut attacks: Vec<Attack> = Vec::new();
+        let mut known = Set::default();
         for ruling in ledger.review(loads).rulings {
             let seen = ruling.witness.seen;
             let (seat, target) = match (ruling.rule.code, ruling.speaker) {
@@ -145,13 +146,14 @@ impl Abuse {
                 }
                 _ => continue,
             };
-            if !attacks.iter().any(|known| (known.seat, known.target) == (seat, target)) {
+            if known.insert((seat, target)) {
                 attacks.extend(self.attack(seat, target));
             }
         }
         // A flood that is answered is both: what there is of sources tells which comes first.
-        let flooded: Vec<_> = of_seat(&attacks, Seat::FloodedServer);
-        attacks.retain(|it| it.seat != Seat::Reflector || !flooded.contains(&it.target));
+        attacks.retain(|it| {
+            it.seat != Seat::Reflector || !known.contains(&(Seat::FloodedServer, it.target))
+        });
         for server in self.crashed.keys().copied().collect::<Vec<_>>() {
             attacks.extend(self.attack(Seat::CrashAttempt, server));
         }
@@ -200,10 +202,6 @@ impl Abuse {
             legitimate,
         })
     }
-}
-
-fn of_seat(attacks: &[Attack], seat: Seat) -> Vec<SocketAddr> {
-    attacks.iter().filter(|it| it.seat == seat).map(|it| it.target).collect()
 }
 
 fn share(some: u64, all: u64) -> f64 {
@@ -264,13 +262,9 @@ fn forged(seat: Seat, target: &Target, at: SocketAddr) -> (Forged, Vec<String>) 
 
 /// A hop limit that most packets have, though they claim to come from all over the world.
 fn one_hop_limit(target: &Target) -> Option<(u8, u64, usize)> {
-    let with = |limit: u8| {
-        let has = move |source: &Source| source.hop_limit == limit && !source.is_real;
-        let (_, packets) = target.sources.with(|_, source| has(source));
-        (limit, packets, target.sources.spread(has))
-    };
-    let limits = (1..=u8::MAX).map(with);
-    let (limit, packets, networks) = limits.max_by_key(|(_, packets, _)| *packets)?;
+    let (limit, packets) = target.sources.commonest_hop_limit()?;
+    let has = |source: &Source| source.hop_limit == limit && !source.is_real;
+    let networks = target.sources.spread(has);
     let is_most = share(packets, target.packets[0]) >= 0.5;
     (is_most && networks >= NETWORKS).then_some((limit, packets, networks))
 }

@@ -6,7 +6,7 @@ use dissectors::kit::{Cause, Item, Needs, Symptom, Time, Verdict as Ruled};
 use dissectors::net_rules::NET014;
 
 use super::fact::{Failure, NO_ACCIDENT};
-use super::lists::Lists;
+use super::lists::{Given, Listing, Lists, Sighting};
 use super::server::{Kind, Server};
 use super::signs::{Sign, symptom};
 use super::{Diagnosis, Seat, What};
@@ -152,94 +152,44 @@ impl Diagnosis {
 
     /// Whether the server is in lists, and how.
     fn listing(&self, address: SocketAddr, server: &mut Server, seat: Seat, is_named: bool) {
-        let lists = &self.lists;
-        let id = server.registers.map(|id| id.info().id);
-        let id = id.or(server.query.and_then(|id| id.info().diagnosis.registers));
-        let joined = !server.masters.is_empty();
-        let masters: Vec<SocketAddr> = match joined {
-            true => server.masters.clone(),
-            false => lists.given.keys().copied().collect(),
-        };
-        let wholes = masters.iter().filter_map(|master| lists.whole(*master, &server.game));
-        let whole = wholes.max_by_key(|listing| listing.last);
-        let sighting = lists.sighting(&address);
-        let givens = masters.iter().filter_map(|master| lists.given.get(master));
-        let narrowed = givens.clone().filter_map(|given| given.narrowed).max();
-        let begun = givens.clone().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
-        let cut = givens.clone().filter_map(|given| given.cut.clone()).max();
-        match (whole, sighting, &cut) {
-            (Some(whole), _, _) => server.good(Item::ListWhole, whole.last),
-            (None, None, Some((frame, why))) => {
-                server.fact_mut(Item::ListWhole).bad(Cause::ListCut, *frame, why.clone());
-            }
-            (None, Some(sighting), _) if narrowed.is_some() => {
-                server.good(Item::ListWhole, sighting.frame);
-            }
-            _ => {
-                if let Some(frame) = begun {
-                    let text = "no list comes to its end";
-                    server.fact_mut(Item::ListWhole).open(Cause::ListCut, frame, text);
-                }
-            }
-        }
+        let protocol = server.registers.map(|id| id.info().id);
+        let protocol = protocol.or(server.query.and_then(|id| id.info().diagnosis.registers));
+        let given = self.lists.of(&server.masters, protocol);
+        let sighting = self.lists.sighting(&address);
+        let whole = list_whole(server, &given, sighting);
         let joined_at = server.joins.map(|(first, ..)| first);
-        let could_hold = whole
-            .filter(|whole| joined_at.is_none_or(|joined| whole.begun >= joined) && id.is_some());
-        if let Some(sighting) = sighting.filter(|sighting| {
+        let could_hold = whole.filter(|whole| joined_at.is_none_or(|joined| whole.begun >= joined));
+        let is_late = |sighting: &&Sighting| {
             could_hold.is_none_or(|whole| !Lists::is_later(whole, Some(sighting)))
-        }) {
-            server.good(Item::Listed, sighting.frame);
-            server.good(Item::Accepted, sighting.frame);
-            // Whatever a document asks, this master was content with it.
-            for item in [Item::Challenged, Item::Echo, Item::Info, Item::ProbeBack, Item::Stays] {
-                if server.fact(item).run > 0 {
-                    server.good(item, sighting.frame);
-                }
-            }
-            server.told.get_or_insert_with(|| "it is in the list".to_owned());
-            let client = sighting.client.ip();
-            let fact = server.fact_mut(Item::Address);
-            match address.ip() {
-                ip if ip.is_loopback() && !client.is_loopback() => {
-                    fact.bad(Cause::ListedLoopback, sighting.frame, format!("as {address}"));
-                }
-                ip if is_private(ip) && !is_private(client) => {
-                    let text = format!("as {address}, to {client}");
-                    fact.bad(Cause::ListedPrivate, sighting.frame, text);
-                }
-                _ => fact.good(sighting.frame),
-            }
-            return;
-        }
-        let Some(whole) = could_hold else {
-            let enciphered = givens.filter_map(|given| given.enciphered).max();
-            let cut = begun.or(cut.map(|(frame, _)| frame));
-            let (cause, frame, text) = match (narrowed, enciphered, cut) {
-                (Some(frame), ..) => {
-                    (Cause::ListFiltered, frame, "only filtered lists are in the capture")
-                }
-                (None, Some(frame), _) => {
-                    (Cause::ListEnciphered, frame, "the list is enciphered, and cannot be read")
-                }
-                (None, None, Some(frame)) => {
-                    (Cause::ListCut, frame, "no whole list is in the capture")
-                }
-                (None, None, None) => (Cause::NotInCapture, 0, "no list is in the capture"),
-            };
-            return server.fact_mut(Item::Listed).open(cause, frame, text);
         };
-        let others = lists.ports_of(address.ip());
-        let stranger = others
-            .iter()
-            .find(|(other, _)| other.port() != address.port() && !self.servers.contains_key(other));
+        match (sighting.filter(is_late), could_hold) {
+            (Some(sighting), _) => listed(address, server, sighting),
+            (None, Some(whole)) => self.not_listed(address, server, whole, (seat, is_named)),
+            (None, None) => no_list(server, &given),
+        }
+    }
+
+    /// The latest whole list does not have the server.
+    fn not_listed(
+        &self,
+        address: SocketAddr,
+        server: &mut Server,
+        whole: &Listing,
+        (seat, is_named): (Seat, bool),
+    ) {
+        let joined = !server.masters.is_empty();
+        let is_stranger = |other: &SocketAddr| {
+            other.port() != address.port() && !self.servers.contains_key(other)
+        };
+        let stranger = self.lists.of_host(address.ip()).find(|(other, _)| is_stranger(other));
+        let is_local = is_private(address.ip())
+            && seat == Seat::Server
+            && !server.masters.iter().all(|master| is_private(master.ip()));
         if let Some((other, sighting)) = stranger.filter(|_| joined || is_named) {
             server.good(Item::Listed, sighting.frame);
             let text = format!("as {other}");
             server.fact_mut(Item::Address).bad(Cause::ListedOtherPort, sighting.frame, text);
-        } else if is_private(address.ip())
-            && seat == Seat::Server
-            && !masters.iter().all(|it| is_private(it.ip()))
-        {
+        } else if is_local {
             let text = "it has a private address, and is listed, if so, with its public one: name that \
                         with --server";
             server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
@@ -251,6 +201,75 @@ impl Diagnosis {
             server.fact_mut(Item::Listed).open(Cause::NotInCapture, whole.last, text);
         }
     }
+}
+
+/// Whether the latest list that could hold a server came to its end: that one.
+fn list_whole<'g>(
+    server: &mut Server,
+    given: &[&'g Given],
+    sighting: Option<&Sighting>,
+) -> Option<&'g Listing> {
+    let wholes = given.iter().filter_map(|given| given.whole(&server.game));
+    let whole = wholes.max_by_key(|listing| listing.last);
+    let is_narrowed = given.iter().any(|given| given.narrowed.is_some());
+    let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
+    let cut = given.iter().filter_map(|given| given.cut.clone()).max();
+    match (whole, sighting, cut) {
+        (Some(whole), ..) => server.good(Item::ListWhole, whole.last),
+        (None, None, Some((frame, why))) => {
+            server.fact_mut(Item::ListWhole).bad(Cause::ListCut, frame, why);
+        }
+        (None, Some(sighting), _) if is_narrowed => server.good(Item::ListWhole, sighting.frame),
+        _ => {
+            if let Some(frame) = begun {
+                let text = "no list comes to its end";
+                server.fact_mut(Item::ListWhole).open(Cause::ListCut, frame, text);
+            }
+        }
+    }
+    whole
+}
+
+/// The server is in a list.
+fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
+    server.good(Item::Listed, sighting.frame);
+    server.good(Item::Accepted, sighting.frame);
+    // Whatever a document asks, this master was content with it.
+    for item in [Item::Challenged, Item::Echo, Item::Info, Item::ProbeBack, Item::Stays] {
+        if server.fact(item).run > 0 {
+            server.good(item, sighting.frame);
+        }
+    }
+    server.told.get_or_insert_with(|| "it is in the list".to_owned());
+    let client = sighting.client.ip();
+    let fact = server.fact_mut(Item::Address);
+    match address.ip() {
+        ip if ip.is_loopback() && !client.is_loopback() => {
+            fact.bad(Cause::ListedLoopback, sighting.frame, format!("as {address}"));
+        }
+        ip if is_private(ip) && !is_private(client) => {
+            let text = format!("as {address}, to {client}");
+            fact.bad(Cause::ListedPrivate, sighting.frame, text);
+        }
+        _ => fact.good(sighting.frame),
+    }
+}
+
+/// No list in the capture says whether the server is listed.
+fn no_list(server: &mut Server, given: &[&Given]) {
+    let narrowed = given.iter().filter_map(|given| given.narrowed).max();
+    let enciphered = given.iter().filter_map(|given| given.enciphered).max();
+    let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
+    let cut = given.iter().filter_map(|given| given.cut.as_ref()).map(|(frame, _)| *frame).max();
+    let (cause, frame, text) = match (narrowed, enciphered, begun.or(cut)) {
+        (Some(frame), ..) => (Cause::ListFiltered, frame, "only filtered lists are in the capture"),
+        (None, Some(frame), _) => {
+            (Cause::ListEnciphered, frame, "the list is enciphered, and cannot be read")
+        }
+        (None, None, Some(frame)) => (Cause::ListCut, frame, "no whole list is in the capture"),
+        (None, None, None) => (Cause::NotInCapture, 0, "no list is in the capture"),
+    };
+    server.fact_mut(Item::Listed).open(cause, frame, text);
 }
 
 /// Whether a rule of the protocol in which a server registers says that a challenge was not answered.
@@ -319,7 +338,37 @@ fn only_info(server: &mut Server) {
 
 #[cfg(test)]
 mod tests {
+    use dissectors::kit::Time;
+
     use super::*;
+
+    fn end(address: &str) -> SocketAddr {
+        address.parse().unwrap()
+    }
+
+    #[test]
+    fn an_address_that_clients_cannot_reach_is_a_fault() {
+        let cause = |server: &str, client: &str| {
+            let mut lists = Lists::new(10);
+            let (client, master) = (end(client), end("198.51.100.9:27010"));
+            lists.asked(
+                (client, master),
+                (1, Time(0)),
+                false,
+                (dissectors::Id::ALL[0], Vec::new()),
+            );
+            lists.listed((client, master), 2, true, [end(server)]);
+            let mut known = Server::default();
+            listed(end(server), &mut known, lists.sighting(&end(server)).unwrap());
+            known.fact(Item::Address).failure(false).map(|failure| failure.cause)
+        };
+        let (inside, outside) = ("192.168.0.7:50000", "203.0.113.7:50000");
+        assert_eq!(cause("192.168.0.2:27015", outside), Some(Cause::ListedPrivate));
+        assert_eq!(cause("192.168.0.2:27015", inside), None);
+        assert_eq!(cause("127.0.0.1:27015", outside), Some(Cause::ListedLoopback));
+        assert_eq!(cause("127.0.0.1:27015", "127.0.0.1:50000"), None);
+        assert_eq!(cause("203.0.113.2:27015", outside), None);
+    }
 
     #[test]
     fn private_addresses_are_known() {

@@ -321,7 +321,7 @@ impl Diagnosis {
             _ => Vec::new(),
         };
         let ends = (payload.from, payload.to);
-        self.lists.asked(ends, (payload.frame, payload.time), narrowed, game);
+        self.lists.asked(ends, (payload.frame, payload.time), narrowed, (id, game));
     }
 
     /// A master lists servers.
