@@ -43,6 +43,21 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{s}", grouped(count))
 }
 
+/// A share in percent, as exactly as it tells something: 99.97 % is not all, and 0.02 % is not none.
+pub fn percent(share: f64) -> String {
+    let share = 100.0 * share.clamp(0.0, 1.0);
+    let digits = match share {
+        share if share == 0.0 || share == 100.0 => 0,
+        share if !(0.1..=99.9).contains(&share) => 2,
+        _ => 1,
+    };
+    // Rounded toward the middle: all and none are said only of all and none.
+    let scale = 10_f64.powi(digits);
+    let rounded =
+        if share > 50.0 { (share * scale).floor() } else { (share * scale).ceil() } / scale;
+    format!("{rounded:.*} %", digits as usize)
+}
+
 /// A number, its digits in groups of three: `150,213`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -110,6 +125,12 @@ mod tests {
             "1,000,000 errors",
         ];
         assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn all_and_none_are_said_only_of_all_and_none() {
+        let told = [0.0, 0.000_01, 0.5, 0.333_3, 0.999_97, 1.0].map(percent);
+        assert_eq!(told, ["0 %", "0.01 %", "50.0 %", "33.4 %", "99.99 %", "100 %"]);
     }
 
     #[test]

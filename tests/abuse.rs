@@ -4,8 +4,11 @@
 
 mod support;
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
-use support::{gamewire, samples, small_recorded_captures};
+use support::{gamewire, samples, skip, small_recorded_captures};
 
 fn attacks(file: &str) -> Vec<Value> {
     let run = gamewire(["abuse", "--format", "json", "--no-config", file]);
@@ -27,9 +30,10 @@ fn a_flood_is_counted() {
     let [flood] = &attacks("samples/abuse-query-flood.pcap")[..] else { panic!("one attack") };
     assert_eq!(flood["seat"], "flooded_server");
     assert_eq!(flood["targets"], json!(["23.17.34.51:27015"]));
-    assert_eq!((&flood["packets"], &flood["bytes"]), (&json!(6000), &json!(6000 * 25)));
+    let bytes = (6000 + 20) * 25 + 20 * 29;
+    assert_eq!((&flood["packets"], &flood["bytes"]), (&json!(6040), &json!(bytes)));
     assert_eq!(flood["sources"]["error"], 0.0, "so few are counted exactly");
-    assert_eq!((&flood["forged"], &flood["legitimate"]["clients"]), (&json!("yes"), &json!(0)));
+    assert_eq!((&flood["forged"], &flood["legitimate"]["clients"]), (&json!("yes"), &json!(20)));
     // Independent of it: what `dissect` says of the same capture.
     let run =
         gamewire(["dissect", "--format", "json", "--no-config", "samples/abuse-query-flood.pcap"]);
@@ -53,6 +57,96 @@ fn a_reflector_and_its_victim_are_told_apart() {
     assert_eq!(victim["targets"], json!(["198.51.100.7:80"]));
     assert_eq!((&victim["sources"]["count"], &victim["forged"]), (&json!(30), &json!("no")));
     assert!(victim.get("legitimate").is_none());
+}
+
+/// The hop limits of packets to the server, of those that forged sources sent and of those that players did.
+fn hop_limits() -> [Vec<u8>; 2] {
+    let file = std::fs::read("samples/abuse-query-flood.pcap").unwrap();
+    let (mut rest, mut limits) = (&file[24..], [Vec::new(), Vec::new()]);
+    while let Some((header, after)) = rest.split_at_checked(16) {
+        let length = u32::from_le_bytes(header[8..12].try_into().unwrap()) as usize;
+        let (packet, next) = after.split_at(length);
+        let (hop_limit, source, destination) = (packet[22], &packet[26..30], &packet[30..34]);
+        if destination == [23, 17, 34, 51] {
+            // Forged sources are in 100.64.0.0/10.
+            limits[usize::from(source[0] != 100)].push(hop_limit);
+        }
+        rest = next;
+    }
+    limits
+}
+
+#[test]
+fn what_a_filter_drops_is_what_it_was_measured_to_drop() {
+    let [flood] = &attacks("samples/abuse-query-flood.pcap")[..] else { panic!("one attack") };
+    let best = &flood["filters"][0];
+    assert_eq!(best["kind"], "hop_limit");
+    let share = |limits: &[u8]| {
+        let dropped = limits.iter().filter(|limit| **limit == 244).count();
+        dropped as f64 / limits.len() as f64
+    };
+    let [forged, players] = hop_limits();
+    assert_eq!((forged.len(), players.len()), (6000, 40));
+    assert_eq!(
+        (best["drops"].as_f64(), best["collateral"].as_f64()),
+        (Some(share(&forged)), Some(share(&players)))
+    );
+    assert!(best["text"].as_str().unwrap().contains("ip daddr 23.17.34.51 udp dport 27015"));
+}
+
+/// What a firewall says of rules, without loading them; `None`: it is not here, or may not be asked.
+fn tested(program: &str, args: &[&str], rules: &str) -> Option<(bool, String)> {
+    let command = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = command else {
+        skip::skipped("firewalls", &format!("{program} is not installed"));
+        return None;
+    };
+    child.stdin.take().unwrap().write_all(rules.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let lacks = [
+        "not permitted",
+        "Permission denied",
+        "must be root",
+        "not supported",
+        "Could not fetch",
+        "netlink",
+    ];
+    if !output.status.success() && lacks.iter().any(|lack| said.contains(lack)) {
+        skip::skipped("firewalls", &format!("{program} may not be asked here: {said}"));
+        return None;
+    }
+    Some((output.status.success(), said))
+}
+
+#[test]
+fn firewalls_take_the_filters() {
+    for name in ["query-flood", "reflector", "victim"] {
+        let file = format!("samples/abuse-{name}.pcap");
+        for (firewall, program, args) in [
+            ("nft", "nft", &["-c", "-f", "-"][..]),
+            ("iptables", "iptables-restore", &["--test", "--noflush"]),
+        ] {
+            let run = gamewire(["abuse", "--no-config", "--emit", firewall, &file]);
+            assert_eq!(run.code, 0, "{}", run.err);
+            // What gamewire would choose against a flood, and each filter that it tried.
+            let mut all = vec![run.out];
+            if firewall == "nft" {
+                let tried = attacks(&file)[0]["filters"].as_array().unwrap().clone();
+                all.extend(tried.iter().map(|it| it["text"].as_str().unwrap().to_owned()));
+            }
+            for rules in all {
+                if let Some((taken, said)) = tested(program, args, &rules) {
+                    assert!(taken, "{firewall}: {said}\n{rules}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -207,5 +207,5 @@ fn a_pipe_is_read_to_its_end_after_it_was_interrupted() {
     gamewire::run(args.map(Into::into), &mut out, &mut err, terminal);
     writer.join().expect("it has written");
     let out = String::from_utf8(out).expect("UTF-8");
-    assert!(out.contains("7,200 messages") && !out.contains("NET009"), "{out}");
+    assert!(out.contains("7,280 messages") && !out.contains("NET009"), "{out}");
 }

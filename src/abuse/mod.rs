@@ -3,6 +3,7 @@
 //! The rules about abuse (SEC) say that something is an attack; what is counted here beside them says
 //! how large it is, what it is made of, and which clients are real.
 
+mod filters;
 mod sources;
 mod timeline;
 mod verdict;
@@ -16,18 +17,20 @@ use dissectors::kit::{Code, Map, Purpose, Time, Verdict, Who};
 use dissectors::ledger::{Ledger, Terms};
 
 use crate::check::Found;
-use crate::session::{Event, Findings, MessageEvent, Messages, Needs};
+use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs};
 
+use filters::{AllLimits, Prefix};
 use sources::Sources;
 use timeline::Timeline;
 
+pub use filters::{Filter, Rule};
 pub use verdict::{Attack, Forged, Legitimate, Seat, SourcesOf};
 
 /// Bytes of memory for which a target is kept, its sources apart.
 const BYTES_OF_TARGET: usize = 1 << 10;
 
 /// Bytes of memory for which a source is kept.
-const BYTES_OF_SOURCE: usize = 1 << 6;
+const BYTES_OF_SOURCE: usize = 1 << 8;
 
 /// Kinds of messages that are told apart at a target.
 const KINDS: usize = 16;
@@ -68,6 +71,9 @@ struct Target {
     sources: Sources,
     /// A port of it to which packets went.
     port: u16,
+    /// How what is sent to it begins.
+    prefix: Prefix,
+    limits: AllLimits,
 }
 
 impl Target {
@@ -110,6 +116,8 @@ impl Abuse {
     pub fn needs(terms: &Terms) -> Needs {
         Needs {
             messages: Messages::All,
+            // For the bytes: filters look at how they begin.
+            fields: Some(FieldLimits { fields: 1, depth: 1 }),
             findings: Findings::OfMessages,
             cross_flow: true,
             traffic: Some(terms.most),
@@ -155,8 +163,11 @@ impl Abuse {
         };
         server.port = to.port();
         server.sent_to(id, event.message().label, event.length(), payload.time);
+        server.prefix.see(payload.bytes);
+        let over = server.limits.see(payload.time);
         if let Some(source) = server.sources.entry(from.ip(), &mut self.room) {
             source.packets = source.packets.saturating_add(1);
+            source.limits.see(payload.time, over);
             if source.packets == 1 {
                 source.hop_limit = event.context().hop_limit;
             }
@@ -171,6 +182,7 @@ impl Abuse {
             let Some(victim) = victim else { return };
             victim.port = to.port();
             victim.sent_to(id, event.message().label, event.length(), payload.time);
+            victim.prefix.see(payload.bytes);
             if let Some(source) = victim.sources.entry(from.ip(), &mut self.room) {
                 source.packets = source.packets.saturating_add(1);
                 source.hop_limit = event.context().hop_limit;

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 
 use dissectors::kit::Map;
 
+use super::filters::Limits;
+
 /// Sources that are kept of one target.
 const MOST: usize = 1 << 14;
 
@@ -30,6 +32,7 @@ pub(super) struct Source {
     pub(super) is_real: bool,
     /// Its hop limit: of the first packet.
     pub(super) hop_limit: u8,
+    pub(super) limits: Limits,
 }
 
 /// The same in every run: what is estimated must not differ from run to run.
@@ -93,6 +96,12 @@ impl Sources {
             (count + 1, packets + u64::from(source.packets))
         });
         (self.scaled(count), self.scaled(packets))
+    }
+
+    /// What two numbers of each come to together.
+    pub(super) fn sum(&self, of: impl Fn(&Source) -> [u64; 2]) -> [u64; 2] {
+        let each = self.kept.values().map(of);
+        each.fold([0; 2], |sum, it| [sum[0] + it[0], sum[1] + it[1]])
     }
 
     /// The sources of the sample that sent most packets, the busiest first.

@@ -7,6 +7,7 @@ use dissectors::abuse_rules::{SEC005, SEC006};
 use dissectors::kit::{Set, Time, Who};
 use dissectors::ledger::Ledger;
 
+use super::filters::{Filter, filters};
 use super::sources::Source;
 use super::{Abuse, Target};
 use crate::session::Totals;
@@ -125,6 +126,8 @@ pub struct Attack {
     pub amplification: Option<f64>,
     /// Real clients among the sources; none where there can be none.
     pub legitimate: Option<Legitimate>,
+    /// Filters against it, the best one first.
+    pub filters: Vec<Filter>,
 }
 
 impl Abuse {
@@ -200,6 +203,10 @@ impl Abuse {
             evidence,
             amplification: (packets[1] > 0).then(|| share(bytes[1], bytes[0])),
             legitimate,
+            filters: match seat {
+                Seat::CrashAttempt => Vec::new(),
+                _ => filters(seat, target, SocketAddr::new(at.ip(), target.port)),
+            },
         })
     }
 }

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::Input;
+use crate::report::firewall::Firewall;
 use crate::report::paint::Choice;
 
 /// `gamewire abuse`.
@@ -11,6 +12,10 @@ pub struct Abuse {
     /// How it is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: AbuseFormat,
+    /// Print the best filter against each attack, for a firewall: the one that drops most of those that
+    /// drop at most 0.1 % of the packets of real clients
+    #[arg(long, value_name = "FIREWALL", conflicts_with = "format")]
+    pub emit: Option<Firewall>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,

@@ -83,6 +83,9 @@ impl Consumer for Watching<'_> {
         };
         let mut bytes = Vec::new();
         match self.args.format {
+            _ if self.args.emit.is_some() => {
+                self.args.emit.iter().for_each(|firewall| report.rules(*firewall, &mut bytes));
+            }
             AbuseFormat::Text => {
                 if self.has_begun {
                     bytes.push(b'\n');

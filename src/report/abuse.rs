@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use super::clock::Clock;
+use super::firewall::{self, Firewall};
 use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::put;
-use crate::abuse::{Attack, Forged, Seat};
-use crate::text::{counted, escaped, grouped};
+use crate::abuse::{Attack, Filter, Forged, Rule, Seat};
+use crate::text::{counted, escaped, grouped, percent};
 
 /// Attacks to be written.
 pub struct Report<'r> {
@@ -40,6 +41,22 @@ impl Report<'_> {
         if self.is_cut {
             let note = "there are more targets than fit into memory; see --memory";
             paint.paint(Tone::Faint, out, |out| put(out, format_args!("{note}\n")));
+        }
+    }
+
+    /// The best filter against each attack, for a firewall.
+    pub fn rules(&self, firewall: Firewall, out: &mut Vec<u8>) {
+        for (attack, number) in self.attacks.iter().zip(1..) {
+            put(out, format_args!("# {}\n", headline(attack)));
+            match attack.filters.first() {
+                Some(filter) => {
+                    let rules = firewall::rules(filter, firewall, &format!("gamewire{number}"));
+                    out.extend_from_slice(rules.as_bytes());
+                }
+                None => {
+                    put(out, format_args!("# Nothing in its packets tells them from others.\n"))
+                }
+            }
         }
     }
 
@@ -78,7 +95,7 @@ struct JsonAttack<'r> {
     amplification: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     legitimate: Option<Legitimate>,
-    filters: [(); 0],
+    filters: Vec<JsonFilter>,
 }
 
 #[derive(Serialize)]
@@ -106,6 +123,25 @@ struct Sources<'r> {
 struct Legitimate {
     clients: u64,
     packets: u64,
+}
+
+#[derive(Serialize)]
+struct JsonFilter {
+    kind: &'static str,
+    text: String,
+    drops: f64,
+    collateral: Option<f64>,
+}
+
+impl JsonFilter {
+    fn of(filter: &Filter) -> JsonFilter {
+        JsonFilter {
+            kind: filter.rule.name(),
+            text: firewall::rules(filter, Firewall::Nft, "gamewire"),
+            drops: rounded(filter.drops),
+            collateral: filter.collateral.map(|share| (share * 1e6).round() / 1e6),
+        }
+    }
 }
 
 /// With three digits: more would promise what it does not keep.
@@ -155,7 +191,7 @@ impl JsonAttack<'_> {
             legitimate: attack
                 .legitimate
                 .map(|it| Legitimate { clients: it.clients, packets: it.packets }),
-            filters: [],
+            filters: attack.filters.iter().map(JsonFilter::of).collect(),
         }
     }
 }
@@ -190,6 +226,23 @@ fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
         };
         say("players", clients);
     }
+    if let Some(filter) = attack.filters.first() {
+        say("filter", filtered(filter));
+    }
+}
+
+/// The best filter, and what it would have done.
+fn filtered(filter: &Filter) -> String {
+    let what = match filter.rule {
+        Rule::Payload => "drop them all".to_owned(),
+        Rule::HopLimit(limit) => format!("drop those with hop limit {limit}"),
+        Rule::RateOfSource(rate) => format!("at most {rate}/s of a source"),
+        Rule::RateOfAll(rate) => format!("at most {rate}/s of all sources together"),
+    };
+    let cost = filter.collateral.map_or("no players to measure by".to_owned(), |share| {
+        format!("{} of the players' packets", percent(share))
+    });
+    format!("{what}: drops {} of the attack, {cost}  (--emit nft)", percent(filter.drops))
 }
 
 fn headline(attack: &Attack) -> String {

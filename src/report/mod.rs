@@ -22,6 +22,7 @@ pub mod columns;
 pub mod diagnose;
 mod digits;
 pub mod fields;
+pub mod firewall;
 pub mod flows;
 pub mod json;
 pub mod ladder;

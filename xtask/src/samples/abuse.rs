@@ -33,7 +33,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "abuse-query-flood.pcap",
         shows: "a fault: 6,000 requests in four seconds, of 3,600 sources of which most send one \
-                packet; two of ten are answered, by a challenge (SEC006)",
+                packet; two of ten are answered, by a challenge (SEC006); and 20 players among them",
         make: flood,
     },
 ];
@@ -79,28 +79,36 @@ fn victim() -> Vec<u8> {
     capture.pcap()
 }
 
-fn players() -> Vec<u8> {
+/// A player asks, returns the challenge, and is given the info.
+fn player(capture: &mut Capture, n: u32, now: u64) {
     let answer = b"\xFF\xFF\xFF\xFFI\x11Back again\0de_dust2\0csgo\0Counter-Strike: Global \
         Offensive\0\xDA\x02\x05\x20\0dl\0\x011.38.7.9\0";
+    let [a, b, c, _] = n.wrapping_mul(0x9E37_79B1).to_be_bytes();
+    let player = format!("{}.{b}.{c}.7:{}", 11 + a % 80, 50_000 + n);
+    let challenge = [&b"\xFF\xFF\xFF\xFFA"[..], &n.to_le_bytes()].concat();
+    let asked = [INFO, &n.to_le_bytes()].concat();
+    let hop_limit = 48 + (n % 12) as u8;
+    push_from(capture, now, hop_limit, &Datagram::new(&player, SERVER, INFO));
+    push(capture, now + 1, &Datagram::new(SERVER, &player, &challenge));
+    push_from(capture, now + 2, hop_limit, &Datagram::new(&player, SERVER, &asked));
+    push(capture, now + 3, &Datagram::new(SERVER, &player, answer));
+}
+
+fn players() -> Vec<u8> {
     let mut capture = Capture::new(Link::Ethernet);
-    for n in 0..150_u32 {
-        let now = u64::from(n) * 4;
-        let [a, b, c, _] = n.wrapping_mul(0x9E37_79B1).to_be_bytes();
-        let player = format!("{}.{b}.{c}.7:{}", 11 + a % 80, 50_000 + n);
-        let challenge = [&b"\xFF\xFF\xFF\xFFA"[..], &n.to_le_bytes()].concat();
-        let asked = [INFO, &n.to_le_bytes()].concat();
-        push(&mut capture, now, &Datagram::new(&player, SERVER, INFO));
-        push(&mut capture, now + 1, &Datagram::new(SERVER, &player, &challenge));
-        push(&mut capture, now + 2, &Datagram::new(&player, SERVER, &asked));
-        push(&mut capture, now + 3, &Datagram::new(SERVER, &player, answer));
-    }
+    (0..150).for_each(|n| player(&mut capture, n, u64::from(n) * 4));
     capture.pcap()
 }
 
 /// Appends a datagram, with an identification of its own: it is no copy of another.
 fn push(capture: &mut Capture, milliseconds: u64, datagram: &Datagram) {
+    push_from(capture, milliseconds, 64, datagram);
+}
+
+/// The same, with a time to live.
+fn push_from(capture: &mut Capture, milliseconds: u64, ttl: u8, datagram: &Datagram) {
     let id = capture.packets.len() as u32 + 1;
-    let ip = Ip { id, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
+    let ip = Ip { id, ttl, ..Ip::new(datagram.source.ip(), datagram.destination.ip()) };
     capture.push(after(milliseconds), &ip.packet(protocol::UDP, &datagram.bytes()));
 }
 
@@ -112,10 +120,13 @@ fn flood() -> Vec<u8> {
         let [a, b, ..] = number.wrapping_mul(0x9E37_79B1).to_be_bytes();
         let source = format!("100.{}.{a}.{b}:{}", 64 + number % 64, 1024 + number % 60_000);
         let now = u64::from(n) * 2 / 3;
-        push(&mut capture, now, &Datagram::new(&source, SERVER, INFO));
+        push_from(&mut capture, now, 244, &Datagram::new(&source, SERVER, INFO));
         if n % 10 < 2 {
             let challenge = [&b"\xFF\xFF\xFF\xFFA"[..], &number.to_le_bytes()].concat();
             push(&mut capture, now, &Datagram::new(SERVER, &source, &challenge));
+        }
+        if n % 300 == 299 {
+            player(&mut capture, n / 300, now);
         }
     }
     capture.pcap()
