@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/project.rs"]
+mod project;
 mod support;
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use project::Project;
 use serde_json::{Value, json};
 use support::{gamewire, samples, skip, small_recorded_captures};
+use xtask::exchange::Setting;
 
 fn attacks(file: &str) -> Vec<Value> {
     let run = gamewire(["abuse", "--format", "json", "--no-config", file]);
@@ -168,4 +172,21 @@ fn memory_is_bounded_and_what_does_not_fit_is_said() {
     let run =
         gamewire(args.iter().chain(&["samples/a2s-quirks.pcap", "samples/abuse-victim.pcap"]));
     assert_eq!(run.code, 0, "{}", run.err);
+}
+
+/// What breaks SEC001 and SEC002 is an attempt to crash a server; what keeps them is none.
+#[test]
+fn attempts_to_crash_a_server_are_attacks() {
+    let project = Project::new("abuse-crash");
+    for code in ["SEC001", "SEC002"] {
+        let rule = dissectors::catalogue::rule(code).unwrap();
+        for (script, is_right) in [(rule.wrong, false), (rule.right, true)] {
+            project.play("capture.pcap", &Setting::of_rule(code), script);
+            let run = project.run(&["abuse", "--no-config", "--format", "json", "capture.pcap"]);
+            let capture: Value = serde_json::from_str(&run.out).unwrap();
+            let attacks = capture["attacks"].as_array().unwrap();
+            let crashes = attacks.iter().filter(|attack| attack["seat"] == "crash_attempt");
+            assert_eq!(crashes.count(), usize::from(!is_right), "{code}: {attacks:?}");
+        }
+    }
 }

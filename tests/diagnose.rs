@@ -2,12 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/project.rs"]
+mod project;
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use project::Project;
 use serde_json::Value;
 use support::{gamewire, samples};
+use xtask::exchange::Setting;
 
 /// What a run says as JSON, one value a capture, and its exit code.
 fn diagnosed(args: &[&str]) -> (Vec<Value>, u8) {
@@ -173,4 +178,57 @@ fn check_points_to_it_where_it_has_something_to_say() {
     for args in [&["-q", file][..], &["samples/a2s-info-players-rules.pcap"]] {
         assert!(!last(args).contains("diagnose"), "{args:?}");
     }
+}
+
+/// The verdict on the server that a script's capture shows: the first fault, or nothing.
+fn of_script(script: &str, setting: &Setting, args: &[&str]) -> Option<String> {
+    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
+    let project = Project::new(&format!("diagnose-{}", SCRIPTS.fetch_add(1, Ordering::Relaxed)));
+    project.play("capture.pcap", setting, script);
+    let file = project.path("capture.pcap");
+    let (captures, _) = diagnosed(&[args, &[&*file]].concat());
+    let servers = captures[0]["servers"].as_array().unwrap();
+    let server =
+        servers.iter().find(|server| !server["server"].as_str().unwrap().starts_with("10.0.0.9"));
+    let server = server.unwrap();
+    Some(format!("{} {}", server["first_no"].as_str()?, server["cause"].as_str()?))
+}
+
+#[test]
+fn other_faults_of_queries() {
+    let a2s = Setting::udp(27015);
+    let fault = |script: &str| of_script(script, &a2s, &[]);
+    let port = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:40000 > c  FFFFFFFF 41 4BA1D522\n\
+        1.0 c > s  FFFFFFFF 55 4BA1D522\n1.02 s:40000 > c  FFFFFFFF 44 00\nend 9";
+    assert_eq!(fault(port).as_deref(), Some("seen.from_asked answers_from_other_port"));
+    let again = (0..8).map(|n| {
+        let challenge = 1000 + n;
+        format!(
+            "{n}.0 c > s  FFFFFFFF 55 le32:{}\n{n}.02 s > c  FFFFFFFF 41 le32:{challenge}\n",
+            challenge - 1
+        )
+    });
+    let looping = again.collect::<String>().replace("le32:999", "FFFFFFFF") + "end 19";
+    assert_eq!(fault(&looping).as_deref(), Some("seen.verified challenge_loop"));
+    let firewall = "0.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n0.01 m > c  icmp=3.13\nend 9";
+    assert_eq!(fault(firewall).as_deref(), Some("seen.answered icmp_admin_prohibited"));
+    let mended = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.01 s > c  icmp=3.3\n9.0 c > s  FFFFFFFF 55 FFFFFFFF\n\
+        9.02 s > c  FFFFFFFF 41 4BA1D522\n9.1 c > s  FFFFFFFF 55 4BA1D522\n9.12 s > c  FFFFFFFF 44 00\nend 20";
+    assert_eq!(fault(mended), None, "what is mended is no fault");
+}
+
+#[test]
+fn other_faults_of_registration() {
+    let valve = Setting::udp(27010);
+    let fault = |script: &str, args: &[&str]| of_script(script, &valve, args);
+    let refused = "0.0 s > m  71\n0.01 m > s  icmp=3.3\nend 9";
+    assert_eq!(fault(refused, &[]).as_deref(), Some("reg.challenged icmp_port_unreachable"));
+    let ignored = "0.0 s > m  71\n10.0 s > m  71\n20.0 s > m  71\nend 40";
+    assert_eq!(fault(ignored, &[]), None, "it may have been answered where nobody recorded");
+    assert_eq!(fault(ignored, &["--complete"]).as_deref(), Some("reg.challenged join_unanswered"));
+    let text = Setting::udp(7778);
+    let query = "0.0 c > s  '\\\\info\\\\'\n0.02 s > c  '\\\\hostname\\\\A\\\\queryid\\\\1.1\\\\final\\\\'\nend 9";
+    assert_eq!(of_script(query, &text, &[]), None);
+    let never = of_script(query, &text, &["--complete"]);
+    assert_eq!(never.as_deref(), Some("reg.join never_joined"));
 }

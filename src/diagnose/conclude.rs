@@ -62,7 +62,7 @@ impl Diagnosis {
     }
 
     /// A response came from an address that was not asked.
-    fn responds_elsewhere(&mut self, from: SocketAddr, sign: &Sign<'_>) {
+    pub(super) fn responds_elsewhere(&mut self, from: SocketAddr, sign: &Sign<'_>) {
         if sign.verdict != Ruled::Fail {
             return;
         }

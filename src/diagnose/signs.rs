@@ -67,6 +67,10 @@ impl Diagnosis {
         }
         let symptom = symptom(rule, words)?;
         let sign = Sign { rule, verdict: finding.verdict, words, frame: mark.frame };
+        if symptom.item == Item::FromAsked {
+            self.responds_elsewhere(sender, &sign);
+            return None;
+        }
         if symptom.item == Item::ListWhole {
             if sign.verdict == Ruled::Fail {
                 for end in context.flow.ends {
