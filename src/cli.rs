@@ -57,7 +57,12 @@ impl Cli {
         // it would never ask for an interface.
         let Some(live) = cli.command.input().map(|input| &input.live) else { return Ok(cli) };
         if let Some(option) = live.idle_option() {
-            let why = format!("{option} is for live capture: it needs --interface IFACE");
+            let why = match option {
+                "--metrics" => "--metrics is for live capture, since files are read once and then it \
+                                ends: it needs --interface IFACE; of files, --format json says the same"
+                    .to_owned(),
+                option => format!("{option} is for live capture: it needs --interface IFACE"),
+            };
             return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, why));
         }
         if live.write.as_deref().is_some_and(|file| file == Path::new("-")) {

@@ -53,6 +53,8 @@ pub mod limits;
 #[cfg(feature = "live")]
 #[doc(hidden)]
 pub mod live;
+#[cfg(feature = "cli")]
+mod metrics;
 #[doc(hidden)]
 pub mod net;
 #[cfg(feature = "cli")]

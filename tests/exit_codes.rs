@@ -236,3 +236,18 @@ fn two_where_the_disk_is_full() {
         assert!(said.lines().count() == 1 && said.contains("no space is left"), "{args:?}: {said}");
     }
 }
+
+#[test]
+fn metrics_are_of_what_goes_on() {
+    let project = project("metrics");
+    let run = project.run(&["summary", "--metrics", "9642", "good.pcap"]);
+    unusable(&run, "--metrics is for live capture, since files are read once");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("it has one").to_string();
+    for typed in [&address[..], address.rsplit(':').next().expect("a port")] {
+        let run = project.run(&["check", "-i", "lo", "--metrics", typed]);
+        unusable_in_a_line(&run, &format!("--metrics: cannot listen on {address}: "));
+    }
+    let run = project.run(&["check", "-i", "lo", "--metrics", "example.net"]);
+    unusable(&run, "expected a port, or an IP address and a port");
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each module with those that it may use, besides `text` and `why`, which know words only.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("capture", &[]),
     ("net", &["capture"]),
     ("filter", &[]),
@@ -19,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),
+    ("metrics", &["live", "session"]),
     ("limits", &["net", "session"]),
 ];
 

@@ -7,8 +7,8 @@
 #[path = "support/skip.rs"]
 mod skip;
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::UdpSocket;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -438,4 +438,95 @@ fn a_third_signal_ends_it_whoever_it_waits_for() {
     }
     let Sniffer { mut child, .. } = sniffer;
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+/// What a request for metrics draws.
+fn scrape(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
+}
+
+/// Where metrics are served, as it says itself.
+fn metrics_of(sniffer: &Sniffer) -> SocketAddr {
+    let said = sniffer.says("metrics at");
+    let address = said.split("http://").nth(1).and_then(|rest| rest.strip_suffix("/metrics"));
+    address.unwrap().parse().unwrap()
+}
+
+/// Waits until the metrics have this line.
+fn shows(address: SocketAddr, line: &str) {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let page = scrape(address, "GET /metrics");
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.ends_with("# EOF\n"), "{page}");
+        if page.lines().any(|it| it.starts_with(line)) {
+            return;
+        }
+        assert!(Instant::now() < until, "{line} is not in\n{page}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn metrics_are_served_while_it_sniffs() {
+    for command in ["summary", "check"] {
+        let server = Server::start();
+        let args = [command, "--metrics", "0"];
+        let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
+        let address = metrics_of(&sniffer);
+        assert!(address.ip().is_loopback(), "{address}");
+        let socket = client();
+        (0..5).for_each(|_| query(&socket, server.port));
+        shows(address, "gamewire_answered_requests_total{protocol=\"a2s\"} 5");
+        shows(address, "gamewire_messages_total{protocol=\"a2s\",message=\"info_request\"} 5");
+        shows(address, "gamewire_packets_total 10");
+        shows(address, "gamewire_lost_packets_total{by=\"kernel\"} 0");
+        shows(address, "gamewire_servers{protocol=\"a2s\"} 1");
+        shows(address, "gamewire_resident_memory_bytes ");
+        if command == "check" {
+            let attack =
+                b"\xFE\xFF\xFF\xFF\x01\0\0\0\x02\0\xE0\x04\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF";
+            socket.send_to(attack, ("127.0.0.1", server.port)).unwrap();
+            shows(address, "gamewire_findings_total{rule=\"SEC001\",severity=\"warning\"} 1");
+        }
+        assert!(scrape(address, "GET /").starts_with("HTTP/1.1 404 "));
+        assert!(scrape(address, "POST /metrics").starts_with("HTTP/1.1 405 "));
+        // The rights that it began with are gone all the same.
+        if nix::unistd::geteuid().is_root() {
+            let status = format!("/proc/{}/status", sniffer.child.id());
+            let status = std::fs::read_to_string(status).unwrap();
+            assert!(!status.contains("Uid:\t0\t") && status.contains("CapEff:\t0000000000000000"));
+        }
+        sniffer.signal("-INT");
+        assert!(sniffer.output().status.code().is_some_and(|code| code < 2));
+        assert!(TcpStream::connect(address).is_err(), "it serves no more");
+    }
+}
+
+#[test]
+fn capture_does_not_wait_for_who_asks_for_metrics() {
+    let server = Server::start();
+    let args = ["check", "--format", "json", "--metrics", "127.0.0.1:0"];
+    let Some(sniffer) = Sniffer::start(server.port, &args) else { return };
+    let address = metrics_of(&sniffer);
+    let slow: Vec<_> = (0..50)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nA: ").unwrap();
+            stream
+        })
+        .collect();
+    let socket = client();
+    (0..2_000).for_each(|_| query(&socket, server.port));
+    std::thread::sleep(Duration::from_millis(500));
+    sniffer.signal("-INT");
+    let counts = sniffer.says("captured");
+    assert!(counts.contains(" 4000 packets captured, 0 dropped"), "{counts}");
+    assert!(counts.contains(" 0 came faster"), "{counts}");
+    assert_eq!(sniffer.output().status.code(), Some(0));
+    drop(slow);
 }

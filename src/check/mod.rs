@@ -194,14 +194,25 @@ impl Checker {
         &self.found
     }
 
+    /// How many findings there are so far, kept or only counted, by rule and severity.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static Rule, Severity, u64)> {
+        let counts = catalogue::rules().into_iter().flat_map(|rule| {
+            let kept = &self.kept[rule.code.index()];
+            let (failed, noted) = (kept[Verdict::Fail as usize], kept[Verdict::Note as usize]);
+            match self.selection.severities.of(rule) {
+                Severity::Note => {
+                    [(rule, Severity::Note, failed + noted), (rule, Severity::Note, 0)]
+                }
+                severity => [(rule, severity, failed), (rule, Severity::Note, noted)],
+            }
+        });
+        counts.filter(|(.., count)| *count > 0)
+    }
+
     /// How many findings there are so far, kept or only counted, by severity.
     pub fn grave(&self) -> [u64; 3] {
         let mut grave = [0; 3];
-        for rule in catalogue::rules() {
-            let kept = &self.kept[rule.code.index()];
-            grave[self.selection.severities.of(rule) as usize] += kept[Verdict::Fail as usize];
-            grave[Severity::Note as usize] += kept[Verdict::Note as usize];
-        }
+        self.counts().for_each(|(_, severity, count)| grave[severity as usize] += count);
         grave
     }
 

@@ -1,5 +1,6 @@
 //! Live capture, as it is asked for.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -59,6 +60,23 @@ pub struct Sniffing {
     /// nobody]
     #[arg(help_heading = LIVE, short = 'Z', long, value_name = "USER")]
     pub user: Option<String>,
+    /// Serve metrics at http://ADDRESS:PORT/metrics, in the OpenMetrics format; a port alone is on the
+    /// loopback address
+    #[arg(help_heading = LIVE, long, value_name = "[ADDRESS:]PORT", value_parser = endpoint)]
+    pub metrics: Option<SocketAddr>,
+}
+
+/// Where to listen: on the loopback address unless another one is named.
+fn endpoint(typed: &str) -> Result<SocketAddr, String> {
+    let port =
+        typed.strip_prefix(':').or_else(|| typed.strip_prefix("localhost:")).unwrap_or(typed);
+    match port.parse::<u16>() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => typed.parse().map_err(|_| {
+            "expected a port, or an IP address and a port: 9642, 127.0.0.1:9642, [::1]:9642"
+                .to_owned()
+        }),
+    }
 }
 
 /// Bytes kept of each packet, and the most that may be.
@@ -79,6 +97,7 @@ impl Sniffing {
             ("--rotate-size", self.rotate_size.is_some()),
             ("--rotate-files", self.rotate_files.is_some()),
             ("--user", self.user.is_some()),
+            ("--metrics", self.metrics.is_some()),
         ];
         given.into_iter().find(|&(_, is_given)| is_given && self.interface.is_none()).map(|it| it.0)
     }
@@ -102,5 +121,23 @@ impl Sniffing {
             write,
             made_later: Vec::new(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_without_an_address_is_on_the_loopback_address() {
+        for typed in ["9642", ":9642", "localhost:9642", "127.0.0.1:9642"] {
+            assert_eq!(endpoint(typed), Ok(([127, 0, 0, 1], 9642).into()), "{typed}");
+        }
+        for typed in ["[::1]:9642", "0.0.0.0:9642", "192.0.2.1:80"] {
+            assert_eq!(endpoint(typed).unwrap().to_string(), typed);
+        }
+        for typed in ["", ":", "65536", "127.0.0.1", "example.net:9642", "::1:9642x", "-1"] {
+            assert!(endpoint(typed).unwrap_err().contains("expected a port"), "{typed}");
+        }
     }
 }

@@ -21,6 +21,7 @@ use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::diagnose;
+use crate::metrics::Metrics;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
@@ -287,6 +288,12 @@ impl Consumer for Checking<'_> {
         }
         self.out.write_all(lines.as_bytes())?;
         self.out.flush()
+    }
+
+    fn measure(&mut self, metrics: &Metrics) {
+        self.checker
+            .counts()
+            .for_each(|(rule, severity, count)| metrics.found(rule, severity, count));
     }
 
     fn running(&self) -> String {

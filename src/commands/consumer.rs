@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Failure;
 use crate::capture::LinkType;
+use crate::metrics::Metrics;
 use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
 
@@ -38,6 +39,8 @@ pub(super) trait Consumer {
     fn so_far(&mut self, _decoder: &mut Decoder) -> io::Result<()> {
         Ok(())
     }
+    /// A live capture goes on: what is counted of it beside packets and messages.
+    fn measure(&mut self, _metrics: &Metrics) {}
     /// What the line of a live capture shows beside the counts.
     fn running(&self) -> String {
         String::new()

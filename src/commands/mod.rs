@@ -22,6 +22,7 @@ mod sniff;
 pub mod summary;
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 
 use crate::capture::CaptureError;
 use crate::check::BaselineError;
@@ -72,6 +73,16 @@ pub enum Failure {
     /// Live capture does not go, or has ended before its time.
     #[error("{0}")]
     Live(#[from] LiveError),
+    /// Metrics cannot be served.
+    #[error(
+        "--metrics: cannot listen on {address}: {error}; name an address of this host and a free port"
+    )]
+    Metrics {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
     /// The output cannot be written.
     #[error("cannot write the output: {}", why::unwritable(.0))]
     Output(#[from] io::Error),

@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError, Given};
 use crate::filter::Filter;
 use crate::flows::Identifier;
 use crate::live::{FileFilter, Request};
+use crate::metrics;
 use crate::net::{self, Outcome};
 use crate::session::{Decoder, Options, Totals};
 
@@ -62,15 +63,16 @@ fn read_all<C: Consumer>(
         true => input.wanted.filter(true).map_err(Failure::Filter)?,
         false => None,
     };
-    let options = Options {
-        complete: consumer.complete(),
-        needs: consumer.needs(),
-        filter,
-        ..options(input, config)?
+    let needs = match input.live.metrics {
+        Some(_) => metrics::needs(consumer.needs()),
+        None => consumer.needs(),
     };
+    let options =
+        Options { complete: consumer.complete(), needs, filter, ..options(input, config)? };
     if let Some(request) = input.live.request() {
         let request = Request { made_later: consumer.makes(), ..request };
-        return sniff::sniff(&request, input.count, options, consumer, err, progress);
+        let wanted = sniff::Wanted { packets: input.count, metrics: input.live.metrics };
+        return sniff::sniff(&request, wanted, options, consumer, err, progress);
     }
     let stop = stop.map_or(Stop::default(), |stop| stop());
     let mut monitor = Monitor::new(stop, err);

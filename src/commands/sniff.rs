@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use super::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::commands::read::{FRAGMENTS, LOOK};
 use crate::live::{Counts, Live, LiveError, Request, Turn};
+use crate::metrics::{self, Endpoint, Exporter};
 use crate::session::{Decoder, Options};
 use crate::text::escaped;
 
@@ -20,17 +22,23 @@ use crate::text::escaped;
 /// told, however it ends.
 pub(super) fn sniff<C: Consumer>(
     request: &Request,
-    most: Option<u64>,
+    wanted: Wanted,
     options: Options,
     consumer: &mut C,
     err: &mut dyn Write,
     running: bool,
 ) -> Result<(), Failure> {
+    // Once the device is open, the process may not listen any more.
+    let endpoint = wanted.metrics.map(listening).transpose()?;
     let mut live = Live::open(request)?;
     let interface = escaped(&request.interface).into_owned();
     let mut decoder = Decoder::new(options);
     consumer.begin(None)?;
     writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
+    if let Some(address) = endpoint.as_ref().and_then(Endpoint::address) {
+        writeln!(err, "gamewire: metrics at http://{address}{}", metrics::PATH).ok();
+    }
+    let mut exporter = endpoint.map(Exporter::start);
     let names_ports =
         |filter: &String| filter.split(|c: char| !c.is_alphanumeric()).any(|word| word == "port");
     if request
@@ -42,7 +50,9 @@ pub(super) fn sniff<C: Consumer>(
     }
     let line = Line::new(running);
     let mut told = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
-    let ended = listen(&mut live, &mut decoder, most, consumer, err, &line, &mut told)?;
+    let mut reader = Reader { consumer: &mut *consumer, exporter: exporter.as_mut() };
+    let ended =
+        listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut told)?;
     let finished = live.finish();
     told.losses(live.counts(), &mut decoder);
     if told.lost == 0 && told.downs == 0 {
@@ -62,19 +72,57 @@ pub(super) fn sniff<C: Consumer>(
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
 }
 
+/// What a live capture is asked for, beside what is captured.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// How many packets end it.
+    pub(super) packets: Option<u64>,
+    /// Where metrics are served.
+    pub(super) metrics: Option<SocketAddr>,
+}
+
+fn listening(address: SocketAddr) -> Result<Endpoint, Failure> {
+    Endpoint::bind(address).map_err(|error| Failure::Metrics { address, error })
+}
+
+/// Who reads events: a command, and metrics if they are wanted.
+struct Reader<'r, C> {
+    consumer: &'r mut C,
+    exporter: Option<&'r mut Exporter>,
+}
+
+impl<C: Consumer> Reader<'_, C> {
+    fn consume(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+        let Some(exporter) = &mut self.exporter else { return consume(decoder, self.consumer) };
+        let mut events = decoder.events();
+        while let Some(event) = events.next() {
+            exporter.metrics.event(&event);
+            self.consumer.event(&event)?;
+        }
+        Ok(())
+    }
+
+    fn refresh(&mut self, counts: Counts, waiting: u64, decoder: &Decoder) {
+        let Reader { consumer, exporter } = self;
+        if let Some(exporter) = exporter {
+            exporter.refresh(counts, waiting, decoder, |metrics| consumer.measure(metrics));
+        }
+    }
+}
+
 /// Captures, and tells what was captured, until something ends it: that is what it returns. Errors are
 /// those of the output.
 fn listen<C: Consumer>(
     live: &mut Live,
     decoder: &mut Decoder,
     most: Option<u64>,
-    consumer: &mut C,
+    reader: &mut Reader<'_, C>,
     err: &mut dyn Write,
     line: &Line,
     told: &mut Reported<'_>,
 ) -> Result<Result<(), LiveError>, Failure> {
     let (mut ending, waiting) = (live.ending(), live.waiting());
-    let (interval, mut due) = (consumer.interval(), Instant::now());
+    let (interval, mut due) = (reader.consumer.interval(), Instant::now());
     loop {
         let mut unread = 0;
         match live.turn() {
@@ -89,7 +137,7 @@ fn listen<C: Consumer>(
                         break;
                     }
                     decoder.push(&packet);
-                    consume(decoder, consumer)?;
+                    reader.consume(decoder)?;
                     if most.is_some_and(|most| decoder.packets() >= most) {
                         break;
                     }
@@ -108,13 +156,14 @@ fn listen<C: Consumer>(
             told.unread(unread + waiting(), decoder);
             return Ok(Ok(()));
         }
-        consume(decoder, consumer)?;
-        line.suspended(|| consumer.pause(true))?;
+        reader.consume(decoder)?;
+        line.suspended(|| reader.consumer.pause(true))?;
         if interval.is_some_and(|interval| due.elapsed() >= interval) {
             due = Instant::now();
-            line.suspended(|| consumer.so_far(decoder))?;
+            line.suspended(|| reader.consumer.so_far(decoder))?;
         }
-        line.says(decoder, &consumer.running());
+        reader.refresh(live.counts(), waiting(), decoder);
+        line.says(decoder, &reader.consumer.running());
         if let Some(error) = live.not_begun_anew() {
             let goes_on = "what is captured goes on into the file as it was";
             line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());

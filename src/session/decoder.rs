@@ -4,7 +4,7 @@ use dissectors::kit::{Blind, Time, Tree};
 
 use super::batch::{Batch, Event, Events};
 use super::recorder::Recorder;
-use super::{EventOrder, Open, Options, Session, Totals, shard};
+use super::{EventOrder, Open, Options, Session, Totals, Traffic, shard};
 use crate::capture::{self, Memory, Notice, Packet, Packets};
 use crate::flows::FlowRow;
 
@@ -160,6 +160,16 @@ impl Decoder {
     pub fn so_far(&mut self, each: impl FnMut(&FlowRow)) -> Totals {
         self.session.open_rows(each);
         self.session.totals()
+    }
+
+    /// What messages there were so far, if that is counted.
+    pub fn traffic(&self) -> Option<&Traffic> {
+        either!(&self.recorder, recorder => recorder.traffic())
+    }
+
+    /// Bytes of the packets read so far, as they were on the wire.
+    pub fn bytes(&self) -> u64 {
+        self.session.context.bytes
     }
 
     /// Packets read so far.

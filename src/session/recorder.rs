@@ -165,6 +165,11 @@ impl<F: Fields> Recorder<F> {
         (self.judge.into_counts(), traffic)
     }
 
+    /// What messages there were so far, if that is counted.
+    pub(super) fn traffic(&self) -> Option<&Traffic> {
+        self.traffic.as_deref()
+    }
+
     /// What follows belongs to this flow.
     #[inline]
     pub(super) fn flow_context(&mut self, context: FlowContext) {
@@ -244,7 +249,7 @@ impl<F: Fields> Recorder<F> {
             (Some(traffic), Some(side)) => {
                 if let Some(context) = self.batch.context() {
                     let [_, server] = context.flow.ends_from(side);
-                    traffic.requests.answered(server, times.into());
+                    traffic.answered(context.protocol, server, times.into());
                 }
             }
         }
@@ -259,7 +264,7 @@ impl<F: Fields> Recorder<F> {
         };
         let asked = |role: &Option<Who>| matches!(role, Some(Who::Server | Who::Master));
         let side = context.roles.iter().position(asked).unwrap_or(1);
-        traffic.requests.answered(context.flow.ends[side], times.into());
+        traffic.answered(context.protocol, context.flow.ends[side], times.into());
     }
 
     #[cold]
@@ -284,7 +289,7 @@ impl<F: Fields> Recorder<F> {
             if let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
             {
-                traffic.requests.unanswered(context, evidence, mark);
+                traffic.unanswered(context, evidence, mark);
             }
         }
         let is_wanted = match self.needs.findings {
@@ -331,7 +336,7 @@ impl<F: Fields> Recorder<F> {
         if context.copy_of.is_none() {
             traffic.message(context.protocol);
             if answered > 0 {
-                traffic.requests.answered(payload.from, answered.into());
+                traffic.answered(context.protocol, payload.from, answered.into());
             }
         }
     }

@@ -1,0 +1,308 @@
+//! One page over HTTP, on a socket that anybody on the host may connect to: whatever a client does, it
+//! takes one of a few places, for a few seconds and a few kilobytes. Capture never waits for it.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// Clients that are served at the same time; others wait in the kernel's queue.
+const PLACES: usize = 4;
+
+/// Bytes of a request: its line and its headers.
+const REQUEST: usize = 8 << 10;
+
+/// Headers of a request.
+const HEADERS: usize = 64;
+
+/// How long a client may take, from the connection to the last byte of the response.
+const TIME: Duration = Duration::from_secs(5);
+
+/// Milliseconds after which threads look whether they are to end.
+const LOOK: u16 = 200;
+
+/// Where the page is.
+pub(crate) const PATH: &str = "/metrics";
+
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The page as it is now.
+#[derive(Clone, Default)]
+pub(super) struct Page(Arc<Mutex<Arc<str>>>);
+
+impl Page {
+    pub(super) fn publish(&self, text: String) {
+        *self.lock() = text.into();
+    }
+
+    fn text(&self) -> Arc<str> {
+        Arc::clone(&self.lock())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Arc<str>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A socket that listens, and is not yet served.
+pub(crate) struct Endpoint(TcpListener);
+
+impl Endpoint {
+    /// Listens.
+    ///
+    /// # Errors
+    /// The address is not one of this host, is taken, or the user may not use it.
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<Endpoint> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Endpoint(listener))
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.0.local_addr().ok()
+    }
+
+    /// Serves the page until the server is dropped.
+    pub(super) fn serve(self, page: &Page) -> Server {
+        self.serve_within(page, TIME)
+    }
+
+    fn serve_within(self, page: &Page, time: Duration) -> Server {
+        let (listener, stop) = (Arc::new(self.0), Arc::new(AtomicBool::new(false)));
+        let threads = (0..PLACES).map(|_| {
+            let (listener, page, stop) = (Arc::clone(&listener), page.clone(), Arc::clone(&stop));
+            std::thread::spawn(move || serve(&listener, &page, &stop, time))
+        });
+        Server { threads: threads.collect(), stop }
+    }
+}
+
+/// Threads that serve; they end when it is dropped.
+pub(super) struct Server {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nobody waits for them: a client may keep one for as long as it may take.
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).filter(JoinHandle::is_finished).for_each(|it| {
+            it.join().ok();
+        });
+    }
+}
+
+fn serve(listener: &TcpListener, page: &Page, stop: &AtomicBool, time: Duration) {
+    while !stop.load(Ordering::Relaxed) {
+        let mut ready = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        poll(&mut ready, PollTimeout::from(LOOK)).ok();
+        match listener.accept() {
+            // What a client does wrong concerns nobody else.
+            Ok((stream, _)) => drop(respond(stream, page, Instant::now() + time)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // No descriptor is free, say: the connection still waits.
+            Err(_) => std::thread::sleep(Duration::from_millis(LOOK.into())),
+        }
+    }
+}
+
+/// Reads a request and responds to it.
+fn respond(mut stream: TcpStream, page: &Page, until: Instant) -> io::Result<()> {
+    // Some systems hand the listener's ways on.
+    stream.set_nonblocking(false)?;
+    let status = read(&mut stream, until)?;
+    let text = match status {
+        Status::Ok => page.text(),
+        other => format!("{}\n", other.line()).into(),
+    };
+    let (allow, kind) = match status {
+        Status::Ok => ("", CONTENT_TYPE),
+        Status::MethodNotAllowed => ("Allow: GET\r\n", "text/plain"),
+        _ => ("", "text/plain"),
+    };
+    let head = format!(
+        "HTTP/1.1 {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{allow}Connection: close\r\n\r\n",
+        status.line(),
+        text.len()
+    );
+    write(&mut stream, head.as_bytes(), until)?;
+    write(&mut stream, text.as_bytes(), until)?;
+    stream.shutdown(std::net::Shutdown::Write)?;
+    // What is left unread when a socket is closed destroys what the client has not read yet.
+    let mut rest = [0; 1024];
+    for _ in 0..REQUEST / rest.len() {
+        stream.set_read_timeout(Some(left(until)?))?;
+        if stream.read(&mut rest)? == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What is responded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Ok,
+    BadRequest,
+    NotFound,
+    MethodNotAllowed,
+    TooLarge,
+}
+
+impl Status {
+    fn line(self) -> &'static str {
+        match self {
+            Status::Ok => "200 OK",
+            Status::BadRequest => "400 Bad Request",
+            Status::NotFound => "404 Not Found",
+            Status::MethodNotAllowed => "405 Method Not Allowed",
+            Status::TooLarge => "431 Request Header Fields Too Large",
+        }
+    }
+
+    fn of(request: &httparse::Request<'_, '_>) -> Status {
+        match (request.method, request.path) {
+            (_, Some(path)) if path.split('?').next() != Some(PATH) => Status::NotFound,
+            (Some("GET"), _) => Status::Ok,
+            _ => Status::MethodNotAllowed,
+        }
+    }
+}
+
+/// Reads a request to the end of its headers: a GET has nothing after them.
+fn read(stream: &mut TcpStream, until: Instant) -> io::Result<Status> {
+    let (mut bytes, mut length) = ([0; REQUEST], 0);
+    loop {
+        stream.set_read_timeout(Some(left(until)?))?;
+        let read = stream.read(bytes.get_mut(length..).unwrap_or_default())?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        length += read;
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        match request.parse(bytes.get(..length).unwrap_or_default()) {
+            Ok(httparse::Status::Complete(_)) => return Ok(Status::of(&request)),
+            Ok(httparse::Status::Partial) if length == REQUEST => return Ok(Status::TooLarge),
+            Ok(httparse::Status::Partial) => {}
+            Err(httparse::Error::TooManyHeaders) => return Ok(Status::TooLarge),
+            Err(_) => return Ok(Status::BadRequest),
+        }
+    }
+}
+
+fn write(stream: &mut TcpStream, mut bytes: &[u8], until: Instant) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.set_write_timeout(Some(left(until)?))?;
+        let written = stream.write(bytes)?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = bytes.get(written..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The time that is left; at the end of it an error.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(time: Duration) -> (SocketAddr, Page, Server) {
+        let endpoint = Endpoint::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = endpoint.address().unwrap();
+        let page = Page::default();
+        page.publish("gamewire_packets_total 1\n".to_owned());
+        let server = endpoint.serve_within(&page, time);
+        (address, page, server)
+    }
+
+    fn ask(address: SocketAddr, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(request).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+
+    #[test]
+    fn only_the_page_is_served_and_only_to_get() {
+        let (address, page, _server) = start(TIME);
+        let first = |request: &str| {
+            let response = ask(address, request.as_bytes());
+            response.lines().next().unwrap_or_default().to_owned()
+        };
+        let response = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics"));
+        assert!(response.ends_with("\r\n\r\ngamewire_packets_total 1\n"), "{response}");
+        page.publish("later\n".to_owned());
+        assert!(ask(address, b"GET /metrics?a=b HTTP/1.0\r\n\r\n").ends_with("\nlater\n"));
+        assert_eq!(first("GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        assert_eq!(first("GET /metrics/ HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 Not Found");
+        for method in ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
+            let request = format!("{method} /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc");
+            assert_eq!(first(&request), "HTTP/1.1 405 Method Not Allowed");
+        }
+        assert_eq!(first("\u{1}\u{2}\u{3}\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+    }
+
+    #[test]
+    fn a_request_is_no_longer_than_it_may_be() {
+        let (address, _page, _server) = start(TIME);
+        let many = format!("GET /metrics HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(HEADERS + 1));
+        assert!(ask(address, many.as_bytes()).starts_with("HTTP/1.1 431 "));
+        let long = format!("GET /metrics HTTP/1.1\r\nA: {}", "b".repeat(REQUEST));
+        assert!(ask(address, long.as_bytes()).starts_with("HTTP/1.1 431 "));
+    }
+
+    #[test]
+    fn slow_clients_take_every_place_for_their_time_only() {
+        let time = Duration::from_millis(500);
+        let (address, _page, server) = start(time);
+        assert_eq!(server.threads.len(), PLACES);
+        // More than there are places, each with half a request; one goes on byte by byte.
+        let slow: Vec<_> = (0..3 * PLACES)
+            .map(|_| {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.write_all(b"GET /metrics HTT").unwrap();
+                stream
+            })
+            .collect();
+        let mut drip = TcpStream::connect(address).unwrap();
+        let dripping = std::thread::spawn(move || {
+            let begun = Instant::now();
+            while drip.write_all(b"A").is_ok() && begun.elapsed() < 40 * time {
+                std::thread::sleep(time / 20);
+            }
+            begun.elapsed()
+        });
+        let response = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
+        assert!(dripping.join().unwrap() < 40 * time, "it was cut off");
+        drop(slow);
+    }
+
+    #[test]
+    fn the_socket_is_free_again_when_the_server_is_gone() {
+        let (address, _page, server) = start(TIME);
+        drop(server);
+        let until = Instant::now() + Duration::from_secs(20);
+        while Endpoint::bind(address).is_err() {
+            assert!(Instant::now() < until, "still taken");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! What a live capture counts, for Prometheus and what else reads OpenMetrics.
+//!
+//! Whoever attacks chooses addresses, names and texts: none of these is a label, but for the targets of
+//! the largest attacks. `docs/metrics.md` lists the metrics, and a test holds that page against them.
+#![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
+
+mod http;
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use dissectors::Id;
+use dissectors::kit::{Rule, Set, Severity, Who};
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::live::Counts;
+use crate::session::{Decoder, Event, MessageEvent, Messages, Needs};
+
+pub(crate) use http::{Endpoint, PATH};
+use http::{Page, Server};
+
+/// How old the page may be.
+const REFRESH: Duration = Duration::from_secs(1);
+
+/// Servers that are counted.
+const SERVERS: usize = 1 << 16;
+
+/// Targets of attacks that have a label; the others share one.
+pub(crate) const TARGETS: usize = 10;
+
+/// The label of what has none of its own.
+const OTHER: &str = "other";
+
+/// Response times, in seconds.
+const TIMES: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfProtocol {
+    protocol: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfMessage {
+    protocol: &'static str,
+    message: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfLoss {
+    by: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRule {
+    rule: String,
+    severity: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfSeat {
+    seat: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfTarget {
+    seat: &'static str,
+    target: String,
+}
+
+/// An attack, as far as metrics show it.
+pub(crate) struct AttackRate {
+    /// The seat, by the name scripts use.
+    pub(crate) seat: &'static str,
+    /// Who is attacked.
+    pub(crate) target: SocketAddr,
+    /// Packets a second.
+    pub(crate) rate: f64,
+}
+
+/// The metrics.
+pub(crate) struct Metrics {
+    registry: Registry,
+    packets: Counter,
+    bytes: Counter,
+    lost: Family<OfLoss, Counter>,
+    downs: Counter,
+    waiting: Gauge,
+    messages: Family<OfMessage, Counter>,
+    requests: Family<OfProtocol, Counter>,
+    answered: Family<OfProtocol, Counter>,
+    response_times: Family<OfProtocol, Histogram>,
+    flows: Gauge,
+    servers: Family<OfProtocol, Gauge>,
+    known: Set<(Id, SocketAddr)>,
+    findings: Family<OfRule, Counter>,
+    attacks: Family<OfSeat, Gauge>,
+    attack_rate: Family<OfTarget, Gauge<f64, AtomicU64>>,
+    memory: Gauge,
+}
+
+/// Which events are read, beside those that a command reads.
+pub(crate) fn needs(needs: Needs) -> Needs {
+    let traffic = needs.traffic.or(Some(0));
+    Needs { messages: Messages::All, traffic, ..needs }
+}
+
+impl Metrics {
+    fn new() -> Metrics {
+        let times = || Histogram::new(TIMES);
+        let mut metrics = Metrics {
+            registry: Registry::default(),
+            packets: Counter::default(),
+            bytes: Counter::default(),
+            lost: Family::default(),
+            downs: Counter::default(),
+            waiting: Gauge::default(),
+            messages: Family::default(),
+            requests: Family::default(),
+            answered: Family::default(),
+            response_times: Family::new_with_constructor(times),
+            flows: Gauge::default(),
+            servers: Family::default(),
+            known: Set::default(),
+            findings: Family::default(),
+            attacks: Family::default(),
+            attack_rate: Family::default(),
+            memory: Gauge::default(),
+        };
+        metrics.register();
+        metrics.begin();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let mut registry = Registry::with_prefix("gamewire");
+        let all = &mut registry;
+        let version = Info::new(vec![("version", env!("GAMEWIRE_VERSION"))]);
+        all.register("build", "The version of gamewire", version);
+        all.register("packets", "Packets read", self.packets.clone());
+        let help = "Bytes of the packets read, as they were on the wire";
+        all.register_with_unit("received", help, Unit::Bytes, self.bytes.clone());
+        all.register("lost_packets", "Packets lost, by who lost them", self.lost.clone());
+        all.register("interface_downs", "Times the interface was down", self.downs.clone());
+        let help = "Packets captured and not yet read";
+        all.register("waiting_packets", help, self.waiting.clone());
+        all.register("messages", "Messages decoded", self.messages.clone());
+        let help = "Requests that were answered, or for whose response the time is over";
+        all.register("requests", help, self.requests.clone());
+        all.register("answered_requests", "Requests that were answered", self.answered.clone());
+        let help = "Time from a request to its response";
+        let times = self.response_times.clone();
+        all.register_with_unit("response_time", help, Unit::Seconds, times);
+        all.register("open_flows", "Flows that are followed", self.flows.clone());
+        all.register("servers", "Servers that have responded", self.servers.clone());
+        all.register("findings", "Findings of check", self.findings.clone());
+        all.register("attacks", "Attacks that abuse sees", self.attacks.clone());
+        let help = "Packets a second of the attacks that abuse sees";
+        all.register("attack_packets_per_second", help, self.attack_rate.clone());
+        let help = "Memory in use";
+        all.register_with_unit("resident_memory", help, Unit::Bytes, self.memory.clone());
+        self.registry = registry;
+    }
+
+    /// What is counted is there from the beginning, as 0: rates need a value before the first event.
+    fn begin(&self) {
+        for protocol in Id::ALL.iter().map(|id| id.info()) {
+            let of = OfProtocol { protocol: protocol.id };
+            drop(self.requests.get_or_create(&of));
+            drop(self.answered.get_or_create(&of));
+            drop(self.response_times.get_or_create(&of));
+            drop(self.servers.get_or_create(&of));
+            for message in protocol.messages {
+                let of = OfMessage { protocol: protocol.id, message: message.name };
+                drop(self.messages.get_or_create(&of));
+            }
+        }
+        self.lost(Counts::default());
+    }
+
+    /// The next event of the capture.
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        if let Event::Message(message) = event {
+            self.message(message);
+        }
+    }
+
+    fn message(&mut self, event: &MessageEvent<'_>) {
+        let (context, message) = (event.context(), event.message());
+        // A datagram that was doubled on the way was sent once.
+        let (Some(id), None) = (context.protocol, context.copy_of) else { return };
+        let of = OfProtocol { protocol: id.info().id };
+        let of_message = OfMessage { protocol: of.protocol, message: message.name };
+        self.messages.get_or_create(&of_message).inc();
+        let Some(reply) = event.reply() else { return };
+        let from = event.ends()[0];
+        if matches!(message.speaker, Who::Server | Who::Master)
+            && self.known.len() < SERVERS
+            && self.known.insert((id, from))
+        {
+            self.servers.get_or_create(&of).inc();
+        }
+        if reply.complete {
+            let time = event.payload().time.since(reply.sent).max(0);
+            self.response_times.get_or_create(&of).observe(time as f64 / 1e9);
+        }
+    }
+
+    /// How far the capture is.
+    fn capture(&self, counts: Counts, waiting: u64, decoder: &Decoder) {
+        set(&self.packets, decoder.packets());
+        set(&self.bytes, decoder.bytes());
+        self.lost(counts);
+        set(&self.downs, counts.downs);
+        self.waiting.set(signed(waiting));
+        self.flows.set(signed(decoder.open_flows() as u64));
+        for (id, fared) in decoder.traffic().into_iter().flat_map(|it| it.by_protocol()) {
+            let of = OfProtocol { protocol: id.info().id };
+            set(&self.requests.get_or_create(&of), fared.asked);
+            set(&self.answered.get_or_create(&of), fared.answered);
+        }
+        if let Some(bytes) = resident() {
+            self.memory.set(signed(bytes));
+        }
+    }
+
+    fn lost(&self, counts: Counts) {
+        let Counts { dropped, dropped_by_interface, missed, .. } = counts;
+        for (by, count) in
+            [("kernel", dropped), ("interface", dropped_by_interface), ("gamewire", missed)]
+        {
+            set(&self.lost.get_or_create(&OfLoss { by }), count);
+        }
+    }
+
+    /// How often a rule was found broken so far.
+    pub(crate) fn found(&self, rule: &Rule, severity: Severity, count: u64) {
+        let of = OfRule { rule: rule.code.to_string(), severity: severity.name() };
+        set(&self.findings.get_or_create(&of), count);
+    }
+
+    /// The attacks as they are now, the largest first.
+    pub(crate) fn attacks(&self, seats: &[&'static str], attacks: &[AttackRate]) {
+        for &seat in seats {
+            let count = attacks.iter().filter(|it| it.seat == seat).count();
+            self.attacks.get_or_create(&OfSeat { seat }).set(signed(count as u64));
+        }
+        self.attack_rate.clear();
+        for (at, attack) in attacks.iter().enumerate() {
+            let target = if at < TARGETS { attack.target.to_string() } else { OTHER.to_owned() };
+            self.attack_rate
+                .get_or_create(&OfTarget { seat: attack.seat, target })
+                .inc_by(attack.rate);
+        }
+    }
+
+    /// The page as it is served.
+    fn page(&self) -> String {
+        let mut page = String::new();
+        // To write to a string does not fail.
+        text::encode(&mut page, &self.registry).ok();
+        page
+    }
+}
+
+fn set(counter: &Counter, count: u64) {
+    counter.inner().store(count, Ordering::Relaxed);
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Bytes of memory that this process has, where Linux says it.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// The metrics of a live capture, and the socket that serves them.
+pub(crate) struct Exporter {
+    pub(crate) metrics: Metrics,
+    page: Page,
+    refreshed: Instant,
+    _server: Server,
+}
+
+impl Exporter {
+    /// Begins to serve: with threads, and so when the rights that the process needs no more are given up.
+    pub(crate) fn start(endpoint: Endpoint) -> Exporter {
+        let (metrics, page) = (Metrics::new(), Page::default());
+        page.publish(metrics.page());
+        let server = endpoint.serve(&page);
+        Exporter { metrics, page, refreshed: Instant::now(), _server: server }
+    }
+
+    /// Writes the page anew, if it is old. `more`: what a command counts.
+    pub(crate) fn refresh(
+        &mut self,
+        counts: Counts,
+        waiting: u64,
+        decoder: &Decoder,
+        more: impl FnOnce(&Metrics),
+    ) {
+        if self.refreshed.elapsed() < REFRESH {
+            return;
+        }
+        self.metrics.capture(counts, waiting, decoder);
+        more(&self.metrics);
+        self.page.publish(self.metrics.page());
+        self.refreshed = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests;
