@@ -4,6 +4,7 @@
 //! how large it is, what it is made of, and which clients are real.
 
 mod filters;
+mod senders;
 mod sources;
 mod timeline;
 mod verdict;
@@ -24,6 +25,7 @@ use sources::Sources;
 use timeline::Timeline;
 
 pub use filters::{Filter, Rule};
+pub use senders::{Packet, Sender, Senders};
 pub use verdict::{Attack, Forged, Legitimate, Seat, SourcesOf};
 
 /// Bytes of memory for which a target is kept, its sources apart.

@@ -1,8 +1,11 @@
 //! `gamewire abuse`, as it is typed.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::Input;
+use crate::report::abuse_report::Reporter;
 use crate::report::firewall::Firewall;
 use crate::report::paint::Choice;
 
@@ -16,6 +19,13 @@ pub struct Abuse {
     /// drop at most 0.1 % of the packets of real clients
     #[arg(long, value_name = "FIREWALL", conflicts_with = "format")]
     pub emit: Option<Firewall>,
+    /// Write reports to those whose networks attacks come from into this new folder: a text to mail and
+    /// X-ARF for each source; nothing is sent
+    #[arg(long, value_name = "FOLDER", requires = "reporter")]
+    pub report: Option<PathBuf>,
+    /// Who reports: 'Example Hosting <abuse@example.net>'
+    #[arg(long, value_name = "NAME <MAIL>", requires = "report")]
+    pub reporter: Option<Reporter>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,

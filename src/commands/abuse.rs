@@ -1,13 +1,15 @@
 //! `gamewire abuse`: who is attacked, how, and whether the sources are forged.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
-use crate::abuse::Abuse;
+use crate::abuse::{Abuse, Senders};
 use crate::check;
 use crate::cli::{self, AbuseFormat};
+use crate::commands::abuse_reports::Reports;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
@@ -29,8 +31,12 @@ pub fn run(
     let limits = args.input.limits();
     let terms = check::terms(&config.settings, limits.protocols.remembered);
     let bytes = limits.flow_bytes / 4;
+    let reports = args.report.as_deref().zip(args.reporter.as_ref());
+    let reports = reports.map(|(folder, reporter)| Reports::into_folder(folder, reporter));
     let mut watching = Watching {
         args,
+        reports: reports.transpose()?,
+        senders: Senders::default(),
         terms,
         bytes,
         abuse: Abuse::new(bytes, terms),
@@ -40,11 +46,16 @@ pub fn run(
         out,
     };
     let running = terminal.err && !terminal.out;
-    read(&args.input, &config, &mut watching, terminal.stop, err, running)
+    let ran = read(&args.input, &config, &mut watching, terminal.stop, err, running);
+    watching.reports.iter().for_each(|reports| reports.say(err));
+    ran
 }
 
 struct Watching<'w> {
     args: &'w cli::Abuse,
+    /// Reports to others, if they are wanted, and what they are made of.
+    reports: Option<Reports>,
+    senders: Senders,
     terms: Terms,
     /// Memory for what is known of a capture.
     bytes: usize,
@@ -66,8 +77,16 @@ impl Consumer for Watching<'_> {
         Ok(())
     }
 
+    fn makes(&self) -> Vec<PathBuf> {
+        // A file in the folder.
+        self.args.report.iter().map(|folder| folder.join("report")).collect()
+    }
+
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         self.abuse.event(event);
+        if self.reports.is_some() {
+            self.senders.event(event);
+        }
         Ok(())
     }
 
@@ -75,6 +94,10 @@ impl Consumer for Watching<'_> {
         let empty = Abuse::new(self.bytes, self.terms);
         let mut abuse = std::mem::replace(&mut self.abuse, empty);
         let attacks = abuse.attacks(read);
+        let senders = std::mem::take(&mut self.senders);
+        if let Some(reports) = &mut self.reports {
+            reports.write(&attacks, &senders)?;
+        }
         let report = Report {
             attacks: &attacks,
             capture: self.capture.as_deref(),

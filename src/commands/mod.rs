@@ -1,6 +1,7 @@
 //! The commands: each is a loop over the events of captures.
 
 pub mod abuse;
+mod abuse_reports;
 pub mod check;
 mod consumer;
 pub mod diagnose;

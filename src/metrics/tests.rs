@@ -141,3 +141,36 @@ fn what_a_session_reads_is_counted() {
     }
     assert!(page.ends_with("# EOF\n"));
 }
+
+/// The names of metrics that a text uses.
+fn used(text: &str) -> BTreeSet<String> {
+    let parts = text.split("gamewire_").skip(1);
+    let names = parts.map(|rest| {
+        rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
+    });
+    names.map(|name| format!("gamewire_{name}")).collect()
+}
+
+#[test]
+fn the_dashboard_and_the_alerts_use_metrics_that_there_are() {
+    let dashboard = include_str!("../../docs/grafana-dashboard.json");
+    let alerts = include_str!("../../docs/alerts.yml");
+    let page = full().page();
+    let samples: BTreeSet<_> =
+        page.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
+    for (text, least) in [(dashboard, 14), (alerts, 7)] {
+        let used = used(text);
+        assert!(used.len() >= least, "{used:?}");
+        for name in used {
+            assert!(samples.contains(&*name), "there is no {name}");
+        }
+    }
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let ids: BTreeSet<_> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len());
+    // What is matched in the alerts can be matched.
+    for (label, value) in [("severity", "error"), ("message", "info_request")] {
+        assert!(alerts.contains(label) && page.contains(&format!("{label}=\"{value}\"")));
+    }
+}

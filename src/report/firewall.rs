@@ -30,7 +30,7 @@ pub fn rules(filter: &Filter, firewall: Firewall, name: &str) -> String {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

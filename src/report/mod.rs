@@ -16,6 +16,7 @@
 //! - [`paint`]: the only place that knows colours.
 
 pub mod abuse;
+pub mod abuse_report;
 pub mod check;
 mod clock;
 pub mod columns;

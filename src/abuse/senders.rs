@@ -1,0 +1,207 @@
+//! Who sent what to whom, with some of the packets that show it: what reports to others are made of.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::catalogue;
+use dissectors::kit::{Code, Map, Purpose, Time, Who};
+
+use super::{Attack, CRASHING, Seat};
+use crate::session::{Event, MessageEvent};
+
+/// Senders that are kept.
+const MOST: usize = 1 << 13;
+
+/// Packets of a sender that are kept.
+const PACKETS: usize = 10;
+
+/// Unasked responses from which on a server is reported: fewer may be late.
+const RESPONSES: u64 = 3;
+
+/// Requests from which on a client is reported, and how many a second: players and lists of servers
+/// ask less.
+const REQUESTS: u64 = 100;
+const REQUESTS_A_SECOND: f64 = 5.0;
+
+/// What a sender does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Does {
+    /// It asks a server.
+    Asks,
+    /// It responds to somebody who did not ask.
+    Responds,
+    /// It sends what crashes servers.
+    Crashes,
+}
+
+/// To whom: where responses go, their port is 0, and any port is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    does: Does,
+    to: SocketAddr,
+    from: IpAddr,
+}
+
+/// One packet, or the last of several that make a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it came.
+    pub time: Time,
+    /// Who sent it, and where to.
+    pub ends: [SocketAddr; 2],
+    /// What it is, as the specification calls it.
+    pub message: &'static str,
+    /// Bytes of payload.
+    pub bytes: u64,
+}
+
+/// What one sender sent to one target.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// In which protocol.
+    pub protocol: Id,
+    /// How many messages.
+    pub packets: u64,
+    /// Their payloads' bytes.
+    pub bytes: u64,
+    /// When the first and the last one came.
+    pub span: [Time; 2],
+    /// The most within a second of the clock.
+    pub peak: u64,
+    /// The first packets.
+    pub first: Vec<Packet>,
+    /// The second of the clock that goes on, and packets in it.
+    second: (i64, u64),
+    challenged: bool,
+    /// It returned a challenge: its address is its own.
+    is_real: bool,
+}
+
+impl Sender {
+    /// Packets a second on average; of less than a second, those of one.
+    pub fn rate(&self) -> f64 {
+        let seconds = self.span[1].since(self.span[0]) as f64 / 1e9;
+        self.packets as f64 / seconds.max(1.0)
+    }
+
+    fn see(&mut self, packet: Packet) {
+        self.packets += 1;
+        self.bytes += packet.bytes;
+        let [first, last] = &mut self.span;
+        (*first, *last) = ((*first).min(packet.time), (*last).max(packet.time));
+        let second = packet.time.0.div_euclid(1_000_000_000);
+        self.second = match self.second {
+            (now, count) if now == second => (now, count + 1),
+            _ => (second, 1),
+        };
+        self.peak = self.peak.max(self.second.1);
+        if self.first.len() < PACKETS {
+            self.first.push(packet);
+        }
+    }
+}
+
+/// All senders of a capture, those of few packets left out where there are too many.
+pub struct Senders {
+    kept: Map<Key, Sender>,
+    /// The rules that what crashes servers breaks.
+    crashing: [Option<Code>; 2],
+    /// Who had no more packets than these when there was no room was left out.
+    pub left_out: u64,
+}
+
+impl Default for Senders {
+    fn default() -> Senders {
+        let crashing = CRASHING.map(|code| catalogue::rule(code).map(|rule| rule.code));
+        Senders { kept: Map::default(), crashing, left_out: 0 }
+    }
+}
+
+impl Senders {
+    /// The next event of the capture.
+    pub fn event(&mut self, event: &Event<'_>) {
+        let Event::Message(message) = event else { return };
+        let context = message.context();
+        // A datagram that was doubled on the way was sent once.
+        if let (Some(id), None) = (context.protocol, context.copy_of) {
+            self.message(id, message);
+        }
+    }
+
+    fn message(&mut self, id: Id, event: &MessageEvent<'_>) {
+        let (message, [from, to]) = (event.message(), event.ends());
+        let mut codes = event.checked().findings.iter().map(|finding| finding.rule.code);
+        if codes.any(|code| self.crashing.contains(&Some(code))) {
+            self.see(id, Key { does: Does::Crashes, to, from: from.ip() }, event);
+        }
+        match (message.speaker, message.purpose) {
+            (Who::Client, _) => self.see(id, Key { does: Does::Asks, to, from: from.ip() }, event),
+            (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List) => {
+                let Some(reply) = event.reply() else {
+                    let to = SocketAddr::new(to.ip(), 0);
+                    return self.see(id, Key { does: Does::Responds, to, from: from.ip() }, event);
+                };
+                let asks = Key { does: Does::Asks, to: from, from: to.ip() };
+                let Some(sender) = self.kept.get_mut(&asks) else { return };
+                let is_challenge = message.purpose == Purpose::ClientChallenge;
+                sender.challenged |= is_challenge;
+                sender.is_real |= !is_challenge && sender.challenged && reply.began < reply.sent;
+            }
+            _ => {}
+        }
+    }
+
+    fn see(&mut self, protocol: Id, key: Key, event: &MessageEvent<'_>) {
+        if self.kept.len() >= MOST && !self.kept.contains_key(&key) {
+            self.make_room();
+        }
+        let (time, message) = (event.payload().time, event.message().label);
+        let sender = self.kept.entry(key).or_insert_with(|| Sender {
+            protocol,
+            packets: 0,
+            bytes: 0,
+            span: [time; 2],
+            peak: 0,
+            first: Vec::new(),
+            second: (i64::MIN, 0),
+            challenged: false,
+            is_real: false,
+        });
+        sender.see(Packet { time, ends: event.ends(), message, bytes: event.length() });
+    }
+
+    /// Leaves out those of few packets, until half of the room is free.
+    fn make_room(&mut self) {
+        let mut counts: Vec<_> = self.kept.values().map(|sender| sender.packets).collect();
+        let (_, median, _) = counts.select_nth_unstable(MOST / 2);
+        let least = *median;
+        self.kept.retain(|_, sender| sender.packets > least);
+        self.left_out = self.left_out.max(least);
+    }
+
+    /// Who of those that take part in an attack can be reported to their networks, most packets first:
+    /// those whose addresses are their own.
+    pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
+        let (does, to) = match attack.seat {
+            Seat::FloodedServer => (Does::Asks, attack.target),
+            Seat::Victim => (Does::Responds, SocketAddr::new(attack.target.ip(), 0)),
+            Seat::CrashAttempt => (Does::Crashes, attack.target),
+            // Its requests come from the attacker, who is not known, in the name of the victims.
+            Seat::Reflector => return Vec::new(),
+        };
+        let of_attack = self.kept.iter().filter(|(key, _)| key.does == does && key.to == to);
+        let reported = of_attack.filter(|(key, sender)| match does {
+            Does::Responds => sender.packets >= RESPONSES,
+            Does::Asks => {
+                sender.is_real && sender.packets >= REQUESTS && sender.rate() >= REQUESTS_A_SECOND
+            }
+            Does::Crashes => {
+                let asks = self.kept.get(&Key { does: Does::Asks, ..**key });
+                asks.is_some_and(|sender| sender.is_real)
+            }
+        });
+        let mut reported: Vec<_> = reported.map(|(key, sender)| (key.from, sender)).collect();
+        reported.sort_by_key(|(from, sender)| (std::cmp::Reverse(sender.packets), *from));
+        reported
+    }
+}

@@ -1,0 +1,113 @@
+//! `abuse --report`: files for those from whose networks attacks come. Nothing is sent.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::abuse::{Attack, Senders};
+use crate::commands::Failure;
+use crate::report::abuse_report::{self, Reporter};
+use crate::text::{counted, escaped};
+
+/// Networks of one attack that are reported, the busiest first.
+const NETWORKS: usize = 256;
+
+/// Sources of one network that are reported.
+const SOURCES: usize = 64;
+
+/// Where reports go, and what went there.
+pub(super) struct Reports {
+    folder: PathBuf,
+    reporter: Reporter,
+    /// Attacks of all captures so far.
+    attacks: usize,
+    written: u64,
+    /// What is to be said at the end.
+    notes: Vec<String>,
+}
+
+impl Reports {
+    /// Into a folder that is new, or empty.
+    ///
+    /// # Errors
+    /// It cannot be made, or there is something in it.
+    pub(super) fn into_folder(folder: &Path, reporter: &Reporter) -> Result<Reports, Failure> {
+        let failed = |why: String| {
+            let name = folder.to_string_lossy();
+            Failure::Filter(format!("--report {}: {why}", escaped(&name)))
+        };
+        match fs::create_dir(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let mut entries =
+                    fs::read_dir(folder).map_err(|error| failed(error.to_string()))?;
+                if entries.next().is_some() {
+                    return Err(failed("there is something in it; name a new folder".to_owned()));
+                }
+            }
+            Err(error) => return Err(failed(crate::why::unwritable(&error).into_owned())),
+        }
+        Ok(Reports {
+            folder: folder.to_owned(),
+            reporter: reporter.clone(),
+            attacks: 0,
+            written: 0,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Writes the reports about a capture's attacks.
+    pub(super) fn write(&mut self, attacks: &[Attack], senders: &Senders) -> io::Result<()> {
+        for attack in attacks {
+            self.attacks += 1;
+            let reported = senders.reported(attack);
+            let title =
+                format!("attack {} ({}, {})", self.attacks, attack.seat.name(), attack.target);
+            if reported.is_empty() {
+                self.notes.push(format!("{title}: {}", abuse_report::why_not(attack)));
+                continue;
+            }
+            let networks = abuse_report::networks(attack.seat, &reported);
+            let more = networks.len().saturating_sub(NETWORKS);
+            if more > 0 {
+                let networks = counted(more as u64, "network");
+                self.notes.push(format!("{title}: {networks} that sent less are not reported"));
+            }
+            for mut network in networks.into_iter().take(NETWORKS) {
+                network.senders.truncate(SOURCES);
+                let mail = abuse_report::mail(attack, &network, &self.reporter);
+                self.file(&network.name, "txt", mail.as_bytes())?;
+                for (from, sender) in &network.senders {
+                    let xarf = abuse_report::xarf(attack, *from, sender, &self.reporter);
+                    self.file(&from.to_string(), "xarf.json", &xarf)?;
+                }
+                self.written += 1;
+            }
+        }
+        if senders.left_out > 0 {
+            let packets = counted(senders.left_out, "packet");
+            self.notes
+                .push(format!("sources of {packets} and less were left out: there were too many"));
+        }
+        Ok(())
+    }
+
+    /// Makes a file that is not there: names hold addresses only.
+    fn file(&self, name: &str, ending: &str, bytes: &[u8]) -> io::Result<()> {
+        let name = name.replace(':', "-").replace('/', "_");
+        let path = self.folder.join(format!("attack{}-{name}.{ending}", self.attacks));
+        File::create_new(&path).and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+            let why = crate::why::unwritable(&error);
+            io::Error::new(error.kind(), format!("{}: {why}", escaped(&path.to_string_lossy())))
+        })
+    }
+
+    /// Says what was written, and what was not.
+    pub(super) fn say(&self, err: &mut dyn Write) {
+        for note in &self.notes {
+            writeln!(err, "gamewire: {note}").ok();
+        }
+        let (reports, folder) = (counted(self.written, "report"), self.folder.to_string_lossy());
+        writeln!(err, "gamewire: wrote {reports} to {}; nothing is sent", escaped(&folder)).ok();
+    }
+}
