@@ -7,7 +7,7 @@ use dissectors::catalogue;
 use dissectors::kit::{Code, Map, Purpose, Time, Who};
 
 use super::{Attack, CRASHING, Seat};
-use crate::session::{Event, MessageEvent};
+use crate::session::{Event, Findings, MessageEvent, Messages, Needs};
 
 /// Senders that are kept.
 const MOST: usize = 1 << 13;
@@ -118,6 +118,15 @@ impl Default for Senders {
 }
 
 impl Senders {
+    /// Which events are read, beside those that an attack is known by.
+    pub fn needs(needs: Needs) -> Needs {
+        let findings = match needs.findings {
+            Findings::None => Findings::OfMessages,
+            findings => findings,
+        };
+        Needs { messages: Messages::All, findings, ..needs }
+    }
+
     /// The next event of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
         let Event::Message(message) = event else { return };
@@ -129,45 +138,68 @@ impl Senders {
     }
 
     fn message(&mut self, id: Id, event: &MessageEvent<'_>) {
-        let (message, [from, to]) = (event.message(), event.ends());
+        let (message, ends) = (event.message(), event.ends());
+        let time = event.payload().time;
+        let packet = Packet { time, ends, message: message.label, bytes: event.length() };
         let mut codes = event.checked().findings.iter().map(|finding| finding.rule.code);
         if codes.any(|code| self.crashing.contains(&Some(code))) {
-            self.see(id, Key { does: Does::Crashes, to, from: from.ip() }, event);
+            self.crashes(id, packet);
         }
         match (message.speaker, message.purpose) {
-            (Who::Client, _) => self.see(id, Key { does: Does::Asks, to, from: from.ip() }, event),
+            (Who::Client, _) => self.asks(id, packet),
             (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List) => {
-                let Some(reply) = event.reply() else {
-                    let to = SocketAddr::new(to.ip(), 0);
-                    return self.see(id, Key { does: Does::Responds, to, from: from.ip() }, event);
-                };
-                let asks = Key { does: Does::Asks, to: from, from: to.ip() };
-                let Some(sender) = self.kept.get_mut(&asks) else { return };
-                let is_challenge = message.purpose == Purpose::ClientChallenge;
-                sender.challenged |= is_challenge;
-                sender.is_real |= !is_challenge && sender.challenged && reply.began < reply.sent;
+                match event.reply() {
+                    None => self.responds_unasked(id, packet),
+                    Some(_) if message.purpose == Purpose::ClientChallenge => {
+                        self.asking(ends).into_iter().for_each(|it| it.challenged = true);
+                    }
+                    Some(reply) if reply.began < reply.sent => {
+                        self.asking(ends).into_iter().for_each(|it| it.is_real |= it.challenged);
+                    }
+                    Some(_) => {}
+                }
             }
             _ => {}
         }
     }
 
-    fn see(&mut self, protocol: Id, key: Key, event: &MessageEvent<'_>) {
+    /// A client asks a server.
+    fn asks(&mut self, id: Id, packet: Packet) {
+        self.see(id, Does::Asks, packet.ends[1], packet);
+    }
+
+    /// A server responds to somebody who did not ask.
+    fn responds_unasked(&mut self, id: Id, packet: Packet) {
+        self.see(id, Does::Responds, SocketAddr::new(packet.ends[1].ip(), 0), packet);
+    }
+
+    /// A client sends what crashes servers.
+    fn crashes(&mut self, id: Id, packet: Packet) {
+        self.see(id, Does::Crashes, packet.ends[1], packet);
+    }
+
+    /// The client to whom a server responds, if it is known to ask.
+    fn asking(&mut self, [server, client]: [SocketAddr; 2]) -> Option<&mut Sender> {
+        self.kept.get_mut(&Key { does: Does::Asks, to: server, from: client.ip() })
+    }
+
+    fn see(&mut self, protocol: Id, does: Does, to: SocketAddr, packet: Packet) {
+        let key = Key { does, to, from: packet.ends[0].ip() };
         if self.kept.len() >= MOST && !self.kept.contains_key(&key) {
             self.make_room();
         }
-        let (time, message) = (event.payload().time, event.message().label);
         let sender = self.kept.entry(key).or_insert_with(|| Sender {
             protocol,
             packets: 0,
             bytes: 0,
-            span: [time; 2],
+            span: [packet.time; 2],
             peak: 0,
             first: Vec::new(),
             second: (i64::MIN, 0),
             challenged: false,
             is_real: false,
         });
-        sender.see(Packet { time, ends: event.ends(), message, bytes: event.length() });
+        sender.see(packet);
     }
 
     /// Leaves out those of few packets, until half of the room is free.
@@ -203,5 +235,42 @@ impl Senders {
         let mut reported: Vec<_> = reported.map(|(key, sender)| (key.from, sender)).collect();
         reported.sort_by_key(|(from, sender)| (std::cmp::Reverse(sender.packets), *from));
         reported
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(from: [u8; 4], time: i64) -> Packet {
+        let ends = [(from, 50_000).into(), ([10, 0, 0, 2], 27_015).into()];
+        Packet { time: Time(time), ends, message: "A2S_INFO request", bytes: 25 }
+    }
+
+    #[test]
+    fn many_forged_sources_leave_room_for_who_sends_much() {
+        let mut senders = Senders::default();
+        for n in 0..200_000_u32 {
+            senders.asks(Id::ALL[0], packet(n.to_be_bytes(), i64::from(n)));
+            if n % 10 == 0 {
+                senders.asks(Id::ALL[0], packet([192, 0, 2, 1], i64::from(n)));
+            }
+            assert!(senders.kept.len() <= MOST);
+        }
+        assert!(senders.left_out > 0);
+        let most = senders.kept.values().max_by_key(|sender| sender.packets).unwrap();
+        assert_eq!((most.packets, most.bytes), (20_000, 25 * 20_000));
+        assert_eq!(most.first.len(), PACKETS);
+    }
+
+    #[test]
+    fn the_peak_is_that_of_a_second_of_the_clock() {
+        let mut senders = Senders::default();
+        for time in [0, 1, 999_999_999, 1_000_000_000, 5_000_000_000, 5_000_000_001] {
+            senders.asks(Id::ALL[0], packet([192, 0, 2, 1], time));
+        }
+        let sender = senders.kept.values().next().unwrap();
+        assert_eq!((sender.packets, sender.peak), (6, 3));
+        assert!((sender.rate() - 1.2).abs() < 0.01, "{}", sender.rate());
     }
 }

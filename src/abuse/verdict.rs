@@ -36,6 +36,10 @@ pub enum Seat {
 }
 
 impl Seat {
+    /// All of them.
+    pub const ALL: [Seat; 4] =
+        [Seat::FloodedServer, Seat::Reflector, Seat::Victim, Seat::CrashAttempt];
+
     /// The name scripts use.
     pub const fn name(self) -> &'static str {
         match self {

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
-use crate::abuse::{Abuse, Senders};
+use crate::abuse::{Abuse, Attack, Seat, Senders};
 use crate::check;
 use crate::cli::{self, AbuseFormat};
 use crate::commands::abuse_reports::Reports;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
 use crate::commands::{Failure, painted};
+use crate::metrics::{AttackRate, Metrics};
 use crate::report::abuse::Report;
 use crate::report::paint::Paint;
 use crate::session::{Event, Needs, Totals};
@@ -37,6 +38,7 @@ pub fn run(
         args,
         reports: reports.transpose()?,
         senders: Senders::default(),
+        rates: Vec::new(),
         terms,
         bytes,
         abuse: Abuse::new(bytes, terms),
@@ -56,6 +58,8 @@ struct Watching<'w> {
     /// Reports to others, if they are wanted, and what they are made of.
     reports: Option<Reports>,
     senders: Senders,
+    /// The attacks that were shown last, for metrics.
+    rates: Vec<AttackRate>,
     terms: Terms,
     /// Memory for what is known of a capture.
     bytes: usize,
@@ -69,7 +73,8 @@ struct Watching<'w> {
 
 impl Consumer for Watching<'_> {
     fn needs(&self) -> Needs {
-        Abuse::needs(&self.terms)
+        let needs = Abuse::needs(&self.terms);
+        if self.reports.is_some() { Senders::needs(needs) } else { needs }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
@@ -90,10 +95,15 @@ impl Consumer for Watching<'_> {
         Ok(())
     }
 
+    fn measure(&mut self, metrics: &Metrics) {
+        metrics.attacks(&Seat::ALL.map(Seat::name), &self.rates);
+    }
+
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
         let empty = Abuse::new(self.bytes, self.terms);
         let mut abuse = std::mem::replace(&mut self.abuse, empty);
         let attacks = abuse.attacks(read);
+        self.rates = attacks.iter().map(rate).collect();
         let senders = std::mem::take(&mut self.senders);
         if let Some(reports) = &mut self.reports {
             reports.write(&attacks, &senders)?;
@@ -121,4 +131,8 @@ impl Consumer for Watching<'_> {
         self.out.write_all(&bytes)?;
         self.out.flush()
     }
+}
+
+fn rate(attack: &Attack) -> AttackRate {
+    AttackRate { seat: attack.seat.name(), target: attack.target, rate: attack.rate[0] }
 }
