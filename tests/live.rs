@@ -488,6 +488,8 @@ fn metrics_are_served_while_it_sniffs() {
         shows(address, "gamewire_servers{protocol=\"a2s\"} 1");
         shows(address, "gamewire_resident_memory_bytes ");
         if command == "check" {
+            // What was not found is there as well, so that the first finding is an increase.
+            shows(address, "gamewire_findings_total{rule=\"SEC001\",severity=\"warning\"} 0");
             let attack =
                 b"\xFE\xFF\xFF\xFF\x01\0\0\0\x02\0\xE0\x04\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF";
             socket.send_to(attack, ("127.0.0.1", server.port)).unwrap();

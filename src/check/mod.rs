@@ -194,19 +194,23 @@ impl Checker {
         &self.found
     }
 
-    /// How many findings there are so far, kept or only counted, by rule and severity.
+    /// How many findings there are so far, kept or only counted, by rule and severity: of each rule that is
+    /// judged by those of its severity, be they none, and what was only noted.
     pub fn counts(&self) -> impl Iterator<Item = (&'static Rule, Severity, u64)> {
-        let counts = catalogue::rules().into_iter().flat_map(|rule| {
+        let rules = catalogue::rules().into_iter().filter(|rule| self.selection.has(rule));
+        rules.flat_map(|rule| {
             let kept = &self.kept[rule.code.index()];
             let (failed, noted) = (kept[Verdict::Fail as usize], kept[Verdict::Note as usize]);
             match self.selection.severities.of(rule) {
-                Severity::Note => {
-                    [(rule, Severity::Note, failed + noted), (rule, Severity::Note, 0)]
+                Severity::Note => [Some((rule, Severity::Note, failed + noted)), None],
+                severity => {
+                    let noted = (noted > 0).then_some((rule, Severity::Note, noted));
+                    [Some((rule, severity, failed)), noted]
                 }
-                severity => [(rule, severity, failed), (rule, Severity::Note, noted)],
             }
-        });
-        counts.filter(|(.., count)| *count > 0)
+            .into_iter()
+            .flatten()
+        })
     }
 
     /// How many findings there are so far, kept or only counted, by severity.
