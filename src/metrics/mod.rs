@@ -1,6 +1,6 @@
 //! What a live capture counts, for Prometheus and what else reads OpenMetrics.
 //!
-//! Whoever attacks chooses addresses, names and texts: none of these is a label, but for the targets of
+//! Attackers choose addresses, names and texts: none of these is a label, but for the targets of
 //! the largest attacks. `docs/metrics.md` lists the metrics, and a test holds that page against them.
 #![allow(clippy::disallowed_methods, reason = "a live capture's clock is the system's")]
 

@@ -108,7 +108,7 @@ fn prefix(address: IpAddr) -> String {
 pub fn why_not(attack: &Attack) -> &'static str {
     match (attack.seat, attack.forged) {
         (Seat::Reflector, _) => {
-            "not reported: the requests carry the addresses of those who are flooded; whoever sends them is \
+            "not reported: the requests carry the addresses of those who are flooded; the sender is \
              not in the capture. Make the server challenge its clients"
         }
         (_, crate::abuse::Forged::Yes) => {
