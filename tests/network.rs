@@ -37,6 +37,56 @@ fn rules(message: &Value) -> Vec<&str> {
     findings.iter().map(|finding| finding["rule"].as_str().expect("a code")).collect()
 }
 
+/// Servers that answer together, each frame to another client, in one frame of 802.11 (A-MSDU).
+#[test]
+fn frames_in_one_frame_are_all_read_in_their_order() {
+    let mut packets = Vec::new();
+    for (flags, what) in [(0x01, "0.0 c > s  FFFFFFFF 69"), (0x02, "0.0 s > c  FFFFFFFF 6A 00*15")]
+    {
+        let mut body = vec![0x80, 0];
+        for host in 0..24 {
+            let [client, server] = ["cde", "stu"].map(|letters| &letters[host / 8..=host / 8]);
+            let party = |letter: &str| format!(" {letter}{} ", host % 8);
+            let script = what.replace(" c ", &party(client)).replace(" s ", &party(server));
+            let one = capture(&script, &Setting::udp(27015)).expect("a good script");
+            let ip = &one.packets[0].bytes[14..];
+            let length = (ip.len() as u16 + 8).to_be_bytes();
+            body.extend([&[2; 12][..], &length, &[0xAA, 0xAA, 3, 0, 0, 0, 8, 0], ip].concat());
+            body.resize((body.len() - 2).next_multiple_of(4) + 2, 0);
+        }
+        packets.push([&[0x88, flags, 0, 0][..], &[2; 18], &[0, 0], &body].concat());
+    }
+    let mut bytes = pcap_header(105);
+    packets.iter().for_each(|packet| bytes.extend(record(packet)));
+    let project = Project::new("aggregates");
+    project.write("aggregates.pcap", &bytes);
+    let dissect = |threads| {
+        project.run(&["dissect", "--format=json", "--threads", threads, "aggregates.pcap"]).out
+    };
+    let one = dissect("1");
+    let messages: Vec<Value> =
+        one.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let flows = messages.iter().map(|message| message["flow"].as_u64().expect("a flow"));
+    assert!(flows.eq((1..=24).chain(1..=24)), "{one}");
+    assert!(messages.iter().zip(0..).all(|(message, at)| message["frame"] == 1 + at / 24));
+    assert_eq!(dissect("4"), one);
+    let scrubbed = project.run(&["scrub", "aggregates.pcap", "-o", "scrubbed.pcap"]);
+    assert_eq!(scrubbed.code, 0, "{}", scrubbed.err);
+    let run = project.run(&["dissect", "--format=json", "scrubbed.pcap"]);
+    assert_eq!(run.out.lines().count(), messages.len(), "{}", run.err);
+}
+
+fn pcap_header(link: u8) -> Vec<u8> {
+    let magic = 0xA1B2_C3D4_u32.to_le_bytes();
+    [&magic[..], &[2, 0, 4, 0], &[0; 8], &[0, 0, 4, 0], &[link, 0, 0, 0]].concat()
+}
+
+/// A packet at time 0.
+fn record(packet: &[u8]) -> Vec<u8> {
+    let length = (packet.len() as u32).to_le_bytes();
+    [&[0; 8][..], &length, &length, packet].concat()
+}
+
 #[test]
 fn transport_checksums_are_judged_only_when_asked() {
     let script =
@@ -331,13 +381,8 @@ fn a_layer_that_is_not_read_is_named_once() {
     let esp = [&[0x45, 0, 0, 28, 0, 1, 0, 0, 64, 50, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2][..], &[7; 8]]
         .concat();
     let packets = [frame([8, 0], &esp), frame([8, 0], &esp), frame([0x88, 0xE5], &[0; 40])];
-    let mut bytes =
-        [&0xA1B2_C3D4_u32.to_le_bytes()[..], &[2, 0, 4, 0], &[0; 8], &[0, 0, 4, 0], &[1, 0, 0, 0]]
-            .concat();
-    for packet in packets {
-        let length = (packet.len() as u32).to_le_bytes();
-        bytes.extend([&[0; 8][..], &length, &length, &packet].concat());
-    }
+    let mut bytes = pcap_header(1);
+    packets.iter().for_each(|packet| bytes.extend(record(packet)));
     let (messages, said) = read(&bytes, &[]);
     assert!(messages.is_empty());
     let notes: Vec<_> = said.lines().filter(|line| line.contains("not read")).collect();

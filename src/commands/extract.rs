@@ -43,13 +43,16 @@ const CONNECTIONS: usize = 1 << 20;
 impl Chosen {
     /// Whether a packet opens, confirms or closes one of the connections.
     fn has_control(&self, packet: &Packet<'_>) -> bool {
-        let Outcome::Tcp(segment) = net::decode(packet.link, packet.data, packet.original_length)
-        else {
-            return false;
-        };
-        let (from, to) = (segment.ip.source, segment.ip.destination);
-        let ends = [(from, segment.source_port), (to, segment.destination_port)];
-        segment.payload.announced == 0 && self.connections.contains(&sorted(ends.map(Into::into)))
+        let mut has_control = false;
+        let outcome = net::decode(packet.link, packet.data, packet.original_length);
+        outcome.each(&mut |outcome| {
+            let Outcome::Tcp(segment) = outcome else { return };
+            let (from, to) = (segment.ip.source, segment.ip.destination);
+            let ends = [(from, segment.source_port), (to, segment.destination_port)];
+            has_control |= segment.payload.announced == 0
+                && self.connections.contains(&sorted(ends.map(Into::into)));
+        });
+        has_control
     }
 }
 

@@ -266,10 +266,11 @@ pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has it
 
 /// Whether a packet is a fragment without the ports of its datagram.
 fn is_later_fragment(packet: &Packet<'_>) -> bool {
-    match net::decode(packet.link, packet.data, packet.original_length) {
-        Outcome::Fragment(fragment) => fragment.at > 0,
-        _ => false,
-    }
+    let mut is_later = false;
+    net::decode(packet.link, packet.data, packet.original_length).each(&mut |outcome| {
+        is_later |= matches!(outcome, Outcome::Fragment(fragment) if fragment.at > 0);
+    });
+    is_later
 }
 
 /// What the command line says, before what the configuration says.

@@ -169,7 +169,14 @@ impl Collecting {
 
     /// Whether a packet belongs to a flow of ours.
     fn is_ours(&self, packet: &Packet<'_>) -> bool {
-        let (ends, is_empty) = match net::decode(packet.link, packet.data, packet.original_length) {
+        let mut is_ours = false;
+        let outcome = net::decode(packet.link, packet.data, packet.original_length);
+        outcome.each(&mut |outcome| is_ours |= self.is_outcome_ours(outcome));
+        is_ours
+    }
+
+    fn is_outcome_ours(&self, outcome: Outcome<'_>) -> bool {
+        let (ends, is_empty) = match outcome {
             Outcome::Udp(it) => {
                 let (from, to) = (it.ip.source, it.ip.destination);
                 ([(from, it.source_port), (to, it.destination_port)], false)
@@ -230,9 +237,11 @@ impl Collecting {
             let is_wanted = wanted(self, &packet, frame);
             let edits = self.edits.get(&frame).unwrap_or(&none);
             let addresses = self.scrubber.addresses();
-            let rewritten =
-                is_wanted.then(|| rewriter.rewrite(&packet, frame, &self.edits, addresses));
-            let Some(rewritten) = rewritten.flatten() else {
+            let rewritten = match is_wanted {
+                true => rewriter.rewrite(&packet, frame, &self.edits, addresses),
+                false => Vec::new(),
+            };
+            if rewritten.is_empty() {
                 written.dropped += 1;
                 if frame == last {
                     // How long the recording went on decides what is overdue.
@@ -245,18 +254,19 @@ impl Collecting {
                     };
                     writer.packet(&packet, 0, None, &[]).map_err(failed)?;
                 }
-                continue;
-            };
-            written.packets += 1;
-            written.cut += u64::from(rewritten.was_cut && edits.cut.is_none());
-            let packet = Packet {
-                link: RAW_IP,
-                interface: 0,
-                data: &rewritten.bytes,
-                original_length: rewritten.bytes.len() as u32 + rewritten.missing,
-                ..packet
-            };
-            writer.packet(&packet, 0, None, &[]).map_err(failed)?;
+            }
+            for rewritten in rewritten {
+                written.packets += 1;
+                written.cut += u64::from(rewritten.was_cut && edits.cut.is_none());
+                let packet = Packet {
+                    link: RAW_IP,
+                    interface: 0,
+                    data: &rewritten.bytes,
+                    original_length: rewritten.bytes.len() as u32 + rewritten.missing,
+                    ..packet
+                };
+                writer.packet(&packet, 0, None, &[]).map_err(failed)?;
+            }
         }
         writer.finish().map_err(failed)?;
         if written.packets == 0 {

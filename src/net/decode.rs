@@ -38,6 +38,7 @@ pub fn decode_ip_payload(ip: Ip, protocol: u8, bytes: &[u8]) -> Outcome<'_> {
 }
 
 /// A packet on its way down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk<'a> {
     /// What is decoded; offsets count from here.
     data: &'a [u8],

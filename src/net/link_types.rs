@@ -306,8 +306,50 @@ mod tests {
         query_over(105, &frame(0x88, 0x03, 0, &four));
         let high_throughput = cat(&[&[0, 0, 1, 2, 3, 4], &snap()[..]]);
         query_over(105, &frame(0x88, 0x82, 0, &high_throughput));
-        let subframe = cat(&[&[2; 12], &(snap().len() as u16).to_be_bytes(), &snap()]);
-        query_over(105, &frame(0x88, 0x02, 0, &cat(&[&[0x80, 0], &subframe])));
+    }
+
+    /// Frames in one (A-MSDU), each padded as if another followed.
+    fn aggregate(bodies: &[Vec<u8>]) -> Vec<u8> {
+        let mut body = vec![0x80, 0];
+        for inner in bodies {
+            body.extend(cat(&[&[2; 12], &(inner.len() as u16).to_be_bytes(), inner]));
+            body.resize((body.len() - 2).next_multiple_of(4) + 2, 0);
+        }
+        frame(0x88, 0x02, 0, &body)
+    }
+
+    fn frames_of(packet: &[u8], original_length: usize) -> Vec<Outcome<'_>> {
+        let mut frames = Vec::new();
+        decode(LinkType(105), packet, original_length as u32).each(&mut |it| frames.push(it));
+        frames
+    }
+
+    #[test]
+    fn frames_in_one_frame_of_802_11() {
+        let spanning_tree = cat(&[b"\x42\x42\x03", &[0; 36]]);
+        let packet = aggregate(&[snap(), spanning_tree, snap()]);
+        for packet in [packet.clone(), cat(&[&packet, &[7; 4]])] {
+            let frames = frames_of(&packet, packet.len());
+            assert_eq!((frames.len(), frames[1]), (3, Outcome::Other), "{frames:?}");
+            is_query(&packet, frames[0]);
+            is_query(&packet, frames[2]);
+            let [first, last] = [frames[0], frames[2]].map(|it| datagram(it).payload.offset);
+            assert!(last as usize > first as usize + snap().len());
+        }
+        for length in 26..packet.len() {
+            let cut = frames_of(&packet[..length], packet.len());
+            let snapped = |outcome: &&Outcome<'_>| match outcome {
+                Outcome::Snapped => true,
+                Outcome::Udp(datagram) => datagram.payload.snapped,
+                _ => false,
+            };
+            let is_lost = cut.iter().any(|it| snapped(&it));
+            assert!(
+                is_lost || cut.len() == 3 || cut.ends_with(&[Outcome::Other]),
+                "{length}: {cut:?}"
+            );
+        }
+        assert!(frames_of(&aggregate(&[]), 0).is_empty());
     }
 
     #[test]

@@ -46,3 +46,4 @@ pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
     Tunnels, UnreadLayer,
 };
+pub use wireless::Aggregate;

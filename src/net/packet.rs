@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use super::icmp::IcmpError;
 use super::limits;
+use super::wireless::Aggregate;
 use crate::capture::LinkType;
 
 /// What a packet turned out to be.
@@ -19,6 +20,8 @@ pub enum Outcome<'a> {
     Tcp(Segment<'a>),
     /// A part of an IP datagram, for the [`Defragmenter`](super::Defragmenter).
     Fragment(Fragment<'a>),
+    /// Several frames in one, each of which is any of these.
+    Aggregate(Aggregate<'a>),
     /// An ICMP error about a UDP datagram.
     Icmp(IcmpError<'a>),
     /// Anything else that is in order: ARP, other ICMP, routing protocols, encrypted payloads.
@@ -31,6 +34,16 @@ pub enum Outcome<'a> {
     UnknownLink(LinkType),
     /// A header does not parse.
     Malformed(Malformed),
+}
+
+impl<'a> Outcome<'a> {
+    /// Calls `see` with this outcome, or with that of every frame in it.
+    pub fn each(self, see: &mut dyn FnMut(Outcome<'a>)) {
+        match self {
+            Outcome::Aggregate(aggregate) => aggregate.frames().for_each(|frame| frame.each(see)),
+            outcome => see(outcome),
+        }
+    }
 }
 
 /// A layer that may carry IP, and that is not read: mostly because it is encrypted.

@@ -11,6 +11,10 @@ const PRISM: usize = 144;
 /// What a header by AVS begins with, where a Prism header has its message code.
 const AVS: [u8; 3] = [0x80, 0x21, 0x10];
 
+/// Bytes of the two addresses of a frame within a frame, and of its whole header.
+const ADDRESSES: usize = 12;
+const SUBFRAME: usize = 14;
+
 /// Bits of the first two bytes of a frame.
 mod control {
     pub(super) const TYPE: u8 = 0x0C;
@@ -22,6 +26,37 @@ mod control {
     pub(super) const MORE_FRAGMENTS: u8 = 0x04;
     pub(super) const PROTECTED: u8 = 0x40;
     pub(super) const ORDER: u8 = 0x80;
+}
+
+/// Several frames in one packet, each to be decoded as one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregate<'a> {
+    /// As far as the headers before them.
+    walk: Walk<'a>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Aggregate<'a> {
+    /// What each of them is, in their order. Payload offsets count from the beginning of the packet.
+    pub fn frames(self) -> impl Iterator<Item = Outcome<'a>> {
+        let mut rest = Some(self.bytes);
+        std::iter::from_fn(move || {
+            let bytes = rest.take()?;
+            let mut walk = self.walk;
+            let Some((length, body)) = bytes.get(ADDRESSES..).and_then(u16_be) else {
+                // What is left is padding, or a checksum, where nothing is missing.
+                return (walk.cut > 0).then_some(Outcome::Snapped);
+            };
+            let Some(frame) = body.get(..usize::from(length)) else {
+                return Some(walk.logical_link_control(body));
+            };
+            walk.cut = 0;
+            // All but the last are padded.
+            let padded = usize::from(length).saturating_add(SUBFRAME).next_multiple_of(4);
+            rest = Some(bytes.get(padded..).unwrap_or_default());
+            Some(walk.logical_link_control(frame))
+        })
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -115,13 +150,12 @@ impl<'a> Walk<'a> {
         if is_aggregate { self.aggregate(body) } else { self.logical_link_control(body) }
     }
 
-    /// Several frames in one (A-MSDU). The first is read; the outcome is one packet's.
+    /// Several frames in one (A-MSDU).
     fn aggregate(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
-        let Some((length, body)) = bytes.get(12..).and_then(u16_be) else {
-            return self.short(Layer::Link);
-        };
-        let frame = body.get(..usize::from(length)).unwrap_or(body);
-        self.logical_link_control(frame)
+        if let Err(malformed) = self.deeper(Layer::Link) {
+            return Outcome::Malformed(malformed);
+        }
+        Outcome::Aggregate(Aggregate { walk: *self, bytes })
     }
 
     /// A header that says what link type follows it.

@@ -56,8 +56,8 @@ pub type AllEdits = HashMap<u64, Edits>;
 pub struct Rewriter {
     /// The latest datagram of that number.
     latest: HashMap<Whole, usize>,
-    /// Of each fragment, by the packet's number: the datagram that it belongs to.
-    datagrams: HashMap<u64, usize>,
+    /// Of each fragment, by the packet's number and where its payload is: the datagram that it belongs to.
+    datagrams: HashMap<(u64, u32), usize>,
     /// Of each datagram: what its payload's bytes add to the checksum, and did.
     sums: Vec<[u64; 2]>,
     /// Of each datagram: which parts came.
@@ -95,8 +95,12 @@ impl Rewriter {
 
     /// Looks at a packet that will be rewritten.
     pub fn see(&mut self, packet: &Packet<'_>, frame: u64, edits: &Edits) {
-        let it = match decode(packet) {
-            Outcome::Tcp(segment) => return self.see_segment(&segment, frame, edits),
+        decode(packet).each(&mut |outcome| self.see_outcome(&outcome, frame, edits));
+    }
+
+    fn see_outcome(&mut self, outcome: &Outcome<'_>, frame: u64, edits: &Edits) {
+        let it = match outcome {
+            Outcome::Tcp(segment) => return self.see_segment(segment, frame, edits),
             Outcome::Udp(it) => {
                 if !edits.each.is_empty() && edits.cut.is_none() {
                     let ends = ends(&it.ip, it.source_port, it.destination_port);
@@ -108,7 +112,7 @@ impl Rewriter {
             Outcome::Fragment(it) => it,
             _ => return,
         };
-        let Fragment { ip, protocol, identification, at, payload, .. } = it;
+        let &Fragment { ip, protocol, identification, at, payload, .. } = it;
         let whole = (ip.source, ip.destination, protocol, identification);
         let known = self.latest.get(&whole).copied();
         let of = known.filter(|&of| self.parts.get(of).is_some_and(|parts| !parts.contains(&at)));
@@ -118,7 +122,7 @@ impl Rewriter {
             self.latest.insert(whole, self.sums.len() - 1);
             self.sums.len() - 1
         });
-        self.datagrams.insert(frame, of);
+        self.datagrams.insert((frame, payload.offset), of);
         let header = if at == 0 { transport_length(protocol, payload.bytes) } else { 0 };
         let (new, _) = edited(payload.bytes, header, payload.offset, edits, |_| None);
         if let (Some(sums), Some(parts)) = (self.sums.get_mut(of), self.parts.get_mut(of)) {
@@ -173,17 +177,31 @@ impl Rewriter {
         edit.bytes.get((sequence - start) as usize).copied()
     }
 
-    /// The packet as it is written, if it is IP that is read.
+    /// The packet as it is written, if it is IP that is read: one for each frame in it.
     pub fn rewrite(
         &self,
         packet: &Packet<'_>,
         frame: u64,
         all: &AllEdits,
         addresses: &mut Addresses,
+    ) -> Vec<Rewritten> {
+        let mut rewritten = Vec::new();
+        decode(packet).each(&mut |outcome| {
+            rewritten.extend(self.rewrite_outcome(outcome, frame, all, addresses));
+        });
+        rewritten
+    }
+
+    fn rewrite_outcome(
+        &self,
+        outcome: Outcome<'_>,
+        frame: u64,
+        all: &AllEdits,
+        addresses: &mut Addresses,
     ) -> Option<Rewritten> {
         let none = Edits::default();
         let edits = all.get(&frame).unwrap_or(&none);
-        match decode(packet) {
+        match outcome {
             Outcome::Udp(Datagram {
                 ip, source_port, destination_port, payload, headers, ..
             }) => {
@@ -208,7 +226,7 @@ impl Rewriter {
                 Some(transport(6, header, 16, &ip, &payload, headers.ipv4, new, addresses))
             }
             Outcome::Fragment(fragment) => {
-                let of = self.datagrams.get(&frame)?;
+                let of = self.datagrams.get(&(frame, fragment.payload.offset))?;
                 Some(part(&fragment, *self.sums.get(*of)?, edits, addresses))
             }
             Outcome::Icmp(error) => Some(icmp(&error, addresses)),

@@ -12,14 +12,23 @@ impl EventOrder {
     /// Shards of which the last moments can be distinguished.
     const SHARDS: u64 = 1 << 8;
 
+    /// Bits for the moments of one packet: no packet holds as many frames.
+    const WITHIN: u32 = 20;
+
     /// A packet has come, and is not looked at yet.
     pub const fn before(frame: u64) -> EventOrder {
-        EventOrder(frame << 1)
+        EventOrder(frame << EventOrder::WITHIN)
     }
 
     /// A packet is looked at.
     pub const fn at(frame: u64) -> EventOrder {
-        EventOrder(frame << 1 | 1)
+        EventOrder(frame << EventOrder::WITHIN | 1)
+    }
+
+    /// The next frame within the packet is looked at.
+    pub const fn within(self) -> EventOrder {
+        let next = self.0 + 1;
+        if next.trailing_zeros() >= EventOrder::WITHIN { self } else { EventOrder(next) }
     }
 
     /// A flow ends with the capture: one that has a number, or, after all of those, one of this
@@ -88,6 +97,9 @@ mod tests {
             EventOrder::default(),
             EventOrder::before(1),
             EventOrder::at(1),
+            EventOrder::at(1).within(),
+            (0..1 << EventOrder::WITHIN).fold(EventOrder::at(1), |order, _| order.within()),
+            EventOrder::before(2),
             EventOrder::before(u64::from(u32::MAX) * 1000),
             EventOrder::END,
             EventOrder::end_of(1, 7),
@@ -98,9 +110,9 @@ mod tests {
         ];
         assert!(moments.is_sorted_by(|a, b| a < b), "{moments:?}");
         let renumbered = moments.map(|moment| moment.renumbered(|number| number.min(9) + 10));
-        assert_eq!(renumbered[..5], moments[..5]);
-        assert_eq!(renumbered[5], EventOrder::end_of(11, 7));
-        assert_eq!(renumbered[7], EventOrder::end_of(19, 7));
-        assert_eq!(renumbered[8..], moments[8..]);
+        assert_eq!(renumbered[..8], moments[..8]);
+        assert_eq!(renumbered[8], EventOrder::end_of(11, 7));
+        assert_eq!(renumbered[10], EventOrder::end_of(19, 7));
+        assert_eq!(renumbered[11..], moments[11..]);
     }
 }

@@ -425,6 +425,12 @@ impl Session {
                 self.unknown_links += 1;
                 self.unknown_link.get_or_insert(*link);
             }
+            Outcome::Aggregate(aggregate) => {
+                for frame in aggregate.frames() {
+                    self.context.moment = self.context.moment.within();
+                    self.outcome(&frame, time, recorded, depth, recorder);
+                }
+            }
             // It may have been anybody's.
             Outcome::Snapped => {
                 self.context.lossy = true;
