@@ -88,6 +88,11 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
         (b"VL\0\0", recorder!("NetXray")),
         (b"iptrace ", recorder!("AIX iptrace")),
         (b"\x05VNF", recorder!("Visual Networks")),
+        (b"\x7Fver", recorder!("OmniPeek")),
+        (b"ObserverPktBufferVersion=", recorder!("Network Instruments Observer")),
+        (b"btsnoop\0", recorder!("Bluetooth (btsnoop)")),
+        (b"\0\0\x02\0\x12\x05\0\x10", recorder!("a Tektronix K12")),
+        (b"TR\0d\0", recorder!("HP-UX nettl")),
         (b"SQLite format 3", "seems to be a SQLite database"),
         // What is compressed was unpacked before it came here.
         (b"\x1F\x8B", "is compressed twice: unpack it first"),
@@ -100,6 +105,9 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
     if let Some((_, seems)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return seems;
     }
+    if is_erf(bytes) {
+        return recorder!("a DAG card (ERF)");
+    }
     if bytes.get(257..).is_some_and(|bytes| bytes.starts_with(b"ustar")) {
         return "seems to be a tar archive: unpack it first";
     }
@@ -108,4 +116,36 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
         return "seems to be text";
     }
     "begins with bytes of no format known here"
+}
+
+/// Whether records of ERF begin here. It has no magic number: three in a row have to look like some, or two
+/// that are all there is.
+fn is_erf(mut bytes: &[u8]) -> bool {
+    /// 1990, in seconds since 1970; a week.
+    const EARLIEST: u32 = 631_152_000;
+    const WEEK: u32 = 7 * 24 * 3600;
+    /// Kinds up to this are known, and these two carry no packet.
+    const LAST: u8 = 48;
+    const WITHOUT_PACKET: [u8; 2] = [27, 48];
+    let (mut count, mut before) = (0, None);
+    while let Some(&[_, _, _, _, t0, t1, t2, t3, kind, _, r0, r1, _, _, w0, w1]) =
+        bytes.first_chunk()
+    {
+        let (seconds, kind) = (u32::from_le_bytes([t0, t1, t2, t3]), kind & 0x7F);
+        let [recorded, sent] = [[r0, r1], [w0, w1]].map(u16::from_be_bytes);
+        let is_in_order = |before: u32| {
+            (before.saturating_sub(1)..=before.saturating_add(WEEK)).contains(&seconds)
+        };
+        let is_record = (1..=LAST).contains(&kind)
+            && recorded >= 16
+            && (sent > 0 || WITHOUT_PACKET.contains(&kind))
+            && seconds >= EARLIEST
+            && before.is_none_or(is_in_order);
+        let Some(rest) = bytes.get(recorded.into()..).filter(|_| is_record) else { return false };
+        (count, before, bytes) = (count + 1, Some(seconds), rest);
+        if count == 3 {
+            return true;
+        }
+    }
+    count == 2 && bytes.is_empty()
 }

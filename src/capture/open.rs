@@ -21,8 +21,8 @@ use super::zstd::Zstd;
 /// How many bytes tell a capture, compressed or not.
 const MAGIC: usize = 12;
 
-/// How many bytes tell what a file is that is no capture.
-const FIRST: usize = 512;
+/// How many bytes tell what a file is that is no capture: some records of a format without a magic number.
+const FIRST: usize = 32 << 10;
 
 /// Opens a capture; `-` is standard input.
 ///

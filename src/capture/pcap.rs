@@ -54,22 +54,19 @@ enum Lengths {
     SwappedIfTooLong,
 }
 
-/// Bytes of a record before its data, as the magic number says.
-fn usual_head(magic: u32) -> usize {
-    if magic == MODIFIED { 24 } else { 16 }
-}
-
-/// Bytes of a record before its data. Recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number,
-/// some of Red Hat 6.1 (28) the modified one: only the records tell. So a pipe, of which no more is read
-/// than it takes, is not read so.
-fn record_head(records: &[u8], magic: u32, big_endian: bool, lengths: Lengths) -> usize {
-    let usual = usual_head(magic);
-    let others: &[usize] = match magic {
+/// What else that may be: recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number, some of
+/// Red Hat 6.1 (28) the modified one. Only the records tell.
+fn other_heads(magic: u32, lengths: Lengths) -> &'static [usize] {
+    match magic {
         _ if lengths != Lengths::InOrder => &[],
         MICROSECONDS => &[24, 20],
         MODIFIED => &[28],
         _ => &[],
-    };
+    }
+}
+
+/// Which of these heads the records have: another than the usual one, if more of them look like some so.
+fn record_head(records: &[u8], usual: usize, others: &[usize], big_endian: bool) -> usize {
     let of_usual = plausible(records, usual, big_endian);
     let better = others.iter().find(|&&head| {
         let records = plausible(records, head, big_endian);
@@ -85,14 +82,8 @@ const EARLIEST: u32 = 631_152_000;
 fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
     let mut count = 0;
     while count < 8 {
-        let Some([seconds, fraction, length, original]) = numbers::<4>(records, big_endian) else {
-            break;
-        };
-        let is_packet = (1..=original).contains(&length) && original <= 1 << 18;
-        let is_record = is_packet && fraction < 1_000_000 && seconds >= EARLIEST;
-        let Some(after) = records.get(head + length as usize..).filter(|_| is_record) else {
-            break;
-        };
+        let Some(length) = plausible_length(records, big_endian) else { break };
+        let Some(after) = records.get(head + length..) else { break };
         count += 1;
         if after.is_empty() {
             return count + 1;
@@ -100,6 +91,13 @@ fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
         records = after;
     }
     count
+}
+
+/// How many bytes a record has, if a plausible one begins here.
+fn plausible_length(record: &[u8], big_endian: bool) -> Option<usize> {
+    let [seconds, fraction, length, original] = numbers(record, big_endian)?;
+    let is_packet = (1..=original).contains(&length) && original <= 1 << 18;
+    (is_packet && fraction < 1_000_000 && seconds >= EARLIEST).then_some(length as usize)
 }
 
 /// A pcap file.
@@ -110,6 +108,8 @@ pub(super) struct Pcap {
     big_endian: bool,
     /// Bytes of a record before its data.
     head: usize,
+    /// What that may be instead, as long as it is not known.
+    others: &'static [usize],
     lengths: Lengths,
     /// Nanoseconds of one unit of a record's fraction.
     unit: i64,
@@ -147,16 +147,13 @@ impl Pcap {
             (major, minor) => return Err(Unreadable::Version(major, minor)),
         };
         input.consume(HEADER as u64);
-        let head = match input.in_memory() {
-            Some(_) => record_head(input.unread(), magic, big_endian, lengths),
-            None => usual_head(magic),
-        };
         Ok(Pcap {
             path: path.to_owned(),
             file,
             input,
             big_endian,
-            head,
+            head: if magic == MODIFIED { 24 } else { 16 },
+            others: other_heads(magic, lengths),
             lengths,
             unit: if magic == NANOSECONDS { 1 } else { 1_000 },
             // The upper bits say whether a checksum follows each packet; they are no link type.
@@ -167,6 +164,33 @@ impl Pcap {
             lent: 0,
             notice: None,
         })
+    }
+
+    /// Finds out how long the heads of records are, at the first or the second of them. Of a pipe, only what
+    /// has come is looked at: the next packet may be seconds away. What is wrong, if it was found out too late.
+    #[cold]
+    fn decide(&mut self) -> Option<&'static str> {
+        if self.input.position() == HEADER as u64 {
+            let head = record_head(self.input.unread(), self.head, self.others, self.big_endian);
+            if head != self.head || self.input.in_memory().is_some() {
+                (self.head, self.others) = (head, &[]);
+            }
+            return None;
+        }
+        let others = std::mem::take(&mut self.others);
+        let begins = |input: &Input, at: usize| {
+            let record = input.unread().get(at..);
+            record.is_some_and(|it| plausible_length(it, self.big_endian).is_some())
+        };
+        if begins(&self.input, 0) {
+            return None;
+        }
+        self.input.fill(self.head + HEADER);
+        let is_other = others.iter().any(|other| begins(&self.input, other - self.head));
+        is_other.then_some(
+            "an old recorder wrote more before each packet than the file says; give the file itself, \
+             not a pipe",
+        )
     }
 
     /// A packet has arrived: when it was recorded, how much of it, and how much there was.
@@ -221,6 +245,12 @@ impl Packets for Pcap {
         let available = self.input.fill(self.head);
         if available < self.head {
             return self.end(before + record, available > 0);
+        }
+        if !self.others.is_empty()
+            && let Some(what) = self.decide()
+        {
+            let offset = self.input.position();
+            return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
         }
         let numbers = numbers(self.input.unread(), self.big_endian)?;
         let offset = self.input.position();

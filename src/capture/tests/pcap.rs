@@ -1,7 +1,7 @@
 //! The classic format in all its forms, whole and damaged.
 
 use super::super::{CaptureError, LENT, Notice};
-use super::{Kept, ORDERS, Order, Yield, both, mapped};
+use super::{Kept, ORDERS, Order, Yield, both, mapped, streamed};
 
 pub(super) const MICROSECONDS: u32 = 0xA1B2_C3D4;
 pub(super) const NANOSECONDS: u32 = 0xA1B2_3C4D;
@@ -224,9 +224,24 @@ fn recorders_that_say_less_than_they_write() {
                 bytes.extend(vec![0xEE; more]);
                 bytes.extend(packet);
             }
-            let all = mapped(&bytes).expect("a capture");
-            assert_eq!(all.data(), packets, "{magic:x} and {more} bytes");
-            assert_eq!(all.notices, []);
+            let whole = [mapped(&bytes), streamed(&bytes, &[usize::MAX])];
+            for all in whole.map(|all| all.expect("a capture")) {
+                assert_eq!(all.data(), packets, "{magic:x} and {more} bytes");
+                assert_eq!(all.notices, []);
+            }
+            // From a pipe that has no more than one packet at a time.
+            let all = streamed(&bytes, &[1]).expect("a capture");
+            match (magic, more) {
+                (MODIFIED, 8) => assert_eq!((all.data(), all.notices.len()), (packets.into(), 0)),
+                _ => {
+                    assert_eq!(all.packets.len(), 1);
+                    assert!(
+                        all.said()[0].contains("an old recorder wrote more"),
+                        "{:?}",
+                        all.said()
+                    );
+                }
+            }
         }
     }
 }

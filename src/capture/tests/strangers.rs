@@ -7,6 +7,18 @@ use super::super::{CaptureError, open};
 use super::streams::gzip;
 use super::{Folder, mapped, streamed};
 
+/// Packets of Ethernet by a DAG card, so many seconds after the first.
+fn erf(seconds: &[u32]) -> Vec<u8> {
+    let record = |&after: &u32| {
+        let head = [0, 0, 0, 0x80, 2, 4, 0, 80, 0, 0, 0, 60, 0, 0];
+        let time = (1_500_000_000 + after).to_le_bytes();
+        let mut record = [&head[..4], &time, &head[4..], &[0xEE; 62]].concat();
+        record.resize(80, 0);
+        record
+    };
+    seconds.iter().flat_map(record).collect()
+}
+
 #[test]
 fn what_is_no_capture_is_told_by_its_first_bytes() {
     let mut tar = vec![0; 512];
@@ -29,6 +41,15 @@ fn what_is_no_capture_is_told_by_its_first_bytes() {
         (b"\x05VNF\0\0".to_vec(), "Visual Networks: convert it with editcap -F pcap"),
         (b"\x1C\x00\x01\xAC".to_vec(), "Ixia device: convert it with editcap"),
         (b"\xAC\x01\x00\x1C".to_vec(), "Ixia device: convert it with editcap"),
+        (b"\x7Fver\0\0".to_vec(), "OmniPeek: convert it with editcap"),
+        (b"btsnoop\0\0\0\0\x01".to_vec(), "(btsnoop): convert it with editcap"),
+        (erf(&[0, 60, 90_000]), "a DAG card (ERF): convert it with editcap -F pcap"),
+        (erf(&[0, 1]), "a DAG card (ERF): convert it with editcap -F pcap"),
+        // Not enough of them, or not one after the other.
+        (erf(&[0]), "no format known here"),
+        (erf(&[0, 60])[..100].to_vec(), "no format known here"),
+        (erf(&[0, 60, 900_000]), "no format known here"),
+        (erf(&[60, 0, 60]), "no format known here"),
         (tar, "tar archive: unpack it first"),
         (vec![0; 100], "begins with bytes of no format known here"),
         (b"\xA1\xB2".to_vec(), "begins with bytes of no format known here"),
