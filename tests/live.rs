@@ -95,7 +95,12 @@ impl Sniffer {
             child.wait().unwrap();
             return None;
         }
-        assert!(first.contains("listening on lo"), "{first}");
+        assert!(first.contains("listening on lo; Ctrl-C ends it; "), "{first}");
+        let is_confined = first.ends_with("; confined by Landlock");
+        assert!(
+            is_confined || first.ends_with("; not confined: this system lacks Landlock"),
+            "{first}"
+        );
         Some(Sniffer { child, said })
     }
 

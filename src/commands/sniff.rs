@@ -34,7 +34,11 @@ pub(super) fn sniff<C: Consumer>(
     let interface = escaped(&request.interface).into_owned();
     let mut decoder = Decoder::new(options);
     consumer.begin(None)?;
-    writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it").ok();
+    let confined = match live.is_confined() {
+        true => "confined by Landlock",
+        false => "not confined: this system lacks Landlock",
+    };
+    writeln!(err, "gamewire: listening on {interface}; Ctrl-C ends it; {confined}").ok();
     if let Some(address) = endpoint.as_ref().and_then(Endpoint::address) {
         writeln!(err, "gamewire: metrics at http://{address}{}", metrics::PATH).ok();
     }

@@ -198,6 +198,7 @@ pub struct Live {
     thread: Option<JoinHandle<()>>,
     until: Option<Instant>,
     not_begun_anew: Option<LiveError>,
+    is_confined: bool,
 }
 
 impl Live {
@@ -263,6 +264,7 @@ impl Live {
             thread: Some(thread),
             until,
             not_begun_anew: None,
+            is_confined,
         })
     }
 
@@ -315,6 +317,11 @@ impl Live {
     /// Whether and how it is to end.
     pub fn ending(&self) -> Ending {
         self.signals.ending.clone()
+    }
+
+    /// Whether the system keeps the process to the folders that it writes to.
+    pub fn is_confined(&self) -> bool {
+        self.is_confined
     }
 
     /// Says how many packets were captured and not handed out.
