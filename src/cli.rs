@@ -183,8 +183,8 @@ pub struct Dissect {
     /// Below each message, show its bytes, with the bytes of each field marked
     #[arg(short = 'x', long)]
     pub hex: bool,
-    /// With -x, show all bytes of decompressed responses, not only the first 4096
-    #[arg(long, requires = "hex")]
+    /// Show all fields and bytes of decompressed responses, not only the first of very many
+    #[arg(long)]
     pub full: bool,
     /// In JSON: the tree of fields with names, meanings and byte ranges
     #[arg(long)]

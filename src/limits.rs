@@ -149,8 +149,14 @@ pub const ALL: &[Named] = &[
     count(
         "inflated-ratio",
         |l| &mut l.protocols.inflated_ratio,
-        "bytes of such an answer for each compressed one, beyond the first 64 KiB; what is longer is \
-         read up to there",
+        "bytes of such answers for each compressed one, beyond 64 KiB, for which answers of less make \
+         room again; what is longer is read up to there",
+    ),
+    bytes(
+        "inflated-rate",
+        1,
+        |l| &mut l.protocols.inflated_rate,
+        "bytes of all such answers in a second of the capture; what is longer is read up to there",
     ),
     bytes(
         "http-header",

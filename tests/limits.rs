@@ -426,6 +426,97 @@ fn decompressed_bytes_are_shown_in_part() {
     assert!(!full.contains("--full"));
 }
 
+/// Sixty such answers, each another and some 200 bytes of capture, of which each holds twenty
+/// thousand rules.
+fn bombs() -> Captured {
+    let mut script = "0.0 c > s FFFFFFFF 56 4BA1D522\n".to_owned();
+    for at in 0..60 {
+        let noise = (1..40_u32).map(|n| b'a' + ((at + 7) * n * n % 251 % 26) as u8);
+        let first = noise.chain([0]).collect();
+        let bomb = packed_rules([first, b"k\0v\0".repeat(20_000)]);
+        let answer = bomb.lines().last().expect("an answer");
+        let answer = answer.replace("01000080", &format!("le32:{}", 0x8000_0000_u32 + at));
+        let answer = &answer["0.1 ".len()..];
+        script += &format!("{}.{:02} {answer}\n", 1 + at / 20, at % 20);
+    }
+    Captured::script("bombs", &script, &UDP)
+}
+
+#[test]
+fn what_answers_decompress_to_is_bounded_in_all() {
+    let captured = bombs();
+    let output = |command: &[&str]| {
+        let run = captured.run(command);
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    };
+    // Of the first as much as a datagram may hold, of the others 50 times their bytes; with a rate, nothing
+    // of most of them.
+    let decompressed = |limits: &[&str]| {
+        let command = [&["dissect", "--format=json", "--tree", "--full"], limits].concat();
+        let out = output(&command);
+        let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let ends = lines.map(|line| {
+            let last = line["tree"].as_array().expect("a tree").last().cloned().unwrap_or_default();
+            last["offset"].as_u64().unwrap_or(0) + last["length"].as_u64().unwrap_or(0)
+        });
+        ends.sum::<u64>()
+    };
+    let all = decompressed(&[]);
+    assert!((300_000..500_000).contains(&all), "{all}");
+    let of_three_seconds = decompressed(&["--limit", "inflated-rate=50K"]);
+    assert!((140_000..165_000).contains(&of_three_seconds), "{of_three_seconds}");
+    for (limit, says) in [
+        ("flows=4M", "the limit inflated-ratio was met"),
+        ("inflated-rate=50K", "the limit inflated-rate was met"),
+    ] {
+        let details = told_of(&captured.check(limit));
+        assert!(details.iter().any(|detail| detail.contains(says)), "{details:?}");
+    }
+    // What is shown of them is in proportion to the capture, and says so.
+    let most = 600 * std::fs::metadata(&captured.0).expect("a file").len() as usize;
+    for shown in [&["-v"][..], &["-x"], &["--format=json"], &["--format=json", "--tree"]] {
+        let cut = output(&[&["dissect"], shown].concat());
+        assert!(cut.len() < most, "{shown:?}: {}", cut.len());
+        let says = ["fields left out; --full shows", "more bytes; --full shows", "fields_left_out"];
+        assert!(says.iter().any(|says| cut.contains(says)), "{shown:?}");
+        let full = output(&[&["dissect", "--full"], shown].concat());
+        assert!(full.len() > cut.len() && !full.contains("--full"), "{shown:?}: {}", full.len());
+    }
+}
+
+/// A capture of very many interfaces, and of very many statistics about them.
+#[test]
+fn interfaces_and_statistics_without_end() {
+    let block = |kind: u32, body: &[u8]| {
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes()[..], &length, body, &length].concat()
+    };
+    let section = [&0x1A2B_3C4D_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xFF; 8]].concat();
+    let mut bytes = block(0x0A0D_0D0A, &section);
+    for _ in 0..100_000 {
+        bytes.extend(block(1, &[1, 0, 0, 0, 0, 0, 4, 0]));
+    }
+    for dropped in 1..100_000_u64 {
+        let interface = (dropped as u32 % 50_000).to_le_bytes();
+        let option = [&[5, 0, 8, 0][..], &dropped.to_le_bytes()].concat();
+        bytes.extend(block(5, &[&interface[..], &[0; 8], &option].concat()));
+    }
+    let captured = Captured::bytes("interfaces", &bytes);
+    for command in ["check", "dissect", "flows", "summary"] {
+        let run = captured.run(&[command]);
+        let lines = Vec::from_iter(run.err.lines());
+        for what in [
+            "34444 more broken records, 34464 in all",
+            "99979 more reports of dropped packets, 99999 in all",
+        ] {
+            let told = lines.iter().filter(|line| line.ends_with(what));
+            assert_eq!(told.count(), 1, "{command}: {}", run.err);
+        }
+        assert!(lines.len() <= 2 * 21 + 2, "{command}: {}", run.err);
+    }
+}
+
 /// Three bytes with a finding each, three hundred thousand times, in a hundred bytes of capture.
 #[test]
 fn a_message_of_nothing_but_findings() {

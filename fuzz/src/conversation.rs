@@ -101,6 +101,7 @@ impl Lab {
         let tight = Limits {
             inflated: 512,
             inflated_ratio: 1,
+            inflated_rate: 600,
             parts_bytes: 600,
             unfinished: 2,
             pending: 2,

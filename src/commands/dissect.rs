@@ -87,6 +87,9 @@ fn columns(args: &Dissect, format: DissectFormat) -> Result<Vec<Column>, Failure
     by_default.into_iter().collect::<Result<_, _>>().map_err(Failure::Filter)
 }
 
+/// Fields that are shown of any decompressed message.
+const INFLATED: usize = 512;
+
 /// How messages are shown.
 struct How {
     format: DissectFormat,
@@ -102,6 +105,14 @@ struct How {
 }
 
 impl How {
+    /// How many fields of a message are shown, if not all: a few compressed bytes may stand for any number.
+    /// Those of a table were asked for.
+    fn most_fields(&self, m: &MessageEvent<'_>, payload: &Payload<'_>) -> Option<usize> {
+        let is_whole = matches!(self.format, DissectFormat::Text | DissectFormat::Json);
+        let is_bounded = payload.inflated && is_whole && !self.detail.full;
+        is_bounded.then(|| INFLATED.saturating_add(2 * m.length() as usize))
+    }
+
     fn report(&self, headed: bool) -> Box<dyn Report> {
         let stamp = Stamp::new(self.times);
         let layout = match self.format {
@@ -161,7 +172,12 @@ impl Dissecting<'_> {
         let via = Via(tunnels);
         let Some(envelope) = Envelope::of(m, &payload) else { return };
         let via = (!tunnels.is_empty()).then_some(&via as &dyn fmt::Display);
-        let envelope = Envelope { via, ..envelope };
+        let mut room = Vec::new();
+        let tree = match self.how.most_fields(m, &payload) {
+            Some(most) => envelope.tree.first(most, &mut room),
+            None => envelope.tree,
+        };
+        let envelope = Envelope { via, tree, ..envelope };
         self.report.heading(payload.time, &mut self.text.bytes);
         let end = self.report.message(&envelope, &mut self.text.bytes);
         self.text.push(payload.frame, end, payload.time);

@@ -137,7 +137,9 @@ impl Text {
             note(&"not whole in the capture");
         }
         if m.tree.left_out > 0 {
-            note(&format_args!("{} fields left out", m.tree.left_out));
+            let is_cut = m.payload.inflated && !self.detail.full;
+            let how = if is_cut { "; --full shows them" } else { "" };
+            note(&format_args!("{} fields left out{how}", m.tree.left_out));
         }
         if m.findings_left_out > 0 {
             note(&format_args!("{} findings left out", m.findings_left_out));

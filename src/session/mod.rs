@@ -166,6 +166,7 @@ impl Session {
     fn share(mut options: Options, nth: usize, of: usize) -> Session {
         let all = shard::count(&options);
         options.settings.limits.remembered /= all;
+        options.settings.limits.inflated_rate /= all;
         let (first, end) = (all * nth / of, all * (nth + 1) / of);
         Session {
             shards: (first..end).map(|_| Shard::new(&options, all)).collect(),

@@ -39,8 +39,10 @@ const FEWEST_BYTES: usize = 1 << 20;
 
 /// How many shards a session has: bounds that are set low are not divided.
 pub(super) fn count(options: &Options) -> usize {
+    let limits = &options.settings.limits;
     let bytes = options.unfinished_bytes.min(options.streams.total).min(options.flow_bytes);
-    let flows = options.flows.min(options.settings.limits.remembered);
+    let bytes = bytes.min(limits.inflated_rate);
+    let flows = options.flows.min(limits.remembered);
     let few = flows / SHARDS < FEWEST_FLOWS || bytes / SHARDS < FEWEST_BYTES;
     if few { 1 } else { SHARDS }
 }

@@ -192,10 +192,26 @@ fn emit<S: Sink>(
         sink.end(said.message, &payload);
         return said.kind;
     }
-    let (most, limit) = cx.settings.limits.inflated_of(bytes.len());
-    match inflate::inflate(bytes, most).as_deref() {
-        Err(why) => {
-            rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
+    let limits = &cx.settings.limits;
+    let (most, limit) = cx.budget.inflatable(bytes.len(), payload.time, limits);
+    let inflated = (most > 0).then(|| inflate::inflate(bytes, most));
+    // What turns out to be damaged took as much work.
+    let taken = inflated.as_ref().map_or(0, |it| it.as_ref().map_or(most, |it| it.bytes.len()));
+    cx.budget.inflated(bytes.len(), taken, limits);
+    let met = |cx: &mut Context<'_, A2s>, sink: &mut S| {
+        // What follows the limit was not looked at: nobody's fault but the limit's.
+        cx.budget.meet(limit);
+        sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
+    };
+    let inflated = match inflated {
+        Some(Ok(inflated)) => inflated,
+        unread => {
+            match unread {
+                Some(Err(why)) => {
+                    rules::bzip2_decodes(Some(why), Span::new(0, bytes.len()), sink);
+                }
+                _ => met(cx, sink),
+            }
             let said = decode::compressed(bytes, sink);
             cx.conversation.answered_somehow(
                 payload.side,
@@ -203,24 +219,21 @@ fn emit<S: Sink>(
                 cx.settings.answer_timeout,
             );
             sink.end(said.message, &payload);
-            said.kind
+            return said.kind;
         }
-        Ok(&Inflated { bytes: ref inflated, more, behind }) => {
-            rules::bzip2_decodes(None, Span::default(), sink);
-            if more {
-                // What follows the limit was not looked at: nobody's fault but the limit's.
-                cx.budget.meet(limit);
-                sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-            }
-            judge_inflated(joined, inflated, more, behind, sink);
-            let lost = payload.lost || more;
-            let payload = Payload { bytes: inflated, inflated: true, lost, ..payload };
-            let said = decode::message(inflated, known, sink);
-            exchange::message(cx, &said, &payload, sink);
-            sink.end(said.message, &payload);
-            said.kind
-        }
+    };
+    let Inflated { bytes, more, behind } = &*inflated;
+    rules::bzip2_decodes(None, Span::default(), sink);
+    if *more {
+        met(cx, sink);
     }
+    judge_inflated(joined, bytes, *more, *behind, sink);
+    let lost = payload.lost || *more;
+    let payload = Payload { bytes, inflated: true, lost, ..payload };
+    let said = decode::message(bytes, known, sink);
+    exchange::message(cx, &said, &payload, sink);
+    sink.end(said.message, &payload);
+    said.kind
 }
 
 /// Size first: where it is wrong, so is the sum, and what follows may be the rest.

@@ -1,5 +1,6 @@
 //! What a user sets: bounds, keys, times, and what counts as abuse; and how full the bounds are.
 
+use super::Time;
 use crate::ProtocolSettings;
 
 /// Bounds on what one run keeps, whatever the capture says.
@@ -7,8 +8,10 @@ use crate::ProtocolSettings;
 pub struct Limits {
     /// Bytes a decompressed answer may have.
     pub inflated: usize,
-    /// Bytes it may have for each compressed one, beyond the first [`Limits::INFLATED_ALWAYS`].
+    /// Bytes that such answers may have for each compressed one, beyond [`Limits::INFLATED_ALWAYS`].
     pub inflated_ratio: usize,
+    /// Bytes that such answers may have in a second of capture, all together.
+    pub inflated_rate: usize,
     /// Bytes the parts of one unfinished answer may have.
     pub parts_bytes: usize,
     /// Unfinished answers a flow may have.
@@ -30,6 +33,7 @@ impl Default for Limits {
         Limits {
             inflated: 1 << 20,
             inflated_ratio: 50,
+            inflated_rate: 64 << 20,
             parts_bytes: 512 << 10,
             unfinished: 8,
             pending: 16,
@@ -42,19 +46,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes that any compressed answer may decompress to: as much as a datagram can hold.
+    /// Bytes that compressed answers may decompress to whatever their ratio: as much as a datagram can
+    /// hold. Answers of a lower ratio make room for more.
     pub const INFLATED_ALWAYS: usize = 64 << 10;
-
-    /// How many bytes an answer of so many compressed ones may have, and what bounds it.
-    pub fn inflated_of(&self, compressed: usize) -> (usize, Limit) {
-        let by_ratio = compressed.saturating_mul(self.inflated_ratio);
-        let by_ratio = by_ratio.saturating_add(Limits::INFLATED_ALWAYS);
-        if by_ratio < self.inflated {
-            (by_ratio, Limit::InflatedRatio)
-        } else {
-            (self.inflated, Limit::Inflated)
-        }
-    }
 }
 
 /// A bound that was met, so that something was not looked at or forgotten early.
@@ -73,6 +67,8 @@ pub enum Limit {
     Inflated,
     /// [`Limits::inflated_ratio`].
     InflatedRatio,
+    /// [`Limits::inflated_rate`].
+    InflatedRate,
     /// [`Limits::http_header`].
     HttpHeader,
     /// [`Limits::http_body`].
@@ -85,13 +81,14 @@ pub enum Limit {
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Limit; 10] = [
+    pub const ALL: [Limit; 11] = [
         Limit::UnfinishedBytes,
         Limit::PartsBytes,
         Limit::Unfinished,
         Limit::Pending,
         Limit::Inflated,
         Limit::InflatedRatio,
+        Limit::InflatedRate,
         Limit::HttpHeader,
         Limit::HttpBody,
         Limit::ListBytes,
@@ -107,6 +104,7 @@ impl Limit {
             Limit::Pending => "pending",
             Limit::Inflated => "inflated",
             Limit::InflatedRatio => "inflated-ratio",
+            Limit::InflatedRate => "inflated-rate",
             Limit::HttpHeader => "http-header",
             Limit::HttpBody => "http-body",
             Limit::ListBytes => "list-bytes",
@@ -191,11 +189,17 @@ impl Default for Settings {
     }
 }
 
-/// Bytes that unfinished answers hold, over all flows; and which limits were met of late.
+/// Bytes that unfinished answers hold, over all flows; what compressed ones may decompress to; and which
+/// limits were met of late.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     held: usize,
     most: usize,
+    /// Decompressed bytes that no ratio has to allow.
+    credit: usize,
+    /// A second of the capture, and the bytes that were decompressed in it.
+    second: i64,
+    in_second: usize,
     /// A bit for each [`Limit`].
     met: u16,
 }
@@ -203,7 +207,8 @@ pub struct Budget {
 impl Budget {
     /// At most `most` bytes.
     pub const fn new(most: usize) -> Budget {
-        Budget { held: 0, most, met: 0 }
+        let credit = Limits::INFLATED_ALWAYS;
+        Budget { held: 0, most, credit, second: 0, in_second: 0, met: 0 }
     }
 
     /// Takes `bytes` more, unless that is too much.
@@ -216,6 +221,28 @@ impl Budget {
         }
         self.held = held;
         true
+    }
+
+    /// How many bytes an answer of so many compressed ones may have now, and what bounds it.
+    pub fn inflatable(&mut self, compressed: usize, now: Time, limits: &Limits) -> (usize, Limit) {
+        let second = now.0.div_euclid(1_000_000_000);
+        if second != self.second {
+            (self.second, self.in_second) = (second, 0);
+        }
+        let by_ratio = compressed.saturating_mul(limits.inflated_ratio).saturating_add(self.credit);
+        let by_rate = limits.inflated_rate.saturating_sub(self.in_second);
+        let bounds = [(by_ratio, Limit::InflatedRatio), (by_rate, Limit::InflatedRate)];
+        let least = |least: (usize, Limit), bound: (usize, Limit)| {
+            if bound.0 < least.0 { bound } else { least }
+        };
+        bounds.into_iter().fold((limits.inflated, Limit::Inflated), least)
+    }
+
+    /// So many compressed bytes were decompressed to so many.
+    pub fn inflated(&mut self, compressed: usize, bytes: usize, limits: &Limits) {
+        self.in_second = self.in_second.saturating_add(bytes);
+        let by_ratio = compressed.saturating_mul(limits.inflated_ratio).saturating_add(self.credit);
+        self.credit = by_ratio.saturating_sub(bytes).min(Limits::INFLATED_ALWAYS);
     }
 
     /// A limit was met.
@@ -243,5 +270,38 @@ impl Budget {
     /// Bytes taken and not given back.
     pub const fn held(&self) -> usize {
         self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_answers_decompress_to_is_bounded_in_all_and_by_the_second() {
+        let limits = Limits { inflated_rate: 100_000, ..Limits::default() };
+        let (mut budget, second) = (Budget::new(0), |second: i64| Time(second * 1_000_000_000));
+        let mut inflate = |compressed, now, bytes: usize| {
+            let (most, limit) = budget.inflatable(compressed, now, &limits);
+            budget.inflated(compressed, bytes.min(most), &limits);
+            (most, limit)
+        };
+        // The first has all the credit; once that is gone, the ratio alone counts.
+        let first = 64 * 1024 + 180 * 50;
+        assert_eq!(inflate(180, second(1), usize::MAX), (first, Limit::InflatedRatio));
+        assert_eq!(inflate(180, second(1), usize::MAX), (9000, Limit::InflatedRatio));
+        // Answers that are no bombs fill it again, and no further.
+        for _ in 0..50 {
+            inflate(1000, second(2), 1);
+        }
+        assert_eq!(inflate(180, second(2), usize::MAX), (first, Limit::InflatedRatio));
+        // However large they are when they are compressed.
+        let left = 100_000 - 50 - first;
+        assert_eq!(inflate(5000, second(2), usize::MAX), (left, Limit::InflatedRate));
+        assert_eq!(inflate(5000, second(2), usize::MAX), (0, Limit::InflatedRate));
+        assert_eq!(inflate(5000, second(3), 0), (100_000, Limit::InflatedRate));
+        assert_eq!(inflate(50_000, second(4), 0).0, 100_000);
+        let roomy = Limits { inflated_rate: usize::MAX, ..limits };
+        assert_eq!(budget.inflatable(50_000, second(4), &roomy), (1 << 20, Limit::Inflated));
     }
 }

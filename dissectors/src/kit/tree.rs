@@ -200,6 +200,34 @@ pub struct TreeView<'a> {
 }
 
 impl<'a> TreeView<'a> {
+    /// Its first fields, no more than `most`, kept in `room`: what is in a list or a map is there whole, or
+    /// not at all.
+    pub fn first(self, most: usize, room: &'a mut Vec<Node>) -> TreeView<'a> {
+        if self.nodes.len() <= most {
+            return self;
+        }
+        let depth = |at: usize| self.nodes.get(at).map_or(0, |node| node.depth);
+        let parent = |at: usize| {
+            let mut before = self.nodes.get(..at).unwrap_or_default().iter();
+            before.rposition(|node| node.depth < depth(at))
+        };
+        let mut end = most;
+        while let Some(at) = parent(end) {
+            let is_whole = |node: &Node| matches!(node.field.kind, Kind::List | Kind::Map);
+            if self.nodes.get(at).is_none_or(is_whole) {
+                break;
+            }
+            end = at;
+        }
+        room.clear();
+        room.extend_from_slice(self.nodes.get(..end).unwrap_or_default());
+        for (node, after) in room.iter_mut().rev().zip(0..) {
+            node.descendants = node.descendants.min(after);
+        }
+        let more = u32::try_from(self.nodes.len() - end).unwrap_or(u32::MAX);
+        TreeView { nodes: room, left_out: self.left_out.saturating_add(more), ..self }
+    }
+
     /// The bytes of a text, without its terminator.
     pub fn bytes(self, node: &Node, payload: &'a [u8]) -> &'a [u8] {
         let (among, start, length) = self.text(node, payload);
@@ -348,6 +376,32 @@ mod tests {
             format!("{name} {span:?} {} {} {}", n.value, n.descendants, n.depth)
         };
         tree.nodes().iter().map(node).collect()
+    }
+
+    #[test]
+    fn the_first_fields_are_whole_in_their_list() {
+        static LIST: Field = Field::new("list", "List", Kind::List);
+        let mut tree = Tree::default();
+        tree.leaf(&NUMBER, Span::new(0, 1), 1);
+        tree.open(&LIST, 1, 0);
+        for at in 0..4 {
+            let at = Span::new(1 + 2 * at, 3 + 2 * at);
+            tree.group(&GROUP, at, [(&NUMBER, at, 2), (&NUMBER, at, 3)]);
+        }
+        tree.close(9);
+        let mut room = Vec::new();
+        let mut first = |most| {
+            let first = tree.view().first(most, &mut room);
+            let children = first.children(Some(1)).count();
+            assert!(first.children(None).count() <= 2 && first.nodes.len() <= most);
+            (first.nodes.len(), children, first.left_out)
+        };
+        assert_eq!(first(14), (14, 4, 0));
+        assert_eq!(first(13), (11, 3, 3));
+        assert_eq!(first(11), (11, 3, 3));
+        assert_eq!(first(10), (8, 2, 6));
+        assert_eq!(first(2), (2, 0, 12));
+        assert_eq!(first(0), (0, 0, 14));
     }
 
     proptest! {
