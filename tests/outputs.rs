@@ -19,15 +19,19 @@ use xtask::exchange::Setting;
 const PING: &str = "0.00 c > s  FFFFFFFF 69\n0.02 s > c  FFFFFFFF 6A '00000000000000' 00";
 
 #[test]
-fn a_baseline_is_not_written_onto_a_capture() {
+fn a_baseline_or_a_summary_is_not_written_onto_a_capture() {
     let project = Project::new("onto");
     project.play("c.pcap", &Setting::udp(27015), PING);
     let before = std::fs::read(project.path("c.pcap")).expect("the capture");
     std::os::unix::fs::symlink(project.path("c.pcap"), project.path("other.json")).expect("a link");
-    for output in ["c.pcap", "other.json"] {
-        let run = project.run(&["check", "--no-config", "--write-baseline", output, "c.pcap"]);
+    let options = [&["--write-baseline"][..], &["--format", "github", "--summary"]];
+    for (output, option) in
+        ["c.pcap", "other.json"].into_iter().flat_map(|it| options.map(|of| (it, of)))
+    {
+        let run = project.run(&[&["check", "--no-config"], option, &[output, "c.pcap"]].concat());
         assert_eq!(run.code, 2, "{}{}", run.out, run.err);
-        assert!(run.err.contains("--write-baseline") && run.err.contains("c.pcap"), "{}", run.err);
+        let is_named = option.last().is_some_and(|name| run.err.contains(name));
+        assert!(is_named && run.err.contains("c.pcap"), "{}", run.err);
         assert_eq!(std::fs::read(project.path("c.pcap")).expect("the capture"), before);
     }
 }

@@ -8,8 +8,38 @@ use super::error::unreadable;
 use super::mapping::{self, Mapping, STRETCH};
 use super::{Memory, Notice};
 
-/// How much is read from a stream at a time.
+/// How much is read from a stream at a time, where there is room.
 const CHUNK: usize = 64 << 10;
+
+/// The least that is read at a time.
+const LEAST_CHUNK: usize = 4 << 10;
+
+/// What reading a capture may take of memory, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// To unpack it.
+    pub(super) unpacking: usize,
+    /// For what is read of a stream at a time.
+    chunk: usize,
+}
+
+impl Room {
+    /// For a capture that is read by itself.
+    pub(super) fn alone(memory: usize) -> Room {
+        Room { unpacking: memory, chunk: CHUNK }
+    }
+
+    /// For one of several: half of the memory is for what is read of all, the rest for unpacking.
+    pub(super) fn among(captures: usize, memory: usize) -> Room {
+        let chunk = (memory / 2 / captures.max(1)).clamp(LEAST_CHUNK, CHUNK);
+        Room { unpacking: memory / 2, chunk }
+    }
+
+    /// Where so many are unpacked already: all together take no more than there is, however many they are.
+    pub(super) fn beside(self, unpacked: usize) -> Room {
+        Room { unpacking: self.unpacking / (unpacked + 1).pow(2), ..self }
+    }
+}
 
 /// How far ahead of a mapped packet memory is asked for what comes next: a walk over a large file
 /// waits for memory more than it computes. Worth 7 % of reading large packets from the page cache.
@@ -64,6 +94,8 @@ pub(super) struct Stream {
     length: Option<u64>,
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
+    /// How much is read at a time.
+    chunk: usize,
     start: usize,
     end: usize,
     ended: bool,
@@ -100,12 +132,21 @@ impl Input {
             length,
             reader,
             buffer,
+            chunk: CHUNK,
             start,
             end,
             ended,
             error,
             unpacks,
         })
+    }
+
+    /// The same; what is read of a stream at a time takes no more than there is room.
+    pub(super) fn within(mut self, room: Room) -> Input {
+        if let Input::Stream(stream) = &mut self {
+            stream.chunk = room.chunk;
+        }
+        self
     }
 
     /// The same bytes, from the same place on, for somebody else; `None` for a stream.
@@ -262,13 +303,13 @@ impl Stream {
     #[cold]
     fn fill(&mut self, count: usize) {
         while !self.ended && self.end - self.start < count {
-            if self.buffer.len() - self.end < CHUNK / 2 {
+            if self.buffer.len() - self.end < self.chunk / 2 {
                 self.buffer.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
                 self.start = 0;
             }
-            if self.buffer.len() - self.end < CHUNK / 2 {
-                let length = self.buffer.len() + self.buffer.len().max(CHUNK);
+            if self.buffer.len() - self.end < self.chunk / 2 {
+                let length = self.buffer.len() + self.buffer.len().max(self.chunk);
                 self.buffer.resize(length, 0);
             }
             let Some(space) = self.buffer.get_mut(self.end..) else { return };

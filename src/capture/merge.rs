@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
 use super::error::unreadable;
+use super::input::Room;
 use super::open::open_as;
 use super::{CaptureError, Event, Notice, Packets};
 
@@ -15,8 +16,8 @@ use super::{CaptureError, Event, Notice, Packets};
 /// of the files counts. A capture whose own clock goes backwards keeps its own order.
 pub(super) struct Merge {
     captures: Vec<Capture>,
-    /// Bytes that unpacking may take.
-    memory: usize,
+    /// What each may take.
+    room: Room,
     waiting: BinaryHeap<Reverse<(i64, usize)>>,
     front: Option<(usize, i64)>,
     begun: bool,
@@ -43,8 +44,8 @@ enum State {
 
 impl Capture {
     /// Opens a capture; closes a regular file again, knowing when it begins.
-    fn new(path: &Path, file: u32, memory: usize) -> Result<Capture, CaptureError> {
-        let mut packets = open_as(path, file, memory)?;
+    fn new(path: &Path, file: u32, room: Room) -> Result<Capture, CaptureError> {
+        let mut packets = open_as(path, file, room)?;
         let (progress, is_plain) = (packets.progress(), packets.in_memory().is_some());
         let is_regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         let state = match is_regular {
@@ -55,9 +56,9 @@ impl Capture {
     }
 
     /// Opens it again, which is closed, and goes on to its first event.
-    fn begin(&mut self, file: usize, memory: usize) {
+    fn begin(&mut self, file: usize, room: Room) {
         let file = u32::try_from(file).unwrap_or(u32::MAX);
-        self.state = match open_as(&self.path, file, memory) {
+        self.state = match open_as(&self.path, file, room) {
             Ok(mut packets) => match packets.advance() {
                 Some(_) => State::Open(packets),
                 None => State::Over,
@@ -95,13 +96,13 @@ impl Merge {
     /// # Errors
     /// One of them cannot be read.
     pub(super) fn new(paths: &[PathBuf], memory: usize) -> Result<Merge, CaptureError> {
-        let files = paths.iter().zip(0..);
-        let captures = files.map(|(path, file)| Capture::new(path, file, memory / 2));
-        Ok(Merge::of(captures.collect::<Result<_, _>>()?, memory))
+        let (files, room) = (paths.iter().zip(0..), Room::among(paths.len(), memory));
+        let captures = files.map(|(path, file)| Capture::new(path, file, room));
+        Ok(Merge::of(captures.collect::<Result<_, _>>()?, room))
     }
 
-    fn of(captures: Vec<Capture>, memory: usize) -> Merge {
-        Merge { captures, memory, waiting: BinaryHeap::new(), front: None, begun: false }
+    fn of(captures: Vec<Capture>, room: Room) -> Merge {
+        Merge { captures, room, waiting: BinaryHeap::new(), front: None, begun: false }
     }
 
     /// Lets a capture go on; a time before its last one counts as that one.
@@ -111,15 +112,13 @@ impl Merge {
         }
     }
 
-    /// Opens a capture whose first event is next. The more are unpacked at once, the less memory for
-    /// each: all together take no more than there is, however many they are.
+    /// Opens a capture whose first event is next. The more are unpacked at once, the less memory for each.
     #[cold]
     fn begin(&mut self, at: usize) {
         let is_unpacked = |it: &&Capture| !it.is_plain && matches!(it.state, State::Open(_));
         let unpacked = self.captures.iter().filter(is_unpacked).count();
-        let memory = self.memory / 2 / (unpacked + 1).pow(2);
         if let Some(capture) = self.captures.get_mut(at) {
-            capture.begin(at, memory);
+            capture.begin(at, self.room.beside(unpacked));
         }
     }
 }
@@ -186,7 +185,7 @@ impl Packets for Merge {
             Some(Capture { path, state, progress, is_plain: true })
         };
         let captures = self.captures.iter().map(fork).collect::<Option<_>>()?;
-        Some(Box::new(Merge::of(captures, self.memory)))
+        Some(Box::new(Merge::of(captures, self.room)))
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

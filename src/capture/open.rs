@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::Packets;
 use super::error::{CaptureError, seems};
-use super::input::Input;
+use super::input::{Input, Room};
 use super::interrupt::{Interruptible, Stopped};
 use super::mapping::Mapping;
 use super::merge::Merge;
@@ -37,7 +37,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Packets + Send>, CaptureError> {
 /// # Errors
 /// As [`open`], and where it takes more.
 pub fn open_within(path: &Path, memory: usize) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    open_as(path, 0, memory)
+    open_as(path, 0, Room::alone(memory))
 }
 
 /// Opens several captures as one, in the order of their packets' times, within so much memory.
@@ -62,20 +62,20 @@ pub fn open_stream(
     name: &Path,
     reader: Box<dyn Read + Send>,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
-    recognized(name, 0, Input::stream(reader), usize::MAX)
+    recognized(name, 0, Input::stream(reader), Room::alone(usize::MAX))
 }
 
 pub(super) fn open_as(
     path: &Path,
     file: u32,
-    memory: usize,
+    room: Room,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
     if path == Path::new("-") {
         let failed = |error| CaptureError::Open { path: path.to_owned(), error };
         let stdin = Interruptible::new(io::stdin()).map_err(failed)?;
-        return recognized(path, file, Input::stream(Box::new(stdin)), memory);
+        return recognized(path, file, Input::stream(Box::new(stdin)), room);
     }
-    recognized(path, file, plain(path)?, memory)
+    recognized(path, file, plain(path)?, room)
 }
 
 /// A regular file is mapped; anything else is read as a stream.
@@ -108,9 +108,10 @@ fn plain(path: &Path) -> Result<Input, CaptureError> {
 pub(super) fn recognized(
     path: &Path,
     file: u32,
-    mut input: Input,
-    memory: usize,
+    input: Input,
+    room: Room,
 ) -> Result<Box<dyn Packets + Send>, CaptureError> {
+    let mut input = input.within(room);
     input.fill(MAGIC);
     if let Some(error) = input.error() {
         let path = path.to_owned();
@@ -123,11 +124,11 @@ pub(super) fn recognized(
     let input = match input.unread() {
         [0x1F, 0x8B, ..] => Input::unpacked(Box::new(MultiGzDecoder::new(input))),
         [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
-            Input::unpacked(Box::new(Zstd::new(input, memory as u64)))
+            Input::unpacked(Box::new(Zstd::new(input, room.unpacking as u64)))
         }
         _ => input,
     };
-    format(path, file, input)
+    format(path, file, input.within(room))
 }
 
 fn format(

@@ -48,6 +48,9 @@ pub fn run(
         outputs::refuse_baseline(file, &args.input.files, config.file.as_deref())?;
         Baseline::try_writing(file)?;
     }
+    if let Some(file) = args.summary.as_deref() {
+        outputs::refuse_capture(file, "--summary", &args.input.files)?;
+    }
     let selection = selection(args, &config, baseline, err)?;
     let terms = check::terms(&config.settings, args.input.limits().protocols.remembered);
     let checker = Checker::new(selection.clone(), terms, demands.complete);

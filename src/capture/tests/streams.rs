@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::super::input::Input;
+use super::super::input::{Input, Room};
 use super::super::open::recognized;
 use super::super::{CaptureError, Event, Notice, open, open_within};
 use super::pcap::{MICROSECONDS, header, record};
@@ -240,7 +240,8 @@ fn a_packet_that_is_there_is_not_held_back_for_the_next() {
     let (send, receive) = mpsc::channel();
     send.send(bytes[..24].to_vec()).expect("a receiver");
     let input = Input::stream(Box::new(Awaited(receive)));
-    let mut packets = recognized(Path::new("-"), 0, input, usize::MAX).expect("a capture");
+    let mut packets =
+        recognized(Path::new("-"), 0, input, Room::alone(usize::MAX)).expect("a capture");
     for packet in bytes[24..].chunks(416) {
         send.send(packet.to_vec()).expect("a receiver");
         assert!(matches!(packets.next(), Some(Event::Packet(packet)) if packet.data.len() == 400));
@@ -267,13 +268,19 @@ fn a_stream_that_fails_says_why() {
     for compress in [<[u8]>::to_vec, zstd, gzip] {
         let bytes = compress(&capture(2_000));
         let length = bytes.len() - 9;
-        let packets = recognized(Path::new("-"), 0, stream(bytes[..length].to_vec()), usize::MAX);
+        let packets = recognized(
+            Path::new("-"),
+            0,
+            stream(bytes[..length].to_vec()),
+            Room::alone(usize::MAX),
+        );
         let all = drain(packets.expect("a capture"), usize::MAX);
         assert_eq!(all.said().len(), 1);
         assert!(all.said()[0].ends_with(r"the disk is on \x1B[31mfire"), "{:?}", all.said());
     }
-    let error =
-        recognized(Path::new("-"), 0, stream(Vec::new()), usize::MAX).err().expect("no capture");
+    let error = recognized(Path::new("-"), 0, stream(Vec::new()), Room::alone(usize::MAX))
+        .err()
+        .expect("no capture");
     assert!(matches!(error, CaptureError::Open { .. }));
 }
 
@@ -284,4 +291,20 @@ fn what_is_announced_is_not_what_is_allocated() {
     let mut input = Input::stream(Box::new(io::Cursor::new(bytes.clone())));
     assert_eq!(input.fill(256 << 20), bytes.len());
     assert!(input.buffered() <= 128 << 10);
+}
+
+#[test]
+fn thousands_of_merged_files_share_the_memory() {
+    let bytes = vec![7; 1 << 20];
+    let buffered = |room| {
+        let mut input = Input::stream(Box::new(io::Cursor::new(bytes.clone()))).within(room);
+        input.fill(1);
+        input.buffered()
+    };
+    let memory = 32 << 20;
+    for files in [1, 2, 5000, 8000] {
+        let each = buffered(Room::among(files, memory));
+        assert!(each >= 4096 && files * each <= memory, "{files} files: {each}");
+    }
+    assert_eq!(buffered(Room::among(2, memory)), buffered(Room::alone(memory)));
 }
