@@ -92,6 +92,9 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
         (b"ObserverPktBufferVersion=", recorder!("Network Instruments Observer")),
         (b"btsnoop\0", recorder!("Bluetooth (btsnoop)")),
         (b"\0\0\x02\0\x12\x05\0\x10", recorder!("a Tektronix K12")),
+        (b"+---------+---------------+", recorder!("a Tektronix K12, as text")),
+        (b"\xAA\xAA\xAA\xAA", recorder!("Accellent 5Views")),
+        (b"\x01\x10\x4C\0\x01\x05", recorder!("Novell LANalyzer")),
         (b"TR\0d\0", recorder!("HP-UX nettl")),
         (b"SQLite format 3", "seems to be a SQLite database"),
         // What is compressed was unpacked before it came here.

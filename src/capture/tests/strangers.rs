@@ -41,6 +41,8 @@ fn what_is_no_capture_is_told_by_its_first_bytes() {
         (b"\x05VNF\0\0".to_vec(), "Visual Networks: convert it with editcap -F pcap"),
         (b"\x1C\x00\x01\xAC".to_vec(), "Ixia device: convert it with editcap"),
         (b"\xAC\x01\x00\x1C".to_vec(), "Ixia device: convert it with editcap"),
+        (b"\xAA\xAA\xAA\xAA\x20\0".to_vec(), "5Views: convert it with editcap"),
+        (b"\x01\x10\x4C\0\x01\x05Trace".to_vec(), "LANalyzer: convert it with editcap"),
         (b"\x7Fver\0\0".to_vec(), "OmniPeek: convert it with editcap"),
         (b"btsnoop\0\0\0\0\x01".to_vec(), "(btsnoop): convert it with editcap"),
         (erf(&[0, 60, 90_000]), "a DAG card (ERF): convert it with editcap -F pcap"),
