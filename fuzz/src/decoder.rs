@@ -8,7 +8,17 @@ use gamewire::{Checked, Decoder, Event, Findings, Messages, Needs, Options};
 use crate::input::Input;
 
 /// Link types that packets have, by the lowest bits of a byte.
-const LINKS: [LinkType; 4] = [LinkType::ETHERNET, LinkType::RAW, LinkType::NULL, LinkType::PPP];
+const LINKS: [LinkType; 8] = [
+    LinkType::ETHERNET,
+    LinkType::RAW,
+    LinkType::NULL,
+    LinkType::PPP,
+    LinkType::LINUX_SLL,
+    // IEEE 802.11, of which a packet may hold several; PPI; NFLOG.
+    LinkType(105),
+    LinkType(192),
+    LinkType(239),
+];
 
 /// A packet as the target reads it, a millisecond after the one before; `None` if its link type is none of
 /// those.
