@@ -232,3 +232,141 @@ fn other_faults_of_registration() {
     let never = of_script(query, &text, &["--complete"]);
     assert_eq!(never.as_deref(), Some("reg.join never_joined"));
 }
+
+/// What is said of one item of the server that a script's capture shows: its verdict, and the cause.
+fn item_of_script(script: &str, setting: &Setting, server: &str, item: &str) -> String {
+    static SCRIPTS: AtomicUsize = AtomicUsize::new(0);
+    let nth = SCRIPTS.fetch_add(1, Ordering::Relaxed);
+    let project = Project::new(&format!("diagnose-item-{nth}"));
+    project.play("capture.pcap", setting, script);
+    let (captures, _) = diagnosed(&["--server", server, &project.path("capture.pcap")]);
+    let items = captures[0]["servers"][0]["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["item"] == item).unwrap();
+    let cause = item.get("cause").and_then(Value::as_str).unwrap_or_default();
+    format!("{} {cause}", item["verdict"].as_str().unwrap()).trim_end().to_owned()
+}
+
+#[test]
+fn a_probe_that_is_answered_from_another_port() {
+    let script = |port: u16| {
+        format!(
+            r"0.000  s:40000 > m:80 tcp  'GET /r?v=140&g=20700&p=28770 HTTP/1.0\r\nHost: ms.example.net\r\n\r\n'
+0.012  m:41000 > s:28771  01
+0.013  s:{port} > m:41000  01 808c 00
+0.020  m:80 > s:40000 tcp  'HTTP/1.0 200 OK\r\n\r\nserver registered' fin
+0.021  s:40000 > m:80 tcp  fin
+end 30"
+        )
+    };
+    let probed = |port| {
+        item_of_script(&script(port), &Setting::udp(28770), "10.0.0.2:28770", "reg.probe_back")
+    };
+    assert_eq!(probed(28771), "yes");
+    assert_eq!(probed(35000), "no probe_answered_from_other_port");
+}
+
+#[test]
+fn a_connection_that_the_master_refuses() {
+    let heartbeats = (0..4).map(|nth| {
+        format!("{}.0 s:7778 > m:27900  '\\\\heartbeat\\\\7778\\\\gamename\\\\ut\\\\'\n", nth * 60)
+    });
+    let heartbeats: String = heartbeats.collect();
+    let item = |rest: &str| {
+        let script = format!("{heartbeats}{rest}\nend 300");
+        item_of_script(&script, &Setting::udp(7778), "10.0.0.2:7778", "list.whole")
+    };
+    assert_eq!(item("200.0 m:28900 > c tcp refused"), "no tcp_refused");
+    let given = r"
+201.00 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
+201.02 c > m:28900 tcp '\\gamename\\ut\\location\\0\\validate\\3JOdDFU5\\final\\'
+201.03 c > m:28900 tcp '\\list\\\\gamename\\ut\\final\\'
+201.05 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\' fin
+201.06 c > m:28900 tcp fin";
+    assert_eq!(item(given), "yes");
+    // Who refuses other connections is no master.
+    assert!(item("200.0 m:443 > c tcp refused").starts_with("unknown"));
+    assert!(item("200.0 n:28900 > c tcp refused").starts_with("unknown"));
+}
+
+#[test]
+fn a_list_with_a_filter_counts_for_the_servers_that_it_lets_through() {
+    let join = r"0.000  s:27015 > m  71
+0.020  m > s:27015  FFFFFFFF 730A le32:1339895702
+0.030  s:27015 > m  300A '\\protocol\\47\\challenge\\1339895702\\players\\3\\max\\24\\bots\\0\\gamedir\\tfc\\map\\2fort\\type\\d\\password\\0\\os\\l\\secure\\0\\lan\\0\\version\\1.1.2.5/Stdio\\region\\255\\product\\tfc\n'
+";
+    let item = |filter: &str, listed: &str, item: &str| {
+        let filter = filter.replace('\\', r"\\");
+        let script = format!(
+            "{join}10.0 c > m  31FF '0.0.0.0:0' 00 '{filter}' 00\n\
+             10.02 m > c  FFFFFFFF 660A {listed} ip:0.0.0.0:0\nend 30"
+        );
+        item_of_script(&script, &Setting::udp(27010), "10.0.0.2:27015", item)
+    };
+    let (own, other) = ("ip:10.0.0.2:27015", "ip:10.9.9.9:27015");
+    assert_eq!(item(r"\gamedir\tfc", own, "list.listed"), "yes");
+    assert_eq!(item(r"\gamedir\tfc", other, "list.listed"), "no not_in_list");
+    assert_eq!(item(r"\gamedir\tfc\empty\1", other, "list.whole"), "yes");
+    assert_eq!(item(r"\gamedir\tfc\empty\1", other, "list.listed"), "no not_in_list");
+    assert_eq!(item(r"\gamedir\valve", other, "list.listed"), "unknown list_filtered");
+    assert_eq!(item(r"\appid\20", other, "list.listed"), "unknown list_filtered");
+}
+
+#[test]
+fn a_lost_fragment_is_laid_to_the_server_whose_it_is() {
+    let response = "FFFFFFFF 45 0100 'a' 00 'b'*40 00";
+    let script = format!(
+        "0.0 c > s1  FFFFFFFF 54 'Source Engine Query' 00\n\
+         1.0 c > s2  FFFFFFFF 56 le32:7\n\
+         1.02 s2 > c frag=32  {response}\n\
+         end 60"
+    );
+    let setting = Setting::udp(27015);
+    let cut = |keeps: fn(usize) -> bool, server: &str| {
+        static CAPTURES: AtomicUsize = AtomicUsize::new(0);
+        let nth = CAPTURES.fetch_add(1, Ordering::Relaxed);
+        let project = Project::new(&format!("diagnose-fragments-{nth}"));
+        let mut capture = xtask::exchange::capture(&script, &setting).unwrap();
+        let mut at = 0;
+        capture.packets.retain(|_| {
+            at += 1;
+            keeps(at)
+        });
+        project.write("capture.pcap", capture.pcap());
+        let (captures, _) = diagnosed(&["--server", server, &project.path("capture.pcap")]);
+        let items = captures[0]["servers"][0]["items"].as_array().unwrap();
+        let whole = items.iter().find(|it| it["item"] == "seen.whole").unwrap();
+        format!("{} {}", whole["verdict"].as_str().unwrap(), whole["cause"].as_str().unwrap_or(""))
+    };
+    let (first, second) = ("10.0.0.2:27016", "10.0.0.2:27017");
+    // Packets 3 and 4 are fragments.
+    assert_eq!(cut(|_| true, second), "yes ");
+    assert_eq!(cut(|at| at != 4, second), "no fragment_lost");
+    assert_eq!(cut(|at| at != 4, first), "unknown not_in_capture");
+    assert_eq!(cut(|at| at != 3, second), "unknown fragment_lost");
+    assert_eq!(cut(|at| at != 3, first), "unknown fragment_lost");
+}
+
+#[test]
+fn a_request_that_is_wrong_is_owed_nothing() {
+    let item = |request: &str| {
+        let requests: String = (0..4).map(|nth| format!("{nth}0.0 c > s  {request}\n")).collect();
+        let script = format!("{requests}50.0 s > d  FFFFFFFF 49 11\nend 90");
+        item_of_script(&script, &Setting::udp(27015), "10.0.0.2:27015", "seen.answered")
+    };
+    assert_eq!(item("FFFFFFFF 54 'Source Engine Qeury' 00"), "unknown request_wrong");
+    assert_ne!(item("FFFFFFFF 54 'Source Engine Query' 00"), "unknown request_wrong");
+}
+
+#[test]
+fn a_response_that_is_too_large_for_the_path() {
+    let item = |error: &str| {
+        let script = format!(
+            "0.0 c > s  FFFFFFFF 56 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 le32:7\n\
+             0.1 c > s  FFFFFFFF 56 le32:7\n0.12 s > c  FFFFFFFF 45 0100 'a' 00 'b'*1300 00\n\
+             {error}\nend 20"
+        );
+        item_of_script(&script, &Setting::udp(27015), "10.0.0.2:27015", "seen.whole")
+    };
+    assert_eq!(item("0.13 m > s  icmp=3.4"), "no icmp_fragmentation_needed");
+    assert_eq!(item(""), "yes");
+}

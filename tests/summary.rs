@@ -3,13 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/project.rs"]
+mod project;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use project::Project;
 use serde_json::Value;
 use support::{gamewire, samples, small_recorded_captures};
+use xtask::exchange::Setting;
 
 fn out(args: &[&str]) -> String {
     let run = gamewire(args.iter().chain(&["--no-config"]));
@@ -134,16 +138,28 @@ fn is_true(file: &Path) {
     if masters.iter().filter(|it| it["listed"] != 0).count() == 1 {
         assert_eq!(sum("listed"), listed.len() as u64, "{file}");
     }
-    for name in ["exchanges", "answered", "findings"] {
-        let of_flow = |flow: &Value| match name {
-            "exchanges" => flow["requests"].as_u64().unwrap(),
-            name => flow[name].as_u64().unwrap(),
-        };
-        let flows: u64 = flows.iter().filter(|it| !it["protocol"].is_null()).map(of_flow).sum();
-        let protocols = counts(&summary, "protocols", "protocol", name);
-        assert_eq!(protocols.values().sum::<u64>(), flows, "{file}: {name}");
-    }
+    let of_flows = |name: &str| -> u64 {
+        let of_ours = flows.iter().filter(|it| !it["protocol"].is_null());
+        of_ours.map(|flow| flow[name].as_u64().unwrap()).sum()
+    };
+    let sum =
+        |name: &str| -> u64 { counts(&summary, "protocols", "protocol", name).values().sum() };
+    assert_eq!(sum("findings"), of_flows("findings"), "{file}");
+    // Requests of one exchange are several requests of a flow.
+    assert!(sum("answered") <= of_flows("answered").min(sum("exchanges")), "{file}");
     assert_eq!(summary["cut"], serde_json::json!([]), "{file}");
+
+    // Of what a server answered, `dissect` says how often it had been sent.
+    let mut repeats = BTreeMap::new();
+    for message in messages.iter().filter(|message| message.get("tries").is_some()) {
+        let server = message["src"].as_str().unwrap().to_owned();
+        *repeats.entry(server).or_insert(0) += message["tries"].as_u64().unwrap() - 1;
+    }
+    let requests = counts(&summary, "servers", "server", "requests");
+    for (server, sent) in &asked {
+        let most = sent - repeats.get(server).copied().unwrap_or_default();
+        assert!((1..=most).contains(&requests[server]), "{file}: {server}: {requests:?} {most}");
+    }
 }
 
 #[test]
@@ -195,4 +211,91 @@ fn a_table_that_is_cut_says_so() {
     let args = ["summary", "--limit", "flow-bytes=4096", "samples/a2s-quirks.pcap"];
     let cut = out(&args);
     assert!(cut.contains("there are more servers than fit into memory; see --memory"), "{cut}");
+}
+
+/// The summary of a script's capture.
+fn of_script(name: &str, script: &str, port: u16) -> Value {
+    let project = Project::new(&format!("summary-{name}"));
+    project.play("capture.pcap", &Setting::udp(port), script);
+    lines(&["summary", "--format", "json", &project.path("capture.pcap")]).remove(0)
+}
+
+#[test]
+fn repeats_of_what_waits_are_one_request() {
+    let numbers = |summary: &Value, table: &str| {
+        ["sent", "requests", "exchanges", "answered"]
+            .map(|it| summary[table][0][it].as_u64().unwrap())
+    };
+    let a2s = "0.0 c > s  FFFFFFFF 55 FFFFFFFF\n0.5 c > s  FFFFFFFF 55 FFFFFFFF\n\
+        0.6 s > c  FFFFFFFF 41 le32:7\n0.7 c > s  FFFFFFFF 55 le32:7\n1.2 c > s  FFFFFFFF 55 le32:7\n\
+        1.3 s > c  FFFFFFFF 44 00\n20.0 c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
+        20.5 c > s  FFFFFFFF 54 'Source Engine Query' 00\nend 60";
+    let summary = of_script("a2s", a2s, 27015);
+    // Players with and without a challenge, and info: three requests, two exchanges.
+    assert_eq!(numbers(&summary, "servers"), [6, 3, 2, 1]);
+    assert_eq!(numbers(&summary, "clients"), [6, 3, 2, 1]);
+    let text = r"0.0 c > s '\\info\\'
+0.5 c > s '\\info\\'
+0.6 s > c '\\hostname\\A\\queryid\\1.1\\final\\'
+9.0 c > s '\\info\\'
+9.1 s > c '\\hostname\\A\\queryid\\2.1\\final\\'
+end 60";
+    assert_eq!(numbers(&of_script("gamespy1", text, 7778), "servers"), [3, 2, 2, 2]);
+    let ut3 = "0.0 c > s  FEFD 09 00000007\n0.5 c > s  FEFD 09 00000007\n\
+        0.6 s > c  09 00000007 '9' 00\n0.7 c > s  FEFD 00 00000008 00000009 FFFFFF01\nend 60";
+    assert_eq!(numbers(&of_script("gamespy4", ut3, 6500), "servers")[..2], [3, 2]);
+    let master = "0.0 c > m  31FF '0.0.0.0:0' 00 00\n0.5 c > m  31FF '0.0.0.0:0' 00 00\n\
+        0.6 m > c  FFFFFFFF 660A ip:10.0.0.2:27015 ip:0.0.0.0:0\nend 60";
+    let summary = of_script("valve", master, 27010);
+    assert_eq!(numbers(&summary, "clients")[..2], [2, 1]);
+}
+
+#[test]
+fn all_habits_are_looked_for() {
+    let most = dissectors::Id::ALL.iter().map(|id| id.info().habits.len()).max();
+    assert!(most <= Some(16), "a socket's possible habits are 16 bits: {most:?}");
+}
+
+fn libraries(summary: &Value) -> BTreeSet<String> {
+    let clients = summary["clients"].as_array().unwrap().iter();
+    let names = clients.flat_map(|client| client["libraries"].as_array().unwrap());
+    names.map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn libraries_of_recorded_clients() {
+    let Some(files) = small_recorded_captures() else { return };
+    let expected = [
+        (
+            "a2s_xash3d-fwgs_13clients_plain.pcap",
+            &["GameQ", "python-a2s or ValvePython/steam", "qstat", "source-server-query"][..],
+        ),
+        ("gs4_gamespy-sdk-qr2_clients_plain.pcap", &["gamedig", "opengsq", "qstat"]),
+        ("acr-http_acrms-php_acserver-curl_plain.pcap", &["AssaultCube Reloaded", "curl"]),
+    ];
+    for (name, libraries_of) in expected {
+        let file = files.iter().find(|file| file.ends_with(name)).unwrap();
+        let summary = lines(&["summary", "--format", "json", file.to_str().unwrap()]).remove(0);
+        let expected: BTreeSet<_> = libraries_of.iter().map(|it| it.to_string()).collect();
+        assert_eq!(libraries(&summary), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_library_is_named_where_its_habit_is_its_own() {
+    let script = |first: &str, second: &str| {
+        format!("0.0 c > s  {first}\n0.02 s > c  FFFFFFFF 41 le32:7\n0.1 c > s  {second}\nend 9")
+    };
+    let of = |name: &str, first: &str, second: &str| {
+        libraries(&of_script(name, &script(first, second), 27015)).into_iter().collect::<Vec<_>>()
+    };
+    let (players, rules) = ("FFFFFFFF 55", "FFFFFFFF 56");
+    let python = of("python", &format!("{players} 00000000"), &format!("{players} le32:7"));
+    assert_eq!(python, ["python-a2s or ValvePython/steam"]);
+    let source =
+        of("source", &format!("{players} FFFFFFFF"), &format!("{players} le32:7 FFFFFFFF"));
+    assert!(source.is_empty(), "the request with an appended challenge has a socket of its own");
+    let info = "FFFFFFFF 54 'Source Engine Query' 00";
+    assert_eq!(of("gameq", &format!("{rules} 00000000"), &format!("{info} le32:7")), ["GameQ"]);
+    assert!(of("anybody", info, &format!("{info} le32:7")).is_empty(), "all libraries do so");
 }

@@ -276,6 +276,7 @@ impl Ledger {
                     *list = List { servers: Set::default(), queried: true, ..*list };
                 }
             }
+            CrossFlowEvent::Refused => {}
             CrossFlowEvent::HandedOut(challenge, rule) => {
                 self.handed_out(challenge, rule, *witness)
             }

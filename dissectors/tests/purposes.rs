@@ -1,7 +1,7 @@
 //! What messages say of servers, masters and lists is said of fields that they have.
 
 use dissectors::Id;
-use dissectors::kit::{EndOfList, ListedServers, Message, Purpose};
+use dissectors::kit::{EndOfList, Message, Purpose};
 
 /// Whether a message has a field of this path; a key of a map is whatever somebody sends.
 fn has(message: &Message, path: &str) -> bool {
@@ -43,12 +43,8 @@ fn masters_name_fields_of_messages_with_the_purpose() {
         if let Some(path) = masters.goes_on_after {
             is_said(path, &[Purpose::ListRequest]);
         }
-        match masters.servers {
-            ListedServers::Endpoints(path) => is_said(path, &[Purpose::List]),
-            ListedServers::Addresses(list, address, port) => {
-                let paths = [address, port].map(|name| format!("{list}.{name}"));
-                paths.iter().for_each(|path| is_said(path, &[Purpose::List]));
-            }
+        if let Some(selects) = masters.selects {
+            is_said(selects.said, &[Purpose::ChallengeResponse]);
         }
         for path in masters.narrowed.iter().map(|(path, _)| path).chain(&masters.game) {
             is_said(path, &[Purpose::ListRequest]);

@@ -3,7 +3,7 @@
 use dissectors::kit::Time;
 use dissectors::net_rules;
 use gamewire::capture::{LinkType, Notice, Packet};
-use gamewire::{Checked, Decoder, Event, Findings, Messages, Needs, Options};
+use gamewire::{Checked, Decoder, Event, FieldLimits, Findings, Messages, Needs, Options};
 
 use crate::input::Input;
 
@@ -86,7 +86,9 @@ fn needs(bits: u8) -> Needs {
     let has = |bit: u8| bits >> bit & 1 == 1;
     Needs {
         messages: if has(0) { Messages::All } else { Messages::WithFindings },
-        fields: Needs::messages_with_fields().fields.filter(|_| has(1)),
+        fields: has(1)
+            .then(|| if has(7) { FieldLimits::of_servers() } else { FieldLimits::default() }),
+        servers: has(5),
         findings: [
             Findings::None,
             Findings::OfMessages,
@@ -97,7 +99,9 @@ fn needs(bits: u8) -> Needs {
         cross_flow: has(5),
         traffic: has(6).then_some(8),
         icmp: has(7),
+        refusals: has(5),
         flows: has(7),
+        flow_times: has(6),
         ports: has(6),
         hosts: has(6),
     }

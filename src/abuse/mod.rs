@@ -119,7 +119,7 @@ impl Abuse {
         Needs {
             messages: Messages::All,
             // For the bytes: filters look at how they begin.
-            fields: Some(FieldLimits { fields: 1, depth: 1 }),
+            fields: Some(FieldLimits { fields: 1, depth: 1, ..FieldLimits::default() }),
             findings: Findings::OfMessages,
             cross_flow: true,
             traffic: Some(terms.most),

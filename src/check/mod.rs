@@ -19,7 +19,7 @@ use dissectors::Id;
 use dissectors::catalogue;
 use dissectors::kit::{
     CODES, Evidence, Finding, FlowFacts, Judge, Mark, Needs, Payload, Rule, Seen, Settings,
-    Severity, Side, Sink, Span, Time, Transport, Tree, Verdict, Who,
+    Severity, Side, Sink, Span, Time, Transport, Verdict, Who,
 };
 use dissectors::ledger::{Kept as KeptRule, Ledger, Ruling, Terms};
 use dissectors::net_rules::{NET001, NET009, NET011, NET012, NET014};
@@ -138,7 +138,7 @@ impl Checker {
             messages: if asks_who { Messages::All } else { Messages::WithFindings },
             findings: Findings::All { in_words: selection.weighs_each() },
             passes: asks_who,
-            fields: fields.then_some(FieldLimits { fields: Tree::MOST, depth: Tree::DEEPEST }),
+            fields: fields.then_some(FieldLimits::default()),
             traffic: Some(terms.most),
             cross_flow: true,
             hosts: true,

@@ -193,7 +193,7 @@ impl Consumer for Dissecting<'_> {
         let Limits { fields, depth, .. } = self.how.limits;
         Needs {
             messages: Messages::All,
-            fields: Some(FieldLimits { fields, depth }),
+            fields: Some(FieldLimits { fields, depth, ..FieldLimits::default() }),
             findings: Findings::OfMessages,
             icmp: true,
             ..Needs::default()

@@ -219,7 +219,11 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
         let mut needs = self.consumer.needs();
         needs.messages = Messages::All;
         // Where packets are is kept with the bytes.
-        needs.fields = needs.fields.or(Some(FieldLimits { fields: 10_000, depth: 32 }));
+        needs.fields = needs.fields.or(Some(FieldLimits {
+            fields: 10_000,
+            depth: 32,
+            ..FieldLimits::default()
+        }));
         if needs.findings == Findings::None {
             needs.findings = Findings::OfMessages;
         }

@@ -122,9 +122,9 @@ struct Listing<'w> {
 impl Consumer for Listing<'_> {
     fn needs(&self) -> Needs {
         if !self.filtered {
-            return Needs { flows: true, ..Needs::default() };
+            return Needs { flows: true, flow_times: true, ..Needs::default() };
         }
-        Needs { flows: true, ..Needs::messages_with_fields() }
+        Needs { flows: true, flow_times: true, ..Needs::messages_with_fields() }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {

@@ -282,7 +282,7 @@ impl Collecting {
 
 impl Consumer for Collecting {
     fn needs(&self) -> Needs {
-        let fields = Some(FieldLimits { fields: 1 << 20, depth: 32 });
+        let fields = Some(FieldLimits { fields: 1 << 20, depth: 32, ..FieldLimits::default() });
         Needs { fields, ..Needs::messages_with_fields() }
     }
 

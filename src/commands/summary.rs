@@ -10,7 +10,7 @@ use crate::commands::read::read;
 use crate::commands::{Failure, painted};
 use crate::report::paint::Paint;
 use crate::report::summary::{Report, Shown, Table};
-use crate::session::{Decoder, Event, Needs, Totals};
+use crate::session::{Decoder, Event, FieldLimits, Needs, Totals};
 use crate::summary::Summary;
 
 /// Rows of a table on a screen.
@@ -67,7 +67,12 @@ struct Summarizing<'w> {
 
 impl Consumer for Summarizing<'_> {
     fn needs(&self) -> Needs {
-        Needs { flows: true, ports: true, ..Needs::messages_with_fields() }
+        // A filter may ask for any field.
+        let fields = Some(match self.filtered {
+            true => FieldLimits::default(),
+            false => FieldLimits::of_servers(),
+        });
+        Needs { flows: true, ports: true, servers: true, fields, ..Needs::messages_with_fields() }
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use dissectors::Id;
 use dissectors::kit::{Cause, Item, Needs, Symptom, Time, Verdict as Ruled};
 use dissectors::net_rules::NET014;
 
@@ -78,7 +79,7 @@ impl Diagnosis {
 
     /// What the end of the capture shows.
     pub(super) fn late_facts(
-        &self,
+        &mut self,
         address: SocketAddr,
         server: &mut Server,
         read: &Totals,
@@ -128,8 +129,36 @@ impl Diagnosis {
         {
             server.good(Item::Whole, frame);
         }
+        self.refused_connections(address, server);
+        if let Some(frame) = self.hosts.get(&address.ip()).and_then(|host| host.lost) {
+            let text = "a fragment of a response of this host is lost, and it has several servers";
+            server.fact_mut(Item::Whole).open(Cause::FragmentLost, frame, text);
+        }
+        if let Some((frame, what)) = server.wrong.take()
+            && server.fact(Item::Answered).run == 0
+        {
+            server.fact_mut(Item::Answered).open(Cause::RequestWrong, frame, what);
+        }
         elsewhere(server);
         only_info(server);
+    }
+
+    /// A master refused the connection of this server, or that of a client that wants its list.
+    fn refused_connections(&mut self, address: SocketAddr, server: &mut Server) {
+        let listing: Vec<_> = server.masters.iter().map(SocketAddr::ip).collect();
+        let ports = server.registers.map_or(&[][..], |id| id.info().ports);
+        for (master, port) in
+            listing.iter().flat_map(|ip| ports.iter().map(move |port| (*ip, *port)))
+        {
+            let master = SocketAddr::new(master, port);
+            let Some(&mut (from, frame)) = self.refused.get_mut(&master, self.remembered) else {
+                continue;
+            };
+            let is_own = from == address.ip() && server.masters.contains(&master);
+            let item = if is_own { Item::Accepted } else { Item::ListWhole };
+            let text = format!("{master} refuses the connection of {from}");
+            server.fact_mut(item).bad(Cause::TcpRefused, frame, text);
+        }
     }
 
     /// A master that challenges others does not challenge this one.
@@ -152,8 +181,8 @@ impl Diagnosis {
 
     /// Whether the server is in lists, and how.
     fn listing(&self, address: SocketAddr, server: &mut Server, seat: Seat, is_named: bool) {
-        let protocol = server.registers.map(|id| id.info().id);
-        let protocol = protocol.or(server.query.and_then(|id| id.info().diagnosis.registers));
+        let elsewhere = server.query.and_then(|id| id.info().diagnosis.registers);
+        let protocol = server.registers.or(elsewhere.and_then(Id::named));
         let given = self.lists.of(&server.masters, protocol);
         let sighting = self.lists.sighting(&address);
         let whole = list_whole(server, &given, sighting);
@@ -209,7 +238,8 @@ fn list_whole<'g>(
     given: &[&'g Given],
     sighting: Option<&Sighting>,
 ) -> Option<&'g Listing> {
-    let wholes = given.iter().filter_map(|given| given.whole(&server.game));
+    let selects = |asked: &[Vec<u8>]| server.is_selected(asked) == Some(true);
+    let wholes = given.iter().filter_map(|given| given.whole(&server.game, selects));
     let whole = wholes.max_by_key(|listing| listing.last);
     let is_narrowed = given.iter().any(|given| given.narrowed.is_some());
     let begun = given.iter().filter_map(|given| given.begun.as_ref()).map(|it| it.last).max();
@@ -351,13 +381,9 @@ mod tests {
         let cause = |server: &str, client: &str| {
             let mut lists = Lists::new(10);
             let (client, master) = (end(client), end("198.51.100.9:27010"));
-            lists.asked(
-                (client, master),
-                (1, Time(0)),
-                false,
-                (dissectors::Id::ALL[0], Vec::new()),
-            );
-            lists.listed((client, master), 2, true, [end(server)]);
+            let id = Id::ALL[0];
+            lists.asked((client, master), (1, Time(0)), None, (id, Vec::new()));
+            lists.listed(id, (client, master), 2, true, [end(server)]);
             let mut known = Server::default();
             listed(end(server), &mut known, lists.sighting(&end(server)).unwrap());
             known.fact(Item::Address).failure(false).map(|failure| failure.cause)

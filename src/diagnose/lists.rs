@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Map, RecentMap, Time};
+use dissectors::kit::{Map, RecentMap, Set, Time};
 
 /// Listings that are under way at a time.
 const MOST: usize = 1 << 12;
@@ -14,8 +14,14 @@ const MASTERS: usize = 1 << 12;
 /// Games of which a master's latest whole list is known.
 const GAMES: usize = 1 << 8;
 
+/// Questions for some servers only, to which the latest whole list is known.
+const NARROWED: usize = 1 << 5;
+
 /// Ports of one host that are known to be listed.
 const PORTS: usize = 1 << 4;
+
+/// A master's host, and its protocol: servers register on one port, and lists are given on another.
+type Giver = (IpAddr, Id);
 
 /// What was asked for, and when.
 #[derive(Clone, Debug)]
@@ -26,8 +32,8 @@ pub(super) struct Listing {
     pub(super) begun: Time,
     /// The packet that ended it, or the last one so far.
     pub(super) last: u64,
-    /// It asks for some servers only.
-    pub(super) narrowed: bool,
+    /// The values of the fields by which it asks for some servers only, if it does.
+    narrowed: Option<Vec<Vec<u8>>>,
     /// For servers of this game; empty for any.
     game: Vec<u8>,
 }
@@ -43,11 +49,12 @@ pub(super) struct Sighting {
 /// What one master gave, or all of a protocol.
 #[derive(Debug, Default)]
 pub(super) struct Given {
-    protocol: Option<Id>,
     /// The latest whole list of all servers, and the latest whole one of each game, in lower case.
     whole: Map<Vec<u8>, Listing>,
     /// The latest that asked for some servers only.
     pub(super) narrowed: Option<u64>,
+    /// Whole ones of those: of each that asked for the same, the latest.
+    narrowed_whole: Vec<Listing>,
     /// The latest that is enciphered.
     pub(super) enciphered: Option<u64>,
     /// The latest that did not come to its end so far.
@@ -61,7 +68,7 @@ pub(super) struct Given {
 pub(super) struct Lists {
     number: u64,
     open: RecentMap<(SocketAddr, SocketAddr), Listing>,
-    pub(super) given: Map<SocketAddr, Given>,
+    given: Map<Giver, Given>,
     /// The same of all masters of a protocol together.
     all: [Given; Id::ALL.len()],
     listed: Map<SocketAddr, Sighting>,
@@ -84,25 +91,26 @@ impl Lists {
         &mut self,
         (client, master): (SocketAddr, SocketAddr),
         (request, begun): (u64, Time),
-        narrowed: bool,
+        narrowed: Option<Vec<Vec<u8>>>,
         (id, mut game): (Id, Vec<u8>),
     ) {
         game.make_ascii_lowercase();
+        let giver = (master.ip(), id);
         self.number += 1;
         let number = self.number;
         let listing = Listing { number, begun, last: request, narrowed, game };
-        if self.given.len() < MASTERS || self.given.contains_key(&master) {
-            self.given.entry(master).or_default().protocol = Some(id);
+        if self.given.len() < MASTERS {
+            self.given.entry(giver).or_default();
         }
-        self.each(master, |given| given.begun = Some(listing.clone()));
+        self.each(giver, |given| given.begun = Some(listing.clone()));
         self.open.insert((client, master), listing, MOST);
     }
 
     /// What a master gave, and what all of its protocol did.
-    fn each(&mut self, master: SocketAddr, change: impl Fn(&mut Given)) {
-        let Some(given) = self.given.get_mut(&master) else { return };
+    fn each(&mut self, giver: Giver, change: impl Fn(&mut Given)) {
+        let Some(given) = self.given.get_mut(&giver) else { return };
         change(given);
-        if let Some(all) = given.protocol.and_then(|id| self.all.get_mut(id as usize)) {
+        if let Some(all) = self.all.get_mut(giver.1 as usize) {
             change(all);
         }
     }
@@ -110,6 +118,7 @@ impl Lists {
     /// A master lists servers. `ends`: that is the end of the list.
     pub(super) fn listed(
         &mut self,
+        id: Id,
         (client, master): (SocketAddr, SocketAddr),
         frame: u64,
         ends: bool,
@@ -140,10 +149,17 @@ impl Lists {
         }
         let Some(listing) = self.open.get_mut(&(client, master), MOST).cloned() else { return };
         self.open.remove(&(client, master));
-        self.each(master, |given| {
+        self.each((master.ip(), id), |given| {
             given.begun.take_if(|begun| begun.number == listing.number);
-            if listing.narrowed {
+            if listing.narrowed.is_some() {
                 given.narrowed = Some(frame);
+                given
+                    .narrowed_whole
+                    .retain(|it| (&it.narrowed, &it.game) != (&listing.narrowed, &listing.game));
+                if given.narrowed_whole.len() >= NARROWED {
+                    given.narrowed_whole.remove(0);
+                }
+                given.narrowed_whole.push(listing.clone());
             } else if given.whole.len() < GAMES || given.whole.contains_key(&listing.game) {
                 given.cut = None;
                 given.whole.insert(listing.game.clone(), listing.clone());
@@ -152,28 +168,35 @@ impl Lists {
     }
 
     /// A master gives an enciphered list.
-    pub(super) fn enciphered(&mut self, (client, master): (SocketAddr, SocketAddr), frame: u64) {
+    pub(super) fn enciphered(
+        &mut self,
+        id: Id,
+        (client, master): (SocketAddr, SocketAddr),
+        frame: u64,
+    ) {
         let number = self.open.get_mut(&(client, master), MOST).map(|listing| listing.number);
         self.open.remove(&(client, master));
-        self.each(master, |given| {
+        self.each((master.ip(), id), |given| {
             given.begun.take_if(|begun| Some(begun.number) == number);
             given.enciphered = Some(frame);
         });
     }
 
     /// A list ended early.
-    pub(super) fn cut(&mut self, master: SocketAddr, frame: u64, why: &str) {
-        self.each(master, |given| given.cut = Some((frame, why.to_owned())));
+    pub(super) fn cut(&mut self, id: Id, master: SocketAddr, frame: u64, why: &str) {
+        self.each((master.ip(), id), |given| given.cut = Some((frame, why.to_owned())));
     }
 
     /// What these masters gave; where there is none, all of the protocol.
-    pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<&str>) -> Vec<&Given> {
+    pub(super) fn of(&self, masters: &[SocketAddr], protocol: Option<Id>) -> Vec<&Given> {
+        let Some(id) = protocol else { return Vec::new() };
         if masters.is_empty() {
-            let is = |id: &&Id| Some(id.info().id) == protocol;
-            let id = Id::ALL.iter().find(is);
-            return id.and_then(|id| self.all.get(*id as usize)).into_iter().collect();
+            return self.all.get(id as usize).into_iter().collect();
         }
-        masters.iter().filter_map(|master| self.given.get(master)).collect()
+        let hosts: Set<_> = masters.iter().map(SocketAddr::ip).collect();
+        let mut hosts: Vec<_> = hosts.into_iter().collect();
+        hosts.sort_unstable();
+        hosts.into_iter().filter_map(|host| self.given.get(&(host, id))).collect()
     }
 
     /// Where a server was listed last.
@@ -196,9 +219,16 @@ impl Lists {
 
 impl Given {
     /// The latest whole list that could hold a server of this game; an empty name: its game is not known.
-    pub(super) fn whole(&self, game: &[u8]) -> Option<&Listing> {
+    /// `selects`: whether one that was asked for with these values has the server.
+    pub(super) fn whole(
+        &self,
+        game: &[u8],
+        selects: impl Fn(&[Vec<u8>]) -> bool,
+    ) -> Option<&Listing> {
         let of_all = self.whole.get(&[][..]);
         let of_game = self.whole.get(&game.to_ascii_lowercase());
-        of_all.into_iter().chain(of_game).max_by_key(|listing| listing.number)
+        let is_selected = |listing: &&Listing| listing.narrowed.as_deref().is_some_and(&selects);
+        let narrowed = self.narrowed_whole.iter().filter(is_selected);
+        of_all.into_iter().chain(of_game).chain(narrowed).max_by_key(|listing| listing.number)
     }
 }

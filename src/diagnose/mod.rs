@@ -17,11 +17,14 @@ pub mod words;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Cause, Item, Map, Masters, Message, Purpose, RecentMap, Set, Who};
+use dissectors::kit::{
+    Cause, CrossFlowEvent, Finding, Item, Map, Masters, Message, Purpose, RecentMap, Set, Severity,
+    Verdict as Ruled, Who,
+};
 use dissectors::ledger::Terms;
 
 use crate::check::{Checker, Selection};
-use crate::session::{Event, Findings, MessageEvent, Messages, Needs, Value};
+use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Value};
 use crate::summary::described;
 
 use lists::Lists;
@@ -42,8 +45,8 @@ const BYTES_OF_FACT: usize = 1 << 7;
 /// Reads the events of a capture, and diagnoses its servers.
 pub struct Diagnosis {
     servers: Map<SocketAddr, Server>,
-    /// The first server of each host: for what names no port.
-    hosts: Map<IpAddr, SocketAddr>,
+    /// The servers of each host: for what names no port.
+    hosts: Map<IpAddr, Host>,
     most: usize,
     /// There were more servers than are kept.
     is_cut: bool,
@@ -66,11 +69,23 @@ pub struct Diagnosis {
     speakers: Set<IpAddr>,
     /// Masters that have challenged some server.
     challengers: Set<SocketAddr>,
+    /// Who refused a TCP connection last, of whom, and in which packet.
+    refused: RecentMap<SocketAddr, (IpAddr, u64)>,
     /// Judges what only all flows together show.
     checker: Checker,
     terms: Terms,
     /// The user vouches that the capture is complete.
     vouched: bool,
+}
+
+/// The servers of one host.
+struct Host {
+    /// The first one.
+    server: SocketAddr,
+    /// There are more.
+    has_more: bool,
+    /// A packet of a response that lost a fragment, where it is not known which server sent it.
+    lost: Option<u64>,
 }
 
 /// A packet to a server, or of one.
@@ -108,6 +123,7 @@ impl Diagnosis {
             everywhere: Everywhere::default(),
             speakers: Set::default(),
             challengers: Set::default(),
+            refused: RecentMap::default(),
             checker: Checker::new(Selection::default(), terms, vouched),
             terms,
             vouched,
@@ -121,8 +137,11 @@ impl Diagnosis {
             findings: Findings::All { in_words: true },
             passes: true,
             icmp: true,
+            servers: true,
+            refusals: true,
+            cross_flow: true,
             ..Needs {
-                fields: Needs::messages_with_fields().fields,
+                fields: Some(FieldLimits::of_servers()),
                 ..Checker::needs(&Selection::default(), terms)
             }
         }
@@ -136,6 +155,11 @@ impl Diagnosis {
                 for finding in it.checked().findings {
                     self.finding(finding, it.context(), None);
                 }
+            }
+            Event::CrossFlow(it) if it.event == CrossFlowEvent::Refused => {
+                let seen = it.witness.seen;
+                let refused = (seen.to.ip(), seen.mark.frame);
+                self.refused.insert(seen.from, refused, self.remembered);
             }
             Event::CrossFlow(_) => self.checker.event(event),
             Event::Icmp(error) => self.icmp(error),
@@ -158,7 +182,8 @@ impl Diagnosis {
                 self.is_cut = true;
                 return None;
             }
-            self.hosts.entry(address.ip()).or_insert(address);
+            let host = Host { server: address, has_more: false, lost: None };
+            self.hosts.entry(address.ip()).and_modify(|it| it.has_more = true).or_insert(host);
             self.servers.insert(address, Server::default());
         }
         self.servers.get_mut(&address)
@@ -200,6 +225,12 @@ impl Diagnosis {
             (Purpose::Authentication | Purpose::Other, _) => None,
         };
         let failed = self.findings(event);
+        if purpose == Purpose::Query
+            && let Some(server) = server.and_then(|server| self.servers.get_mut(&server))
+            && let Some(wrong) = event.checked().findings.iter().find(is_clients_fault)
+        {
+            server.wrong = Some((frame, wrong.detail.to_string()));
+        }
         let Some(server) = server.and_then(|server| self.servers.get_mut(&server)) else { return };
         let own = from.ip() != to.ip() && matches!(event.message().speaker, Who::Server);
         match event.message().speaker {
@@ -314,7 +345,15 @@ impl Diagnosis {
                 value => value.to_string() == *all,
             })
         };
-        let narrowed = masters.is_some_and(|it| !it.narrowed.iter().all(is_all));
+        let fields = masters.map_or(&[][..], |it| it.narrowed);
+        let narrowed = (!fields.iter().all(is_all)).then(|| {
+            let value = |(path, all): &(&str, &str)| match event.field(path) {
+                Some(Value::Text(text)) => text.iter().copied().take(512).collect(),
+                Some(value) => value.to_string().into_bytes(),
+                None => all.as_bytes().to_vec(),
+            };
+            fields.iter().map(value).collect()
+        });
         let game = masters.and_then(|it| it.game).and_then(|path| event.field(path));
         let game = match game {
             Some(Value::Text(game)) => game.iter().copied().take(64).collect(),
@@ -327,18 +366,23 @@ impl Diagnosis {
     /// A master lists servers.
     fn list(&mut self, event: &MessageEvent<'_>) -> Option<SocketAddr> {
         let payload = event.payload();
-        let mut servers = Vec::new();
-        described::each_listed(event, |server| servers.push(server));
         let between = (payload.to, payload.from);
-        let hidden = event.context().protocol.and_then(masters).and_then(|it| it.enciphered);
+        let id = event.context().protocol?;
+        let hidden = masters(id).and_then(|it| it.enciphered);
         if hidden.is_some_and(|path| event.field(path).is_some()) {
-            self.lists.enciphered(between, payload.frame);
+            self.lists.enciphered(id, between, payload.frame);
             return None;
         }
         let ends = described::ends_list(event);
-        self.lists.listed(between, payload.frame, ends, servers);
+        self.lists.listed(id, between, payload.frame, ends, described::each_listed(event));
         None
     }
+}
+
+/// Whether a request is wrong, so that it need not be answered.
+fn is_clients_fault(finding: &&Finding) -> bool {
+    let is_error = finding.rule.severity == Severity::Error && finding.verdict == Ruled::Fail;
+    is_error && finding.rule.who == Who::Client && finding.mark.is_none()
 }
 
 fn masters(id: Id) -> Option<&'static Masters> {

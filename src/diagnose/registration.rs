@@ -124,6 +124,13 @@ impl Diagnosis {
             None => return None,
         };
         let server = self.servers.get_mut(&address)?;
+        if let Some(selects) = masters(id).and_then(|it| it.selects) {
+            for (key, value) in event.pairs(selects.said) {
+                if let Value::Text(value) = value {
+                    server.says(key, value);
+                }
+            }
+        }
         server.challenged = None;
         let proof = id.info().diagnosis.proof;
         let passes = event.checked().passes;

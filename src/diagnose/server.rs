@@ -14,6 +14,10 @@ const ADDRESSES: usize = 8;
 /// Clients that are counted: further ones are not.
 const CLIENTS: usize = 1 << 10;
 
+/// What is kept of what a server says of itself: so many keys, and of each so many bytes.
+const KEYS: usize = 32;
+const LONG: usize = 64;
+
 /// Kinds of requests that are told apart.
 const KINDS: usize = 16;
 
@@ -32,6 +36,10 @@ pub(super) struct Server {
     pub(super) elsewhere: Vec<(SocketAddr, Cause, u64)>,
     pub(super) responses_elsewhere: u64,
     pub(super) clients: Set<IpAddr>,
+    /// A request that is wrong: its packet, and what is wrong with it.
+    pub(super) wrong: Option<(u64, String)>,
+    /// What it said of itself to a master, by key; `None`: now this, now that.
+    pub(super) said: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// The game that it named to a master.
     pub(super) game: Vec<u8>,
     /// What the master said to its registration.
@@ -87,6 +95,28 @@ impl Server {
         if self.elsewhere.len() < ADDRESSES {
             self.elsewhere.push((from, cause, frame));
         }
+    }
+
+    /// It says this of itself to a master.
+    pub(super) fn says(&mut self, key: &[u8], value: &[u8]) {
+        if key.len() > LONG || value.len() > LONG {
+            return;
+        }
+        if let Some((_, known)) = self.said.iter_mut().find(|(known, _)| known == key) {
+            known.take_if(|known| known != value);
+        } else if self.said.len() < KEYS {
+            self.said.push((key.to_vec(), Some(value.to_vec())));
+        }
+    }
+
+    /// Whether a list that was asked for with these values has it, if that is known.
+    pub(super) fn is_selected(&self, asked: &[Vec<u8>]) -> Option<bool> {
+        let masters = self.registers.and_then(|id| id.info().masters)?;
+        let said = |key: &str| {
+            let known = self.said.iter().find(|(known, _)| known == key.as_bytes())?;
+            known.1.as_deref()
+        };
+        (masters.selects?.selects)(asked, &said)
     }
 
     /// A client asks it.

@@ -1,6 +1,6 @@
 //! What findings and ICMP errors show of servers.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{Cause, Finding, Item, Mark, Needs, Rule, Symptom, Verdict as Ruled, Who};
@@ -62,7 +62,7 @@ impl Diagnosis {
         let (mark, sender) = recalled.or(about)?;
         let (rule, words) = (finding.rule, &*finding.detail);
         if is_lost_fragment(rule) {
-            self.lost_fragment(context.flow.ends[0].ip(), mark.frame, words);
+            self.lost_fragment(context.flow.ends[0], mark.frame, words);
             return None;
         }
         let symptom = symptom(rule, words)?;
@@ -72,11 +72,11 @@ impl Diagnosis {
             return None;
         }
         if symptom.item == Item::ListWhole {
-            if sign.verdict == Ruled::Fail {
+            if sign.verdict == Ruled::Fail
+                && let Some(id) = context.protocol
+            {
                 for end in context.flow.ends {
-                    if self.lists.given.contains_key(&end) {
-                        self.lists.cut(end, sign.frame, words);
-                    }
+                    self.lists.cut(id, end, sign.frame, words);
                 }
             }
             return None;
@@ -121,10 +121,19 @@ impl Diagnosis {
         }
     }
 
-    /// A datagram's fragments did not all come.
-    pub(super) fn lost_fragment(&mut self, sender: IpAddr, frame: u64, words: &str) {
-        let Some(address) = self.hosts.get(&sender) else { return };
-        if let Some(server) = self.servers.get_mut(address) {
+    /// A datagram's fragments did not all come. Its sender's port is 0 where the fragment that has it did
+    /// not.
+    fn lost_fragment(&mut self, sender: SocketAddr, frame: u64, words: &str) {
+        let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
+        let server = match sender.port() {
+            0 if host.has_more => {
+                host.lost = Some(frame);
+                return;
+            }
+            0 => host.server,
+            _ => sender,
+        };
+        if let Some(server) = self.servers.get_mut(&server) {
             server.fact_mut(Item::Whole).bad(Cause::FragmentLost, frame, words);
         }
     }

@@ -77,6 +77,8 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::RegistrationRefused => "the master refuses to register it",
         Cause::RegistrationUnanswered => "it registers, and the master does not respond",
         Cause::ProbeUnanswered => "the master probes its port, and nothing comes back",
+        Cause::ProbeOtherPort => "it answers the master's probe from another port",
+        Cause::TcpRefused => "the master refuses the connection",
         Cause::ListCut => "the master's list ends early",
         Cause::ListedPrivate => "it is listed with an address of a private network",
         Cause::ListedLoopback => "it is listed with a loopback address",
@@ -161,6 +163,14 @@ pub const fn advice(cause: Cause) -> &'static str {
         Cause::RegistrationRefused => "The master says why: correct that, and register again.",
         Cause::ProbeUnanswered => {
             "Open and forward the UDP port that the master probes: one above the server's."
+        }
+        Cause::ProbeOtherPort => {
+            "NAT or a container rewrites the port: publish the probed UDP port, one above the server's, one \
+             to one."
+        }
+        Cause::TcpRefused => {
+            "Nothing listens on the master's TCP port: correct the address or the port, or ask who \
+             runs the master."
         }
         Cause::ListCut => {
             "Ask for the list again; if it ends early each time, the master is at fault."

@@ -69,6 +69,10 @@ pub struct Detail {
     pub requests: u32,
     /// Requests that were answered.
     pub answered: u32,
+    /// Exchanges: requests with the challenge rounds that they took.
+    pub exchanges: u32,
+    /// Those that brought what was asked for.
+    pub exchanges_answered: u32,
     times: Option<Box<ResponseTimes>>,
 }
 
@@ -92,6 +96,7 @@ impl Detail {
     }
 
     /// Bytes that it holds beside itself.
+    #[inline]
     pub(super) fn held(&self) -> usize {
         self.times.as_ref().map_or(0, |times| {
             let counts = times.buckets.len() * size_of::<u32>();
@@ -100,7 +105,8 @@ impl Detail {
     }
 }
 
-/// Response times: exact as long as they are few.
+/// Response times: exact as long as they are few, as they are in nearly all flows. Buckets of `hdrhistogram`
+/// would take 18 KiB where these take 8, and one more crate in the library without default features.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseTimes {
     exact: Vec<u64>,

@@ -218,6 +218,8 @@ impl FlowMut<'_> {
             messages: split(self.messages.into(), detail.messages.into()),
             requests: detail.requests.into(),
             answered: detail.answered.into(),
+            exchanges: detail.exchanges.into(),
+            exchanges_answered: detail.exchanges_answered.into(),
             response_times: detail.response_times(),
             findings: self.findings.into(),
             digits,
@@ -316,6 +318,10 @@ pub struct FlowRow {
     pub requests: u64,
     /// Requests that were answered.
     pub answered: u64,
+    /// Exchanges: requests with the challenge rounds that they took.
+    pub exchanges: u64,
+    /// Those that brought what was asked for.
+    pub exchanges_answered: u64,
     /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and all
     /// are not above.
     pub response_times: Option<[u64; 3]>,

@@ -40,6 +40,7 @@ pub use self::result::{Cause, Event, EventKind, FrameRef, Joined, Piece, Whole};
 use self::shards::{Queue, Shard};
 use self::table::Table;
 use super::hosts::Hosts;
+use super::ip::protocol;
 use super::limits::{self, FragmentLimits};
 use super::packet::{Fragment, Layer, Malformed};
 
@@ -276,6 +277,7 @@ impl Defragmenter {
             ip: fragment.ip,
             identification: fragment.identification,
             protocol: fragment.protocol,
+            ports: None,
             // Entries are ordered by this: it must not go back.
             opened: FrameRef { time: self.now, ..at },
             coverage: None,
@@ -319,6 +321,7 @@ impl Defragmenter {
         let entry = self.entries.at_mut(number);
         if extent.start == 0 {
             (entry.ip, entry.protocol) = (fragment.ip, fragment.protocol);
+            entry.ports = ports(entry.protocol, extent.bytes);
         }
         entry.reach = entry.reach.max(extent.end);
         entry.snapped |= extent.bytes.len() < (extent.end - extent.start) as usize;
@@ -408,7 +411,7 @@ fn in_memory(capture: &Option<Arc<dyn AsRef<[u8]> + Send + Sync>>) -> &[u8] {
 fn refused(fragment: &Fragment<'_>, at: FrameRef, what: &'static str) -> Event {
     let layer = if fragment.ip.source.is_ipv4() { Layer::Ipv4 } else { Layer::Ipv6 };
     let kind = EventKind::Malformed(Malformed { layer, what });
-    Event { ip: fragment.ip, identification: fragment.identification, at, kind }
+    Event { ip: fragment.ip, ports: None, identification: fragment.identification, at, kind }
 }
 
 /// Which datagrams were whole a moment ago, by their hashes: at least the latest [`Recent::MOST`]. What
@@ -443,4 +446,11 @@ impl Recent {
             known.is_some_and(|(_, then)| now.saturating_sub(*then) <= limits::ECHO)
         })
     }
+}
+
+/// The ports that UDP and TCP headers begin with.
+fn ports(carried: u8, header: &[u8]) -> Option<[u16; 2]> {
+    let &[a, b, c, d] = header.first_chunk()?;
+    let has_ports = matches!(carried, protocol::UDP | protocol::TCP);
+    has_ports.then(|| [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])])
 }

@@ -368,6 +368,8 @@ mod tests {
             messages: [1, 1],
             requests: 1,
             answered: 1,
+            exchanges: 1,
+            exchanges_answered: 1,
             response_times: Some([22_000_000; 3]),
             findings: 0,
             digits: 6,
@@ -382,6 +384,8 @@ mod tests {
             bytes: [0, 123_456],
             requests: 0,
             answered: 0,
+            exchanges: 0,
+            exchanges_answered: 0,
             response_times: None,
             ..first
         };

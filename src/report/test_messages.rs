@@ -84,6 +84,7 @@ pub(super) static PROTOCOL: Info = Info {
     idle: 0,
     masters: None,
     diagnosis: &Diagnosis { items: &[], symptoms: &[], proof: None, registers: None },
+    habits: &[],
 };
 
 pub(super) static PLAYER_RESPONSE: Message = message(

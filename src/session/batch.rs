@@ -6,12 +6,12 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::{
-    CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, Rule, Side, Span, Time,
-    Transport, TreeView, Verdict,
+    CrossFlowEvent, Finding, Message, Node, Payload, Piece, Reply, Sending, Side, Span, Time,
+    Transport, TreeView,
 };
 use dissectors::ledger::{Listed, Witness};
 
-use super::{EventOrder, FlowContext};
+use super::{Checked, EventOrder, FlowContext, LeftOut, Passes};
 use crate::flows::FlowRow;
 
 /// One thing that a session reports. [`Needs`](super::Needs) says which of them it does.
@@ -94,6 +94,16 @@ impl<'b> MessageEvent<'b> {
         self.decoded.reply.as_ref()
     }
 
+    /// The servers that it lists, if they were asked for.
+    pub fn listed(&self) -> &'b [SocketAddr] {
+        part(&self.batch.listed, self.decoded.listed)
+    }
+
+    /// What it is, if it is a request, beside those before it.
+    pub fn sending(&self) -> Sending {
+        self.decoded.sending
+    }
+
     /// How rules fared by it.
     #[inline]
     pub fn checked(&self) -> Checked<'b> {
@@ -118,42 +128,6 @@ impl<'b> CheckedEvent<'b> {
     pub fn checked(&self) -> Checked<'b> {
         self.batch.checked(self.record)
     }
-}
-
-/// How rules fared.
-#[derive(Clone, Copy, Default)]
-pub struct Checked<'b> {
-    /// What was found, as far as it was put into words.
-    pub findings: &'b [Finding],
-    /// What else was found.
-    pub left_out: &'b [LeftOut],
-    /// The rules that were passed, where that was asked for.
-    pub passes: &'b [Passes],
-}
-
-/// Findings that were not put into words: of a rule that is broken all the time, the first ones are
-/// enough.
-#[derive(Clone, Copy, Debug)]
-pub struct LeftOut {
-    /// The rule.
-    pub rule: &'static Rule,
-    /// What came of it.
-    pub verdict: Verdict,
-    /// Who sent the message of the past that they are about; `None`: they are about this message.
-    pub side: Option<Side>,
-    /// How many they are.
-    pub times: u64,
-}
-
-/// A rule that was passed.
-#[derive(Clone, Copy, Debug)]
-pub struct Passes {
-    /// The rule.
-    pub rule: &'static Rule,
-    /// Who sent the message of the past that passed it; `None`: this message did.
-    pub side: Option<Side>,
-    /// How often.
-    pub times: u64,
 }
 
 /// Something that matters beyond its flow.
@@ -207,9 +181,12 @@ pub struct Batch {
     /// The fields of messages, and texts of them that had to be decoded.
     nodes: Vec<Node>,
     texts: Vec<u8>,
-    /// The servers of lists, and where those of the current list begin.
+    /// The servers of lists, and where those of the current message begin: as cross-flow events have
+    /// them, and as messages do.
     servers: Vec<Listed>,
     next_list: usize,
+    listed: Vec<SocketAddr>,
+    next_listed: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -274,6 +251,9 @@ pub(super) struct Decoded {
     /// Bytes as sent.
     length: u64,
     pub(super) reply: Option<Reply>,
+    pub(super) sending: Sending,
+    /// The servers that it lists.
+    listed: Span,
 }
 
 /// Records that are kept to be used again.
@@ -313,6 +293,7 @@ impl Batch {
             + self.rows.len() * size_of::<FlowRow>()
             + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
             + self.servers.len() * size_of::<Listed>()
+            + self.listed.len() * size_of::<SocketAddr>()
     }
 
     /// Forgets its events and keeps the memory.
@@ -331,11 +312,10 @@ impl Batch {
         self.pieces.clear();
         self.icmp.clear();
         self.rows.clear();
-        if !self.cross_flow.is_empty() {
-            self.cross_flow.clear();
-            self.servers.drain(..self.next_list);
-            self.next_list = 0;
-        }
+        self.cross_flow.clear();
+        self.servers.drain(..self.next_list);
+        self.listed.drain(..self.next_listed);
+        (self.next_list, self.next_listed) = (0, 0);
         self.nodes.clear();
         self.texts.clear();
     }
@@ -477,17 +457,19 @@ impl Batch {
         self.found.passes.get_mut(start as usize..).unwrap_or_default()
     }
 
-    /// What a record needs of a message; its bytes, if `with_bytes`.
+    /// What a record needs of a message; its bytes, if `with_bytes`, and where they were recorded.
     #[inline]
     pub(super) fn decoded(
         &mut self,
         message: &'static Message,
         payload: &Payload<'_>,
-        with_bytes: bool,
+        [with_bytes, with_pieces]: [bool; 2],
     ) -> Decoded {
         let (mut bytes, mut pieces) = (Span::default(), Span::default());
         if with_bytes {
             bytes = append(&mut self.bytes, payload.bytes);
+        }
+        if with_pieces {
             pieces = append(&mut self.pieces, payload.pieces);
         }
         let &Payload { inflated, frame, time, side, transport, lost, .. } = payload;
@@ -504,6 +486,8 @@ impl Batch {
             lost,
             length: payload.sent(),
             reply: None,
+            sending: Sending::New,
+            listed: self.take_listed(),
         }
     }
 
@@ -514,8 +498,27 @@ impl Batch {
         decoded.fields = Some(FieldSpans { nodes, texts, left_out: tree.left_out });
     }
 
-    pub(super) fn listed(&mut self, server: Listed) {
+    /// The current message lists a server: a cross-flow event is to have it.
+    pub(super) fn lists(&mut self, server: Listed) {
         self.servers.push(server);
+    }
+
+    /// The same; the message is to have it.
+    pub(super) fn message_lists(&mut self, server: SocketAddr) {
+        self.listed.push(server);
+    }
+
+    fn take_listed(&mut self) -> Span {
+        let listed = Span::new(self.next_listed, self.listed.len());
+        self.next_listed = self.listed.len();
+        listed
+    }
+
+    /// Whatever servers were listed and no event has, none will have.
+    #[inline]
+    pub(super) fn forget_listed(&mut self) {
+        self.servers.truncate(self.next_list);
+        self.listed.truncate(self.next_listed);
     }
 
     pub(super) fn push_cross_flow(
@@ -541,14 +544,6 @@ impl Batch {
     pub(super) fn push_row(&mut self, order: EventOrder, row: FlowRow) {
         self.push(order, Kind::FlowEnded, self.rows.len());
         self.rows.push(row);
-    }
-}
-
-impl Checked<'_> {
-    /// How many findings there are that were not put into words; inconclusive ones do not count.
-    pub fn findings_left_out(&self) -> u64 {
-        let left_out = self.left_out.iter().filter(|it| it.verdict != Verdict::Inconclusive);
-        left_out.map(|it| it.times).sum()
     }
 }
 

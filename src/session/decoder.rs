@@ -51,10 +51,7 @@ impl Decoder {
     /// first one also reports what concerns no flow.
     pub fn share(options: Options, nth: usize, of: usize) -> Decoder {
         let recorder = match options.needs.fields {
-            Some(limits) => {
-                let tree = Tree::bounded(limits.fields, limits.depth);
-                Kind::WithFields(Box::new(Recorder::new(tree, &options)))
-            }
+            Some(limits) => Kind::WithFields(Box::new(Recorder::new(limits.tree(), &options))),
             None => Kind::WithoutFields(Box::new(Recorder::new(Blind, &options))),
         };
         Decoder { session: Session::share(options, nth, of), recorder, end: End::NotYet }

@@ -45,6 +45,20 @@ impl<'b> MessageEvent<'b> {
         self.values(path).into_iter().next()
     }
 
+    /// The keys and values of a map, by its name.
+    pub fn pairs(&self, map: &str) -> Vec<(&'b [u8], Value<'b>)> {
+        let Some(tree) = self.tree() else { return Vec::new() };
+        let fields = Fields { tree, payload: self.payload().bytes };
+        let maps = tree.children(None).filter(|(_, node)| node.field.name == map);
+        let pairs = maps.flat_map(|(at, _)| tree.children(Some(at)));
+        let pair = |(at, _): (usize, &Node)| {
+            let (key, value) = tree.pair_nodes(at)?;
+            let key = tree.bytes(tree.nodes.get(key)?, fields.payload);
+            Some((key, fields.value(value?)?))
+        };
+        pairs.filter(|(_, node)| node.field.kind == Kind::Pair).filter_map(pair).collect()
+    }
+
     /// All values of a field, by its path below the message: `players.name` of a list has one for
     /// each player. In a map, a part of the path is a key: `properties.gamever`.
     pub fn values(&self, path: &str) -> Vec<Value<'b>> {
@@ -54,25 +68,6 @@ impl<'b> MessageEvent<'b> {
             Fields { tree, payload }.below(None, path, &mut values);
         }
         values
-    }
-
-    /// Of each group of a list, the values of these fields, as far as it has them.
-    pub fn groups<const N: usize>(
-        &self,
-        list: &str,
-        names: [&str; N],
-    ) -> Vec<[Option<Value<'b>>; N]> {
-        let Some(tree) = self.tree() else { return Vec::new() };
-        let fields = Fields { tree, payload: self.payload().bytes };
-        let lists = tree.children(None).filter(|(_, node)| node.field.name == list);
-        let groups = lists.flat_map(|(at, _)| tree.children(Some(at)));
-        let groups = groups.filter(|(_, node)| node.field.kind == Kind::Group);
-        let value = |at: usize, name: &str| {
-            let mut values = Vec::new();
-            fields.below(Some(at), name, &mut values);
-            values.into_iter().next()
-        };
-        groups.map(|(at, _)| names.map(|name| value(at, name))).collect()
     }
 }
 

@@ -12,6 +12,7 @@
 //! all of it, and follows the flows of its share of all pairs of hosts.
 
 mod batch;
+mod checked;
 mod context;
 mod cut;
 mod decoder;
@@ -22,6 +23,7 @@ mod files;
 mod heard;
 mod links;
 mod memory;
+mod needs;
 mod options;
 mod reading;
 mod recent;
@@ -49,10 +51,8 @@ use crate::net::{
     glance,
 };
 
-pub use batch::{
-    Batch, Checked, CheckedEvent, CrossFlow, Event, Events, IcmpEvent, LeftOut, MessageEvent,
-    Passes,
-};
+pub use batch::{Batch, CheckedEvent, CrossFlow, Event, Events, IcmpEvent, MessageEvent};
+pub use checked::{Checked, LeftOut, Passes};
 pub use context::FlowContext;
 pub use cut::Cut;
 pub use decoder::Decoder;
@@ -61,8 +61,8 @@ pub use fields::Value;
 pub use files::Files;
 pub use heard::Heard;
 pub use links::Links;
+pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
-pub use recorder::{FieldLimits, Findings, Messages, Needs};
 use recorder::{Fields, Recorder};
 use recording::words;
 pub use requests::{Answered, RequestReview, Requests, Unanswered};

@@ -6,85 +6,17 @@ use std::net::SocketAddr;
 
 use dissectors::kit::{
     Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Judge, Mark, Message, Payload, Reply, Rule,
-    RuleCounts, Seen, Side, Sink, Span, Tree, Verdict, Who,
+    RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
-use super::batch::{Batch, IcmpEvent, LeftOut, Passes};
-use super::{EventOrder, FlowContext, Options, Requests, Traffic, shard};
+use super::batch::{Batch, IcmpEvent};
+use super::{
+    EventOrder, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes, Requests,
+    Traffic, shard,
+};
 use crate::filter::{Filter, Subject};
 use crate::flows::{Detail, FlowRow, MessageCounts};
-
-/// Which events somebody wants to read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// Messages.
-    pub messages: Messages,
-    /// With their bytes and their fields: as many as fit in this tree.
-    pub fields: Option<FieldLimits>,
-    /// What was found.
-    pub findings: Findings,
-    /// Which rules each message passed, beside how many did.
-    pub passes: bool,
-    /// What matters beyond its flow.
-    pub cross_flow: bool,
-    /// What messages there were in all, requests by server among it: of so many servers. See
-    /// [`Totals::traffic`](super::Totals::traffic).
-    pub traffic: Option<usize>,
-    /// ICMP errors about messages.
-    pub icmp: bool,
-    /// Flows that have ended, with what a listing shows of them.
-    pub flows: bool,
-    /// How many packets each port has, ours too; see [`Totals::foreign`](super::Totals::foreign).
-    pub ports: bool,
-    /// Whom the recording has heard; see [`Totals::heard`](super::Totals::heard).
-    pub hosts: bool,
-}
-
-impl Needs {
-    /// All messages with their fields, and what each shows by itself.
-    pub fn messages_with_fields() -> Needs {
-        let fields = Some(FieldLimits { fields: Tree::MOST, depth: Tree::DEEPEST });
-        let (messages, findings) = (Messages::All, Findings::OfMessages);
-        Needs { messages, fields, findings, ..Needs::default() }
-    }
-}
-
-/// Which messages are reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Messages {
-    /// None.
-    #[default]
-    None,
-    /// Those in which something was found.
-    WithFindings,
-    /// All.
-    All,
-}
-
-/// How large a message's tree of fields becomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldLimits {
-    /// Fields.
-    pub fields: usize,
-    /// Groups within groups.
-    pub depth: usize,
-}
-
-/// Which findings are reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Findings {
-    /// None.
-    #[default]
-    None,
-    /// What a message shows by itself, when it is read.
-    OfMessages,
-    /// All, also those that only what follows a message shows, and those that are inconclusive.
-    All {
-        /// Each is put into words: otherwise only the first ones of a rule and verdict.
-        in_words: bool,
-    },
-}
 
 /// Findings of a rule and verdict that are put into words, if not all are.
 const IN_WORDS: u32 = Judge::MOST as u32;
@@ -120,6 +52,8 @@ pub(super) struct Recorder<F> {
     exchanges: Exchanges,
     /// The request that the current message answers.
     reply: Option<Reply>,
+    /// What the current message is, if it is a request, beside those before it.
+    sending: Sending,
     /// What is counted of all messages, if that is wanted.
     traffic: Option<Box<Traffic>>,
     /// Requests that the current message answers.
@@ -134,6 +68,11 @@ struct Exchanges {
     messages: u32,
     requests: u32,
     answered: u32,
+    /// Those of them that the current message answers.
+    just_answered: u32,
+    /// Exchanges that began, less those that are counted again: a request that goes on with one is.
+    exchanges: i32,
+    exchanges_answered: u32,
     /// In nanoseconds.
     response_times: Vec<u64>,
 }
@@ -153,6 +92,7 @@ impl<F: Fields> Recorder<F> {
             counts: MessageCounts::default(),
             exchanges: Exchanges::default(),
             reply: None,
+            sending: Sending::New,
             traffic: needs.traffic.map(|most| Box::new(traffic(most))),
             answered: 0,
             in_words: Box::new([[0; 3]; CODES]),
@@ -177,7 +117,8 @@ impl<F: Fields> Recorder<F> {
         if self.needs.flows {
             self.exchanges.clear();
         }
-        self.reply = None;
+        (self.reply, self.sending) = (None, Sending::New);
+        self.batch.forget_listed();
     }
 
     /// Nothing more follows for now; says how much was reported since `flow_context`.
@@ -205,10 +146,21 @@ impl<F: Fields> Recorder<F> {
     /// After `settle`: what was reported since `flow_context` that a listing of flows shows.
     #[inline]
     pub(super) fn count_exchanges(&mut self, detail: &mut Detail) {
-        let Exchanges { messages, requests, answered, response_times } = &mut self.exchanges;
+        self.exchanges.message_ends(Sending::New, None);
+        let Exchanges {
+            messages,
+            requests,
+            answered,
+            exchanges,
+            exchanges_answered,
+            response_times,
+            ..
+        } = &mut self.exchanges;
         detail.messages = detail.messages.saturating_add(*messages);
         detail.requests = detail.requests.saturating_add(*requests);
         detail.answered = detail.answered.saturating_add(*answered);
+        detail.exchanges = detail.exchanges.saturating_add_signed(*exchanges);
+        detail.exchanges_answered = detail.exchanges_answered.saturating_add(*exchanges_answered);
         response_times.drain(..).for_each(|time| detail.response(time));
     }
 
@@ -217,6 +169,12 @@ impl<F: Fields> Recorder<F> {
         if self.needs.icmp {
             self.batch.push_icmp(order, icmp());
         }
+    }
+
+    /// Whether connections that were refused are to be reported.
+    #[inline]
+    pub(super) fn wants_refusals(&self) -> bool {
+        self.needs.refusals
     }
 
     /// A flow has ended.
@@ -243,6 +201,7 @@ impl<F: Fields> Recorder<F> {
     fn request_answered(&mut self, side: Option<Side>, times: u32) {
         self.exchanges.requests = self.exchanges.requests.saturating_add(times);
         self.exchanges.answered = self.exchanges.answered.saturating_add(times);
+        self.exchanges.just_answered = self.exchanges.just_answered.saturating_add(times);
         match (&mut self.traffic, side) {
             (None, _) => {}
             (Some(_), None) => self.answered = self.answered.saturating_add(times),
@@ -286,6 +245,7 @@ impl<F: Fields> Recorder<F> {
         self.counts.findings += u32::from(is_certain);
         if rule.asks_for_answer {
             self.exchanges.requests = self.exchanges.requests.saturating_add(1);
+            self.exchanges.exchanges = self.exchanges.exchanges.saturating_add(1);
             if let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
             {
@@ -370,7 +330,8 @@ impl<F: Fields> Recorder<F> {
         }
         if self.needs.flows {
             self.exchanges.messages += u32::from(payload.side == Side::Second);
-            if let Some(reply) = self.reply.filter(|reply| reply.complete) {
+            if let Some(reply) = self.reply.filter(|reply| self.needs.flow_times && reply.complete)
+            {
                 let time = payload.time.since(reply.sent).max(0);
                 self.exchanges.response_times.push(time.unsigned_abs());
             }
@@ -396,8 +357,25 @@ fn group_of(payload: &Payload<'_>) -> usize {
 
 impl Exchanges {
     fn clear(&mut self) {
-        (self.messages, self.requests, self.answered) = (0, 0, 0);
-        self.response_times.clear();
+        let mut response_times = std::mem::take(&mut self.response_times);
+        response_times.clear();
+        *self = Exchanges { response_times, ..Exchanges::default() };
+    }
+
+    /// A message is whole. One that gives the challenge that a request must have first does not answer
+    /// the exchange.
+    #[inline]
+    fn message_ends(&mut self, sending: Sending, reply: Option<&Reply>) {
+        let just_answered = std::mem::take(&mut self.just_answered);
+        let times = i32::try_from(just_answered).unwrap_or(i32::MAX);
+        self.exchanges = self.exchanges.saturating_add(times);
+        match reply.filter(|reply| !reply.complete) {
+            None => self.exchanges_answered = self.exchanges_answered.saturating_add(just_answered),
+            // A request that was owed nothing begins an exchange, too, if it draws a challenge.
+            Some(reply) if just_answered == 0 && reply.tries == 1 => self.exchanges += 1,
+            Some(_) => {}
+        }
+        self.exchanges -= i32::from(sending == Sending::GoesOn);
     }
 }
 
@@ -448,7 +426,10 @@ impl<F: Fields> Sink for Recorder<F> {
     #[inline]
     fn listed(&mut self, server: SocketAddr) {
         if self.needs.cross_flow {
-            self.batch.listed(listed(server));
+            self.batch.lists(listed(server));
+        }
+        if self.needs.servers {
+            self.batch.message_lists(server);
         }
     }
     fn fact(&mut self, fact: CrossFlowEvent, seen: Seen) {
@@ -489,8 +470,14 @@ impl<F: Fields> Sink for Recorder<F> {
         self.reply = Some(reply);
     }
     #[inline]
+    fn sent(&mut self, sending: Sending) {
+        self.sending = sending;
+    }
+    #[inline]
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        let sending = std::mem::take(&mut self.sending);
         self.count(message, payload);
+        self.exchanges.message_ends(sending, self.reply.as_ref());
         if self.traffic.is_some() {
             self.count_traffic(payload);
         }
@@ -502,10 +489,12 @@ impl<F: Fields> Sink for Recorder<F> {
         };
         if !is_wanted {
             self.reply = None;
+            self.batch.forget_listed();
             return;
         }
         if self.filter.is_some() && !self.is_filtered_in(message, payload) {
             self.reply = None;
+            self.batch.forget_listed();
             self.judge.clear();
             if let Some(tree) = self.fields.tree() {
                 tree.clear();
@@ -515,11 +504,17 @@ impl<F: Fields> Sink for Recorder<F> {
         if self.judge.has_found() {
             collect(&mut self.judge, &mut self.batch);
         }
-        let with_bytes = self.needs.fields.is_some() || self.batch.has_findings();
-        let mut decoded = self.batch.decoded(message, payload, with_bytes);
+        let [with_fields, with_bytes] =
+            self.needs.fields.map_or([false; 2], |limits| limits.of.has(message));
+        let with_bytes = with_bytes || self.batch.has_findings();
+        let with_pieces = with_bytes || self.needs.fields.is_some();
+        let mut decoded = self.batch.decoded(message, payload, [with_bytes, with_pieces]);
         decoded.reply = self.reply.take();
+        decoded.sending = sending;
         if let Some(tree) = self.fields.tree() {
-            self.batch.add_fields(&mut decoded, tree.view());
+            if with_fields {
+                self.batch.add_fields(&mut decoded, tree.view());
+            }
             tree.clear();
         }
         self.batch.push_record(Some(decoded));

@@ -61,7 +61,8 @@ impl Session {
                 length: 0,
                 side: Side::First,
             };
-            let ends = [source, destination].map(|ip| (ip, 0).into());
+            let [from, to] = event.ports.unwrap_or_default();
+            let ends = [(source, from).into(), (destination, to).into()];
             let flow_context = self.context.flow_context(&FlowFacts { ends, ..NOWHERE });
             let flow_context = FlowContext { tunnels: event.ip.tunnels, ..flow_context };
             tell(recorder, flow_context, rule, false, &mark, || words(&event));

@@ -1,6 +1,6 @@
 //! The segments of TCP connections: in which flow each belongs, and what a connection keeps.
 
-use dissectors::kit::{Piece, Side, Time};
+use dissectors::kit::{CrossFlowEvent, Mark, Piece, Seen, Side, Sink, Time};
 
 use super::cut;
 use super::reading::Reading;
@@ -93,12 +93,16 @@ impl Shard {
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         context.locate(offset, length, recorded, &mut pieces);
         let mut is_untold = false;
+        let refuses = segment.flags.rst() && side == Side::Second && recorder.wants_refusals();
+        let mut refused = None;
         self.with_stream(
             context,
             slot,
             segment.ip.tunnels,
             recorder,
             |connection, budget, reading| {
+                refused =
+                    refuses.then(|| reading.flow.facts()).filter(|it| it.began && !it.seen[1]);
                 reading.flow.count(side, time, 1, length);
                 let recorded = recorded_in(&pieces, time);
                 let was_ignored = connection.is_ignored();
@@ -109,6 +113,13 @@ impl Shard {
             },
         );
         context.pieces = pieces;
+        if let Some(flow) = refused {
+            let mark = Mark { frame: context.frame, time, length: 0, side };
+            let [from, to] = flow.ends_from(side);
+            recorder.flow_context(context.flow_context(&flow));
+            recorder.fact(CrossFlowEvent::Refused, Seen { mark, from, to });
+            recorder.settle();
+        }
         if is_untold && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
             self.cut.see(context);
         }

@@ -130,10 +130,13 @@ impl Foreign {
     }
 
     /// So many more packets between two ports.
+    #[inline]
     pub fn add_packets(&mut self, transport: Transport, ports: [u16; 2], packets: u64) {
         let port = ports[0].min(ports[1]);
         let counts = self.counts(transport);
-        counts.resize(PORTS, 0);
+        if counts.is_empty() {
+            counts.resize(PORTS, 0);
+        }
         if let Some(count) = counts.get_mut(usize::from(port)) {
             *count = count.saturating_add(u32::try_from(packets).unwrap_or(u32::MAX));
         }

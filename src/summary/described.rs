@@ -1,9 +1,8 @@
 //! What messages say of servers and lists.
 
-use std::net::{IpAddr, SocketAddr};
-use std::str::FromStr;
+use std::net::SocketAddr;
 
-use dissectors::kit::{EndOfList, ListedServers, Masters, Purpose};
+use dissectors::kit::{EndOfList, Masters, Purpose};
 
 use super::rows::Server;
 use crate::session::{MessageEvent, Value};
@@ -101,43 +100,15 @@ pub fn refuses(event: &MessageEvent<'_>) -> bool {
         })
 }
 
-/// Calls `see` with each server that a master's message lists.
-pub fn each_listed(event: &MessageEvent<'_>, mut see: impl FnMut(SocketAddr)) {
-    if event.message().purpose != Purpose::List {
-        return;
-    }
-    match masters(event).map(|it| it.servers) {
-        Some(ListedServers::Endpoints(path)) => {
-            for server in event.values(path) {
-                let server = match server {
-                    Value::Endpoint(server) => Some(server),
-                    value => parsed(&value),
-                };
-                // The end of a list is written as a server without an address.
-                server.filter(|it| !it.ip().is_unspecified()).into_iter().for_each(&mut see);
-            }
-        }
-        Some(ListedServers::Addresses(list, address, port)) => {
-            let usual = masters(event).and_then(|it| it.usual_port);
-            for [address, port] in event.groups(list, [address, port]) {
-                let address: Option<IpAddr> = address.as_ref().and_then(parsed);
-                let port = port.map_or(usual, |port| number(port)?.try_into().ok());
-                if let (Some(address), Some(port)) = (address, port) {
-                    see(SocketAddr::new(address, port));
-                }
-            }
-        }
-        None => {}
-    }
+/// The servers that a master's message lists.
+pub fn each_listed<'b>(event: &MessageEvent<'b>) -> impl Iterator<Item = SocketAddr> + use<'b> {
+    let is_list = event.message().purpose == Purpose::List;
+    let servers = if is_list { event.listed() } else { &[] };
+    // The end of a list is written as a server without an address.
+    servers.iter().copied().filter(|server| !server.ip().is_unspecified())
 }
 
 /// What messages between masters and others hold, in the message's protocol.
 pub fn masters(event: &MessageEvent<'_>) -> Option<&'static Masters> {
     event.context().protocol.and_then(|id| id.info().masters)
-}
-
-/// What a text says.
-fn parsed<T: FromStr>(value: &Value<'_>) -> Option<T> {
-    let Value::Text(text) = value else { return None };
-    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok())
 }

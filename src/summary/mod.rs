@@ -9,7 +9,7 @@ mod rows;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::kit::{Purpose, Set, Who};
+use dissectors::kit::{Purpose, Sending, Set, Who};
 
 use crate::flows::FlowRow;
 use crate::session::{Event, Foreign, MessageEvent, Port};
@@ -93,7 +93,7 @@ impl Summary {
         match event.message().speaker {
             Who::Client => {
                 if let Some(client) = self.clients.get(from.ip()) {
-                    client.request(id, event.message().name, from.port(), time);
+                    client.request(id, event, from.port(), time);
                     client.asks_for_lists |= purpose == Purpose::ListRequest;
                 }
                 if purpose == Purpose::ListRequest {
@@ -101,7 +101,7 @@ impl Summary {
                     let room = &mut self.room_for_lists;
                     master.into_iter().for_each(|it| it.asked(id, event, from, time, room));
                 } else if let Some(server) = self.servers.get(to) {
-                    server.sent(id, time);
+                    server.sent(id, event.sending() == Sending::Again, time);
                 }
             }
             Who::Server if announces(purpose) => {
@@ -150,8 +150,8 @@ impl Summary {
         }
         let Some(id) = Id::named(row.protocol) else { return };
         if let Some(protocol) = self.protocols.get_mut(id as usize) {
-            protocol.requests += row.requests;
-            protocol.answered += row.answered;
+            protocol.requests += row.exchanges;
+            protocol.answered += row.exchanges_answered;
             protocol.findings += row.findings;
             protocol.flows += 1;
         }
@@ -166,14 +166,14 @@ impl Summary {
         };
         let [client, asked] = [row.ends[client], row.ends[1 - client]];
         if let Some(client) = self.clients.known(&client.ip()) {
-            client.exchanges += row.requests;
-            client.answered += row.answered;
+            client.exchanges += row.exchanges;
+            client.answered += row.exchanges_answered;
         }
         if let Some(master) = self.masters.known(&asked) {
             master.findings += row.findings;
         } else if let Some(server) = self.servers.known(&asked) {
-            server.exchanges += row.requests;
-            server.answered += row.answered;
+            server.exchanges += row.exchanges;
+            server.answered += row.exchanges_answered;
             server.findings += row.findings;
         }
     }

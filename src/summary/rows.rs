@@ -5,8 +5,8 @@ use std::hash::Hash;
 use std::net::SocketAddr;
 
 use dissectors::Id;
-use dissectors::kit::{Map, Purpose, Set, Time};
-use dissectors::ledger::{Listed, listed};
+use dissectors::kit::{Habits, Map, Purpose, Sending, Set, Time};
+use dissectors::ledger::listed;
 
 use super::described;
 use crate::flows::ResponseTimes;
@@ -121,6 +121,8 @@ pub struct Server {
     pub seen: Option<Seen>,
     /// Requests that were sent to it, repeats too.
     pub sent: u64,
+    /// The same without repeats of what still waited.
+    pub requests: u64,
     /// Exchanges: requests that were answered or given up.
     pub exchanges: u64,
     /// Those that were answered.
@@ -137,9 +139,10 @@ pub struct Server {
 
 impl Server {
     /// A request was sent to it.
-    pub(super) fn sent(&mut self, id: Id, time: Time) {
+    pub(super) fn sent(&mut self, id: Id, repeats: bool, time: Time) {
         self.protocol = Some(id);
         self.sent += 1;
+        self.requests += u64::from(!repeats);
         widen(&mut self.seen, time);
     }
 
@@ -181,8 +184,8 @@ pub struct Master {
     pub lists_whole: u64,
     /// Clients that have asked for a list and not got all of it.
     waiting: Set<SocketAddr>,
-    /// The servers on its lists.
-    pub listed: Set<Listed>,
+    /// The servers on its lists, each as a number.
+    pub listed: Set<u64>,
     /// Joins and registrations.
     pub joins: u64,
     /// Heartbeats.
@@ -245,17 +248,26 @@ impl Master {
             self.lists_whole += 1;
         }
         self.rejected += u64::from(described::refuses(event));
-        described::each_listed(event, |server| {
-            let server = listed(server);
+        for server in described::each_listed(event) {
+            let server = u64::from_ne_bytes(listed(server));
             if *room > 0 {
                 *room -= usize::from(self.listed.insert(server));
             } else {
                 has_room &= self.listed.contains(&server);
             }
-        });
+        }
         has_room
     }
 }
+
+/// Sockets of a client whose first messages are watched at a time.
+const WATCHED: usize = 4;
+
+/// Libraries of a client that are named.
+const LIBRARIES: usize = 8;
+
+/// A socket of a client, whom it asks, and what it has sent so far.
+type Watched = (u16, SocketAddr, Habits);
 
 /// A host that asks.
 #[derive(Clone, Default)]
@@ -268,10 +280,16 @@ pub struct Client {
     pub kinds: Vec<(Id, &'static str, u64)>,
     /// All of them.
     pub sent: u64,
+    /// The same without repeats of what still waited.
+    pub requests: u64,
     /// Exchanges: requests that were answered or given up.
     pub exchanges: u64,
     /// Those that were answered.
     pub answered: u64,
+    /// Its libraries or programs, as far as what they send shows that.
+    pub libraries: Vec<&'static str>,
+    /// The latest sockets, the last one last.
+    watched: [Option<Watched>; WATCHED],
     /// It asked a master for a list.
     pub(super) asks_for_lists: bool,
     /// It checks servers as masters do.
@@ -285,15 +303,42 @@ impl Client {
     }
 
     /// It sent a request.
-    pub(super) fn request(&mut self, id: Id, kind: &'static str, port: u16, time: Time) {
+    pub(super) fn request(&mut self, id: Id, event: &MessageEvent<'_>, port: u16, time: Time) {
+        let kind = event.message().name;
         self.sent += 1;
+        self.requests += u64::from(event.sending() != Sending::Again);
         widen(&mut self.seen, time);
+        if event.sending() != Sending::Again {
+            self.recognize(id, port, event);
+        }
         if self.sockets.len() < PORTS {
             self.sockets.insert(port);
         }
         match self.kinds.iter_mut().find(|it| (it.0, it.1) == (id, kind)) {
             Some((_, _, count)) => *count += 1,
             None => self.kinds.push((id, kind, 1)),
+        }
+    }
+
+    /// Looks at what one of its sockets sends for whose habit that is.
+    fn recognize(&mut self, id: Id, port: u16, event: &MessageEvent<'_>) {
+        let (payload, habits) = (event.payload(), id.info().habits);
+        let is_same =
+            |it: &Option<Watched>| it.is_some_and(|it| (it.0, it.1) == (port, payload.to));
+        let at = self.watched.iter().position(is_same).unwrap_or_else(|| {
+            self.watched.rotate_left(1);
+            self.watched[WATCHED - 1] = Some((port, payload.to, Habits::default()));
+            WATCHED - 1
+        });
+        let Some((.., sent)) = self.watched.get_mut(at).and_then(Option::as_mut) else { return };
+        if !sent.is_open() {
+            return;
+        }
+        if let Some(library) = sent.sends(habits, payload.bytes)
+            && !self.libraries.contains(&library)
+            && self.libraries.len() < LIBRARIES
+        {
+            self.libraries.push(library);
         }
     }
 

@@ -12,6 +12,7 @@ mod decode;
 mod diagnosis;
 mod exchange;
 mod fields;
+mod habits;
 mod inflate;
 mod kinds;
 mod layout;
@@ -80,6 +81,7 @@ impl Protocol for A2s {
         idle: Info::QUERIES,
         masters: None,
         diagnosis: &diagnosis::DIAGNOSIS,
+        habits: habits::HABITS,
     };
     type Settings = ();
     type Conversation = Conversation;

@@ -6,7 +6,7 @@ use super::kinds::{Answer, ChallengeStatus, Request};
 use super::overdue::give_up;
 use super::pending::{GOES_ON, PendingRequest, REFUSED, ResponseDue};
 use super::state::{GUARDED, issued};
-use crate::kit::{Context, Limit, Payload, Read, Sink, Time};
+use crate::kit::{Context, Limit, Payload, Read, Sending, Sink, Time};
 
 /// One more request waits, or one that does was sent once more; with too many, the oldest is given up.
 pub(super) fn wait<S: Sink>(
@@ -21,9 +21,12 @@ pub(super) fn wait<S: Sink>(
     {
         before.sent_again(asked.mark);
         cx.conversation.put(at, before);
+        sink.sent(Sending::Again);
         return;
     }
-    go_on(cx, &mut asked);
+    if go_on(cx, &mut asked) {
+        sink.sent(Sending::GoesOn);
+    }
     if cx.conversation.waiting().count() >= cx.settings.limits.pending.max(1) {
         make_room(cx, now, sink);
     }
@@ -31,16 +34,18 @@ pub(super) fn wait<S: Sink>(
 }
 
 /// Who asks again for what was answered, or may have been, has seen no answer in what came, wants a
-/// new one, or goes on with the challenge that came.
-fn go_on(cx: &mut Context<'_, A2s>, asked: &mut PendingRequest) {
+/// new one, or goes on with the challenge that came. Says whether it is the latter.
+fn go_on(cx: &mut Context<'_, A2s>, asked: &mut PendingRequest) -> bool {
     let before = cx.conversation.place(|before| asked.goes_on_from(before));
-    if let Some(at) = before.or_else(|| trade(cx, asked))
+    let before = before.or_else(|| trade(cx, asked));
+    if let Some(at) = before
         && let Some(mut before) = cx.conversation.at(at)
     {
         asked.began = before.began;
         before.past &= !GOES_ON;
         cx.conversation.put(at, before);
     }
+    let goes_on = before.is_some();
     while let Some(at) = cx.conversation.place(|before| asked.replaces(before))
         && let Some(before) = cx.conversation.take(at)
     {
@@ -48,6 +53,7 @@ fn go_on(cx: &mut Context<'_, A2s>, asked: &mut PendingRequest) {
             asked.left = asked.left.saturating_add(before.left);
         }
     }
+    goes_on
 }
 
 /// Who goes on with a challenge shows which request drew it, or waits for it no more. Where another

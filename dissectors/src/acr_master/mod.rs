@@ -15,6 +15,7 @@ mod conversation;
 mod diagnosis;
 mod digest;
 mod fields;
+mod habits;
 mod head;
 mod http;
 mod lines;
@@ -31,8 +32,8 @@ mod shared;
 mod tests;
 
 use crate::kit::{
-    Claim, Closed, Context, EndOfList, Framed, Group, Hint, Info, ListedServers, Masters, Payload,
-    Protocol, Secret, Side, Sink, StreamView, Time, Transport, Unread,
+    Claim, Closed, Context, EndOfList, Framed, Group, Hint, Info, Masters, Payload, Protocol,
+    Secret, Side, Sink, StreamView, Time, Transport, Unread,
 };
 
 pub use conversation::Conversation;
@@ -51,13 +52,13 @@ pub struct Settings {
 /// Where lists of servers are.
 static MASTERS: Masters = Masters {
     query_port: Some("p"),
-    usual_port: Some(28770),
+    usual_port: Some(servers::USUAL_PORT),
     probe_above: Some(1),
     goes_on_after: None,
     narrowed: &[],
+    selects: None,
     game: None,
     enciphered: None,
-    servers: ListedServers::Addresses("servers", "address", "port"),
     end: EndOfList::Field("flags"),
     refusal: Some(("text", "*f")),
     status: Some(("status", 200)),
@@ -78,6 +79,7 @@ impl Protocol for AcrMaster {
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
+        habits: habits::HABITS,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -54,7 +54,9 @@ impl Probing {
 fn is_probe(cx: &mut Cx<'_>, payload: &Payload<'_>) -> bool {
     match &cx.conversation.probing {
         Some(probing) => probing.prober == payload.side,
-        None => cx.shared.reply(payload).is_none(),
+        None => {
+            cx.shared.reply(payload).is_none() && cx.shared.reply_from_elsewhere(payload).is_none()
+        }
     }
 }
 
@@ -80,6 +82,8 @@ pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink
     } else {
         if let Some(check) = cx.shared.reply(payload) {
             check.answered |= !payload.bytes.is_empty();
+        } else if let Some(check) = cx.shared.reply_from_elsewhere(payload) {
+            check.elsewhere = Some(payload.from.port());
         }
         probing.answered = true;
         if let Some(asked) = probing.asked {
@@ -127,7 +131,7 @@ pub(super) fn judge<S: Sink>(cx: &Cx<'_>, key: CheckKey, check: &Check, now: Tim
 fn checked(check: &Check) -> Checked {
     match check {
         check if check.prober.is_none() => Checked::NotAtAll,
-        check if !check.answered => Checked::Unanswered,
+        check if !check.answered => check.elsewhere.map_or(Checked::Unanswered, Checked::Elsewhere),
         check if check.zero => Checked::WithZero,
         _ => Checked::Answered,
     }

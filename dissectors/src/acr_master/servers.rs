@@ -1,5 +1,7 @@
 //! `/c`: the lines of a file that the game client runs: flags, the latest version, the servers.
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::kit::dotted::{self, Endpoint};
 use crate::kit::{Field, Reader, Sink, Span, Text};
 
@@ -34,6 +36,8 @@ fn keyword<'a>(line: &Line<'a>) -> &'a [u8] {
 const SERVER_LINE: &[u8] = b"addserver";
 /// How it usually begins.
 const OPENING: &[u8; 10] = b"addserver ";
+/// The port of a server whose line names none.
+pub(super) const USUAL_PORT: u16 = 28770;
 /// The greatest port of a server line.
 const MOST_PORT: u64 = 65534;
 
@@ -158,6 +162,7 @@ fn server_lines<S: Sink>(
         let (length, usual) = dotted::each(rest, OPENING, b' ', |begin, bytes, endpoint| {
             let server = Usual::of(bytes, endpoint)?;
             server.show(at + begin, r.sink);
+            listed(endpoint.address.into(), server.port.into(), r.sink);
             Some(server.whole())
         });
         if usual > 0 {
@@ -177,6 +182,14 @@ fn server_lines<S: Sink>(
         at += line.whole;
     }
     found
+}
+
+/// A line names this server.
+#[inline(always)]
+fn listed<S: Sink>(address: IpAddr, port: u64, sink: &mut S) {
+    if let Ok(port) = u16::try_from(port) {
+        sink.listed(SocketAddr::new(address, port));
+    }
 }
 
 /// The lines that are no servers.
@@ -287,8 +300,11 @@ fn server_line<S: Sink>(r: &mut Reader<'_, S>, line: &Line<'_>, judged: bool) {
     match host {
         Some(host) => {
             word(r, &ADDRESS, &host);
-            if address(host.text).is_none() {
-                fault = Some("has no IPv4 or IPv6 address");
+            let port = port.map_or(Some(USUAL_PORT.into()), |port| decimal(port.text));
+            match (address(host.text), port) {
+                (None, _) => fault = Some("has no IPv4 or IPv6 address"),
+                (Some(address), Some(port)) => listed(address, port, r.sink),
+                (Some(_), None) => {}
             }
         }
         None => fault = Some("has no address"),

@@ -55,6 +55,8 @@ pub(super) struct Check {
     pub(super) zero: bool,
     /// Something came back.
     pub(super) answered: bool,
+    /// Something came back from this port, which was not probed.
+    pub(super) elsewhere: Option<u16>,
     /// The registration was reported later than it came: datagrams before that were not looked at.
     pub(super) late: bool,
     /// The probe was reported as a message: the check is judged where its flow ends.
@@ -78,6 +80,8 @@ pub struct SharedState {
     pub(super) registered: RecentMap<Server, bool>,
     pub(super) ids: RecentMap<(Server, u64), Challenged>,
     checks: Map<CheckKey, Check>,
+    /// What was probed last from these sockets, by the server's host.
+    probed: RecentMap<(SocketAddr, IpAddr), CheckKey>,
     early: RecentMap<CheckKey, Early>,
     /// When those that are over are looked for again.
     sweep: Time,
@@ -124,8 +128,15 @@ impl SharedState {
         mark: Mark,
         late: bool,
     ) -> Option<Check> {
-        let mut check =
-            Check { mark, prober: None, zero: false, answered: false, late, told: false };
+        let mut check = Check {
+            mark,
+            prober: None,
+            zero: false,
+            answered: false,
+            elsewhere: None,
+            late,
+            told: false,
+        };
         let early = if late { self.early.get_mut(&key, CHECKS) } else { None };
         if let Some(early) = early.filter(|early| early.time >= mark.time) {
             check.prober = Some(early.prober);
@@ -165,7 +176,11 @@ impl SharedState {
     pub(super) fn probe(&mut self, payload: &Payload<'_>) -> Option<(CheckKey, &mut Check)> {
         let key = (payload.to, payload.from.ip());
         let check = self.checks.get_mut(&key)?;
-        is_in_time(check, payload.time).then_some((key, check))
+        if !is_in_time(check, payload.time) {
+            return None;
+        }
+        self.probed.insert((payload.from, payload.to.ip()), key, CHECKS);
+        Some((key, check))
     }
 
     /// The check that a datagram is the answer to.
@@ -173,6 +188,15 @@ impl SharedState {
         self.checks
             .get_mut(&(payload.from, payload.to.ip()))
             .filter(|check| check.prober == Some(payload.to))
+    }
+
+    /// The check that a datagram answers from a port of the server that was not probed.
+    pub(super) fn reply_from_elsewhere(&mut self, payload: &Payload<'_>) -> Option<&mut Check> {
+        let prober = (payload.to, payload.from.ip());
+        let key = *self.probed.get_mut(&prober, CHECKS).filter(|key| key.0 != payload.from)?;
+        let check = self.checks.get_mut(&key)?;
+        let is_open = check.prober == Some(payload.to) && !check.answered;
+        (is_open && is_in_time(check, payload.time)).then_some(check)
     }
 
     /// Whether a datagram belongs to a check. What may turn out later to have been one is noted.
@@ -199,7 +223,7 @@ impl SharedState {
         }
     }
 
-    fn is_of_check(&self, payload: &Payload<'_>) -> bool {
+    fn is_of_check(&mut self, payload: &Payload<'_>) -> bool {
         if self.checks.is_empty() {
             return false;
         }
@@ -208,6 +232,7 @@ impl SharedState {
         answered.is_some_and(|check| check.prober == Some(payload.to))
             || payload.bytes.len() == 1
                 && probed().is_some_and(|check| is_in_time(check, payload.time))
+            || self.reply_from_elsewhere(payload).is_some()
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn are_closed_blocks(bytes: &[u8]) -> bool {
     blocks.is_some_and(|blocks| blocks.len().is_multiple_of(BLOCK))
 }
 
-/// Decodes a list in blocks. `seen`: who is given the servers, if anybody is. Says whether it is
+/// Decodes a list in blocks. `seen`: who is given the servers, if that is known. Says whether it is
 /// closed.
 pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -> bool {
     let end = blocks_end(bytes);
@@ -46,10 +46,8 @@ pub(super) fn compact<S: Sink>(bytes: &[u8], seen: Option<Seen>, sink: &mut S) -
         while end - r.at() >= BLOCK {
             let block = r.endpoint(&f::BLOCK)?;
             rules::list_block(block, r.sink);
-            if seen.is_some() {
-                let [a, b, c, d, high, low] = block.value;
-                r.sink.listed(([a, b, c, d], u16::from_be_bytes([high, low])).into());
-            }
+            let [a, b, c, d, high, low] = block.value;
+            r.sink.listed(([a, b, c, d], u16::from_be_bytes([high, low])).into());
         }
         if let Some(seen) = seen {
             r.sink.fact(CrossFlowEvent::Listed(&rules::GS1032), seen);
@@ -101,8 +99,8 @@ pub(super) fn is_blocks(bytes: &[u8]) -> bool {
     }
 }
 
-/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is given the servers, if anybody is.
-/// Returns what the text says.
+/// Decodes `\ip\ADDRESS:PORT\ip\...\final\`. `seen`: who is given the servers, if that is
+/// known. Returns what the text says.
 pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut S) -> Words<'a> {
     let mut words = Words::default();
     decode(bytes, &ENDINGS, sink, |r| -> Result<(), Cut> {
@@ -110,11 +108,11 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
         r.open(&f::SERVERS);
         let mut pairs = Text::new(bytes, 0);
         loop {
-            usual_servers(r, &mut pairs, &mut words, seen.is_some());
+            usual_servers(r, &mut pairs, &mut words);
             let Some(pair) = pairs.next() else { break };
             words.hear(&pair, pairs);
             if pair.key == KEY {
-                other_server(r, &pair, is_cut(bytes, &words, pair.at()), seen.is_some());
+                other_server(r, &pair, is_cut(bytes, &words, pair.at()));
             } else {
                 keyword(r, &pair);
             }
@@ -138,21 +136,14 @@ fn is_cut(bytes: &[u8], words: &Words<'_>, at: Span) -> bool {
 }
 
 /// The servers that come next and are written as masters write them.
-fn usual_servers<'a, S: Sink>(
-    r: &mut Reader<'_, S>,
-    pairs: &mut Text<'a>,
-    words: &mut Words<'a>,
-    told: bool,
-) {
+fn usual_servers<'a, S: Sink>(r: &mut Reader<'_, S>, pairs: &mut Text<'a>, words: &mut Words<'a>) {
     let (text, start) = (pairs.rest(), pairs.at());
     let (read, servers) = dotted::each(text, OPENING, b':', |begin, bytes, endpoint| {
         let (server, length) = usual_server(bytes, endpoint)?;
         let at = Span::new(start + begin, start + begin + length);
         let address = Span { start: at.start + OPENING.len() as u32, ..at };
         r.sink.leaf(&f::ADDRESS, at, Place::at(address).value());
-        if told {
-            r.sink.listed(server.into());
-        }
+        r.sink.listed(server.into());
         Some(length)
     });
     if servers == 0 {
@@ -178,10 +169,10 @@ fn usual_server(bytes: &[u8], endpoint: &Endpoint) -> Option<(SocketAddrV4, usiz
 }
 
 /// A server that is written otherwise. `is_cut`: this may be a piece only.
-fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool, told: bool) {
+fn other_server<S: Sink>(r: &mut Reader<'_, S>, pair: &Pair<'_>, is_cut: bool) {
     framing(r, &f::ADDRESS, pair.at(), pair.value_at());
     let text = std::str::from_utf8(pair.text()).ok();
-    if let Some(server) = text.and_then(|text| text.parse().ok()).filter(|_| told) {
+    if let Some(server) = text.and_then(|text| text.parse().ok()) {
         r.sink.listed(server);
     }
     if pair.value.is_some() && !is_cut {
@@ -268,7 +259,7 @@ mod tests {
         assert_eq!(told.judged, [3, 2]);
         let mut told = Told::default();
         super::text(text, None, &mut told);
-        assert_eq!((told.servers, told.listed, told.judged), (vec![], false, [3, 2]));
+        assert_eq!((told.servers.len(), told.listed, told.judged), (4, false, [3, 2]));
 
         let blocks = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\0\0\\final\\";
         let mut told = Told::default();
@@ -276,7 +267,7 @@ mod tests {
         assert_eq!(told.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
         let mut told = Told::default();
         assert!(compact(blocks, None, &mut told));
-        assert_eq!((told.servers, told.listed, told.judged), (vec![], false, [1, 1]));
+        assert_eq!((told.servers.len(), told.listed, told.judged), (2, false, [1, 1]));
     }
 
     fn first_usual(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {

@@ -24,6 +24,7 @@ mod ends;
 mod fields;
 mod form;
 mod framing;
+mod habits;
 mod list;
 mod messages;
 mod queries;
@@ -43,8 +44,8 @@ pub use shared::SharedState;
 use std::ops::RangeInclusive;
 
 use crate::kit::{
-    Claim, Closed, Context, Description, EndOfList, Framed, Group, Hint, Info, Limit,
-    ListedServers, Masters, Payload, Protocol, Secret, Side, Sink, StreamView, Time, Unread,
+    Claim, Closed, Context, Description, EndOfList, Framed, Group, Hint, Info, Limit, Masters,
+    Payload, Protocol, Secret, Side, Sink, StreamView, Time, Unread,
 };
 
 /// The protocol.
@@ -89,9 +90,9 @@ static MASTERS: Masters = Masters {
     probe_above: None,
     goes_on_after: None,
     narrowed: &[],
+    selects: None,
     game: Some("gamename"),
     enciphered: Some("enciphered"),
-    servers: ListedServers::Endpoints("servers"),
     end: EndOfList::Whole(&rules::GS1016),
     refusal: None,
     status: None,
@@ -112,6 +113,7 @@ impl Protocol for GameSpy1 {
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
+        habits: habits::HABITS,
     };
     type Settings = Settings;
     type Conversation = Conversation;

@@ -1,8 +1,8 @@
 //! Queries that wait, and the responses to them.
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, Seen, ShortMark, Side, Sink,
-    Time,
+    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Reply, Seen, Sending, ShortMark, Side,
+    Sink, Time,
 };
 
 use super::words::Words;
@@ -104,6 +104,7 @@ pub(super) fn query<S: Sink>(
         cx.conversation.waiting().find(|asked| again(asked)).map(|first| first.mark.get().frame);
     if let Some(first) = first {
         cx.conversation.repeat(first, mark);
+        sink.sent(Sending::Again);
         return;
     }
     let asked = Asked { mark: mark.into(), word, refused: false, again: false };

@@ -5,7 +5,9 @@
 use super::decode::Header;
 use super::packet::{Form, Kind, Request};
 use super::unfinished::{Part, Unfinished};
-use crate::kit::{Budget, Limits, Payload, Reply, ShortMark, Side, Time, keyed_hash, room};
+use crate::kit::{
+    Budget, Limits, Payload, Reply, Sending, ShortMark, Side, Time, keyed_hash, room,
+};
 
 /// The state of a flow.
 #[derive(Default)]
@@ -26,6 +28,8 @@ struct Rest {
     older: Vec<Asked>,
     /// When the current exchange began: its first sending, where that is not the request's latest.
     began: Option<Time>,
+    /// It has drawn a challenge, which no request has had so far.
+    challenged: bool,
     /// The challenges given, the latest first.
     given: Vec<i32>,
     /// There were more than are remembered.
@@ -243,37 +247,42 @@ impl Conversation {
         claimed.find(|&&(other, _)| other == timestamp).map(|&(_, challenge)| challenge)
     }
 
-    /// The client asks. Hands back a request that has waited so long that there is no room for it.
+    /// The client asks. Says what that is beside what it asked before, and hands back a request that has
+    /// waited so long that there is no room for it.
     pub(super) fn ask(
         &mut self,
         said: &Request,
         verified: Option<bool>,
         payload: &Payload<'_>,
         limits: &Limits,
-    ) -> Option<Asked> {
-        let asked = Asked::of(said, verified, payload)?;
+    ) -> (Sending, Option<Asked>) {
+        let Some(asked) = Asked::of(said, verified, payload) else {
+            return (Sending::New, None);
+        };
         let same =
             |other: &Asked| other.kind() == asked.kind() && other.timestamp == asked.timestamp;
         if let Some(same) = self.find(same) {
-            let before = same.mark.get().time;
+            let (before, waits) = (same.mark.get().time, same.answers == 0);
             same.repeat(&asked);
             self.rest().began.get_or_insert(before);
-            return None;
+            return (if waits { Sending::Again } else { Sending::New }, None);
         }
         // Another challenge begins another exchange.
-        if asked.kind() == Kind::Challenge
-            && let Some(rest) = &mut self.rest
-        {
-            rest.began = None;
+        let is_challenge = asked.kind() == Kind::Challenge;
+        if is_challenge && let Some(rest) = &mut self.rest {
+            (rest.began, rest.challenged) = (None, false);
         }
-        let older = self.latest.replace(asked)?;
+        let goes_on = !is_challenge
+            && self.rest.as_mut().is_some_and(|rest| std::mem::take(&mut rest.challenged));
+        let sending = if goes_on { Sending::GoesOn } else { Sending::New };
+        let Some(older) = self.latest.replace(asked) else { return (sending, None) };
         let rest = self.rest();
         rest.older.push(older);
         if rest.older.len() < limits.pending.max(1) {
-            return None;
+            return (sending, None);
         }
         rest.given_up = rest.given_up.saturating_add(1);
-        Some(rest.older.remove(0))
+        (sending, Some(rest.older.remove(0)))
     }
 
     fn find(&mut self, is: impl Fn(&Asked) -> bool) -> Option<&mut Asked> {
@@ -347,6 +356,7 @@ impl Conversation {
         let rest = self.rest();
         let began = rest.began.unwrap_or(sent.time);
         rest.began = (!complete).then_some(began);
+        rest.challenged = !complete;
         Reply { began, tries: asked.times.into(), complete, ..Reply::to(sent.frame, sent.time) }
     }
 

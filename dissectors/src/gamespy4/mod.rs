@@ -19,6 +19,7 @@ mod conversation;
 mod decode;
 mod diagnosis;
 mod fields;
+mod habits;
 mod join;
 mod messages;
 mod packet;
@@ -70,6 +71,7 @@ impl Protocol for GameSpy4 {
         idle: Info::QUERIES,
         masters: None,
         diagnosis: &diagnosis::DIAGNOSIS,
+        habits: habits::HABITS,
     };
     type Settings = ();
     type Conversation = Conversation;
@@ -259,7 +261,9 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     {
         cx.conversation.claimed(timestamp, challenge.value);
     }
-    if let Some(old) = cx.conversation.ask(&asked, verified, payload, &cx.settings.limits) {
+    let (sending, given_up) = cx.conversation.ask(&asked, verified, payload, &cx.settings.limits);
+    sink.sent(sending);
+    if let Some(old) = given_up {
         cx.budget.meet(Limit::Pending);
         // What is given up before its time is not judged.
         if payload.time.since(old.mark.get().time) >= cx.settings.answer_timeout {

@@ -90,6 +90,8 @@ named! {
         IcmpProhibited = "icmp_admin_prohibited",
         /// A router said that a packet is too large.
         IcmpTooBig = "icmp_fragmentation_needed",
+        /// A host refused the TCP connection.
+        TcpRefused = "tcp_refused",
         /// The server did not answer the master's challenge.
         ChallengeUnanswered = "challenge_unanswered",
         /// It answered with another number.
@@ -120,6 +122,8 @@ named! {
         RegistrationUnanswered = "registration_unanswered",
         /// The server did not answer the master's probe.
         ProbeUnanswered = "probe_unanswered",
+        /// The server answered the master's probe from a port that was not probed.
+        ProbeOtherPort = "probe_answered_from_other_port",
         /// The list ends early.
         ListCut = "list_cut",
         /// It is listed with an address of a private network.

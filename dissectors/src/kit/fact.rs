@@ -40,6 +40,8 @@ pub enum CrossFlowEvent {
     Listed(&'static Rule),
     /// The sender, a client, asked the receiver, a game server.
     Queried,
+    /// The sender refused the TCP connection that the receiver wanted.
+    Refused,
     /// The sender, a master, handed out a challenge: the front of its SHA-256. The rule: it is fresh.
     HandedOut([u8; 16], &'static Rule),
 }

@@ -8,6 +8,7 @@ mod diagnosis;
 pub(crate) mod dotted;
 mod fact;
 mod field;
+mod habit;
 mod hash;
 mod judge;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use diagnosis::{Cause, Diagnosis, Item, Symptom};
 pub use fact::{CrossFlowEvent, Elsewhere, Exchange, Parts, Seen};
 pub use field::{Field, Kind, Meaning, Place, Privacy, Read, Span};
 pub(crate) use field::{LONGEST, fields};
+pub use habit::{Bytes, Habit, Habits};
 pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket, keyed_hash};
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, RuleCounts, Verdict};
@@ -45,12 +47,12 @@ pub use protocol::{
     StreamView, Time, Transport, Unread, room,
 };
 pub(crate) use protocol::{append, append_within, messages};
-pub use purpose::{Description, EndOfList, ListedServers, Masters, Purpose};
+pub use purpose::{Description, EndOfList, Masters, Purpose, Said, Selects};
 pub use quoted::Quoted;
 pub use reader::{Cut, Endings, Reader, decode};
 pub use recent::{Recent, RecentMap};
 pub use refused::Refused;
-pub use reply::Reply;
+pub use reply::{Reply, Sending};
 pub use rule::{CODES, Cite, Code, Group, Needs, Rule, Severity, Who};
 pub use settings::{Abuse, Budget, Limit, Limits, Secret, Settings};
 pub use severities::Severities;

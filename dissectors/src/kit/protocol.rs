@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
 use crate::kit::{
-    Budget, Description, Diagnosis, Evidence, Field, Group, Kind, Masters, Node, Place, Purpose,
-    Rule, Settings, Sink, TreeView, Who,
+    Budget, Description, Diagnosis, Evidence, Field, Group, Habit, Kind, Masters, Node, Place,
+    Purpose, Rule, Settings, Sink, TreeView, Who,
 };
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
@@ -289,6 +289,8 @@ pub struct Info {
     pub masters: Option<&'static Masters>,
     /// What its servers need before players see them.
     pub diagnosis: &'static Diagnosis,
+    /// By what its clients' libraries are known, as far as they are: at most 16.
+    pub habits: &'static [Habit],
 }
 
 impl FlowFacts {

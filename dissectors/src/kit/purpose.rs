@@ -64,7 +64,7 @@ pub struct Masters {
     /// The port where a server takes queries, in a [`Purpose::Join`] or a [`Purpose::Heartbeat`]; without
     /// it: the port that it sends from.
     pub query_port: Option<&'static str>,
-    /// The port that is meant where a message with such a field, or a list, names none.
+    /// The port that is meant where a message with such a field names none.
     pub usual_port: Option<u16>,
     /// How many ports above the server's queries a master probes, if it does.
     pub probe_above: Option<u16>,
@@ -74,12 +74,12 @@ pub struct Masters {
     /// The fields by which a [`Purpose::ListRequest`] asks for some servers only, each with the value
     /// that leaves none out.
     pub narrowed: &'static [(&'static str, &'static str)],
+    /// Whether such a list has a server, where that can be known.
+    pub selects: Option<Selects>,
     /// The game, in what servers send and in a [`Purpose::ListRequest`], where lists are of one game.
     pub game: Option<&'static str>,
     /// The field that holds what cannot be read of a [`Purpose::List`], where it is enciphered.
     pub enciphered: Option<&'static str>,
-    /// The servers of a [`Purpose::List`].
-    pub servers: ListedServers,
     /// What shows that a [`Purpose::List`] is the end of one.
     pub end: EndOfList,
     /// The text of a [`Purpose::JoinResponse`], and how it begins where the master refuses.
@@ -88,14 +88,18 @@ pub struct Masters {
     pub status: Option<(&'static str, u64)>,
 }
 
-/// How servers are listed.
+/// How it is known whether a list that was asked for with a filter has a server.
 #[derive(Clone, Copy, Debug)]
-pub enum ListedServers {
-    /// As a list of addresses with their ports.
-    Endpoints(&'static str),
-    /// As a list of groups: the list, and in each group the address, and the port if it is named.
-    Addresses(&'static str, &'static str, &'static str),
+pub struct Selects {
+    /// What the server said of itself to the master: a map, in a [`Purpose::ChallengeResponse`].
+    pub said: &'static str,
+    /// Whether it is in the list: by the values of the fields of [`Masters::narrowed`], in their order, and
+    /// by what it said of each key. `None`: that is not known.
+    pub selects: fn(&[Vec<u8>], &Said<'_>) -> Option<bool>,
 }
+
+/// The value of a key of what a server said of itself, if it is known.
+pub type Said<'s> = dyn Fn(&str) -> Option<&'s [u8]> + 's;
 
 /// What shows that a list is at its end.
 #[derive(Clone, Copy, Debug)]

@@ -18,6 +18,18 @@ pub struct Reply {
     pub complete: bool,
 }
 
+/// What a request is beside those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sending {
+    /// It begins an exchange.
+    #[default]
+    New,
+    /// It still waits, and is sent once more.
+    Again,
+    /// It goes on with an exchange, with the challenge that it drew.
+    GoesOn,
+}
+
 impl Reply {
     /// The reply to a request that was sent once and began its exchange.
     pub const fn to(request: u64, sent: Time) -> Reply {

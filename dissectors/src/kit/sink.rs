@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, Seen, Span,
+    CrossFlowEvent, Evidence, Field, Mark, Message, Payload, Reply, Rule, Seen, Sending, Span,
 };
 
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
@@ -54,7 +54,7 @@ pub trait Sink {
     /// What is known of the recording round the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
-    /// A server that a list names. Who lists it to whom, the fact after them all tells.
+    /// A server that a list of the message names. Who lists it to whom, the fact after them all says.
     #[inline(always)]
     fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters beyond its flow.
@@ -86,6 +86,10 @@ pub trait Sink {
     /// The message that is being decoded answers this request.
     #[inline(always)]
     fn answers(&mut self, _: Reply) {}
+    /// The message that is being decoded is a request: what it is beside those before it, if
+    /// that is not [`Sending::New`].
+    #[inline(always)]
+    fn sent(&mut self, _: Sending) {}
     /// The message is complete: everything since the last `end` belongs to it.
     #[inline(always)]
     fn end(&mut self, _: &'static Message, _: &Payload<'_>) {}

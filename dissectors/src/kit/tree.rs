@@ -86,6 +86,10 @@ pub struct Tree {
     shut: u32,
     /// How many groups lay too deep: what is in them is in the group around them.
     flat: u32,
+    /// What is in lists is not kept.
+    without_elements: bool,
+    /// Within a list whose elements are not kept: how many groups are open in it, that one included.
+    hidden: u32,
 }
 
 impl Default for Tree {
@@ -111,7 +115,15 @@ impl Tree {
             left_out: 0,
             shut: 0,
             flat: 0,
+            without_elements: false,
+            hidden: 0,
         }
+    }
+
+    /// The same, without what is in lists: they are kept as empty ones.
+    pub const fn without_elements(mut self) -> Tree {
+        self.without_elements = true;
+        self
     }
 
     /// The nodes, each followed by those below it.
@@ -132,6 +144,7 @@ impl Tree {
         self.left_out = 0;
         self.shut = 0;
         self.flat = 0;
+        self.hidden = 0;
     }
 
     /// The fields as they are read.
@@ -164,6 +177,9 @@ impl Tree {
     /// Whether one more field fits; the bytes of one that does not go to the last leaf.
     #[inline(always)]
     fn full(&mut self, span: Span) -> bool {
+        if self.hidden > 0 {
+            return true;
+        }
         let full = self.nodes.len() >= self.most;
         if full {
             self.leave_out(span);
@@ -314,6 +330,10 @@ impl Sink for Tree {
 
     #[inline]
     fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        if self.hidden > 0 {
+            self.hidden += 1;
+            return;
+        }
         if self.full(Span { start, end: start }) {
             self.shut += 1;
             return;
@@ -325,10 +345,15 @@ impl Sink for Tree {
         }
         self.push(field, Span { start, end: start }, value);
         self.open.push(self.nodes.len() as u32 - 1);
+        self.hidden = u32::from(self.without_elements && field.kind == Kind::List);
     }
 
     #[inline]
     fn close(&mut self, end: u32) {
+        self.hidden = self.hidden.saturating_sub(1);
+        if self.hidden > 0 {
+            return;
+        }
         if self.shut > 0 {
             self.shut -= 1;
             return;
@@ -344,6 +369,9 @@ impl Sink for Tree {
 
     #[inline]
     fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
+        if self.hidden > 0 {
+            return;
+        }
         let has_room = self.nodes.len().saturating_add(N) < self.most;
         if !has_room || self.open.len() >= self.deepest || self.shut > 0 {
             return self.group_as_far_as_it_fits(group, span, &fields);
@@ -402,6 +430,28 @@ mod tests {
         assert_eq!(first(10), (8, 2, 6));
         assert_eq!(first(2), (2, 0, 12));
         assert_eq!(first(0), (0, 0, 14));
+    }
+
+    #[test]
+    fn lists_are_empty_where_their_elements_are_not_wanted() {
+        static LIST: Field = Field::new("list", "List", Kind::List);
+        let mut tree = Tree::default().without_elements();
+        let at = Span::new(0, 1);
+        tree.leaf(&NUMBER, at, 1);
+        tree.open(&LIST, 1, 0);
+        tree.leaf(&NUMBER, at, 2);
+        tree.open(&GROUP, 2, 0);
+        tree.leaf_text(&NUMBER, at, b"3");
+        tree.close(3);
+        tree.group(&GROUP, at, [(&NUMBER, at, 4)]);
+        tree.close(9);
+        tree.open(&GROUP, 9, 0);
+        tree.leaf(&NUMBER, at, 5);
+        tree.close(10);
+        let nodes: Vec<_> = tree.nodes().iter().map(|node| (node.field.name, node.value)).collect();
+        assert_eq!(nodes, [("number", 1), ("list", 0), ("group", 0), ("number", 5)]);
+        let list = tree.nodes().get(1).map(|list| (list.span, list.descendants));
+        assert_eq!((list, tree.left_out()), (Some((Span::new(1, 9), 0)), 0));
     }
 
     proptest! {

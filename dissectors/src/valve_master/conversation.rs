@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 
 use crate::kit::{
-    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Protocol, Recent, Refused, Sink, Span,
-    Time,
+    Context, CrossFlowEvent, Evidence, Limit, Mark, Payload, Protocol, Recent, Refused, Sending,
+    Sink, Span, Time,
 };
 
 use super::ValveMaster;
@@ -212,6 +212,9 @@ fn query<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &decode::Query<'
         cx.conversation.long(timeout, |long| long.listing().ask(query, timeout, pending))
     };
     give_up(cx, Owed::Query, given_up, payload.time, sink);
+    if asked == (Asked::Again { waits: true }) {
+        sink.sent(Sending::Again);
+    }
 
     let Some(seed) = said.seed else { return };
     let ends = [payload.from, payload.to];

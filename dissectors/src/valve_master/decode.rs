@@ -191,9 +191,14 @@ fn reply<'a, S: Sink>(
         if block == BLOCK {
             let server = r.endpoint(&f::SERVER)?;
             found.block(&server.value, server.at);
+            let [a, b, c, d, high, low] = server.value;
+            r.sink.listed(([a, b, c, d], u16::from_be_bytes([high, low])).into());
         } else {
             let server = r.bytes(&f::SERVER6, BLOCK6);
             found.block(server.value, server.at);
+            if let Some((address, [high, low])) = server.value.split_first_chunk::<16>() {
+                r.sink.listed((*address, u16::from_be_bytes([*high, *low])).into());
+            }
         }
     }
     r.close();

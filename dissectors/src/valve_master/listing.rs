@@ -75,8 +75,9 @@ pub(super) enum Asked {
     Resumed,
     /// It begins a new listing, from 0.0.0.0:0. `ended`: the one before came to its end.
     Anew { ended: bool },
-    /// It is the one before once more, which was not answered, or not in time.
-    Again,
+    /// It is the one before once more, which was not answered, or not in time. `waits`: that has not been
+    /// given up yet.
+    Again { waits: bool },
     /// It goes on.
     On {
         /// The last address of the reply before, as far as it is known.
@@ -187,7 +188,7 @@ impl Listing {
             }
             self.tries = self.tries.saturating_add(1);
             self.retried = true;
-            return (Asked::Again, given_up);
+            return (Asked::Again { waits: self.tries > 1 }, given_up);
         }
         let given_up = if waits { self.wait(before.mark.get(), most) } else { None };
         self.query = Some(query);

@@ -19,6 +19,7 @@ mod diagnosis;
 mod endpoint;
 mod fields;
 mod filter;
+mod habits;
 mod info;
 mod info_keys;
 mod listing;
@@ -26,14 +27,15 @@ mod messages;
 mod registration;
 mod reply;
 pub(crate) mod rules;
+mod selects;
 #[cfg(test)]
 mod tests;
 
 pub use conversation::{Conversation, SharedState};
 
 use crate::kit::{
-    Claim, Context, Description, EndOfList, Group, Hint, Info, ListedServers, Masters, Payload,
-    Protocol, Sink, Time,
+    Claim, Context, Description, EndOfList, Group, Hint, Info, Masters, Payload, Protocol, Selects,
+    Sink, Time,
 };
 
 /// The protocol.
@@ -70,9 +72,9 @@ static MASTERS: Masters = Masters {
     probe_above: None,
     goes_on_after: Some("seed"),
     narrowed: &[("filter", ""), ("region", "255")],
+    selects: Some(Selects { said: "info", selects: selects::selects }),
     game: None,
     enciphered: None,
-    servers: ListedServers::Endpoints("servers"),
     end: EndOfList::Flag("end"),
     refusal: None,
     status: None,
@@ -93,6 +95,7 @@ impl Protocol for ValveMaster {
         idle: Info::HEARTBEATS,
         masters: Some(&MASTERS),
         diagnosis: &diagnosis::DIAGNOSIS,
+        habits: habits::HABITS,
     };
     type Settings = Settings;
     type Conversation = Conversation;

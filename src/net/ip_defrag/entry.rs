@@ -81,6 +81,8 @@ pub(super) struct Entry {
     /// Of the fragment at offset 0, as soon as it is there; until then of any.
     pub(super) ip: Ip,
     pub(super) protocol: u8,
+    /// Those of the transport header, as soon as the fragment at offset 0 is there.
+    pub(super) ports: Option<[u16; 2]>,
     pub(super) opened: FrameRef,
     /// Its bytes, if they are kept here; else they are in the capture, where the pieces say.
     pub(super) coverage: Option<Box<Coverage>>,
@@ -251,7 +253,7 @@ impl Entry {
     }
 
     fn event(&self, at: FrameRef, kind: EventKind) -> Event {
-        Event { ip: self.ip, identification: self.identification, at, kind }
+        Event { ip: self.ip, ports: self.ports, identification: self.identification, at, kind }
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Joined<'a> {
 pub struct Event {
     /// Addresses of the datagram.
     pub ip: Ip,
+    /// Its ports, if the fragment that has them came.
+    pub ports: Option<[u16; 2]>,
     /// Its identification.
     pub identification: u32,
     /// The packet that it is about; of a datagram given up, the first one.

@@ -31,6 +31,8 @@ pub(super) enum Cell {
     Port(u16),
     /// Counts by name.
     Counts(Vec<(String, u64)>),
+    /// Names.
+    Names(Vec<&'static str>),
     /// So many of so many: for people.
     Share(u64, u64),
 }
@@ -56,6 +58,8 @@ impl Cell {
                 let each = |(name, count): &(String, u64)| format!("{name} {}", grouped(*count));
                 counts.iter().map(each).collect::<Vec<_>>().join(", ")
             }
+            Cell::Names(names) if names.is_empty() => absent(),
+            Cell::Names(names) => names.join(", "),
             Cell::Share(_, 0) => absent(),
             // Rounded down: 100 % means all.
             Cell::Share(some, all) => {
@@ -73,6 +77,7 @@ impl Cell {
                 let each = |(name, count): &(String, u64)| format!("{name}={count}");
                 counts.iter().map(each).collect::<Vec<_>>().join(" ")
             }
+            Cell::Names(names) => names.join(", "),
             Cell::Time(time) => time.map_or_else(String::new, |time| rfc3339(time, digits)),
             Cell::Count(None) | Cell::Span(None) | Cell::Number(None) => String::new(),
             cell => serde_json::to_string(&cell.json(digits)).unwrap_or_default(),
@@ -108,7 +113,7 @@ impl Cell {
 
     /// Whether it is to the right of its column.
     pub(super) fn is_number(&self) -> bool {
-        !matches!(self, Cell::Text(_) | Cell::Counts(_) | Cell::Time(_))
+        !matches!(self, Cell::Text(_) | Cell::Counts(_) | Cell::Names(_) | Cell::Time(_))
     }
 }
 
@@ -134,6 +139,7 @@ impl Serialize for Json<'_> {
                 counts.iter().try_for_each(|(name, count)| map.serialize_entry(name, count))?;
                 map.end()
             }
+            Cell::Names(names) => names.serialize(to),
             Cell::Share(some, all) => (*all > 0).then(|| *some as f64 / *all as f64).serialize(to),
         }
     }

@@ -115,6 +115,7 @@ fn of_servers<'s>() -> Vec<Column<Row<'s, SocketAddr, Server>>> {
         column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
         column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
         column("sent", "", |it| Cell::Count(Some(it.1.sent))),
+        column("requests", "", |it| Cell::Count(Some(it.1.requests))),
         column("exchanges", "ASKED", |it| Cell::Count(Some(it.1.exchanges))),
         column("answered", "", |it| Cell::Count(Some(it.1.answered))),
         column("", "ANSWERED", |it| Cell::Share(it.1.answered, it.1.exchanges)),
@@ -153,6 +154,7 @@ fn of_clients<'s>() -> Vec<Column<Row<'s, IpAddr, Client>>> {
         column("first", "", |it| Cell::Time(it.1.seen.map(|seen| seen.first))),
         column("last", "", |it| Cell::Time(it.1.seen.map(|seen| seen.last))),
         column("sent", "SENT", |it| Cell::Count(Some(it.1.sent))),
+        column("requests", "", |it| Cell::Count(Some(it.1.requests))),
         column("rate", "PER SECOND", |it| Cell::Number(it.1.rate())),
         column("exchanges", "ASKED", |it| Cell::Count(Some(it.1.exchanges))),
         column("answered", "", |it| Cell::Count(Some(it.1.answered))),
@@ -162,6 +164,7 @@ fn of_clients<'s>() -> Vec<Column<Row<'s, IpAddr, Client>>> {
                 |(id, kind, count): &(Id, &str, u64)| (format!("{}.{kind}", id.info().id), *count);
             Cell::Counts(it.1.kinds.iter().map(kind).collect())
         }),
+        column("libraries", "LIBRARY", |it| Cell::Names(it.1.libraries.clone())),
     ]
 }
 

@@ -54,6 +54,7 @@
 //! | `nosyn` | the capture begins after the handshake of this connection |
 //! | `fin` | closes the sender's direction; the other end acknowledges |
 //! | `rst` | breaks the connection off |
+//! | `refused` | not a message: the receiver wants a connection, and the sender refuses it |
 //!
 //! **TCP**: in front of the first step between two parties the handshake is put in. It is opened by
 //! the client, or the game server if there is no client, whoever speaks first. A step's bytes go in

@@ -47,6 +47,7 @@ pub(super) struct Options {
     pub(super) nosyn: bool,
     pub(super) fin: bool,
     pub(super) rst: bool,
+    pub(super) refused: bool,
 }
 
 /// The last second a script may name: about 31 years, which pcap's 32 bits of seconds still hold.
@@ -152,6 +153,7 @@ impl Options {
             "nosyn" => self.nosyn = true,
             "fin" => self.fin = true,
             "rst" => self.rst = true,
+            "refused" => self.refused = true,
             "ipsum=bad" => self.ip_checksum = Checksum::Wrong,
             "udpsum=bad" => self.udp_checksum = Some(Checksum::Wrong),
             "udpsum=none" => self.udp_checksum = Some(Checksum::Absent),

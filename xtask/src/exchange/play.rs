@@ -84,6 +84,9 @@ impl Player<'_> {
         if options.fin || options.rst || options.nosyn || options.tcp_checksum.is_some() {
             return Err("fin, rst, nosyn and tcpsum are for TCP: `tcp` is missing".to_owned());
         }
+        if options.refused {
+            return Err("only a TCP connection is refused: `tcp` is missing".to_owned());
+        }
         if say.payload.len() > DATAGRAM {
             return Err(format!("{} bytes do not fit a datagram", say.payload.len()));
         }
@@ -120,6 +123,10 @@ impl Player<'_> {
         let options = &say.options;
         if options.udp_checksum.is_some() {
             return Err("udpsum is for UDP".to_owned());
+        }
+        if options.refused {
+            self.refuse(time, [destination, source], options);
+            return Ok(());
         }
         // Between two of one role, whoever spoke first has opened the connection.
         let end = match end {
@@ -167,6 +174,17 @@ impl Player<'_> {
             self.connections.insert(key, open);
         }
         Ok(())
+    }
+
+    /// The first end wants a connection, and the other one refuses it.
+    fn refuse(&mut self, time: Time, [opener, listener]: [SocketAddr; 2], options: &Options) {
+        self.opened += 1;
+        let base = self.opened.wrapping_mul(1_000_000);
+        let mut connection = Connection::new(opener, listener, [base, 0]);
+        let [syn, ..] = connection.handshake();
+        let refusal = Segment { sequence: 0, ..connection.reset(End::Listener) };
+        self.send_segment(time, &syn, &options.of_the_way());
+        self.send_segment(time, &refusal, options);
     }
 
     fn open(&mut self, time: Time, ends: [SocketAddr; 2], options: &Options) -> Open {

@@ -120,12 +120,17 @@ rule! {
 pub(in crate::acr_master) enum Checked {
     Answered,
     Unanswered,
+    /// From this port, which was not probed.
+    Elsewhere(u16),
     WithZero,
     NotAtAll,
 }
 
 /// What a finding says of a probe that was not answered.
 pub(in crate::acr_master) const PROBE_UNANSWERED: &str = "was not answered";
+
+/// What it says of one that was answered from another port.
+pub(in crate::acr_master) const PROBE_ELSEWHERE: &str = "was answered from UDP port";
 
 pub(in crate::acr_master) fn socket_check<S: Sink>(
     checked: Checked,
@@ -137,6 +142,9 @@ pub(in crate::acr_master) fn socket_check<S: Sink>(
     sink.recalled(&ACR034, checked == Checked::Answered, evidence, mark, || match checked {
         Checked::Answered => String::new(),
         Checked::Unanswered => format!("the probe to UDP port {port} {PROBE_UNANSWERED}"),
+        Checked::Elsewhere(from) => {
+            format!("the probe to UDP port {port} {PROBE_ELSEWHERE} {from}")
+        }
         Checked::WithZero => format!("the probe to UDP port {port} is a zero byte"),
         Checked::NotAtAll => format!("no probe to UDP port {port} is in the capture"),
     });

@@ -63,7 +63,7 @@ pub(in crate::valve_master) fn asked<S: Sink>(
             format!("the first query on this socket asks from {}", shown(seed))
         }),
         // In the silence the port may have come to another client.
-        Asked::Resumed | Asked::Again | Asked::On { last: None, ended: false, .. } => {}
+        Asked::Resumed | Asked::Again { .. } | Asked::On { last: None, ended: false, .. } => {}
         Asked::Anew { ended } => {
             if ended {
                 sink.judged(&VM023, true, at, String::new);

@@ -1,0 +1,11 @@
+//! By what programs are known: what they call themselves.
+
+use crate::kit::{Bytes, Habit};
+
+pub(super) static HABITS: &[Habit] = &[
+    Habit {
+        library: "AssaultCube Reloaded",
+        sends: &[Bytes::Containing(b"\r\nUser-Agent: ACR-Client/")],
+    },
+    Habit { library: "curl", sends: &[Bytes::Containing(b"\r\nUser-Agent: curl/")] },
+];

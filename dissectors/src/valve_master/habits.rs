@@ -1,0 +1,6 @@
+//! By what programs are known that ask for lists.
+
+use crate::kit::{Bytes, Habit};
+
+pub(super) static HABITS: &[Habit] =
+    &[Habit { library: "Xash3D", sends: &[Bytes::Containing(b"\\clver\\")] }];

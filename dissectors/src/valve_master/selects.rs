@@ -1,0 +1,146 @@
+//! Whether a query's filter lets a server through, as far as what the server said of itself tells.
+
+use crate::kit::{Pair, Pairs, Said};
+
+/// Whether a list that was asked for with these values of `Masters::narrowed` would have a server.
+/// `None`: that is not known.
+pub(super) fn selects(asked: &[Vec<u8>], said: &Said<'_>) -> Option<bool> {
+    let [filter, region] = asked else { return None };
+    all([in_region(region, said), passes(filter, said)].into_iter())
+}
+
+/// Whether all are so.
+fn all(mut each: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut known = Some(true);
+    let is_not = each.any(|one| {
+        known = known.and(one);
+        one == Some(false)
+    });
+    if is_not { Some(false) } else { known }
+}
+
+/// Servers of the whole world are in every region.
+fn in_region(asked: &[u8], said: &Said<'_>) -> Option<bool> {
+    if asked == b"255" {
+        return Some(true);
+    }
+    said("region").map(|region| region == asked || matches!(region, b"255" | b"-1"))
+}
+
+fn passes(filter: &[u8], said: &Said<'_>) -> Option<bool> {
+    let mut pairs = Pairs::new(filter, 0);
+    let mut known = Some(true);
+    while let Some(pair) = pairs.next() {
+        let one = match pair.key {
+            b"nor" | b"nand" => {
+                let count = std::str::from_utf8(pair.text()).ok()?.parse().ok()?;
+                let conditions: Vec<_> = pairs.by_ref().take(count).collect();
+                not_group(pair.key, &conditions, said)?
+            }
+            _ => condition(&pair, said),
+        };
+        match one {
+            Some(false) => return Some(false),
+            one => known = known.and(one),
+        }
+    }
+    known
+}
+
+/// A group of conditions: none, or not all, may be met. `None`: there is a group among them, and what that
+/// counts for, the document leaves open.
+fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &Said<'_>) -> Option<Option<bool>> {
+    if conditions.iter().any(|pair| matches!(pair.key, b"nor" | b"nand")) {
+        return None;
+    }
+    let conditions = conditions.iter().map(|pair| condition(pair, said));
+    Some(match key {
+        b"nand" => all(conditions).map(|all| !all),
+        _ => all(conditions.map(|one| one.map(|met| !met))),
+    })
+}
+
+/// Whether a server meets a condition of the document's table.
+fn condition(pair: &Pair<'_>, said: &Said<'_>) -> Option<bool> {
+    let value = pair.text();
+    let is = |key: &str, value: &[u8]| Some(said(key)?.eq_ignore_ascii_case(value));
+    let number = |key: &str| std::str::from_utf8(said(key)?).ok()?.parse::<u32>().ok();
+    match (pair.key, value) {
+        (b"gamedir", _) => is("gamedir", value),
+        (b"map", _) => is("map", value),
+        (b"dedicated", b"1") => is("type", b"d"),
+        (b"proxy", b"1") => is("type", b"p"),
+        (b"secure", b"1") => is("secure", b"1"),
+        (b"linux", b"1") => is("os", b"l"),
+        (b"password", b"0") => is("password", b"0"),
+        // Their names say the opposite.
+        (b"empty", b"1") => number("players").map(|players| players > 0),
+        (b"full", b"1") => Some(number("players")? < number("max")?),
+        (b"noplayers", b"1") => number("players").map(|players| players == 0),
+        (b"version_match", _) if !value.contains(&b'*') => is("version", value),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVER: &[(&str, &str)] = &[
+        ("gamedir", "tf"),
+        ("map", "ctf_2fort"),
+        ("players", "3"),
+        ("max", "24"),
+        ("type", "d"),
+        ("os", "l"),
+        ("secure", "1"),
+        ("password", "0"),
+        ("version", "1.0"),
+        ("region", "3"),
+    ];
+
+    fn in_list(filter: &str, region: &str) -> Option<bool> {
+        let said = |key: &str| {
+            SERVER.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_bytes())
+        };
+        selects(&[filter.into(), region.into()], &said)
+    }
+
+    #[test]
+    fn what_the_server_said_is_held_against_the_filter() {
+        for filter in [
+            "",
+            r"\gamedir\TF",
+            r"\map\ctf_2fort\empty\1\full\1",
+            r"\dedicated\1\linux\1\secure\1\password\0",
+            r"\version_match\1.0",
+            r"\nor\2\gamedir\valve\noplayers\1",
+            r"\nand\2\gamedir\tf\noplayers\1",
+            r"\nand\2\noplayers\1\gamedir\valve",
+            r"\nor\1\proxy\1\gamedir\tf",
+        ] {
+            assert_eq!(in_list(filter, "255"), Some(true), "{filter}");
+        }
+        for filter in [
+            r"\gamedir\valve",
+            r"\noplayers\1",
+            r"\appid\440\map\cp_dustbowl",
+            r"\nor\1\gamedir\tf",
+            r"\nand\2\gamedir\tf\dedicated\1",
+        ] {
+            assert_eq!(in_list(filter, "255"), Some(false), "{filter}");
+        }
+        for filter in [
+            r"\appid\440",
+            r"\white\1\gamedir\tf",
+            r"\nor\1\white\1",
+            r"\nor\x\map\a",
+            r"\nor\1\nor\1\map\a",
+            r"\clver\0.20",
+        ] {
+            assert_eq!(in_list(filter, "255"), None, "{filter}");
+        }
+        assert_eq!([in_list("", "3"), in_list("", "4")], [Some(true), Some(false)]);
+        assert_eq!(selects(&[], &|_| None), None);
+    }
+}
