@@ -189,6 +189,7 @@ fn payload<'a>(
         bytes,
         pieces,
         inflated: false,
+        headers: 0,
         frame: said.frame,
         time: said.time,
         side: said.side,

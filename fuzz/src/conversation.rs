@@ -286,6 +286,7 @@ fn payload<'a>(
         bytes,
         pieces,
         inflated: false,
+        headers: 0,
         frame,
         time,
         side,

@@ -53,6 +53,7 @@ const NO_MESSAGE: Payload<'static> = Payload {
     bytes: &[],
     pieces: &[],
     inflated: false,
+    headers: 0,
     frame: 0,
     time: Time(0),
     side: Side::First,

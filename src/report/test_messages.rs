@@ -193,6 +193,7 @@ impl Sample {
             bytes: &self.bytes,
             pieces: &self.pieces,
             inflated: self.inflated,
+            headers: 0,
             frame: 7,
             time: self.time,
             side: Side::Second,

@@ -70,6 +70,7 @@ impl<'b> MessageEvent<'b> {
             bytes: part(&self.batch.bytes, decoded.bytes),
             pieces: part(&self.batch.pieces, decoded.pieces),
             inflated: decoded.inflated,
+            headers: decoded.headers,
             frame: decoded.frame,
             time: decoded.time,
             side: decoded.side,
@@ -247,6 +248,7 @@ pub(super) struct Decoded {
     side: Side,
     transport: Transport,
     inflated: bool,
+    headers: u32,
     lost: bool,
     /// Bytes as sent.
     length: u64,
@@ -472,7 +474,7 @@ impl Batch {
         if with_pieces {
             pieces = append(&mut self.pieces, payload.pieces);
         }
-        let &Payload { inflated, frame, time, side, transport, lost, .. } = payload;
+        let &Payload { inflated, headers, frame, time, side, transport, lost, .. } = payload;
         Decoded {
             message,
             bytes,
@@ -483,6 +485,7 @@ impl Batch {
             side,
             transport,
             inflated,
+            headers,
             lost,
             length: payload.sent(),
             reply: None,

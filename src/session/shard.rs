@@ -160,6 +160,7 @@ impl Shard {
             bytes,
             pieces: &[],
             inflated: false,
+            headers: 0,
             frame: context.frame,
             time,
             side: Side::First,

@@ -158,12 +158,8 @@ fn whole<S: Sink>(
     let used = cx.conversation.done().is_some_and(|done| done.has(set.side, joined.id));
     rules::split_id_unique(!used, joined.id, sink);
 
-    let payload = Payload {
-        bytes: &joined.buffer.bytes,
-        pieces: &joined.buffer.pieces,
-        lost: set.lost(),
-        ..*last
-    };
+    let sent = set.parts().iter().map(PartSpan::length).sum();
+    let payload = Payload { lost: set.lost(), ..last.joined(&joined.buffer, sent) };
     let kind = emit(cx, &shape, &joined, reason, payload, sink);
     cx.conversation.remember(&set, joined.id, layout, kind);
     set.release(&mut cx.shared.spare, cx.budget);

@@ -253,6 +253,7 @@ mod tests {
             bytes: &[],
             pieces: &[],
             inflated: false,
+            headers: 0,
             frame,
             time,
             side: Side::First,

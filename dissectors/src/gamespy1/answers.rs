@@ -297,7 +297,7 @@ fn join<S: Sink>(
     let done = Done { side, number, time, datagrams };
     append_within(&mut cx.conversation.answers().done, done, MOST_DONE);
     answer.buffer.release(cx.budget);
-    let payload = Payload { bytes: &joined.bytes, pieces: &joined.pieces, lost, ..*payload };
+    let payload = Payload { lost, ..payload.joined(&joined, joined.bytes.len()) };
     sink.evidence(Evidence { lost, ..cx.flow.evidence() });
     let inside = closed.filter(|closed| *closed < last);
     let words = decode::joined(payload.bytes, &ends, inside.is_none(), sink);

@@ -77,8 +77,9 @@ fn take_apart<S: Sink>(
         let joined = join::join(packets);
         let latest = answer.iter().max().copied().unwrap_or_default();
         let lost = answer.iter().any(|&at| open.part(at).is_some_and(|part| part.lost));
+        let sent = answer.iter().map(|&at| open.bytes(at).len()).sum();
         let payload =
-            Payload { lost, ..payload_of(cx, &open, latest, &joined.bytes, &joined.pieces) };
+            Payload { lost, ..payload_of(cx, &open, latest, &[], &[]).joined(&joined, sent) };
         // What is wrong with packets of several answers may be that they do not belong together.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
         let asked = whole(cx, &payload, Some(open.timestamp), sink);

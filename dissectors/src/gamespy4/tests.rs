@@ -193,6 +193,7 @@ impl Stage {
             bytes,
             pieces: if bytes.is_empty() { &[] } else { &pieces },
             inflated: false,
+            headers: 0,
             frame: self.frame,
             time: self.now,
             side,

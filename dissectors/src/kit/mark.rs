@@ -1,6 +1,6 @@
 //! What can be said of a message when it is gone.
 
-use crate::kit::{Payload, Side, Span, Time};
+use crate::kit::{Buffer, Payload, Piece, Side, Span, Time};
 
 /// What can be said of one side's message later, when its answer fails to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,18 +15,30 @@ pub struct Mark {
     pub side: Side,
 }
 
-impl Payload<'_> {
+impl<'a> Payload<'a> {
     /// Where the whole of it is.
     pub fn whole(&self) -> Span {
         Span::new(0, self.bytes.len())
     }
 
-    /// How many bytes were sent: what was decompressed counts as it came.
+    /// How many bytes were sent: what was decompressed counts as it came, parts with their headers.
     pub fn sent(&self) -> u64 {
-        match self.pieces {
+        let listed = match self.pieces {
             [] => self.bytes.len() as u64,
-            pieces => pieces.iter().map(|piece| u64::from(piece.length)).sum(),
-        }
+            pieces => recorded(pieces),
+        };
+        listed + u64::from(self.headers)
+    }
+
+    /// What was joined from datagrams, or parts of a stream, of so many bytes in all.
+    #[must_use]
+    pub fn joined<'b>(&self, joined: &'b Buffer, sent: usize) -> Payload<'b>
+    where
+        'a: 'b,
+    {
+        let Buffer { bytes, pieces, .. } = joined;
+        let headers = (sent as u64).saturating_sub(recorded(pieces)) as u32;
+        Payload { bytes, pieces, headers, ..*self }
     }
 
     /// Collects the packets that carried it, in rising order and each once.
@@ -48,6 +60,11 @@ impl Payload<'_> {
         let length = self.bytes.len().min(u32::MAX as usize) as u32;
         Mark { frame: self.frame, time: self.time, length, side: self.side }
     }
+}
+
+/// How many bytes are in these pieces.
+fn recorded(pieces: &[Piece]) -> u64 {
+    pieces.iter().map(|piece| u64::from(piece.length)).sum()
 }
 
 impl Mark {

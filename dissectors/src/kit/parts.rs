@@ -17,6 +17,13 @@ pub struct PartSpan {
     pub lost: bool,
 }
 
+impl PartSpan {
+    /// How many bytes it has.
+    pub fn length(&self) -> usize {
+        self.end.saturating_sub(self.start) as usize
+    }
+}
+
 /// Bytes put together from several places, and where each was recorded.
 #[derive(Default, Debug)]
 pub struct Buffer {

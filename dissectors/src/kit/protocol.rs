@@ -78,6 +78,8 @@ pub struct Payload<'a> {
     pub pieces: &'a [Piece],
     /// The bytes were decompressed: `pieces` does not map them one to one.
     pub inflated: bool,
+    /// Bytes of its packets that `pieces` leaves out: headers of the parts that it was joined from.
+    pub headers: u32,
     /// The packet that completed it.
     pub frame: u64,
     /// That packet's time.
@@ -309,6 +311,7 @@ impl FlowFacts {
             bytes,
             pieces,
             inflated: false,
+            headers: 0,
             frame: 0,
             time: Time(0),
             side,

@@ -185,6 +185,7 @@ fn payload(bytes: &[u8], milliseconds: i64) -> Payload<'_> {
         bytes,
         pieces: &[],
         inflated: false,
+        headers: 0,
         frame: 1,
         time: Time(milliseconds * 1_000_000),
         side: Side::First,

@@ -224,6 +224,7 @@ impl<S: Sink> Lab<S> {
             bytes,
             pieces: &pieces,
             inflated: false,
+            headers: 0,
             frame: self.frame,
             time: self.now,
             side: Side::First,

@@ -239,6 +239,7 @@ fn a_challenge_request_with_the_timestamp_0_is_told_from_a_masters_answer() {
             bytes,
             pieces: &[],
             inflated: false,
+            headers: 0,
             frame: 1,
             time: Time(0),
             side: Side::First,

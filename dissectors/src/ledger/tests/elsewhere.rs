@@ -190,6 +190,7 @@ fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
             bytes,
             pieces: &[],
             inflated: false,
+            headers: 0,
             frame,
             time: Time(time * 1_000_000),
             side: Side::First,
