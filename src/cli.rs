@@ -5,6 +5,7 @@ mod diagnose;
 mod names;
 mod sniffing;
 mod summary;
+mod times;
 mod wanted;
 
 use std::ffi::OsString;
@@ -21,7 +22,6 @@ use crate::config::{Config, ConfigError, Given, acr_key, gamespy_key};
 use crate::filter::Column;
 use crate::flows::DecodeAs;
 use crate::limits;
-use crate::report::TimeStyle;
 use crate::report::flows;
 use crate::report::paint::Choice;
 
@@ -29,6 +29,7 @@ pub use abuse::{Abuse, AbuseFormat};
 pub use diagnose::{Diagnose, DiagnoseFormat};
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
+pub use times::TimeOption;
 pub use wanted::Wanted;
 
 /// Reads packet captures of game-server query and master-server protocols.
@@ -174,9 +175,9 @@ pub struct Dissect {
     #[arg(long, value_name = "FIELDS", value_delimiter = ',', value_parser = names::columns(),
         hide_possible_values = true)]
     pub fields: Vec<Column>,
-    /// How times are written, in all formats but json
-    #[arg(long, value_name = "STYLE", default_value = "utc")]
-    pub time: Times,
+    /// How times are written.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// Below each message, show the tree of its fields: value, meaning, bytes
     #[arg(short, long)]
     pub verbose: bool,
@@ -217,40 +218,15 @@ pub enum DissectFormat {
     Ndjson,
 }
 
-/// How times are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Times {
-    /// In UTC
-    Utc,
-    /// In the time zone of TZ, or of the system
-    Local,
-    /// In seconds since the first message shown
-    Relative,
-    /// In seconds since the message shown before
-    Delta,
-    /// In seconds since 1970
-    Epoch,
-}
-
-impl Times {
-    /// As reports know it.
-    pub fn style(self) -> TimeStyle {
-        match self {
-            Times::Utc => TimeStyle::Utc,
-            Times::Local => TimeStyle::Local,
-            Times::Relative => TimeStyle::Relative,
-            Times::Delta => TimeStyle::Delta,
-            Times::Epoch => TimeStyle::Epoch,
-        }
-    }
-}
-
 /// `gamewire flows`.
 #[derive(Args, Debug)]
 pub struct Flows {
     /// How flows are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FlowsFormat,
+    /// How times are written.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// Sort the flows of each capture by a column of the JSON and CSV output, largest first [default:
     /// by flow number]
     #[arg(long, value_name = "COLUMN", value_parser = flow_column(), hide_possible_values = true)]
@@ -291,9 +267,9 @@ pub struct Follow {
     /// How the ladder is drawn
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: FollowFormat,
-    /// How times are written, in text and svg
-    #[arg(long, value_name = "STYLE", default_value = "utc")]
-    pub time: Times,
+    /// How times are written.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,
@@ -339,6 +315,9 @@ pub struct Check {
     /// How verdicts are written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: CheckFormat,
+    /// How times are written.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// Lowest severity of a broken rule that fails the capture: error (the default), warning or note;
     /// with never, broken rules do not change the exit code
     #[arg(long, value_name = "SEVERITY")]

@@ -84,6 +84,24 @@ fn shells_complete_codes_and_names_of_rules() {
 }
 
 #[test]
+fn shells_complete_the_fields_of_display_filters() {
+    for (shell, before) in [
+        ("bash", "--display-filter)"),
+        ("zsh", "*--display-filter="),
+        ("fish", "-s Y -l display-filter"),
+    ] {
+        let script = gamewire(["completions", shell]).out;
+        let (_, filter) = script.split_once(before).expect(shell);
+        let filter: String = filter.chars().take(20_000).collect();
+        let filter = filter.split("--host").next().unwrap();
+        for name in ["response_time", "ip.addr", "a2s.info_response.map"] {
+            assert!(filter.contains(name), "{shell}: {name}");
+        }
+        assert!(!filter.contains(".*"), "{shell}: no filter begins so");
+    }
+}
+
+#[test]
 fn what_is_no_capture_is_named_with_what_it_seems_to_be() {
     let folder = Folder::new("not-a-capture");
     for (name, bytes, seems) in [

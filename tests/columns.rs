@@ -99,6 +99,96 @@ fn styles_of_times() {
 }
 
 #[test]
+fn one_line_json_has_the_same_times_frames_and_ids() {
+    let of = |fields: &str, more: &[&str]| {
+        let out = shown(&[&["--format", "ndjson", "--fields", fields][..], more].concat());
+        out.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect::<Vec<serde_json::Value>>()
+    };
+    assert_eq!(of("time", &["--time", "relative"])[3]["time"], "0.041000");
+    assert_eq!(of("time", &["--time", "delta"])[3]["time"], "0.020000");
+    let ids = of("a2s.info_response.steam_id", &["-Y", "steam_id > 0"]);
+    let id = ids[0]["a2s.info_response.steam_id"].as_str().unwrap();
+    assert!(id.parse::<u64>().is_ok(), "64-bit ids are texts, as in --format json: {id}");
+    let args = ["--format", "csv", "--fields", "frames", "-Y", "frame == 4"];
+    let (_, csv, _) = dissect(&[&args[..], &["samples/a2s-split-order.pcap"]].concat());
+    assert_eq!(csv, "frames\r\n\"4,5,6\"\r\n", "each once, in their order");
+}
+
+/// A command's output, with times in each of the styles.
+fn styled(args: &[&str], style: &str) -> String {
+    let ran = Command::new(env!("CARGO_BIN_EXE_gamewire"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("TZ", "Europe/Berlin")
+        .args(args)
+        .args(["--no-config", "--time", style])
+        .output()
+        .unwrap();
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+#[test]
+fn styles_of_times_in_other_commands() {
+    let faults = "samples/valve-master-faults.pcap";
+    for (args, times) in [
+        (
+            &["flows", "--format", "csv", SAMPLE][..],
+            [
+                ",2026-01-01T00:00:00.000000Z,2026-01-01T00:00:00.",
+                ",2026-01-01T01:00:00.000000+01:00,2026-01-01T01:00:00.",
+                ",0.000000,0.",
+                ",0.000000,0.",
+                ",1767225600.000000,1767225600.",
+            ],
+        ),
+        (
+            &["summary", "--format", "csv", SAMPLE],
+            [
+                ",2026-01-01T00:00:00.",
+                ",2026-01-01T01:00:00.",
+                ",0.000000,0.",
+                ",0.000000,0.",
+                ",1767225600.000000,",
+            ],
+        ),
+        (
+            &["summary", SAMPLE],
+            [
+                "2026-01-01 00:00:00 UTC,",
+                "2026-01-01 01:00:00 CET,",
+                "2026-01-01 00:00:00 UTC,",
+                "2026-01-01 00:00:00 UTC,",
+                "1767225600, ",
+            ],
+        ),
+        (
+            &["check", "--complete", faults],
+            [
+                ", 2026-01-01T00:00:0",
+                ", 2026-01-01T01:00:0",
+                "frame 1, 0.000000, ",
+                "frame 1, 0.000000, ",
+                ", 17672256",
+            ],
+        ),
+        (
+            &["follow", "--flow", "1", SAMPLE],
+            ["00:00:00.000000", "01:00:00.000000", "0.020000", "0.020000", "1767225600.020000"],
+        ),
+    ] {
+        for (style, time) in ["utc", "local", "relative", "delta", "epoch"].into_iter().zip(times) {
+            let out = styled(args, style);
+            assert!(out.contains(time), "{args:?} --time {style}: {time} is not in\n{out}");
+        }
+    }
+    for args in [&["flows", "--format", "json", SAMPLE][..], &["check", "--format", "json", faults]]
+    {
+        assert_eq!(styled(args, "epoch"), styled(args, "utc"), "JSON has UTC, always");
+    }
+}
+
+#[test]
 fn mistakes() {
     for (args, what) in [
         (&["--fields", "frme"][..], "did you mean `frame`"),

@@ -62,6 +62,15 @@ pub(super) fn columns() -> Names<Column> {
     Names { parse: |name| name.trim().parse(), known }
 }
 
+/// Display filters, which begin with a field.
+pub(super) fn filters() -> Names<String> {
+    let known = || {
+        let is_word = |path: &String| !path.contains('*');
+        Column::beside().map(str::to_owned).chain(paths().into_iter().filter(is_word)).collect()
+    };
+    Names { parse: |filter| Ok(filter.to_owned()), known }
+}
+
 fn paths() -> Vec<String> {
     catalogue::fields().into_iter().map(|field| field.path).collect()
 }

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
-use super::Input;
+use super::{Input, TimeOption};
 use crate::config::nanoseconds;
 use crate::report::paint::Choice;
 use crate::report::summary::{Order, Table, columns};
@@ -14,6 +14,9 @@ pub struct Summary {
     /// How it is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: SummaryFormat,
+    /// How times are written.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// Show only this table [default: all; in csv, servers]
     #[arg(long, value_name = "TABLE")]
     pub table: Option<Table>,

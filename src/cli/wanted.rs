@@ -15,7 +15,8 @@ const WANTED: &str = "Which messages";
 pub struct Wanted {
     /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;
     /// docs/filters.md has the language
-    #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR")]
+    #[arg(help_heading = WANTED, short = 'Y', long, value_name = "EXPR",
+        value_parser = names::filters(), hide_possible_values = true)]
     pub display_filter: Vec<String>,
     /// Only messages from or to this host; given twice, those between two. For check: only findings
     /// about it

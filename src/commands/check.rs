@@ -22,6 +22,7 @@ use crate::commands::{Failure, painted};
 use crate::config::{self, Config};
 use crate::diagnose;
 use crate::metrics::Metrics;
+use crate::report::Stamp;
 use crate::report::check::{Unreadable, github, json, junit, sarif, text};
 use crate::session::{Event, Needs, Totals};
 use crate::text::escaped;
@@ -75,6 +76,7 @@ pub fn run(
         attacked: false,
         points: false,
         shown: 0,
+        stamp: Stamp::new(args.times.style()),
         out,
     };
     let live = args.input.live.interface.is_some();
@@ -242,6 +244,7 @@ struct Checking<'a> {
     points: bool,
     /// Findings of a live capture that were shown as they happened.
     shown: usize,
+    stamp: Stamp,
     out: &'a mut dyn Write,
 }
 
@@ -286,7 +289,7 @@ impl Consumer for Checking<'_> {
             self.shown += 1;
             let is_told = found.verdict != Verdict::Inconclusive;
             if is_told && self.args.format == CheckFormat::Text {
-                text::line(found, paint, &mut lines);
+                text::line(found, &mut self.stamp, paint, &mut lines);
             }
         }
         self.out.write_all(lines.as_bytes())?;
@@ -352,6 +355,7 @@ impl Checking<'_> {
             quiet,
             several: self.several,
             paint: painted(self.args.color, self.terminal.out),
+            times: self.args.times.style(),
         }
     }
 

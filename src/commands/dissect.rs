@@ -37,7 +37,7 @@ pub fn run(
     let how = How {
         format,
         columns: columns(args, format)?,
-        times: args.time.style(),
+        times: args.times.style(),
         detail: Detail { fields: args.verbose, bytes: args.hex, full: args.full },
         tree: args.tree,
         paint: painted(args.color, terminal.out),

@@ -11,6 +11,7 @@ use crate::commands::{Failure, painted};
 use crate::flows::FlowRow;
 use crate::report::flows;
 use crate::report::paint::Paint;
+use crate::report::{Stamp, TimeStyle};
 use crate::session::{Event, Needs, Totals};
 
 /// Flows that have ended and are kept, to be written in the order of their numbers, if there is
@@ -55,6 +56,8 @@ pub fn run(
             left_out: 0,
         }),
         table: None,
+        times: args.times.style(),
+        stamp: None,
         headed: false,
         out,
     };
@@ -114,6 +117,9 @@ struct Listing<'w> {
     sorting: Option<Sorting>,
     /// The table of this capture, where rows of it were written.
     table: Option<flows::Table>,
+    times: TimeStyle,
+    /// Writes the times of this capture, relative to its first flow.
+    stamp: Option<Stamp>,
     /// Rows of any capture were.
     headed: bool,
     out: &'w mut dyn Write,
@@ -151,7 +157,7 @@ impl Consumer for Listing<'_> {
             sorting.keep_first(&mut self.rows);
         }
         self.write(self.rows.len())?;
-        self.table = None;
+        (self.table, self.stamp) = (None, None);
         self.out.flush()
     }
 }
@@ -190,6 +196,8 @@ impl Listing<'_> {
             self.table = Some(flows::Table::new(&rows, self.columns, self.paint, &mut text));
         }
         let capture = self.heading.as_deref();
+        let began = rows.iter().map(|row| row.first).min();
+        let stamp = self.stamp.get_or_insert_with(|| Stamp::new(self.times).since(began));
         for rows in rows.chunks(WRITTEN) {
             match self.format {
                 FlowsFormat::Text => {
@@ -199,7 +207,7 @@ impl Listing<'_> {
                     rows.iter().for_each(|row| flows::json(row, capture, &mut text));
                 }
                 FlowsFormat::Csv => {
-                    rows.iter().for_each(|row| flows::csv(row, capture, &mut text));
+                    rows.iter().for_each(|row| flows::csv(row, capture, stamp, &mut text));
                 }
             }
             self.out.write_all(&text)?;

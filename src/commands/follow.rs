@@ -87,7 +87,7 @@ impl Consumer for Following<'_> {
             let (left_out, help) = (ladder.left_out(), "choose some with --flow, --host or -Y");
             self.warnings.push(format!("{called}{left_out} messages are not drawn; {help}"));
         }
-        let mut stamp = Stamp::new(self.args.time.style());
+        let mut stamp = Stamp::new(self.args.times.style());
         let mut bytes = Vec::new();
         match self.args.format {
             FollowFormat::Json => ladder.json(self.capture.as_deref(), &mut bytes),

@@ -132,6 +132,7 @@ impl Summarizing<'_> {
         let shown = Shown {
             table: self.args.table,
             order: self.args.sort.clone(),
+            times: self.args.times.style(),
             top: top.unwrap_or(if is_for_people { ROWS } else { usize::MAX }),
         };
         let capture = self.capture.as_deref();

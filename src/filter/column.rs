@@ -34,9 +34,16 @@ impl Column {
 
     /// Shows the values that a message has of it.
     pub fn values(&self, subject: &Subject<'_>, see: &mut dyn FnMut(&Value<'_>)) {
-        if self.meanings.beside.is_some_and(|(beside, _)| beside == Beside::Frame) {
-            // The one that JSON has under this name.
-            return see(&Value::Number(Number::Whole(subject.payload.frame.into())));
+        let number = |frame: u64| Value::Number(Number::Whole(frame.into()));
+        match self.meanings.beside {
+            // What JSON has under these names.
+            Some((Beside::Frame, _)) => return see(&number(subject.payload.frame)),
+            Some((Beside::Frames, _)) => {
+                let mut frames = Vec::new();
+                subject.payload.frames(&mut frames);
+                return frames.into_iter().for_each(|frame| see(&number(frame)));
+            }
+            _ => {}
         }
         evaluate::values(&self.meanings, subject, &mut |value| {
             see(&value);

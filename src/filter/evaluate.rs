@@ -18,6 +18,8 @@ use super::syntax::Comparison;
 pub enum Value<'a> {
     /// A number.
     Number(Number),
+    /// A 64-bit id: a number that is written as a text.
+    Id(u64),
     /// True or false.
     Flag(bool),
     /// A text, as it was sent.
@@ -175,6 +177,7 @@ fn compare(comparison: Comparison, value: &Value<'_>, operand: &Operand) -> Opti
     }
     let order = match value {
         Value::Number(number) => number.compare(operand.number?)?,
+        Value::Id(id) => Number::Whole((*id).into()).compare(operand.number?)?,
         Value::Flag(flag) => flag.cmp(&operand.flag?),
         Value::Text(text) => (*text).cmp(operand.text.as_deref()?),
         Value::MapText(text) => match operand.text.as_deref() {
@@ -371,7 +374,8 @@ impl<'a> Walk<'a> {
 
     fn value(self, at: usize, node: &FieldNode, see: &mut dyn FnMut(Value<'_>) -> bool) -> bool {
         match node.field.kind {
-            Kind::Unsigned | Kind::Id => see(Value::Number(Number::Whole(node.value.into()))),
+            Kind::Unsigned => see(Value::Number(Number::Whole(node.value.into()))),
+            Kind::Id => see(Value::Id(node.value)),
             Kind::Signed => see(Value::Number(Number::Whole((node.value as i64).into()))),
             Kind::Float => {
                 see(Value::Number(Number::Real(f32::from_bits(node.value as u32).into())))

@@ -119,6 +119,12 @@ impl Stamp {
         Stamp { style, clock: Clock::default(), zone, first: None, last: None }
     }
 
+    /// Relative to this time, until another was seen.
+    #[must_use]
+    pub fn since(self, first: Option<Time>) -> Stamp {
+        Stamp { first, last: first, ..self }
+    }
+
     /// What is written of the times that follow is relative to this one.
     pub(super) fn seen(&mut self, time: Time) {
         self.first.get_or_insert(time);
@@ -152,6 +158,27 @@ impl Stamp {
             }
             _ => self.whole(time, digits, out),
         }
+    }
+
+    /// The day, the time to the second, and its zone. In UTC where other times are relative: it is what
+    /// they are relative to.
+    pub(super) fn moment(&mut self, time: Time, out: &mut Vec<u8>) {
+        match self.style {
+            TimeStyle::Local => put(out, format_args!("{}", self.local(time).strftime("%F %T %Z"))),
+            TimeStyle::Epoch => put(out, format_args!("{}", time.0.div_euclid(NANOSECONDS))),
+            TimeStyle::Utc | TimeStyle::Relative | TimeStyle::Delta => {
+                self.clock.date(time, out);
+                out.push(b' ');
+                self.clock.seconds_of_day(time, out);
+                out.extend_from_slice(b" UTC");
+            }
+        }
+    }
+
+    /// The time by itself; what follows is relative to it, if it is relative to what is before.
+    pub(super) fn next(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
+        self.whole(time, digits, out);
+        self.seen(time);
     }
 
     /// The time by itself.

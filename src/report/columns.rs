@@ -141,6 +141,7 @@ impl Report for Columns {
         };
         if self.layout == Layout::Ndjson {
             self.object(&subject, m.digits, out);
+            self.stamp.seen(m.payload.time);
             return out.len();
         }
         for (cell, column) in self.cells.iter_mut().zip(&self.columns) {
@@ -168,6 +169,7 @@ impl Report for Columns {
 fn text(value: &Value<'_>, digits: u8, stamp: &mut Stamp, cell: &mut String) {
     let _ = match value {
         Value::Number(number) => write!(cell, "{number}"),
+        Value::Id(id) => write!(cell, "{id}"),
         Value::Flag(flag) => write!(cell, "{flag}"),
         Value::Text(text) | Value::MapText(text) => {
             cell.push_str(&String::from_utf8_lossy(text));

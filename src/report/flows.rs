@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use dissectors::kit::{Time, Who};
 
 use crate::flows::FlowRow;
-use crate::report::clock::Clock;
+use crate::report::clock::{Clock, Stamp};
 use crate::report::json::{address, of_capture, seconds, transport};
 use crate::report::paint::{Paint, Tone};
 use crate::report::put;
@@ -274,7 +274,6 @@ pub(super) fn span(nanoseconds: u64) -> String {
 
 /// One object, and the end of its line; with the capture where there are several.
 pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
-    let clock = &mut Clock::default();
     for (index, (name, value)) in COLUMNS.iter().enumerate() {
         put(out, format_args!("{}\"{name}\":", if index > 0 { "," } else { "{" }));
         match value(row) {
@@ -282,10 +281,10 @@ pub fn json(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
             // No text holds a character that JSON would have to escape.
             value @ (Value::Text(_) | Value::Address(_) | Value::Time(_)) => {
                 out.push(b'"');
-                write(&value, row.digits, clock, out);
+                write(&value, row.digits, out);
                 out.push(b'"');
             }
-            value => write(&value, row.digits, clock, out),
+            value => write(&value, row.digits, out),
         }
     }
     if let Some(capture) = capture {
@@ -300,20 +299,24 @@ pub fn csv_header(has_captures: bool, out: &mut Vec<u8>) {
 }
 
 /// One line as RFC 4180 has it.
-pub fn csv(row: &FlowRow, capture: Option<&str>, out: &mut Vec<u8>) {
-    let clock = &mut Clock::default();
-    let cells = COLUMNS.map(|(_, value)| string(|out| write(&value(row), row.digits, clock, out)));
+pub fn csv(row: &FlowRow, capture: Option<&str>, stamp: &mut Stamp, out: &mut Vec<u8>) {
+    let cells = COLUMNS.map(|(_, value)| {
+        string(|out| match value(row) {
+            Value::Time(time) => stamp.next(time, row.digits, out),
+            value => write(&value, row.digits, out),
+        })
+    });
     csv_line(cells.iter().map(String::as_str).chain(capture), out);
 }
 
-fn write(value: &Value, digits: u8, clock: &mut Clock, out: &mut Vec<u8>) {
+fn write(value: &Value, digits: u8, out: &mut Vec<u8>) {
     match *value {
         Value::Absent => {}
         Value::Number(number) => put(out, format_args!("{number}")),
         Value::Count(count) => put(out, format_args!("{count}")),
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Address(end) => address(out, end),
-        Value::Time(time) => clock.rfc3339(time, digits, out),
+        Value::Time(time) => Clock::default().rfc3339(time, digits, out),
         Value::Seconds(span) => seconds(out, i64::try_from(span).unwrap_or(i64::MAX), digits),
     }
 }

@@ -11,10 +11,10 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use self::cell::Cell;
 use self::tables::Grid;
-use super::clock::Clock;
+use super::clock::Stamp;
 use super::json::line;
 use super::paint::{Paint, Tone};
-use super::{flows, markdown, put};
+use super::{TimeStyle, flows, markdown, put};
 use crate::session::{Port, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, grouped};
@@ -34,6 +34,8 @@ pub struct Shown {
     pub order: Option<Order>,
     /// Rows of a table at most.
     pub top: usize,
+    /// How times are written, but in JSON.
+    pub times: TimeStyle,
 }
 
 /// Ports of other traffic that are named in the line about it.
@@ -44,6 +46,7 @@ pub struct Report<'r> {
     read: &'r Totals,
     capture: Option<&'r str>,
     has_one_table: bool,
+    times: TimeStyle,
     grids: Vec<Grid>,
     ports: Vec<Port>,
 }
@@ -67,7 +70,7 @@ impl<'r> Report<'r> {
             grid.sort(shown.order.as_ref().map(|order| order.0.as_str()));
             grid.keep(shown.top);
         }
-        Report { read, capture, has_one_table, grids, ports }
+        Report { read, capture, has_one_table, times: shown.times, grids, ports }
     }
 
     /// For a terminal.
@@ -118,8 +121,9 @@ impl<'r> Report<'r> {
 
     /// One table as RFC 4180 has it. `header`: with the line of names.
     pub fn csv(&self, table: Table, header: bool, out: &mut Vec<u8>) {
+        let mut stamp = self.stamp();
         for grid in self.grids.iter().filter(|grid| grid.table == table) {
-            grid.csv(self.capture, header, self.read.digits, out);
+            grid.csv(self.capture, header, self.read.digits, &mut stamp, out);
         }
     }
 
@@ -131,17 +135,16 @@ impl<'r> Report<'r> {
         self.grids.iter().filter(shown)
     }
 
+    fn stamp(&self) -> Stamp {
+        Stamp::new(self.times).since(self.read.span.map(|[first, _]| first))
+    }
+
     /// When it was recorded, how much, and whether something is missing.
     fn recording(&self) -> String {
         let Totals { packets, bytes, span, .. } = *self.read;
         let (packets, size) = (counted(packets, "packet"), cell::bytes(bytes));
         let Some([first, last]) = span else { return packets };
-        let clock = &mut Clock::default();
-        let when = flows::string(|out| {
-            clock.date(first, out);
-            out.push(b' ');
-            clock.seconds_of_day(first, out);
-        });
+        let when = flows::string(|out| self.stamp().moment(first, out));
         let length = flows::span(last.since(first).max(0).unsigned_abs());
         let links = self.read.links.names().join(" and ");
         let flows = counted(self.read.flows.into(), "flow");
@@ -149,7 +152,7 @@ impl<'r> Report<'r> {
             true => "some packets are missing",
             false => "no loss recorded",
         };
-        format!("{when} UTC, {length}, {packets}, {size}, {links}, {flows}, {lost}")
+        format!("{when}, {length}, {packets}, {size}, {links}, {flows}, {lost}")
     }
 
     /// The ports of other traffic.

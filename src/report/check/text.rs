@@ -12,8 +12,8 @@ use dissectors::kit::{Severity, Verdict};
 use self::groups::Group;
 use super::put;
 use crate::check::{Answered, Excerpt, Fared, Found, Outcome};
-use crate::report::clock::Clock;
 use crate::report::paint::{Paint, Tone};
+use crate::report::{Stamp, TimeStyle};
 use crate::text::{counted, escaped, grouped};
 
 pub use totals::Totals;
@@ -33,6 +33,8 @@ pub struct Style {
     pub several: bool,
     /// The colours.
     pub paint: Paint,
+    /// How times are written.
+    pub times: TimeStyle,
 }
 
 /// Writes the outcome of one capture.
@@ -48,10 +50,11 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     let subject = outcome.captures.join(", ");
     let size = (outcome.messages, outcome.flows);
     headline(outcome.fared(style.least), &subject, counts, outcome.requests, size, paint, out);
-    let mut clock = Clock::default();
+    let first = outcome.span.map(|[first, _]| first);
+    let mut stamp = Stamp::new(style.times).since(first);
     for group in &groups {
         out.push('\n');
-        group.write(outcome, style, &mut clock, out);
+        group.write(outcome, style, &mut stamp, out);
     }
     for rule in missing().map(|it| it.rule) {
         let head = paint.text(Tone::Finding(Severity::Error, Verdict::Fail), "required");
@@ -92,9 +95,10 @@ fn headline(
 }
 
 /// Writes one finding in a line, as it happens.
-pub fn line(found: &Found, paint: Paint, out: &mut String) {
+pub fn line(found: &Found, stamp: &mut Stamp, paint: Paint, out: &mut String) {
     let mut time = Vec::new();
-    Clock::default().time_of_day(found.time, found.digits, &mut time);
+    stamp.brief(found.time, found.digits, &mut time);
+    stamp.seen(found.time);
     let time = String::from_utf8_lossy(&time);
     let party =
         found.party.map_or(String::new(), |party| format!("{} {party}: ", found.who.name()));

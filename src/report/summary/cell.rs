@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use dissectors::kit::Time;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::super::clock::Clock;
+use super::super::clock::{Clock, Stamp};
 use super::super::flows::{self, string};
 use crate::text::{escaped, grouped, shortened};
 
@@ -70,7 +70,7 @@ impl Cell {
     }
 
     /// For CSV: nothing where nothing is known.
-    pub(super) fn csv(&self, digits: u8) -> String {
+    pub(super) fn csv(&self, digits: u8, stamp: &mut Stamp) -> String {
         match self {
             Cell::Text(text) => text.clone().unwrap_or_default(),
             Cell::Counts(counts) => {
@@ -78,7 +78,9 @@ impl Cell {
                 counts.iter().map(each).collect::<Vec<_>>().join(" ")
             }
             Cell::Names(names) => names.join(", "),
-            Cell::Time(time) => time.map_or_else(String::new, |time| rfc3339(time, digits)),
+            Cell::Time(time) => {
+                time.map_or_else(String::new, |it| string(|out| stamp.next(it, digits, out)))
+            }
             Cell::Count(None) | Cell::Span(None) | Cell::Number(None) => String::new(),
             cell => serde_json::to_string(&cell.json(digits)).unwrap_or_default(),
         }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use dissectors::Id;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
+use super::super::clock::Stamp;
 use super::super::flows::csv_line;
 use super::super::json::transport;
 use super::super::markdown;
@@ -341,7 +342,14 @@ impl Grid {
     }
 
     /// As RFC 4180 has it.
-    pub(super) fn csv(&self, capture: Option<&str>, header: bool, digits: u8, out: &mut Vec<u8>) {
+    pub(super) fn csv(
+        &self,
+        capture: Option<&str>,
+        header: bool,
+        digits: u8,
+        stamp: &mut Stamp,
+        out: &mut Vec<u8>,
+    ) {
         let named = |(at, (name, _)): (usize, &(&'static str, _))| {
             (!name.is_empty()).then_some((at, *name))
         };
@@ -352,7 +360,7 @@ impl Grid {
         }
         for row in &self.rows {
             let cells = named.iter().filter_map(|(at, _)| row.get(*at));
-            let cells: Vec<_> = cells.map(|cell| cell.csv(digits)).collect();
+            let cells: Vec<_> = cells.map(|cell| cell.csv(digits, stamp)).collect();
             csv_line(cells.iter().map(String::as_str).chain(capture), out);
         }
     }

@@ -7,8 +7,8 @@ use dissectors::kit::{Code, Map, Severity, Verdict, Who};
 
 use super::{Style, faint, hex, tone};
 use crate::check::{Found, Outcome, Party, RuleOutcome};
+use crate::report::Stamp;
 use crate::report::check::put;
-use crate::report::clock::Clock;
 use crate::text::{escaped, grouped};
 
 /// Findings of one rule and one severity.
@@ -74,7 +74,7 @@ impl<'o> Group<'o> {
         &self,
         outcome: &Outcome,
         style: &Style,
-        clock: &mut Clock,
+        stamp: &mut Stamp,
         out: &mut String,
     ) {
         let rule = self.fared.rule;
@@ -87,7 +87,7 @@ impl<'o> Group<'o> {
         let mut told = 0;
         let shown = self.shown(style.most);
         for (by, found) in self.parties.iter().zip(&shown) {
-            self.party(by, found, outcome, style, clock, out);
+            self.party(by, found, outcome, style, stamp, out);
             told += by.count;
         }
         let (more, others) = (self.count.saturating_sub(told), self.parties.len() - shown.len());
@@ -133,7 +133,7 @@ impl<'o> Group<'o> {
         shown: &[&Found],
         outcome: &Outcome,
         style: &Style,
-        clock: &mut Clock,
+        stamp: &mut Stamp,
         out: &mut String,
     ) {
         let name = by.party.map(|party| {
@@ -144,7 +144,7 @@ impl<'o> Group<'o> {
             for found in shown {
                 // For a single message, the port is named, whichever side's it is.
                 let party = found.party.map(|party| format!("{} {party}", found.who.name()));
-                self.finding(found, "  ", party.as_deref(), outcome, style, clock, out);
+                self.finding(found, "  ", party.as_deref(), outcome, style, stamp, out);
             }
             return;
         }
@@ -152,11 +152,11 @@ impl<'o> Group<'o> {
         put(out, format_args!("  {} x {name}", grouped(by.count)));
         if let (Severity::Note, [found]) = (self.severity, shown) {
             let first = if by.count == 1 { ", " } else { ", first in " };
-            return self.finding(found, first, None, outcome, style, clock, out);
+            return self.finding(found, first, None, outcome, style, stamp, out);
         }
         out.push('\n');
         for found in shown {
-            self.finding(found, "    ", None, outcome, style, clock, out);
+            self.finding(found, "    ", None, outcome, style, stamp, out);
         }
     }
 
@@ -168,14 +168,14 @@ impl<'o> Group<'o> {
         party: Option<&str>,
         outcome: &Outcome,
         style: &Style,
-        clock: &mut Clock,
+        stamp: &mut Stamp,
         out: &mut String,
     ) {
         let mut place = outcome.place(found);
         // What is in no packet has no time.
         if found.frame() > 0 {
             let mut time = Vec::new();
-            clock.rfc3339(found.time, found.digits, &mut time);
+            stamp.next(found.time, found.digits, &mut time);
             place += ", ";
             place += &String::from_utf8_lossy(&time);
         }
