@@ -242,6 +242,7 @@ mod tests {
                 bytes: &[],
                 pieces: &pieces,
                 inflated: false,
+                headers: 0,
                 frame: 2 * packets + 1,
                 time: Time(0),
                 side: Side::First,

@@ -56,6 +56,31 @@ impl Node {
     }
 }
 
+impl Node {
+    /// What it says of a message of which all that is known is in these, one for either end as its sender.
+    pub(super) fn decide(&self, each_way: &[Subject<'_>; 2]) -> Option<bool> {
+        // Whether any of them is so; not known, where one that matters is not.
+        let any = |nodes: &[Node], so: bool| {
+            let mut known = true;
+            for node in nodes {
+                match node.decide(each_way) {
+                    Some(is) if is == so => return Some(true),
+                    Some(_) => {}
+                    None => known = false,
+                }
+            }
+            known.then_some(false)
+        };
+        match self {
+            Node::Or(nodes) => any(nodes, true),
+            Node::And(nodes) => any(nodes, false).map(|is| !is),
+            Node::Not(node) => node.decide(each_way).map(|is| !is),
+            Node::Shared(node) => node.decide(each_way),
+            Node::Test(test) => test.decide(each_way),
+        }
+    }
+}
+
 /// What was seen of the values so far.
 struct Seen<'p> {
     predicate: &'p Predicate,
@@ -109,6 +134,23 @@ fn each(
 }
 
 impl Compiled {
+    fn decide(&self, each_way: &[Subject<'_>; 2]) -> Option<bool> {
+        let [Subject { protocol, message, .. }, _] = each_way;
+        let may_have = |field: &Source| match message {
+            Some(message) => std::ptr::eq(field.message, *message),
+            None => protocol.is_none_or(|protocol| field.protocol == protocol),
+        };
+        let asks_message = self.message.is_some() || self.beside == Some(Beside::Message);
+        let is_known = self.beside.is_none_or(|it| it.is_of_flow() || it == Beside::Message)
+            && !self.fields.iter().any(may_have)
+            && (!asks_message || message.is_some());
+        if !is_known {
+            return None;
+        }
+        let [one, other] = each_way.each_ref().map(|subject| self.matches(subject));
+        (one == other).then_some(one)
+    }
+
     fn matches(&self, subject: &Subject<'_>) -> bool {
         match &self.predicate {
             Predicate::Protocols(ids) => {

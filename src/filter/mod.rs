@@ -17,7 +17,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use dissectors::Id;
-use dissectors::kit::{Message, Payload, Reply, Rule, Severity, TreeView};
+use dissectors::kit::{FlowFacts, Message, Payload, Reply, Rule, Severity, Side, TreeView};
 
 pub use column::Column;
 pub use error::FilterError;
@@ -51,6 +51,17 @@ pub struct Subject<'a> {
     pub broken: &'a Broken<'a>,
 }
 
+/// What is known of a message before it is decoded.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Its protocol.
+    pub protocol: Option<Id>,
+    /// Its flow.
+    pub flow: &'a FlowFacts,
+    /// Which message it is, if that is known.
+    pub message: Option<&'static Message>,
+}
+
 /// Shows rules that were broken, and how severe each is.
 pub type Broken<'a> = dyn Fn(&mut dyn FnMut(&'static Rule, Severity)) + 'a;
 
@@ -72,6 +83,22 @@ impl Filter {
     /// Whether it wants this message.
     pub fn matches(&self, subject: &Subject<'_>) -> bool {
         self.root.matches(subject)
+    }
+
+    /// Whether it wants messages of this flow, or this message of it, as far as that is known before its
+    /// fields are read.
+    pub fn decide(&self, known: &Known<'_>) -> Option<bool> {
+        let payloads = [Side::First, Side::Second].map(|side| known.flow.payload(side, &[], &[]));
+        let each_way = payloads.each_ref().map(|payload| Subject {
+            protocol: known.protocol,
+            message: known.message,
+            payload,
+            tree: None,
+            reply: None,
+            copy_of: None,
+            broken: &|_| {},
+        });
+        self.root.decide(&each_way)
     }
 
     /// Whether it looks at fields of messages.

@@ -44,6 +44,27 @@ pub(super) enum Beside {
     Host,
 }
 
+impl Beside {
+    /// Whether it is known of a flow, but for which end sends.
+    pub(super) fn is_of_flow(self) -> bool {
+        !matches!(
+            self,
+            Beside::Frame
+                | Beside::Frames
+                | Beside::Time
+                | Beside::Length
+                | Beside::Request
+                | Beside::ResponseTime
+                | Beside::Waited
+                | Beside::Tries
+                | Beside::CopyOf
+                | Beside::Message
+                | Beside::Rule
+                | Beside::Severity
+        )
+    }
+}
+
 /// What can be compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
@@ -64,8 +85,9 @@ pub(super) enum Sort {
 const COUNT: Sort = Sort::Number(None);
 
 /// Their names, and how they compare.
-pub(super) const BESIDE: [(&str, Beside, Sort); 35] = [
+pub(super) const BESIDE: [(&str, Beside, Sort); 36] = [
     ("frame", Beside::Frame, COUNT),
+    ("frame.number", Beside::Frame, COUNT),
     ("frames", Beside::Frames, COUNT),
     ("flow", Beside::Flow, COUNT),
     ("time", Beside::Time, Sort::Time),
@@ -114,6 +136,7 @@ pub(super) enum Step {
 /// A field of one message.
 #[derive(Clone)]
 pub(super) struct Source {
+    pub(super) protocol: Id,
     pub(super) message: &'static Message,
     pub(super) steps: Box<[Step]>,
     /// How its values read; for a list, its elements.
@@ -179,8 +202,10 @@ impl Meanings {
                             .strip_prefix(&**path)
                             .is_some_and(|rest| rest.starts_with('.'))
                 });
+            let its = |id: &Id| pattern.first().is_some_and(|first| *first == id.info().id);
+            let Some(protocol) = Id::ALL.iter().copied().find(its) else { continue };
             let (message, steps) = (listed.message, all.into());
-            meanings.fields.push(Source { message, steps, kinds, measure, is_many });
+            meanings.fields.push(Source { protocol, message, steps, kinds, measure, is_many });
         }
         meanings
     }

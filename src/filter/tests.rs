@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
-use super::Filter;
+use dissectors::Id;
+use dissectors::kit::{FlowFacts, Transport};
+
 use super::syntax::{Ask, Comparison, Expression, Literal, Test};
+use super::{Filter, Known};
 
 fn error(source: &str) -> String {
     source.parse::<Filter>().expect_err(source).to_string()
@@ -69,6 +72,39 @@ fn what_is_needed_is_known_before() {
     assert!(filter("a2s.info_response.players > 3").needs_fields());
     assert!(!filter("ip.src == ::1 and a2s").needs_fields());
     assert!(filter("a2s and not (flow == 3)").needs_flow_numbers());
+}
+
+#[test]
+fn what_is_known_before_a_message_is_decoded_may_decide() {
+    let ends = ["10.0.0.2:27015", "10.0.0.1:50000"].map(|end| end.parse().unwrap());
+    let (transport, seen, silence) = (Transport::Udp, [true; 2], 0);
+    let flow = FlowFacts { ends, began: true, seen, silence, lossy: false, number: 3, transport };
+    let a2s = Id::named("a2s");
+    let messages = a2s.unwrap().info().messages;
+    let [info, rules] = ["info_response", "rules_response"]
+        .map(|name| messages.iter().copied().find(|message| message.name == name));
+    for (source, of_flow, of_info, of_rules) in [
+        ("ip.addr == 10.0.0.1", Some(true), Some(true), Some(true)),
+        ("ip.addr == 10.0.0.3", Some(false), Some(false), Some(false)),
+        ("ip.src == 10.0.0.1", None, None, None),
+        ("ip.src == 10.0.0.3 or tcp", Some(false), Some(false), Some(false)),
+        ("ip.src != 10.0.0.3", Some(true), Some(true), Some(true)),
+        ("host == 10.0.0.1:50000 and flow == 3", Some(true), Some(true), Some(true)),
+        ("a2s", Some(true), Some(true), Some(true)),
+        ("gamespy4", Some(false), Some(false), Some(false)),
+        ("gamespy4.info_response.properties.hostport > 1", Some(false), Some(false), Some(false)),
+        ("a2s.info_response.players == 3", None, None, Some(false)),
+        ("not a2s.info_response.players == 3", None, None, Some(true)),
+        ("a2s.info_response", None, Some(true), Some(false)),
+        ("message == info_response", None, Some(true), Some(false)),
+        ("a2s.info_response and frame == 3", None, None, Some(false)),
+        ("time > \"2026-01-01\" and udp.port == 1", Some(false), Some(false), Some(false)),
+        ("rule == A2S030 or length > 5 or response_time > 1s", None, None, None),
+    ] {
+        let filter = source.parse::<Filter>().unwrap();
+        let of = |message| filter.decide(&Known { protocol: a2s, flow: &flow, message });
+        assert_eq!([of(None), of(info), of(rules)], [of_flow, of_info, of_rules], "{source}");
+    }
 }
 
 fn literal() -> impl Strategy<Value = Literal> {

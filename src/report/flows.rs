@@ -450,7 +450,8 @@ mod tests {
     fn a_spreadsheet() {
         let table = written(|out| {
             csv_header(false, out);
-            rows().iter().for_each(|row| csv(row, None, out));
+            let stamp = &mut Stamp::default();
+            rows().iter().for_each(|row| csv(row, None, stamp, out));
         });
         let lines: Vec<_> = table.split("\r\n").collect();
         assert_eq!(

@@ -5,8 +5,8 @@
 use std::net::SocketAddr;
 
 use dissectors::kit::{
-    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Judge, Mark, Message, Payload, Reply, Rule,
-    RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
+    Blind, CODES, CrossFlowEvent, Evidence, Field, FlowFacts, Judge, Leaf, Mark, Message, Payload,
+    Reply, Rule, RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
@@ -15,7 +15,7 @@ use super::{
     EventOrder, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes, Requests,
     Traffic, shard,
 };
-use crate::filter::{Filter, Subject};
+use crate::filter::{Filter, Known, Subject};
 use crate::flows::{Detail, FlowRow, MessageCounts};
 
 /// Findings of a rule and verdict that are put into words, if not all are.
@@ -41,11 +41,52 @@ impl Fields for Blind {
     }
 }
 
+/// Lets fields through, or none: of a message that nobody wants.
+struct Gate<F> {
+    fields: F,
+    is_shut: bool,
+}
+
+impl<F: Sink> Sink for Gate<F> {
+    #[inline(always)]
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        if !self.is_shut {
+            self.fields.leaf(field, span, value);
+        }
+    }
+    #[inline(always)]
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        if !self.is_shut {
+            self.fields.leaf_text(field, span, text);
+        }
+    }
+    #[inline(always)]
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        if !self.is_shut {
+            self.fields.open(field, start, value);
+        }
+    }
+    #[inline(always)]
+    fn close(&mut self, end: u32) {
+        if !self.is_shut {
+            self.fields.close(end);
+        }
+    }
+    #[inline(always)]
+    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
+        if !self.is_shut {
+            self.fields.group(group, span, fields);
+        }
+    }
+}
+
 /// Takes what a session's protocols find.
 pub(super) struct Recorder<F> {
-    fields: F,
+    gate: Gate<F>,
     needs: Needs,
     filter: Option<Filter>,
+    /// The filter wants no message of the current flow.
+    is_unwanted: bool,
     judge: Judge,
     pub(super) batch: Batch,
     counts: MessageCounts,
@@ -84,9 +125,10 @@ impl<F: Fields> Recorder<F> {
         let traffic = |most| Traffic::new(Requests::new(most), Loads::new(most, abuse));
         let keeps_all = needs.findings == Findings::All { in_words: true };
         Recorder {
-            fields,
+            gate: Gate { fields, is_shut: false },
             needs,
             filter: options.filter.clone(),
+            is_unwanted: false,
             judge: if keeps_all { judge.keeping_all() } else { judge },
             batch: Batch::default(),
             counts: MessageCounts::default(),
@@ -119,11 +161,23 @@ impl<F: Fields> Recorder<F> {
         }
         (self.reply, self.sending) = (None, Sending::New);
         self.batch.forget_listed();
+        self.is_unwanted = self.is_ruled_out(None);
+        self.gate.is_shut = self.is_unwanted;
+    }
+
+    /// Whether the filter, if there is one, wants no message of the current flow, or not this one.
+    #[inline]
+    fn is_ruled_out(&self, message: Option<&'static Message>) -> bool {
+        let (Some(filter), Some(context)) = (&self.filter, self.batch.context()) else {
+            return false;
+        };
+        let known = Known { protocol: context.protocol, flow: &context.flow, message };
+        filter.decide(&known) == Some(false)
     }
 
     /// Nothing more follows for now; says how much was reported since `flow_context`.
     pub(super) fn settle(&mut self) -> MessageCounts {
-        if let Some(tree) = self.fields.tree() {
+        if let Some(tree) = self.gate.fields.tree() {
             tree.clear();
         }
         self.reply = None;
@@ -254,7 +308,7 @@ impl<F: Fields> Recorder<F> {
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,
-            Findings::OfMessages => is_certain && recalled.is_none(),
+            Findings::OfMessages => is_certain && recalled.is_none() && !self.gate.is_shut,
             Findings::All { .. } => {
                 self.puts_into_words(rule, verdict, recalled.map(|(_, mark)| mark.side))
             }
@@ -306,12 +360,15 @@ impl<F: Fields> Recorder<F> {
         let (Some(filter), Some(context)) = (&self.filter, self.batch.context()) else {
             return true;
         };
+        if self.gate.is_shut {
+            return false;
+        }
         let (findings, left_out) = (&self.judge.findings, &self.judge);
         filter.matches(&Subject {
             protocol: context.protocol,
             message: Some(message),
             payload,
-            tree: self.fields.tree().map(|tree| tree.view()),
+            tree: self.gate.fields.tree().map(|tree| tree.view()),
             reply: self.reply.as_ref(),
             copy_of: context.copy_of,
             broken: &|see| {
@@ -380,7 +437,11 @@ impl Exchanges {
 }
 
 impl<F: Fields> Sink for Recorder<F> {
-    dissectors::forward_fields!(fields);
+    dissectors::forward_fields!(gate);
+    #[inline]
+    fn begins(&mut self, message: &'static Message) {
+        self.gate.is_shut = self.gate.is_shut || self.is_ruled_out(Some(message));
+    }
     #[inline]
     fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
         if ok {
@@ -397,7 +458,7 @@ impl<F: Fields> Sink for Recorder<F> {
         self.counts.findings += 1;
         let is_wanted = match self.needs.findings {
             Findings::None => false,
-            Findings::OfMessages => true,
+            Findings::OfMessages => !self.gate.is_shut,
             Findings::All { .. } => self.puts_into_words(rule, Verdict::Note, None),
         };
         if is_wanted {
@@ -490,15 +551,17 @@ impl<F: Fields> Sink for Recorder<F> {
         if !is_wanted {
             self.reply = None;
             self.batch.forget_listed();
+            self.gate.is_shut = self.is_unwanted;
             return;
         }
         if self.filter.is_some() && !self.is_filtered_in(message, payload) {
             self.reply = None;
             self.batch.forget_listed();
             self.judge.clear();
-            if let Some(tree) = self.fields.tree() {
+            if let Some(tree) = self.gate.fields.tree() {
                 tree.clear();
             }
+            self.gate.is_shut = self.is_unwanted;
             return;
         }
         if self.judge.has_found() {
@@ -511,7 +574,7 @@ impl<F: Fields> Sink for Recorder<F> {
         let mut decoded = self.batch.decoded(message, payload, [with_bytes, with_pieces]);
         decoded.reply = self.reply.take();
         decoded.sending = sending;
-        if let Some(tree) = self.fields.tree() {
+        if let Some(tree) = self.gate.fields.tree() {
             if with_fields {
                 self.batch.add_fields(&mut decoded, tree.view());
             }

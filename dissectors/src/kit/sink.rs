@@ -9,6 +9,9 @@ use crate::kit::{
 /// Receives fields, judgements and whole messages in the order of the bytes. What a sink does not
 /// care for it leaves out.
 pub trait Sink {
+    /// The fields that follow, up to `end`, are those of this message. Not every decoder says so.
+    #[inline(always)]
+    fn begins(&mut self, _: &'static Message) {}
     /// A field. A text that is in the payload as it is has its place as value.
     #[inline(always)]
     fn leaf(&mut self, _: &'static Field, _: Span, _: u64) {}

@@ -113,6 +113,7 @@ pub(in crate::a2s) fn message<S: Sink>(
             b'l' => &m::PRINT,
             _ => &m::UNKNOWN,
         };
+        r.sink.begins(said.message);
         if matches!(kind.value, b'i' | b'T' | b'W' | b'U' | b'V') {
             rules::ping_deprecated(kind.value == b'i', kind.at, r.sink);
         }

@@ -53,6 +53,8 @@ pub(super) fn code(finding: &Finding) -> String {
 pub(super) struct Ear {
     tree: Tree,
     pub(super) judge: Judge,
+    /// The message that has begun.
+    begun: Option<&'static str>,
     pub(super) heard: Vec<Heard>,
     /// What is reported to the ledger.
     pub(super) facts: Vec<CrossFlowEvent>,
@@ -63,6 +65,13 @@ pub(super) struct Ear {
 impl Sink for Ear {
     crate::forward_fields!(tree);
     crate::forward_verdicts!(judge);
+    fn begins(&mut self, message: &'static Message) {
+        assert!(
+            self.begun.replace(message.name).is_none(),
+            "{} begins inside another",
+            message.name
+        );
+    }
     fn unless_explained(
         &mut self,
         rule: &'static Rule,
@@ -84,6 +93,9 @@ impl Sink for Ear {
         self.replies.push(reply);
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        if let Some(begun) = self.begun.take() {
+            assert_eq!(begun, message.name, "it ends as what it began as");
+        }
         covers(&self.tree, payload.bytes);
         crate::kit::lab::listed(message, &self.tree);
         let nodes = self.tree.nodes().iter().filter(|node| node.descendants == 0);
