@@ -193,6 +193,7 @@ fn mistakes() {
     for (args, what) in [
         (&["--fields", "frme"][..], "did you mean `frame`"),
         (&["--fields", "frame,", "--format", "csv"], "is no name of a field"),
+        (&["--fields", "frame,answered"], "is known only after it was shown"),
         (&["--fields", "frame", "--format", "json"], "--format csv, tsv, table and ndjson"),
     ] {
         let (code, _, err) = dissect(&[args, &[SAMPLE]].concat());

@@ -78,6 +78,30 @@ fn json_says_what_dissect_says() {
 }
 
 #[test]
+fn a_request_that_is_sent_again_says_so() {
+    let sample = "samples/silence-unanswered.pcap";
+    let json: serde_json::Value =
+        serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
+    let steps = json["steps"].as_array().unwrap();
+    let again = Vec::from_iter(steps.iter().filter(|step| !step["sent_first"].is_null()));
+    assert!(!again.is_empty() && again.len() < steps.len(), "{} of {}", again.len(), steps.len());
+    for step in again {
+        let first = steps.iter().find(|first| first["frame"] == step["sent_first"]).unwrap();
+        for key in ["src", "dst", "message", "summary"] {
+            assert_eq!(first[key], step[key]);
+        }
+        let between = |it: &&serde_json::Value| {
+            let frame = it["frame"].as_u64();
+            frame > first["frame"].as_u64() && frame < step["frame"].as_u64()
+        };
+        let mut between = steps.iter().filter(between);
+        assert!(between.all(|it| it["src"] != step["dst"] || it["dst"] != step["src"]));
+    }
+    let text = drawn(&[sample]);
+    assert!(text.contains("(sent again, first in "), "{text}");
+}
+
+#[test]
 fn pictures_and_diagrams_hold_nothing_that_acts() {
     let sample = "samples/silence-icmp.pcap";
     let svg = drawn(&["--format", "svg", sample]);

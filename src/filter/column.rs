@@ -68,6 +68,9 @@ impl FromStr for Column {
         if meanings.beside.is_some() || !meanings.fields.is_empty() {
             return Ok(Column { name: name.to_owned(), meanings });
         }
+        if path == ["answered"] || path == ["answered_by"] {
+            return Err(format!("`{name}` is known only after it was shown: {}", names::ANSWERED));
+        }
         let near = names::nearest(&path);
         Err(match &*near {
             [] => format!("there is no field `{}`; `gamewire fields` lists them", written(&path)),

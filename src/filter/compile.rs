@@ -288,6 +288,10 @@ impl Compiler<'_> {
 
     fn unknown(&self) -> FilterError {
         let path = &self.test.path;
+        if **path == ["answered"] || **path == ["answered_by"] {
+            let what = format!("`{}` is known only after the message was shown", written(path));
+            return self.error(&self.test.at, what, names::ANSWERED.to_owned());
+        }
         let mut near = names::nearest(path);
         if let [name] = &**path {
             // A message by its name alone, where its protocol belongs before it.

@@ -124,6 +124,10 @@ pub(super) const BESIDE: [(&str, Beside, Sort); 36] = [
     ("host", Beside::Host, Sort::End),
 ];
 
+/// What to use in place of a request's fate.
+pub(super) const ANSWERED: &str = "responses have `request` and `response_time`; `gamewire flows` counts \
+    requests and answered ones, `gamewire check` finds those without a response";
+
 /// One step from a node to those below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {

@@ -43,6 +43,7 @@ fn mistakes_are_shown_where_they_are() {
         ("map matches \"(\"", "no regular expression", "unclosed group"),
         ("map matches x", "in double quotes", "\"x\""),
         ("map matches \"(x{1000}){1000}{1000}\"", "no regular expression", "size limit"),
+        ("answered == false", "known only after", "`gamewire check` finds those without"),
         ("frame in 5", "`5` is not expected here", "a set"),
         ("..", "`..` is not expected here", "a field"),
         ("a2s..map", "`a2s..map` is not expected here", "a field"),

@@ -5,10 +5,10 @@ mod mermaid;
 mod svg;
 mod text;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Severity, Time, Verdict};
+use dissectors::kit::{Message, Severity, Time, Transport, Verdict};
 
 use crate::report::{Envelope, comment_parts};
 use crate::session::IcmpEvent;
@@ -23,6 +23,16 @@ pub struct Ladder {
     parties: Vec<Party>,
     steps: Vec<Step>,
     left_out: u64,
+    /// The latest request from one end to another, while nothing has come back.
+    waiting: HashMap<[SocketAddr; 2], Waiting>,
+}
+
+/// A request to which nothing has come back.
+struct Waiting {
+    message: &'static Message,
+    bytes: Box<[u8]>,
+    /// The packet that it was sent in first.
+    frame: u64,
 }
 
 /// A column: a host, or, where a host talks to itself, one of its ports.
@@ -51,6 +61,8 @@ struct Step {
     /// The packet of the request that it answers, and how long after it, in nanoseconds.
     reply: Option<(u64, i64)>,
     copy_of: Option<u64>,
+    /// The packet in which the same request was sent first: nothing has come back since.
+    again: Option<u64>,
     /// The recording lacks some of it.
     lost: bool,
     /// An ICMP error, and not a message.
@@ -85,6 +97,7 @@ impl Ladder {
         let mut frames = Vec::new();
         payload.frames(&mut frames);
         let (summary, findings) = comment_parts(m);
+        let again = self.again(m);
         self.steps.push(Step {
             frame: payload.frame,
             packets: frames.len(),
@@ -98,10 +111,33 @@ impl Ladder {
             summary,
             reply: m.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
             copy_of: m.copy_of,
+            again,
             lost: payload.lost,
             icmp: false,
             findings,
         });
+    }
+
+    /// Of a request that is sent again, the packet in which it was sent first.
+    fn again(&mut self, m: &Envelope<'_>) -> Option<u64> {
+        let payload = m.payload;
+        if m.copy_of.is_some() {
+            return None;
+        }
+        self.waiting.remove(&[payload.to, payload.from]);
+        if payload.transport != Transport::Udp || !m.message.purpose.is_request() {
+            return None;
+        }
+        let latest = self.waiting.get(&[payload.from, payload.to]);
+        let is_same =
+            |it: &&Waiting| std::ptr::eq(it.message, m.message) && *it.bytes == *payload.bytes;
+        let first = latest.filter(is_same).map(|it| it.frame);
+        if first.is_none() {
+            let waiting =
+                Waiting { message: m.message, bytes: payload.bytes.into(), frame: payload.frame };
+            self.waiting.insert([payload.from, payload.to], waiting);
+        }
+        first
     }
 
     /// Adds an ICMP error about a message that has an arrow.
@@ -127,6 +163,7 @@ impl Ladder {
             summary: format!("{}, about packet {}", icmp.meaning, icmp.message),
             reply: None,
             copy_of: None,
+            again: None,
             lost: false,
             icmp: true,
             findings: Vec::new(),
@@ -179,6 +216,9 @@ impl Ladder {
         }
         if let Some(frame) = step.copy_of {
             text += &format!("  (copy of {frame})");
+        }
+        if let Some(frame) = step.again {
+            text += &format!("  (sent again, first in {frame})");
         }
         if step.lost {
             text += "  (not whole in the capture)";

@@ -41,6 +41,21 @@ pub enum Purpose {
     Other,
 }
 
+impl Purpose {
+    /// Whether it asks for something, and is sent again where nothing comes.
+    pub fn is_request(self) -> bool {
+        matches!(
+            self,
+            Purpose::Query
+                | Purpose::ChallengeRequest
+                | Purpose::ListRequest
+                | Purpose::Join
+                | Purpose::Check
+                | Purpose::Authentication
+        )
+    }
+}
+
 /// What a kind of message says of the server that sends it: paths of fields below the message, of which
 /// the first one that leads to something counts.
 #[derive(Debug)]

@@ -65,6 +65,9 @@ fn object(step: &Step, clock: &mut Clock) -> Value {
     if let Some(frame) = step.copy_of {
         add("copy_of", frame.into());
     }
+    if let Some(frame) = step.again {
+        add("sent_first", frame.into());
+    }
     if step.lost {
         add("lost", Value::Bool(true));
     }
