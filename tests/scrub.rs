@@ -92,6 +92,64 @@ fn verdicts_stay_the_same() {
     assert!(compared > 25, "{compared}");
 }
 
+/// The addresses of a capture: of hosts, and of those that lists name.
+fn addresses(messages: &[Value]) -> BTreeSet<IpAddr> {
+    let mut found = BTreeSet::new();
+    for message in messages {
+        let fields = &message["fields"];
+        let servers = fields["servers"].as_array().into_iter().flatten();
+        let ends = [&message["src"], &message["dst"], &fields["address"]];
+        let ends = ends.into_iter().chain(servers).filter_map(Value::as_str);
+        found.extend(ends.filter_map(|end| Some(end.parse::<SocketAddr>().ok()?.ip())));
+    }
+    found
+}
+
+/// How many addresses of a capture were searched for in what is written: as a text, as they are, reversed.
+/// One that another one has become may be there; so may one of the host itself.
+fn loses_its_addresses(capture: &Path) -> usize {
+    let scrubbed = Scrubbed::of(capture, "addresses", &[]);
+    let (before, after) = (addresses(&messages(capture)), addresses(&messages(&scrubbed.0)));
+    let is_gone = |it: &&IpAddr| !it.is_loopback() && !it.is_unspecified() && !after.contains(*it);
+    let (bytes, mut searched) = (scrubbed.bytes(), 0);
+    for address in before.iter().filter(is_gone) {
+        let octets = match address {
+            IpAddr::V4(it) => it.octets().to_vec(),
+            IpAddr::V6(it) => it.octets().to_vec(),
+        };
+        let reversed = octets.iter().rev().copied().collect();
+        let text = address.to_string().into_bytes();
+        // Zeros and small numbers are in many other fields, too.
+        let is_telling = address.is_ipv6() || !octets.contains(&0);
+        // A longer number may end or begin with the text.
+        let is_apart = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_digit());
+        let forms = [(text, true), (octets, false), (reversed, false)];
+        for (form, is_text) in forms.into_iter().filter(|(_, is_text)| *is_text || is_telling) {
+            let at = memchr::memmem::find_iter(&bytes, &form).find(|&at| {
+                let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+                !is_text || is_apart(before) && is_apart(bytes.get(at + form.len()))
+            });
+            assert_eq!(at, None, "{}: {address}", capture.display());
+        }
+        searched += 1;
+    }
+    searched
+}
+
+#[test]
+fn no_address_is_left() {
+    // Thousands of addresses by chance are found by chance.
+    let is_small = |sample: &&PathBuf| !sample.to_string_lossy().contains("abuse-");
+    let samples = samples();
+    let searched = samples.iter().filter(is_small).map(|sample| loses_its_addresses(sample));
+    let searched: usize = searched.sum();
+    assert!(searched > 100, "{searched}");
+    let Some(files) = small_recorded_captures() else { return };
+    let searched = files.iter().map(|file| loses_its_addresses(file));
+    let searched = Vec::from_iter(searched.filter(|count| *count > 0));
+    assert!(searched.len() >= 8, "{searched:?}");
+}
+
 #[test]
 fn recorded_captures_keep_their_verdicts_and_lose_their_names() {
     let Some(files) = small_recorded_captures() else { return };

@@ -223,7 +223,7 @@ impl Ladder {
         if step.lost {
             text += "  (not whole in the capture)";
         }
-        escaped(text.trim_end()).into_owned()
+        escaped(text.trim()).into_owned()
     }
 }
 

@@ -84,7 +84,9 @@ impl Scrubber {
             Privacy::ByKind => is_text && field.place != Place::Framing,
             Privacy::Public => false,
             Privacy::Private => true,
-            Privacy::Value => !is_public_value(key, bytes),
+            Privacy::Value => {
+                !is_public_key(key) && (self.is_address(bytes) || !is_public_value(key, bytes))
+            }
         };
         match field.kind {
             _ if !is_private => bytes.to_vec(),
@@ -122,6 +124,10 @@ impl Scrubber {
         address.map_or_else(|| texts::other(&self.key, text), String::into_bytes)
     }
 
+    fn is_address(&mut self, text: &[u8]) -> bool {
+        std::str::from_utf8(text).is_ok_and(|text| self.addresses.of_text(text).is_some())
+    }
+
     /// An address of so many bytes at the beginning of these.
     fn address<const N: usize>(&mut self, bytes: &[u8]) -> Vec<u8> {
         let Some((address, rest)) = bytes.split_at_checked(N) else { return vec![0; bytes.len()] };
@@ -149,9 +155,12 @@ fn text_within(
     if is_inside { (text, text + length) } else { (start, end) }
 }
 
-fn is_public_value(key: &[u8], value: &[u8]) -> bool {
+fn is_public_key(key: &[u8]) -> bool {
     let mut listed = PUBLIC_KEYS.split_ascii_whitespace();
-    let is_listed = listed.any(|it| it.as_bytes().eq_ignore_ascii_case(key));
+    listed.any(|it| it.as_bytes().eq_ignore_ascii_case(key))
+}
+
+fn is_public_value(key: &[u8], value: &[u8]) -> bool {
     let is_secret = value.len() > 1 && texts::is_secret_key(key);
-    is_listed || texts::is_plain_value(value) && !is_secret
+    texts::is_plain_value(value) && !is_secret
 }
