@@ -1,140 +1,42 @@
-//! Who waits for an answer of which host: so that an answer from another port of it is distinguished from
-//! one that nobody asked for.
+//! Who waits for a response of which host: so that a response from another port of it is distinguished
+//! from one that nobody asked for.
 
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use super::kinds::{Answer, Request};
-use crate::kit::{AT_ONCE, HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
+use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
-/// Stands for the endpoint that asked, and the host it asked: under a flood there are as many as
+/// A keyed hash of the endpoint that asked and the host it asked: under a flood there are as many as
 /// packets.
 type Key = u64;
 
-/// A request, or that it was answered, in sixteen bytes.
+/// The latest request of an endpoint to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PendingRequest {
-    /// From the highest bit on: the packet, in 44 bits; whether another port waits as well; what was
-    /// asked for, in three, or that it was answered; and of which port, or from which.
-    what: u64,
+struct LatestRequest {
+    request: Request,
+    /// The port of the host that was asked.
+    port: u16,
+    frame: u64,
     time: Time,
+    /// Another port of the host was asked before, and may have to respond yet.
+    is_one_of_several: bool,
 }
 
-// What was answered is none of all requests.
-const _: () = assert!(Request::ALL.len() <= PendingRequest::ANSWERED as usize);
-
-impl PendingRequest {
-    const MOST_FRAME: u64 = (1 << 44) - 1;
-    const SEVERAL: u64 = 1 << 19;
-    const ANSWERED: u64 = 7;
-
-    fn new(port: u16, frame: u64, time: Time, request: Request) -> PendingRequest {
-        let what =
-            frame.min(PendingRequest::MOST_FRAME) << 20 | (request as u64) << 16 | u64::from(port);
-        PendingRequest { what, time }
-    }
-
-    fn answered(port: u16, time: Time) -> PendingRequest {
-        PendingRequest { what: PendingRequest::ANSWERED << 16 | u64::from(port), time }
-    }
-
-    fn port(self) -> u16 {
-        self.what as u16
-    }
-
-    fn frame(self) -> u64 {
-        self.what >> 20
-    }
-
-    /// Another port of the host was asked before, and may have to answer yet.
-    fn is_one_of_several(self) -> bool {
-        self.what & PendingRequest::SEVERAL != 0
-    }
-
-    fn behind(mut self, before: Option<PendingRequest>, timeout: i64) -> PendingRequest {
-        let waits = |before: &PendingRequest| {
-            before.request().is_some()
-                && (before.port() != self.port() || before.is_one_of_several())
-                && self.time.since(before.time) < timeout
-        };
-        if before.is_some_and(|before| waits(&before)) {
-            self.what |= PendingRequest::SEVERAL;
-        }
-        self
-    }
-
-    /// What was asked for; `None`: it was answered.
-    fn request(self) -> Option<Request> {
-        Request::ALL.get((self.what >> 16 & 7) as usize).copied()
-    }
-}
-
-/// The latest request of each endpoint to each host, while its answer may come. In a flood there are
-/// many that nobody asks for before they are forgotten: those are only written down.
+/// The latest request of each endpoint to each host, while its response may come.
 #[derive(Default)]
 pub(super) struct Waiting {
     /// Since `since`.
-    young: Requests,
+    young: HashedMap<LatestRequest>,
     /// Of the answer timeout before: what is older still waits for nothing.
-    old: Requests,
+    old: HashedMap<LatestRequest>,
     since: Time,
     seed: Seed,
-    /// How many are remembered of each, and for how long an answer may take.
-    most: usize,
+    /// For how long a response may take.
     timeout: i64,
-    /// Requests that another port answered.
+    /// Requests to which another port responded.
     pub(super) elsewhere: Recent,
-}
-
-/// The requests of a while.
-#[derive(Default)]
-struct Requests {
-    map: HashedMap<PendingRequest>,
-    /// What was said lately, in its order, and is not in the map yet.
-    lately: Vec<(Key, PendingRequest)>,
-    /// How much of it are answers.
-    answers: usize,
-}
-
-impl Requests {
-    fn len(&self) -> usize {
-        self.map.len() + self.lately.len()
-    }
-
-    fn push(&mut self, key: Key, said: PendingRequest) {
-        self.answers += usize::from(said.request().is_none());
-        self.lately.push((key, said));
-    }
-
-    /// Whether little would be left of what was said lately.
-    fn is_answered(&self) -> bool {
-        self.lately.len() >= AT_ONCE + self.map.len() && self.answers >= self.lately.len() / 3
-    }
-
-    /// Puts what was said lately into the map. What was answered and is not in it is told `before`.
-    fn settle(&mut self, timeout: i64, mut before: impl FnMut(Key, PendingRequest)) {
-        self.answers = 0;
-        for (key, said) in self.lately.drain(..) {
-            if said.request().is_some() {
-                let known = self.map.entry(key);
-                known
-                    .and_modify(|asked| *asked = said.behind(Some(*asked), timeout))
-                    .or_insert(said);
-                continue;
-            }
-            match self.map.entry(key) {
-                Entry::Occupied(asked) if asked.get().port() == said.port() => _ = asked.remove(),
-                _ => before(key, said),
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        self.map.clear();
-        self.lately.clear();
-        self.answers = 0;
-    }
 }
 
 impl Waiting {
@@ -144,63 +46,53 @@ impl Waiting {
 
     /// A request was sent.
     pub(super) fn insert(&mut self, payload: &Payload<'_>, request: Request, settings: &Settings) {
-        (self.most, self.timeout) = (settings.limits.remembered, settings.answer_timeout);
-        let asked = PendingRequest::new(payload.to.port(), payload.frame, payload.time, request);
-        if self.young.len() >= self.most || asked.time.since(self.since) >= self.timeout {
+        let (time, port, most) = (payload.time, payload.to.port(), settings.limits.remembered);
+        self.timeout = settings.answer_timeout;
+        if self.young.len() >= most || time.since(self.since) >= self.timeout {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
-            self.since = asked.time;
+            self.since = time;
         }
-        self.said(self.key(payload.from, payload.to.ip()), asked);
+        let key = self.key(payload.from, payload.to.ip());
+        let is_another = |before: &LatestRequest| {
+            (before.port != port || before.is_one_of_several)
+                && time.since(before.time) < self.timeout
+        };
+        let is_one_of_several = self.young.get(&key).is_some_and(is_another);
+        let frame = payload.frame;
+        self.young.insert(key, LatestRequest { request, port, frame, time, is_one_of_several });
     }
 
-    /// The request was answered, by whom it asked.
+    /// The port that was asked has responded.
     pub(super) fn remove(&mut self, payload: &Payload<'_>) {
         let key = self.key(payload.to, payload.from.ip());
-        self.said(key, PendingRequest::answered(payload.from.port(), payload.time));
-    }
-
-    #[inline]
-    fn said(&mut self, key: Key, said: PendingRequest) {
-        self.young.push(key, said);
-        if self.young.is_answered() || self.young.len() > self.most {
-            self.settle();
-        }
-    }
-
-    /// Puts into its map what was said lately, but for what it says of the time before.
-    fn settle(&mut self) {
-        let Waiting { young, old, timeout, .. } = self;
-        let is_there = old.len() > 0;
-        young.settle(*timeout, |key, said| {
-            if is_there {
-                old.push(key, said);
+        for requests in [&mut self.young, &mut self.old] {
+            if let Entry::Occupied(asked) = requests.entry(key)
+                && asked.get().port == payload.from.port()
+            {
+                asked.remove();
+                return;
             }
-        });
-        if old.lately.len() > self.most {
-            old.settle(*timeout, |_, _| ());
         }
     }
 
-    fn find(&mut self, payload: &Payload<'_>) -> Option<&PendingRequest> {
-        self.settle();
-        self.old.settle(self.timeout, |_, _| ());
-        let (young, old) = (&self.young.map, &self.old.map);
-        if young.is_empty() && old.is_empty() {
+    /// The request that waits for a response from this host, at another port of it.
+    fn find(&self, payload: &Payload<'_>) -> Option<&LatestRequest> {
+        if self.young.is_empty() && self.old.is_empty() {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());
-        let asked = young.get(&key).or_else(|| old.get(&key))?;
+        let asked = self.young.get(&key).or_else(|| self.old.get(&key))?;
         let waits = payload.time.since(asked.time) < self.timeout;
-        (waits && asked.port() != payload.from.port()).then_some(asked)
+        (waits && asked.port != payload.from.port()).then_some(asked)
     }
 
-    /// Whether somebody waits for an answer from this host, at another port of it.
-    pub(super) fn expects(&mut self, payload: &Payload<'_>) -> bool {
+    /// Whether somebody waits for a response from this host, at another port of it.
+    pub(super) fn expects(&self, payload: &Payload<'_>) -> bool {
         self.find(payload).is_some()
     }
 
-    /// The endpoint that was asked for what another of its host answers.
+    /// The endpoint that was asked for what another of its host responds with.
     pub(super) fn elsewhere(
         &mut self,
         payload: &Payload<'_>,
@@ -208,16 +100,14 @@ impl Waiting {
         settings: &Settings,
     ) -> Option<SocketAddr> {
         let asked = *self.find(payload)?;
-        if asked.is_one_of_several()
-            || !asked.request().is_some_and(|request| answer.is_for(request))
-        {
+        if asked.is_one_of_several || !answer.is_for(asked.request) {
             return None;
         }
         let key = self.key(payload.to, payload.from.ip());
-        self.young.map.remove(&key);
-        self.old.map.remove(&key);
-        let of = SocketAddr::new(payload.from.ip(), asked.port());
-        self.elsewhere.insert(&moved(payload.to, of, asked.frame()), settings.limits.remembered);
+        self.young.remove(&key);
+        self.old.remove(&key);
+        let of = SocketAddr::new(payload.from.ip(), asked.port);
+        self.elsewhere.insert(&moved(payload.to, of, asked.frame), settings.limits.remembered);
         Some(of)
     }
 
@@ -280,9 +170,9 @@ mod tests {
     }
 
     proptest! {
-        /// What is only written down is found as if it had been put into maps at once.
+        /// Until its port has responded, or its time is over.
         #[test]
-        fn requests_are_remembered_at_once(
+        fn the_latest_request_is_found(
             steps in prop::collection::vec(
                 (
                     prop_oneof![
@@ -333,7 +223,7 @@ mod tests {
                             asked.0 != port && now.since(asked.2) < settings.answer_timeout
                         });
                         let found = waiting.find(&answers);
-                        let found = found.map(|it| (it.port(), it.frame(), it.time));
+                        let found = found.map(|it| (it.port, it.frame, it.time));
                         prop_assert_eq!(found, asked.copied());
                     }
                 }
@@ -358,7 +248,7 @@ mod tests {
                 // Of another one than asked: it takes nobody out.
                 waiting.remove(&payload(server, (1, 60_000), nth, Time(nth as i64)));
             }
-            assert!(waiting.young.len() <= MOST && waiting.old.len() <= 2 * MOST, "{nth}");
+            assert!(waiting.young.len() <= MOST && waiting.old.len() <= MOST, "{nth}");
         }
         let expects = |waiting: &mut Waiting, nth| {
             let (client, (host, _)) = ends(nth);
@@ -366,18 +256,5 @@ mod tests {
         };
         assert!((19_500..20_000).all(|nth| expects(&mut waiting, nth)));
         assert!(!(1..15_000).any(|nth| expects(&mut waiting, nth)));
-    }
-
-    #[test]
-    fn a_request_is_kept_as_it_was() {
-        for request in Request::ALL {
-            for (port, frame) in [(0, 0), (27015, 7_000_000_001), (u16::MAX, (1 << 44) - 1)] {
-                let asked = PendingRequest::new(port, frame, Time(-5), request);
-                let read = (asked.port(), asked.frame(), asked.time, asked.request());
-                assert_eq!(read, (port, frame, Time(-5), Some(request)));
-            }
-        }
-        assert_eq!(PendingRequest::new(1, u64::MAX, Time(0), Request::Ping).frame(), (1 << 44) - 1);
-        assert_eq!(size_of::<(Key, PendingRequest)>(), 24);
     }
 }
