@@ -1,44 +1,34 @@
-//! The last answers of a flow that were whole in several packets: late copies are recognized by them.
+//! The last responses of a flow that were whole in several packets: late copies are recognized by them.
 
 use super::layout::{self, Header, Layout};
 use super::split::{Repeat, Set};
-use crate::kit::{PartSpan, Side, keyed_hash};
+use crate::kit::{PartSpan, Side, keyed_hash, room};
 
-/// Answers that are remembered.
+/// Responses that are remembered.
 const MOST: usize = 8;
 
-/// The latest after. Many flows keep one for long: they are words, one answer's after the other's.
+/// The latest one last.
 #[derive(Default)]
-pub(super) struct RecentResponses(Box<[u32]>);
+pub(super) struct RecentResponses(Vec<Whole>);
 
-/// An answer that became whole.
-struct Whole<'d> {
+/// A response that became whole.
+struct Whole {
     id: u32,
     side: Side,
     layout: Layout,
     /// Its message byte.
     kind: u8,
-    /// Of each, in two words, its number and 56 bits of the keyed hash of its bytes; none of these of
-    /// a packet that was cut.
-    packets: &'d [[u32; 2]],
+    packets: Box<[Packet]>,
 }
 
-impl<'d> Whole<'d> {
-    /// The word after the ID: the message byte, the side, the layout, and above them how many packets.
-    fn word(kind: u8, side: Side, layout: Layout, packets: usize) -> u32 {
-        u32::from(kind) | (side.index() as u32) << 8 | (layout as u32) << 9 | (packets as u32) << 11
-    }
+/// A packet of it.
+struct Packet {
+    number: u8,
+    /// The keyed hash of its bytes; `None` if it was cut: nobody can tell what another copy of it holds.
+    hash: Option<u64>,
+}
 
-    /// The answer that words begin with, and those after it.
-    fn read(words: &'d [u32]) -> Option<(Whole<'d>, &'d [u32])> {
-        let (&[id, word], rest) = words.split_first_chunk()?;
-        let (packets, behind) = rest.split_at_checked(2 * (word >> 11) as usize)?;
-        let (packets, _) = packets.as_chunks();
-        let side = if word >> 8 & 1 == 0 { Side::First } else { Side::Second };
-        let layout = *Layout::ALL.get((word >> 9 & 3) as usize)?;
-        Some((Whole { id, side, layout, kind: word as u8, packets }, behind))
-    }
-
+impl Whole {
     /// Whether this is its ID. Bit 31 is none of it, but in the GoldSrc layout.
     fn has(&self, id: u32) -> bool {
         match self.layout {
@@ -48,29 +38,9 @@ impl<'d> Whole<'d> {
     }
 }
 
-/// What is kept of a packet.
-fn packet(number: u8, bytes: &[u8]) -> [u32; 2] {
-    let hash = keyed_hash(bytes);
-    [hash as u32 & !0xFF | u32::from(number), (hash >> 32) as u32]
-}
-
-/// What is kept of a packet that was cut: nobody can tell what another copy of it holds.
-fn cut(number: u8) -> [u32; 2] {
-    [u32::from(number), 0]
-}
-
 impl RecentResponses {
-    fn all(&self) -> impl Iterator<Item = Whole<'_>> {
-        let mut words = &*self.0;
-        std::iter::from_fn(move || {
-            let (whole, behind) = Whole::read(words)?;
-            words = behind;
-            Some(whole)
-        })
-    }
-
-    fn find(&self, side: Side, id: u32) -> Option<Whole<'_>> {
-        self.all().filter(|done| done.side == side && done.has(id)).last()
+    fn find(&self, side: Side, id: u32) -> Option<&Whole> {
+        self.0.iter().rev().find(|done| done.side == side && done.has(id))
     }
 
     /// Whether there is none.
@@ -80,43 +50,43 @@ impl RecentResponses {
 
     /// Bytes of memory that they take.
     pub(super) fn held(&self) -> usize {
-        size_of_val(&*self.0)
+        room(&self.0) + self.0.iter().map(|done| size_of_val(&*done.packets)).sum::<usize>()
     }
 
-    /// Whether an answer of this side had the ID.
+    /// Whether a response of this side had the ID.
     pub(super) fn has(&self, side: Side, id: u32) -> bool {
         self.find(side, id).is_some()
     }
 
-    /// An answer is whole, under this ID, with this message byte.
+    /// A response is whole, under this ID, with this message byte.
     pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
         let known = |part: &PartSpan| {
             let bytes = set.bytes_of(part);
             let number = Header::read(bytes, layout)?.number;
-            Some(if part.lost { cut(number) } else { packet(number, bytes) })
+            Some(Packet { number, hash: (!part.lost).then(|| keyed_hash(bytes)) })
         };
-        let packets = set.parts().iter().filter_map(known);
-        let packets = Vec::from_iter(packets);
-        let is_full = self.all().count() >= MOST;
-        let behind_oldest = Whole::read(&self.0).filter(|_| is_full).map(|(_, behind)| behind);
-        let kept = behind_oldest.unwrap_or(&self.0);
-        let whole = [id, Whole::word(kind, set.side, layout, packets.len())];
-        self.0 = [kept, &whole, packets.as_flattened()].concat().into_boxed_slice();
+        let packets = set.parts().iter().filter_map(known).collect();
+        if self.0.len() >= MOST {
+            self.0.remove(0);
+        }
+        // Many flows keep one for long.
+        self.0.reserve_exact(1);
+        self.0.push(Whole { id, side: set.side, layout, kind, packets });
     }
 
-    /// Whether all packets of a set are copies of one answer's.
+    /// Whether all packets of a set are copies of one response's.
     pub(super) fn repeats(&self, set: &Set) -> bool {
         let mut packets = set.parts().iter().map(|part| set.bytes_of(part));
         let id = packets.clone().next().and_then(layout::id);
         let Some(done) = id.and_then(|id| self.find(set.side, id)) else { return false };
         packets.all(|bytes| {
-            let hash = packet(0, bytes);
-            done.packets.iter().any(|&[low, high]| [low & !0xFF, high] == hash)
+            let hash = Some(keyed_hash(bytes));
+            done.packets.iter().any(|packet| packet.hash == hash)
         })
     }
 
-    /// What a packet of an answer with this ID repeats, in which layout, and the answer's message byte.
-    /// Of two copies, one may be cut: `lost`, if this one is.
+    /// What a packet of a response with this ID repeats, in which layout, and the response's message
+    /// byte. Of two copies, one may be cut: `lost`, if this one is.
     pub(super) fn repeated(
         &self,
         side: Side,
@@ -126,9 +96,8 @@ impl RecentResponses {
     ) -> Option<(Layout, Repeat, u8)> {
         let done = self.find(side, id)?;
         let number = Header::read(bytes, done.layout)?.number;
-        let known = done.packets.iter().find(|known| known[0] as u8 == number)?;
-        let is_cut = lost || *known == cut(number);
-        let is_copy = is_cut || *known == packet(number, bytes);
+        let known = done.packets.iter().find(|packet| packet.number == number)?;
+        let is_copy = lost || known.hash.is_none_or(|hash| hash == keyed_hash(bytes));
         let repeat = if is_copy { Repeat::Same } else { Repeat::Differs(number) };
         Some((done.layout, repeat, done.kind))
     }
@@ -183,7 +152,7 @@ mod tests {
                 done.remember(&all, id, layout, text);
                 model.push((id, side, layout, count, text));
                 model.drain(..model.len().saturating_sub(MOST));
-                prop_assert_eq!(done.all().count(), model.len());
+                prop_assert_eq!(done.0.len(), model.len());
                 prop_assert_eq!(done.repeats(&all), count > 0);
                 let ids = (0..4).chain((0..4).map(|id| id | 1 << 31));
                 for (id, side) in ids.flat_map(|id| [(id, Side::First), (id, Side::Second)]) {
