@@ -1,9 +1,10 @@
 //! Which datagrams are A2S. Other protocols share the header FF FF FF FF, and the port.
 
-use crate::kit::{Claim, Hint};
+use crate::kit::{Claim, Hint, Rule, Sink, Span};
 
+use super::decode::{self, DecodeContext};
 use super::layout::{Header, Layout, SINGLE, SPLIT, is_total};
-use super::walk;
+use super::rules::{A2S006, A2S008, A2S030, A2S033};
 
 /// The whole of an info request.
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
@@ -37,13 +38,33 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         // One library sends four bytes more; a text of nine characters may be any game's.
         [b'U' | b'V', ref rest @ ..] if rest.len() == 8 => sure(!rest.is_ascii()),
         [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
-        // Where the flow tells, there is no need to walk.
-        [b'I' | b'm' | b'D' | b'E', ..] => sure(!told && walk::is_whole_answer(bytes)),
+        // A list without entries is too short to be sure of. Where the flow is known, there is no need to look.
+        [b'I' | b'm' | b'D' | b'E', _, _, _, ..] => sure(!told && is_whole(bytes)),
+        [b'I' | b'm' | b'D' | b'E', ..] => Claim::Weak,
         [b'j', ..] if message == PING_ANSWER => Claim::Sure,
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
         [b'A', ref rest @ ..] => weak((1..=8).contains(&rest.len())),
         _ => weak(false),
     }
+}
+
+/// Whether a message ends where its fields do, and its list holds as many entries as it says.
+fn is_whole(bytes: &[u8]) -> bool {
+    let mut ends = Ends { right: true };
+    decode::message(bytes, DecodeContext::default(), &mut ends).whole && ends.right
+}
+
+/// Notes whether a message ends as its own bytes say.
+struct Ends {
+    right: bool,
+}
+
+impl Sink for Ends {
+    fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
+        let of_the_end = [&A2S006, &A2S008, &A2S030, &A2S033];
+        self.right &= ok || of_the_end.iter().all(|end| end.code != rule.code);
+    }
+    fn kept(&mut self, _: &'static Rule, _: u32) {}
 }
 
 /// Whether a datagram is the beginning of a single packet's header, and nothing else.

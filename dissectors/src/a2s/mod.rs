@@ -22,6 +22,7 @@ mod overdue;
 mod parts;
 mod pending;
 mod recent_responses;
+mod repeated_names;
 mod repeats;
 pub(crate) mod rules;
 mod split;

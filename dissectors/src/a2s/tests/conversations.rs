@@ -356,6 +356,30 @@ fn own_messages_are_claimed() {
     }
 }
 
+/// What ends elsewhere than its fields do, or counts its entries wrongly, may be any game's.
+#[test]
+fn a_response_is_sure_only_if_it_is_whole() {
+    let none = Hint::default();
+    let rules = "FFFFFFFF 45 0200 'motd' 00 'hello' 00 'sv_cheats' 00 '0' 00";
+    for whole in [INFO_ANSWER, OBSOLETE, PLAYERS, rules].map(bytes) {
+        assert_eq!(A2s::claim(&whole, none), Claim::Sure);
+        assert_eq!(A2s::claim(&[&whole[..], b"\x01"].concat(), none), Claim::Weak);
+        assert_eq!(A2s::claim(&whole[..whole.len() - 1], none), Claim::Weak);
+        let known = Hint { known: true, ..none };
+        assert_eq!(A2s::claim(&whole, known), Claim::Weak, "the flow is known already");
+        if matches!(whole[4], b'D' | b'E') {
+            let mut miscounted = whole.clone();
+            miscounted[5] += 1;
+            assert_eq!(A2s::claim(&miscounted, none), Claim::Weak);
+        }
+    }
+    let cut_off = bytes("FFFFFFFF 45 0200 'motd' 00 'x'*1240 00");
+    let empty = ["FFFFFFFF 44 00", "FFFFFFFF 45 0000"].map(bytes);
+    for weak in empty.into_iter().chain([cut_off]) {
+        assert_eq!(A2s::claim(&weak, none), Claim::Weak);
+    }
+}
+
 #[test]
 fn a_conversation_that_begins_with_the_obsolete_request_is_heard_on_any_port() {
     let mut lab = Lab::new();
