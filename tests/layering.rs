@@ -118,34 +118,39 @@ fn reach<'g>(
     }
 }
 
+/// No module in this folder uses one that uses it, directly or through others.
+fn assert_no_circles(sources: &Path, folder: &str, at_least: usize) {
+    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let (root, mut found) = (sources.join(folder), Vec::new());
+    files(&root, &mut found);
+    for file in found {
+        let path = file.strip_prefix(&root).expect("below the folder").with_extension("");
+        let module = path.iter().next().expect("a name").to_string_lossy().into_owned();
+        if module != "tests" && module != "mod" {
+            modules.entry(module).or_default().extend(neighbours(&file, folder));
+        }
+    }
+    let names: BTreeSet<String> = modules.keys().cloned().collect();
+    assert!(names.len() >= at_least, "{folder}: {names:?}");
+    for (module, uses) in &mut modules {
+        uses.retain(|used| names.contains(used) && used != module);
+    }
+    for module in &names {
+        let mut reached = BTreeSet::new();
+        reach(&modules, module, &mut reached);
+        let uses = &modules[module];
+        assert!(!reached.contains(&**module), "{folder}: {module} uses {uses:?}, in a circle");
+    }
+}
+
 #[test]
-fn modules_of_a_protocol_do_not_use_each_other_in_circles() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("dissectors/src");
+fn modules_do_not_use_each_other_in_circles() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for protocol in ["a2s", "acr_master", "gamespy1", "gamespy4", "valve_master"] {
-        let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let (folder, mut found) = (root.join(protocol), Vec::new());
-        files(&folder, &mut found);
-        for file in found {
-            let path = file.strip_prefix(&folder).expect("below the protocol").with_extension("");
-            let module = path.iter().next().expect("a name").to_string_lossy().into_owned();
-            if module != "tests" && module != "mod" {
-                modules.entry(module).or_default().extend(neighbours(&file, protocol));
-            }
-        }
-        let names: BTreeSet<String> = modules.keys().cloned().collect();
-        assert!(names.len() > 8, "{protocol}: {names:?}");
-        for (module, uses) in &mut modules {
-            uses.retain(|used| names.contains(used) && used != module);
-        }
-        for module in &names {
-            let mut reached = BTreeSet::new();
-            reach(&modules, module, &mut reached);
-            let uses = &modules[module];
-            assert!(
-                !reached.contains(&**module),
-                "{protocol}: {module} uses {uses:?}, in a circle"
-            );
-        }
+        assert_no_circles(&root.join("dissectors/src"), protocol, 9);
+    }
+    for (folder, at_least) in [("check", 7), ("commands", 18), ("config", 3), ("flows", 6)] {
+        assert_no_circles(&root.join("src"), folder, at_least);
     }
 }
 

@@ -10,6 +10,13 @@ use crate::metrics::Metrics;
 use crate::net;
 use crate::session::{Decoder, Event, Needs, Totals};
 
+/// How many packets pass until it is looked whether to stop.
+pub(super) const LOOK: u64 = 1 << 10;
+
+/// Why a filter of ports loses fragments, and what to do.
+pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has its ports; add `or (ip[6:2] & 0x1fff \
+     != 0) or (ip6 proto 44)`, or choose messages with --host or -Y in place of packets";
+
 /// Reads the events of captures: what a command does with them.
 pub(super) trait Consumer {
     /// Which events it wants to read.

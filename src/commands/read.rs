@@ -7,7 +7,9 @@ use dissectors::kit::Secret;
 
 use crate::capture::{self, CaptureError, Notice, Packet, Packets, Stop};
 use crate::cli::Input;
-use crate::commands::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
+use crate::commands::consumer::{
+    Consumer, FRAGMENTS, LOOK, Unread, consume, finish, tell_no_traffic,
+};
 use crate::commands::extract::Extracting;
 use crate::commands::notices::Monitor;
 use crate::commands::shared::Shares;
@@ -22,9 +24,6 @@ use crate::session::{Decoder, Options, Totals};
 
 /// Files that are at least this large get a progress bar.
 const LARGE: u64 = 64 << 20;
-
-/// How many packets pass until it is looked whether to stop.
-pub(super) const LOOK: u64 = 1 << 10;
 
 /// How many packets pass between two looks at the clock of the progress bar.
 const STEP: u64 = 1 << 14;
@@ -259,10 +258,6 @@ fn alone<C: Consumer>(
     }
     Ok(decoder.into_totals())
 }
-
-/// Why a filter of ports loses fragments, and what to do.
-pub(super) const FRAGMENTS: &str = "only the first fragment of a datagram has its ports; add `or (ip[6:2] & 0x1fff \
-     != 0) or (ip6 proto 44)`, or choose messages with --host or -Y in place of packets";
 
 /// Whether a packet is a fragment without the ports of its datagram.
 fn is_later_fragment(packet: &Packet<'_>) -> bool {

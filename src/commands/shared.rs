@@ -10,9 +10,8 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Failure;
-use super::consumer::Consumer;
+use super::consumer::{Consumer, LOOK};
 use super::notices::{Monitor, Notices};
-use super::read::LOOK;
 use crate::capture::{self, Notice, Packets, Stop};
 use crate::session::{Batch, Decoder, EventOrder, Options, Totals};
 

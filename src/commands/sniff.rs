@@ -10,9 +10,10 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::consumer::{Consumer, Unread, consume, finish, tell_no_traffic};
+use super::consumer::{
+    Consumer, FRAGMENTS, LOOK, Unread, consume, finish, tell_no_traffic,
+};
 use crate::capture::Notice;
-use crate::commands::read::{FRAGMENTS, LOOK};
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::metrics::{self, Endpoint, Exporter};
 use crate::session::{Decoder, Options};
