@@ -7,10 +7,11 @@ use super::counters::{CoarseTime, Count, Counters};
 use super::decode::Summary;
 use super::kinds::{Answer, ChallengeStatus, Request};
 use super::observation::{Observation, Told};
-use super::overdue::{KIND, expire};
+use super::overdue::expire;
 use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, ResponseDue};
 use super::repeats::{take_answered, wait};
 use super::state::{Conversation, FOLLOWED, GUARDED, UnmatchedList, between, issued};
+use super::walk::kind_at;
 use super::{A2s, rules};
 use crate::kit::{Context, CrossFlowEvent, Evidence, Payload, Read, Sink};
 
@@ -47,7 +48,7 @@ fn ask<S: Sink>(
     let foreign = is_foreign.then(|| Told::of(payload, cx.flow.evidence(), value));
     rules::exchange(
         &Observation::Sent { challenge: said.challenge, standing, mark, foreign },
-        KIND,
+        kind_at(payload.bytes),
         sink,
     );
     sink.asks(request.name(), payload);
@@ -216,19 +217,27 @@ fn heard<S: Sink>(
         conversation.tally.clear(&Count::FORMS);
     }
     let guarded = asked.request != Request::Info || conversation.has(GUARDED);
-    rules::exchange(&Observation::Answered { asked, answer, rounds, guarded, again }, KIND, sink);
+    rules::exchange(
+        &Observation::Answered { asked, answer, rounds, guarded, again },
+        kind_at(payload.bytes),
+        sink,
+    );
     if (asked.request, answer) == (Request::Info, Answer::Challenge) {
         cx.conversation.flags |= GUARDED;
     }
     if explained {
-        rules::exchange(&Observation::Again { answer: Answer::Players }, KIND, sink);
+        rules::exchange(
+            &Observation::Again { answer: Answer::Players },
+            kind_at(payload.bytes),
+            sink,
+        );
     }
     match asked.standing {
         _ if answer == Answer::Challenge => {}
-        ChallengeStatus::Issued => rules::own_challenge(KIND, sink),
+        ChallengeStatus::Issued => rules::own_challenge(kind_at(payload.bytes), sink),
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
             let told = Told::of(payload, cx.flow.evidence(), None);
-            rules::accepted(asked, &told, guarded, KIND, sink);
+            rules::accepted(asked, &told, guarded, kind_at(payload.bytes), sink);
         }
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
             sink.reflects(asked.request.name(), asked.mark.length, payload);
@@ -272,9 +281,13 @@ fn unexpected<S: Sink>(
         if let Some(asked) = conversation.informed_of(payload.side) {
             sink.answers(asked.reply(true));
         }
-        rules::exchange(&Observation::Again { answer }, KIND, sink);
+        rules::exchange(&Observation::Again { answer }, kind_at(payload.bytes), sink);
         if answer == Answer::ObsoleteInfo && conversation.explain() {
-            rules::exchange(&Observation::Again { answer: Answer::Players }, KIND, sink);
+            rules::exchange(
+                &Observation::Again { answer: Answer::Players },
+                kind_at(payload.bytes),
+                sink,
+            );
         }
         return None;
     }
@@ -284,7 +297,11 @@ fn unexpected<S: Sink>(
     }
     if conversation.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-        rules::exchange(&Observation::Unasked { answer, elsewhere: None }, KIND, sink);
+        rules::exchange(
+            &Observation::Unasked { answer, elsewhere: None },
+            kind_at(payload.bytes),
+            sink,
+        );
         return None;
     }
     if !copy && answered_wrongly(cx, answer, payload, sink) {
@@ -294,12 +311,16 @@ fn unexpected<S: Sink>(
         && let Some(asked) = cx.shared.waiting.elsewhere(payload, answer, cx.settings)
     {
         let from = payload.from;
-        rules::exchange(&Observation::Elsewhere { answer, asked, from }, KIND, sink);
+        rules::exchange(
+            &Observation::Elsewhere { answer, asked, from },
+            kind_at(payload.bytes),
+            sink,
+        );
         return Some(asked);
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Told::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
-    rules::exchange(&Observation::Unasked { answer, elsewhere }, KIND, sink);
+    rules::exchange(&Observation::Unasked { answer, elsewhere }, kind_at(payload.bytes), sink);
     None
 }
 
@@ -329,6 +350,6 @@ fn answered_wrongly<S: Sink>(
     let Some(asked) = at.and_then(|at| conversation.take(at)) else { return false };
     cx.shared.waiting.remove(payload);
     sink.answers(asked.reply(false));
-    rules::exchange(&Observation::Other { asked: &asked, answer }, KIND, sink);
+    rules::exchange(&Observation::Other { asked: &asked, answer }, kind_at(payload.bytes), sink);
     true
 }

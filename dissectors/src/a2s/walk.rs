@@ -1,6 +1,6 @@
 //! Looks ahead in a list, without reporting anything: how it ends, and in which form it is.
 
-use crate::kit::scan;
+use crate::kit::{Span, scan};
 
 use super::layout::SINGLE;
 
@@ -12,7 +12,13 @@ pub(super) fn kind(bytes: &[u8]) -> Option<u8> {
     bytes.get(start(bytes)).copied()
 }
 
-/// Where the message byte is.
+/// Where the message byte is: of a message without one, its end.
+pub(super) fn kind_at(bytes: &[u8]) -> Span {
+    let start = start(bytes);
+    Span::new(start, bytes.len().min(start + 1))
+}
+
+/// The bytes before the message byte.
 fn start(bytes: &[u8]) -> usize {
     let headers = bytes.chunks_exact(4).take(2).take_while(|&chunk| chunk == SINGLE).count();
     headers * 4
