@@ -10,9 +10,7 @@ use dissectors::kit::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::Failure;
-use super::consumer::{
-    Consumer, FRAGMENTS, LOOK, Unread, consume, finish, tell_no_traffic,
-};
+use super::consumer::{Consumer, FRAGMENTS, LOOK, Unread, consume, finish, tell_no_traffic};
 use crate::capture::Notice;
 use crate::live::{Counts, Live, LiveError, Request, Turn};
 use crate::metrics::{self, Endpoint, Exporter};

@@ -1,7 +1,5 @@
 //! The document's exchange, other games' forms, answers in several packets, bytes of every kind.
 
-use std::net::SocketAddr;
-
 use crate::kit::*;
 
 use super::{Conversation, GameSpy4};
@@ -26,59 +24,16 @@ struct Told {
     pieces: Vec<Piece>,
 }
 
-/// Receives everything, and checks what every message must keep to.
-#[derive(Default)]
-struct Watch {
-    tree: Tree,
-    judge: Judge,
-    told: Vec<Told>,
-    replies: Vec<crate::kit::Reply>,
-    facts: Vec<CrossFlowEvent>,
-    /// Findings whose places were looked at.
-    placed: usize,
-}
-
-impl Sink for Watch {
-    crate::forward_fields!(tree);
-    crate::forward_verdicts!(judge);
-    fn answers(&mut self, reply: crate::kit::Reply) {
-        self.replies.push(reply);
+impl Told {
+    fn of(heard: lab::Heard) -> Told {
+        let lab::Heard { name, tree, bytes, pieces, .. } = heard;
+        let carried: u32 = pieces.iter().map(|piece| piece.length).sum();
+        assert_eq!(carried as usize, bytes.len(), "every byte was recorded somewhere");
+        assert_eq!(tree.left_out(), 0);
+        let meanings = (0..tree.nodes().len()).filter_map(|at| tree.meaning(at, &bytes));
+        let meanings = meanings.map(|meaning| meaning.into_owned()).collect();
+        Told { name, fields: fields(&tree, None, &bytes), meanings, bytes, pieces }
     }
-    fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
-        self.facts.push(fact);
-    }
-    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
-        assert_covered(&self.tree, payload.bytes);
-        lab::lie_within(&self.judge.findings[self.placed..], payload);
-        self.placed = self.judge.findings.len();
-        let carried: u32 = payload.pieces.iter().map(|piece| piece.length).sum();
-        assert_eq!(carried as usize, payload.bytes.len(), "every byte was recorded somewhere");
-        let count = self.tree.nodes().len();
-        let meanings = (0..count).filter_map(|at| self.tree.meaning(at, payload.bytes));
-        self.told.push(Told {
-            name: message.name,
-            fields: fields(&self.tree, None, payload.bytes),
-            meanings: meanings.map(|meaning| meaning.into_owned()).collect(),
-            bytes: payload.bytes.to_vec(),
-            pieces: payload.pieces.to_vec(),
-        });
-        self.tree.clear();
-    }
-}
-
-/// Each byte belongs to one leaf, and no leaf reaches beyond the payload.
-fn assert_covered(tree: &Tree, bytes: &[u8]) {
-    let mut next = 0;
-    for node in tree.nodes().iter().filter(|node| node.descendants == 0 && !node.span.is_empty()) {
-        assert_eq!(
-            node.span.start, next,
-            "{} begins where the field before it ends",
-            node.field.name
-        );
-        next = node.span.end;
-    }
-    assert_eq!(next as usize, bytes.len(), "the leaves reach to the end");
-    assert_eq!(tree.left_out(), 0);
 }
 
 /// The JSON projection in short: what is not framing.
@@ -134,17 +89,10 @@ impl Outcome {
     }
 }
 
-/// A flow as the tracker would keep it.
+/// One flow, between a client and a server.
 struct Stage {
-    ends: [SocketAddr; 2],
-    began: Option<bool>,
-    seen: [bool; 2],
-    conversation: Conversation,
-    budget: Budget,
-    settings: Settings,
-    watch: Watch,
-    now: Time,
-    frame: u64,
+    lab: lab::Lab<GameSpy4, lab::Ear>,
+    ends: [&'static str; 2],
 }
 
 impl Default for Stage {
@@ -154,89 +102,29 @@ impl Default for Stage {
 }
 
 impl Stage {
-    fn between(first: &str, second: &str) -> Stage {
-        Stage {
-            ends: [first.parse().unwrap(), second.parse().unwrap()],
-            began: None,
-            seen: [false; 2],
-            conversation: Conversation::default(),
-            budget: Budget::new(1 << 20),
-            settings: Settings::default(),
-            watch: Watch::default(),
-            now: Time(0),
-            frame: 0,
-        }
-    }
-
-    fn flow(&self) -> FlowFacts {
-        FlowFacts {
-            ends: self.ends,
-            began: self.began.unwrap_or_default(),
-            seen: self.seen,
-            silence: 0,
-            lossy: false,
-            number: 0,
-            transport: Transport::Udp,
-        }
+    fn between(client: &'static str, server: &'static str) -> Stage {
+        let mut lab = lab::Lab::new();
+        lab.budget = Budget::new(1 << 20);
+        Stage { lab, ends: [client, server] }
     }
 
     /// A datagram goes by. `milliseconds` from the start.
     fn says(&mut self, milliseconds: i64, side: Side, bytes: &[u8]) -> &mut Stage {
-        self.now = Time(milliseconds * 1_000_000);
-        self.frame += 1;
-        self.began.get_or_insert(GameSpy4::opens(bytes));
-        self.seen[side.index()] = true;
-        let length = bytes.len() as u32;
-        let pieces = [Piece { at: 0, length, frame: self.frame, offset: 42 }];
-        let flow = self.flow();
-        let payload = Payload {
-            bytes,
-            pieces: if bytes.is_empty() { &[] } else { &pieces },
-            inflated: false,
-            headers: 0,
-            frame: self.frame,
-            time: self.now,
-            side,
-            from: self.ends[side.index()],
-            to: self.ends[side.other().index()],
-            flow: 0,
-            transport: Transport::Udp,
-            lost: false,
-            hash: None,
-        };
-        self.watch.evidence(flow.evidence());
-        let mut cx = Context {
-            conversation: &mut self.conversation,
-            shared: &mut (),
-            flow: &flow,
-            settings: &self.settings,
-            budget: &mut self.budget,
-        };
-        GameSpy4::message(&mut cx, &payload, &mut self.watch);
+        let [from, to] = [side, side.other()].map(|side| self.ends[side.index()]);
+        self.lab.udp(milliseconds as f64 / 1000.0, from, to, bytes);
         self
     }
 
     /// An ICMP error quotes the datagram sent in this packet.
     fn refuses(&mut self, frame: u64) -> &mut Stage {
-        GameSpy4::refused(&mut self.conversation, frame);
+        self.lab.refused(frame);
         self
     }
 
     /// A datagram comes that was doubled on the way.
     fn again(&mut self, side: Side, bytes: &[u8]) -> &mut Stage {
-        self.frame += 1;
-        let flow = self.flow();
-        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame: self.frame, offset: 42 }];
-        let payload =
-            Payload { frame: self.frame, time: self.now, ..flow.payload(side, bytes, &pieces) };
-        let mut cx = Context {
-            conversation: &mut self.conversation,
-            shared: &mut (),
-            flow: &flow,
-            settings: &self.settings,
-            budget: &mut self.budget,
-        };
-        GameSpy4::again(&mut cx, &payload, &mut Unjudged(&mut self.watch));
+        let [from, to] = [side, side.other()].map(|side| self.ends[side.index()]);
+        self.lab.again(from, to, bytes);
         self
     }
 
@@ -258,25 +146,9 @@ impl Stage {
 
     /// The capture goes on to `milliseconds` and ends.
     fn ends(&mut self, milliseconds: i64) -> Outcome {
-        let now = Time(milliseconds * 1_000_000).max(self.now);
-        self.elapse(now, true);
-        assert_eq!(self.budget.held(), 0, "all memory is given back");
-        let watch = std::mem::take(&mut self.watch);
-        assert!(watch.tree.nodes().is_empty(), "every field belongs to a message");
-        let Watch { told, replies, facts, judge, .. } = watch;
-        Outcome { told, replies, facts, judge }
-    }
-
-    fn elapse(&mut self, now: Time, end: bool) {
-        let flow = self.flow();
-        let mut cx = Context {
-            conversation: &mut self.conversation,
-            shared: &mut (),
-            flow: &flow,
-            settings: &self.settings,
-            budget: &mut self.budget,
-        };
-        GameSpy4::elapse(&mut cx, now, end, &mut self.watch);
+        self.lab.end(milliseconds as f64 / 1000.0);
+        let lab::Ear { heard, replies, facts, judge, .. } = std::mem::take(&mut self.lab.sink);
+        Outcome { told: heard.into_iter().map(Told::of).collect(), replies, facts, judge }
     }
 }
 

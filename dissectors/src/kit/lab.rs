@@ -6,52 +6,144 @@ use std::net::SocketAddr;
 use crate::kit::*;
 
 /// One message, as it was reported.
-#[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) name: &'static str,
+    /// Who speaks such messages.
+    pub(crate) speaker: Who,
+    pub(crate) tree: Tree,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) pieces: Vec<Piece>,
     /// The fields, as `name=value`, lists and maps in brackets.
     pub(crate) fields: String,
     /// The packets that its bytes come from.
     pub(crate) frames: Vec<u64>,
-    /// Every leaf's name.
-    pub(crate) leaves: Vec<&'static str>,
+    /// Every leaf: its name and its value, as text.
+    pub(crate) leaves: Vec<(&'static str, String)>,
+    /// What was found in it.
+    pub(crate) findings: Vec<Finding>,
+    /// The request that it answers.
+    pub(crate) reply: Option<Reply>,
 }
 
-/// Tree and judgement at once; and the tree must cover every byte once, and findings lie in it.
+impl std::fmt::Debug for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.name, self.fields)
+    }
+}
+
+impl Heard {
+    /// All values under this name.
+    pub(crate) fn values(&self, name: &str) -> Vec<&str> {
+        self.leaves.iter().filter(|leaf| leaf.0 == name).map(|leaf| leaf.1.as_str()).collect()
+    }
+
+    /// The value of the first leaf with this name.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        self.values(name).first().copied()
+    }
+
+    /// The codes of its findings, as [`code`] writes them.
+    pub(crate) fn codes(&self) -> Vec<String> {
+        self.findings.iter().map(code).collect()
+    }
+}
+
+/// A finding's code, in brackets where it is a note, with `?` where nothing is proven.
+pub(crate) fn code(finding: &Finding) -> String {
+    match (finding.verdict, finding.severity) {
+        (Verdict::Inconclusive, _) => format!("{}?", finding.rule.code),
+        (_, Severity::Note) => format!("({})", finding.rule.code),
+        _ => finding.rule.code.to_string(),
+    }
+}
+
+/// Records all that a sink is handed; and the tree must cover every byte once, and findings lie in it.
 #[derive(Default)]
 pub(crate) struct Ear {
     tree: Tree,
     pub(crate) judge: Judge,
     pub(crate) heard: Vec<Heard>,
-    /// Findings whose places were looked at.
+    /// What matters beyond a flow.
+    pub(crate) facts: Vec<CrossFlowEvent>,
+    /// Which requests were answered.
+    pub(crate) replies: Vec<Reply>,
+    reply: Option<Reply>,
+    /// Findings that messages before have.
     placed: usize,
+}
+
+impl Ear {
+    /// What was found about messages of the past.
+    pub(crate) fn recalled(&self) -> Vec<&Finding> {
+        self.judge.findings.iter().filter(|finding| finding.mark.is_some()).collect()
+    }
 }
 
 impl Sink for Ear {
     crate::forward_fields!(tree);
     crate::forward_verdicts!(judge);
+    fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
+        self.facts.push(fact);
+    }
+    fn unless_explained(
+        &mut self,
+        rule: &'static Rule,
+        at: Option<Span>,
+        fact: CrossFlowEvent,
+        seen: Seen,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.facts.push(fact);
+        match at {
+            Some(at) => self.judged(rule, false, at, detail),
+            None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
+        }
+    }
+    fn answers(&mut self, reply: Reply) {
+        self.replies.push(reply);
+        self.reply = Some(reply);
+    }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
-        covers(&self.tree, payload.bytes);
-        listed(message, &self.tree);
-        lie_within(&self.judge.findings[self.placed..], payload);
+        let tree = std::mem::take(&mut self.tree);
+        covers(&tree, payload.bytes);
+        listed(message, &tree);
+        let new = &self.judge.findings[self.placed..];
+        let findings: Vec<_> = new.iter().filter(|it| it.mark.is_none()).cloned().collect();
         self.placed = self.judge.findings.len();
+        lie_within(&findings, payload);
         let mut frames: Vec<u64> = payload.pieces.iter().map(|piece| piece.frame).collect();
         frames.dedup();
-        let leaves = self.tree.nodes().iter().filter(|node| node.descendants == 0);
+        let leaves = tree.nodes().iter().filter(|node| node.descendants == 0);
         self.heard.push(Heard {
             name: message.name,
-            fields: project(&self.tree, None, payload.bytes),
+            speaker: message.speaker,
+            fields: project(&tree, None, payload.bytes),
             frames,
-            leaves: leaves.map(|node| node.field.name).collect(),
+            leaves: leaves.map(|it| (it.field.name, text(&tree, it, payload.bytes))).collect(),
+            findings,
+            reply: self.reply.take(),
+            bytes: payload.bytes.to_vec(),
+            pieces: payload.pieces.to_vec(),
+            tree,
         });
-        self.tree.clear();
+    }
+}
+
+/// A leaf's value as text.
+fn text(tree: &Tree, node: &Node, bytes: &[u8]) -> String {
+    match node.field.kind {
+        Kind::Text => String::from_utf8_lossy(tree.bytes(node, bytes)).into_owned(),
+        Kind::Signed => (node.value as i64).to_string(),
+        Kind::Float => f32::from_bits(node.value as u32).to_string(),
+        Kind::Char => char::from(node.value as u8).to_string(),
+        _ => node.value.to_string(),
     }
 }
 
 /// What scripts see of a node's children.
 fn project(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
     let shown = tree.children(at).filter(|(_, node)| node.field.place == Place::Fields);
-    let text = |node: &Node| String::from_utf8_lossy(tree.bytes(node, bytes)).into_owned();
+    let text = |node: &Node| text(tree, node, bytes);
     let parts = shown.map(|(at, node)| {
         let name = node.field.name;
         match node.field.kind {
@@ -93,10 +185,11 @@ pub(crate) fn listed(message: &'static Message, tree: &Tree) {
 /// Every byte is in one leaf.
 fn covers(tree: &Tree, bytes: &[u8]) {
     let mut next = 0;
-    let group =
-        |node: &&Node| matches!(node.field.kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
-    let mut leaves: Vec<_> =
-        tree.nodes().iter().filter(|node| !group(node) && !node.span.is_empty()).collect();
+    let is_leaf = |node: &&Node| {
+        let group = matches!(node.field.kind, Kind::Group | Kind::List | Kind::Map | Kind::Pair);
+        !group && node.descendants == 0 && !node.span.is_empty()
+    };
+    let mut leaves: Vec<_> = tree.nodes().iter().filter(is_leaf).collect();
     leaves.sort_by_key(|node| node.span.start);
     for node in leaves {
         assert_eq!(node.span.start, next, "{} of {}", node.field.name, bytes.escape_ascii());
@@ -129,11 +222,11 @@ pub(crate) struct Lab<P: Protocol, S> {
     flows: BTreeMap<(u8, [SocketAddr; 2]), Flow<P>>,
     shared: P::SharedState,
     pub(crate) settings: Settings,
-    budget: Budget,
+    pub(crate) budget: Budget,
     pub(crate) vouched: bool,
     /// Datagrams are taken only where the content claims them.
     pub(crate) claims: bool,
-    frame: u64,
+    pub(crate) frame: u64,
     now: Time,
     /// The recording loses what follows in the current stream.
     loses: bool,
@@ -156,13 +249,8 @@ impl<P: Protocol> Lab<P, Ear> {
         self.sink.judge.counts(rule)
     }
 
-    /// All findings' codes, in brackets where it is a note, with `?` where nothing is proven.
+    /// All findings' codes, as [`code`] writes them.
     pub(crate) fn codes(&self) -> Vec<String> {
-        let code = |finding: &Finding| match (finding.verdict, finding.severity) {
-            (Verdict::Inconclusive, _) => format!("{}?", finding.rule.code),
-            (_, Severity::Note) => format!("({})", finding.rule.code),
-            _ => finding.rule.code.to_string(),
-        };
         self.sink.judge.findings.iter().map(code).collect()
     }
 
@@ -181,7 +269,7 @@ impl<P: Protocol> Lab<P, Ear> {
 }
 
 /// What is nanoseconds from the start.
-fn seconds(time: f64) -> Time {
+pub(crate) fn seconds(time: f64) -> Time {
     Time((time * 1e9).round() as i64)
 }
 
@@ -203,17 +291,25 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
 
     fn arrives(&mut self, time: f64) {
         self.frame += 1;
+        self.elapse(time);
+    }
+
+    /// The capture reaches this time.
+    pub(crate) fn elapse(&mut self, time: f64) {
         self.now = self.now.max(seconds(time));
         let due =
             |flow: &Flow<P>| P::deadline(&flow.conversation).is_some_and(|due| due <= self.now);
         let keys: Vec<_> = self.flows.iter().filter(|(_, f)| due(f)).map(|(key, _)| *key).collect();
         for key in keys {
-            self.elapse(key, false);
+            self.elapse_flow(key, false);
         }
     }
 
-    fn elapse(&mut self, key: (u8, [SocketAddr; 2]), end: bool) {
+    fn elapse_flow(&mut self, key: (u8, [SocketAddr; 2]), end: bool) {
         let flow = self.flows.get_mut(&key).unwrap();
+        if end {
+            flow.facts.silence = self.now.since(flow.last).unsigned_abs();
+        }
         let (conversation, facts) = (&mut flow.conversation, flow.facts);
         self.sink.evidence(Evidence { vouched: self.vouched, ..Evidence::default() });
         let mut cx = Context {
@@ -224,6 +320,33 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             budget: &mut self.budget,
         };
         P::elapse(&mut cx, self.now, end, &mut self.sink);
+    }
+
+    /// An ICMP error quotes the datagram of this packet.
+    pub(crate) fn refused(&mut self, frame: u64) -> &mut Lab<P, S> {
+        self.flows.values_mut().for_each(|flow| P::refused(&mut flow.conversation, frame));
+        self
+    }
+
+    /// A datagram of the last packet's time was doubled on the way, on a flow that is there.
+    pub(crate) fn again(&mut self, from: &str, to: &str, bytes: &[u8]) -> &mut Lab<P, S> {
+        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+        self.frame += 1;
+        let (frame, time) = (self.frame, self.now);
+        let ends = if from < to { [from, to] } else { [to, from] };
+        let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
+        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
+        let payload = Payload { frame, time, ..flow.facts.payload(side, bytes, &pieces) };
+        let mut cx = Context {
+            conversation: &mut flow.conversation,
+            shared: &mut self.shared,
+            flow: &flow.facts,
+            settings: &self.settings,
+            budget: &mut self.budget,
+        };
+        P::again(&mut cx, &payload, &mut Unjudged(&mut self.sink));
+        self
     }
 
     fn flow(
@@ -272,27 +395,15 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
         let ends = if from < to { [from, to] } else { [to, from] };
         let known = self.flows.contains_key(&(Transport::Udp as u8, ends));
         let hint = Hint { from_port: usual(from), to_port: usual(to), known, forced: false };
-        let claimed = match P::claim(bytes, hint) {
-            Claim::Sure => true,
-            Claim::Weak => hint.any(),
-            _ => false,
-        };
-        if self.claims && !claimed {
-            return self;
-        }
-        let flow = self.flow(Transport::Udp, from, to, P::opens(bytes));
-        let side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
-        flow.facts.seen[side.index()] = true;
-        flow.facts.silence = now.since(std::mem::replace(&mut flow.last, now)).unsigned_abs();
         let pieces = [Piece { at: 0, length: bytes.len() as u32, frame, offset: 42 }];
-        let payload = Payload {
+        let mut payload = Payload {
             bytes,
             pieces: &pieces,
             inflated: false,
             headers: 0,
             frame,
             time: now,
-            side,
+            side: Side::First,
             from,
             to,
             flow: 1,
@@ -300,6 +411,18 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
             lost,
             hash: None,
         };
+        let is_claimed = match P::claim(bytes, hint) {
+            Claim::Sure => true,
+            Claim::Weak => hint.any(),
+            _ => false,
+        };
+        if self.claims && !is_claimed && !P::expects(&mut self.shared, &payload) {
+            return self;
+        }
+        let flow = self.flow(Transport::Udp, from, to, P::opens(bytes));
+        payload.side = if flow.facts.ends[0] == from { Side::First } else { Side::Second };
+        flow.facts.seen[payload.side.index()] = true;
+        flow.facts.silence = now.since(std::mem::replace(&mut flow.last, now)).unsigned_abs();
         let facts = flow.facts;
         self.sink.evidence(Evidence { vouched, lost, ..facts.evidence() });
         let flow = self.flows.get_mut(&(Transport::Udp as u8, ends)).unwrap();
@@ -482,10 +605,10 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
 
     /// The capture ends at this time. Nothing may be held after that.
     pub(crate) fn end(&mut self, time: f64) -> &mut Lab<P, S> {
-        self.arrives(time);
+        self.elapse(time);
         let keys: Vec<_> = self.flows.keys().copied().collect();
         for key in keys {
-            self.elapse(key, true);
+            self.elapse_flow(key, true);
         }
         self.flows.clear();
         assert_eq!(self.budget.held(), 0);

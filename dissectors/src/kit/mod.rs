@@ -23,6 +23,8 @@ mod reader;
 mod recent;
 mod refused;
 mod reply;
+#[cfg(test)]
+pub(crate) mod robustness;
 mod rule;
 pub(crate) mod scan;
 mod settings;

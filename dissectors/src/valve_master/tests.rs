@@ -1,14 +1,12 @@
 //! The document's own messages, Xash3D's dialect, whole conversations, and bytes of every kind.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use proptest::prelude::*;
 
 use crate::kit::*;
 
 use super::ValveMaster;
-use super::conversation::{Conversation, SharedState};
 
 mod conversations;
 pub(super) mod document;
@@ -69,161 +67,48 @@ impl Outcome {
     }
 }
 
-/// Counts judgements and collects findings, message by message.
-#[derive(Default)]
-struct Watch {
-    judge: Judge,
-    messages: Vec<&'static str>,
-    reply: Option<Reply>,
-    replies: Vec<Option<Reply>>,
-}
-
-impl Sink for Watch {
-    crate::forward_verdicts!(judge);
-    fn answers(&mut self, reply: Reply) {
-        self.reply = Some(reply);
-    }
-    fn end(&mut self, message: &'static Message, _: &Payload<'_>) {
-        self.messages.push(message.name);
-        self.replies.push(self.reply.take());
-    }
-}
-
-/// A flow: its ends in the order they spoke, and what the tracker knows.
-struct Flow {
-    ends: [SocketAddr; 2],
-    began: bool,
-    seen: [bool; 2],
-    conversation: Conversation,
-}
-
-fn side(flow: &Flow, from: SocketAddr) -> Side {
-    if flow.ends[0] == from { Side::First } else { Side::Second }
-}
-
 /// Lets a conversation go by, until `until` milliseconds.
 pub(super) fn converse(steps: &[Step<'_>], until: i64) -> Outcome {
-    let (settings, mut budget) = (Settings::default(), Budget::new(1 << 24));
-    let mut shared = SharedState::default();
-    let mut watch = Watch::default();
-    let mut flows: Vec<Flow> = Vec::new();
-    for (at, &(milliseconds, from, to, bytes)) in steps.iter().enumerate() {
-        let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
-        let same = |flow: &Flow| flow.ends == [from, to] || flow.ends == [to, from];
-        let number = flows.iter().position(same).unwrap_or_else(|| {
-            let began = ValveMaster::opens(bytes);
-            flows.push(Flow {
-                ends: [from, to],
-                began,
-                seen: [false; 2],
-                conversation: Conversation::default(),
-            });
-            flows.len() - 1
-        });
-        let flow = &mut flows[number];
-        let side = side(flow, from);
-        flow.seen[side.index()] = true;
-        let facts = facts(flow, number);
-        watch.evidence(facts.evidence());
-        let mut cx = Context {
-            conversation: &mut flow.conversation,
-            shared: &mut shared,
-            flow: &facts,
-            settings: &settings,
-            budget: &mut budget,
-        };
-        let payload =
-            Payload { frame: at as u64 + 1, from, to, side, ..payload(bytes, milliseconds) };
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    for &(milliseconds, from, to, bytes) in steps {
         match bytes {
-            [REFUSED, frame] => ValveMaster::refused(cx.conversation, u64::from(*frame)),
-            _ => ValveMaster::message(&mut cx, &payload, &mut watch),
+            [REFUSED, frame] => {
+                lab.refused(u64::from(*frame));
+                lab.frame += 1;
+            }
+            _ => _ = lab.udp(milliseconds as f64 / 1000.0, from, to, bytes),
         }
     }
-    watch.evidence(Evidence::default());
-    for (number, flow) in flows.iter_mut().enumerate() {
-        let flow_facts = facts(flow, number);
-        let mut cx = Context {
-            conversation: &mut flow.conversation,
-            shared: &mut shared,
-            flow: &flow_facts,
-            settings: &settings,
-            budget: &mut budget,
-        };
-        ValveMaster::elapse(&mut cx, Time(until * 1_000_000), true, &mut watch);
-    }
-    assert_eq!(budget.held(), 0, "all memory is given back");
-    outcome(watch)
-}
-
-fn facts(flow: &Flow, number: usize) -> FlowFacts {
-    FlowFacts {
-        ends: flow.ends,
-        began: flow.began,
-        seen: flow.seen,
-        silence: 0,
-        lossy: false,
-        number: number as u32,
-        transport: Transport::Udp,
-    }
-}
-
-fn outcome(watch: Watch) -> Outcome {
-    let Watch { messages, replies, .. } = watch;
-    let mut outcome = Outcome { messages, replies, ..Outcome::default() };
-    for rule in ValveMaster::INFO.rules {
-        outcome.counts.insert(rule.code.to_string(), watch.judge.counts(rule));
-    }
-    for finding in watch.judge.findings {
+    lab.end(until as f64 / 1000.0);
+    let lab::Ear { heard, judge, .. } = lab.sink;
+    let counts = ValveMaster::INFO.rules.iter();
+    let found = judge.findings.iter().map(|finding| {
         let code = finding.rule.code.to_string();
-        outcome.findings.push((code, finding.severity, finding.verdict, finding.detail));
-    }
-    outcome
-}
-
-fn payload(bytes: &[u8], milliseconds: i64) -> Payload<'_> {
-    Payload {
-        bytes,
-        pieces: &[],
-        inflated: false,
-        headers: 0,
-        frame: 1,
-        time: Time(milliseconds * 1_000_000),
-        side: Side::First,
-        from: CLIENT.parse().unwrap(),
-        to: MASTER.parse().unwrap(),
-        flow: 0,
-        transport: Transport::Udp,
-        lost: false,
-        hash: None,
+        (code, finding.severity, finding.verdict, finding.detail.clone())
+    });
+    Outcome {
+        messages: heard.iter().map(|heard| heard.name).collect(),
+        counts: counts.map(|rule| (rule.code.to_string(), judge.counts(rule))).collect(),
+        findings: found.collect(),
+        replies: heard.iter().map(|heard| heard.reply).collect(),
     }
 }
 
-/// The tree of one message, in lines.
-#[derive(Default)]
-struct Lines {
-    tree: Tree,
-    judge: Judge,
-    lines: Vec<String>,
-    message: &'static str,
-}
-
-impl Sink for Lines {
-    crate::forward_fields!(tree);
-    crate::forward_verdicts!(judge);
-    fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
-        let tree = &self.tree;
-        self.message = message.name;
-        lab::lie_within(&self.judge.findings, payload);
-        assert_covered(tree, payload.bytes.len());
-        for (at, node) in tree.nodes().iter().enumerate() {
-            let indent = "  ".repeat(node.depth as usize);
-            let value = value(tree, node, payload.bytes);
-            let meaning = tree.meaning(at, payload.bytes);
-            let meaning = meaning.map(|meaning| format!(" ({meaning})")).unwrap_or_default();
-            let Span { start, end } = node.span;
-            self.lines.push(format!("{indent}{} {start}..{end}{value}{meaning}", node.field.name));
-        }
-    }
+/// The name of one message, and its tree, a line a node.
+pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
+    let mut lab = lab::Lab::<ValveMaster, _>::new();
+    lab.udp(0.0, CLIENT, MASTER, bytes).end(0.0);
+    let Some(heard) = lab.sink.heard.pop() else { return ("", Vec::new()) };
+    let tree = &heard.tree;
+    let lines = tree.nodes().iter().enumerate().map(|(at, node)| {
+        let indent = "  ".repeat(node.depth as usize);
+        let value = value(tree, node, bytes);
+        let meaning = tree.meaning(at, bytes);
+        let meaning = meaning.map(|meaning| format!(" ({meaning})")).unwrap_or_default();
+        let Span { start, end } = node.span;
+        format!("{indent}{} {start}..{end}{value}{meaning}", node.field.name)
+    });
+    (heard.name, lines.collect())
 }
 
 fn value(tree: &Tree, node: &Node, bytes: &[u8]) -> String {
@@ -239,43 +124,6 @@ fn value(tree: &Tree, node: &Node, bytes: &[u8]) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// The leaves cover every byte exactly once.
-fn assert_covered(tree: &Tree, length: usize) {
-    let mut at = 0;
-    for node in tree.nodes().iter().filter(|node| node.descendants == 0 && !node.span.is_empty()) {
-        assert_eq!(node.span.start, at, "{} begins where the leaf before ends", node.field.name);
-        at = node.span.end;
-    }
-    assert_eq!(at as usize, length, "the leaves end where the payload does");
-}
-
-/// The name of one message, and its tree, a line a node.
-pub(super) fn shown(bytes: &[u8]) -> (&'static str, Vec<String>) {
-    let (settings, mut budget) = (Settings::default(), Budget::new(1 << 24));
-    let (mut conversation, mut shared) = (Conversation::default(), SharedState::default());
-    let mut lines = Lines::default();
-    let payload = payload(bytes, 0);
-    let flow = FlowFacts {
-        ends: [payload.from, payload.to],
-        began: true,
-        seen: [true, false],
-        silence: 0,
-        lossy: false,
-        number: 0,
-        transport: Transport::Udp,
-    };
-    let mut cx = Context {
-        conversation: &mut conversation,
-        shared: &mut shared,
-        flow: &flow,
-        settings: &settings,
-        budget: &mut budget,
-    };
-    ValveMaster::message(&mut cx, &payload, &mut lines);
-    ValveMaster::elapse(&mut cx, Time(0), true, &mut lines);
-    (lines.message, lines.lines)
 }
 
 /// Bytes from hex digits, white space left out.

@@ -46,7 +46,7 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
 fn exchange(lab: &Lab<Ear>) -> Vec<(String, u64)> {
     let heard = lab.sink.heard.iter();
     let told = heard.flat_map(|heard| heard.findings.iter().map(|f| (f, heard.frames[0])));
-    let recalled = lab.sink.judge.findings.iter();
+    let recalled = lab.sink.recalled().into_iter();
     let recalled = recalled.map(|f| (f, f.mark.map_or(0, |mark| mark.frame)));
     let codes = told.chain(recalled).map(|(f, frame)| (super::lab::code(f), frame));
     codes.filter(|(code, _)| code.contains("A2S06") || code.contains("A2S02")).collect()

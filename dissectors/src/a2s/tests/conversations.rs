@@ -72,7 +72,7 @@ fn an_unanswered_request_is_proven_only_by_time_and_by_the_servers_packets() {
 fn a_server_that_turns_up_late_proves_that_it_was_silent_before() {
     let lab = conversation(&[(0.0, 'c', INFO), (50.0, 'c', INFO), (50.1, 's', INFO_ANSWER)], 60.0);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 1, 0]);
-    assert_eq!(lab.sink.judge.findings[0].mark.map(|mark| mark.frame), Some(1));
+    assert_eq!(lab.sink.recalled()[0].mark.map(|mark| mark.frame), Some(1));
 }
 
 #[test]

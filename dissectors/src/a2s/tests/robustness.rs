@@ -1,14 +1,16 @@
-//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
+//! Any bytes whatever, between a client and a server.
 
 use proptest::prelude::*;
 
-use crate::kit::{Blind, Judge, Tree};
+use crate::a2s::A2s;
+use crate::kit::robustness::{self, Packet, Way};
 
 use super::lab::{C, Lab, S, bytes};
 use super::messages::{COUNTER_STRIKE, THE_SHIP};
 
-/// One packet: milliseconds since the last, whether the client speaks, the bytes.
-type Packet = (u16, bool, Vec<u8>);
+const WAYS: [Way; 2] = [Way::udp(C, S), Way::udp(S, C)];
+const CLIENT: u8 = 0;
+const SERVER: u8 = 1;
 
 fn whole(text: &str) -> Vec<u8> {
     bytes(&text.replace(' ', ""))
@@ -42,81 +44,28 @@ fn samples() -> Vec<Vec<u8>> {
     all
 }
 
-/// The counts of every rule, and what each sink left in the conversation: shown by what follows.
 fn run(packets: &[Packet]) {
-    let play = |lab: &mut dyn FnMut(f64, bool, &[u8])| {
-        let mut now = 0.0;
-        for (pause, client, bytes) in packets {
-            now += f64::from(*pause) / 1000.0;
-            lab(now, *client, bytes);
-        }
-        now
-    };
-    macro_rules! play {
-        ($sink:expr) => {{
-            let mut lab = Lab::with($sink);
-            let end = play(&mut |now, client, bytes| {
-                if client {
-                    lab.c(now, bytes)
-                } else {
-                    lab.s(now, bytes)
-                };
-            });
-            lab.end(end + 9.0);
-            lab
-        }};
-    }
-    let ear = play!(super::lab::Ear::default());
-    let judge = play!(Judge::default());
-    play!(Tree::default());
-    play!(Blind);
-    for rule in crate::a2s::rules::ALL {
-        assert_eq!(ear.counts(rule), judge.sink.counts(rule), "{rule:?}");
-    }
+    robustness::run::<A2s>(&WAYS, packets);
+}
+
+/// From a server that was asked, and from its client.
+fn everywhere(bytes: &[u8]) {
+    let request = (0, CLIENT, false, super::lab::bytes("FFFFFFFF 56 FFFFFFFF"));
+    run(&[request, (1, SERVER, false, bytes.to_vec()), (1, CLIENT, false, bytes.to_vec())]);
 }
 
 #[test]
 fn every_message_cut_at_every_length() {
-    for sample in samples() {
-        for length in 0..sample.len() {
-            let cut = sample[..length].to_vec();
-            run(&[
-                (0, true, bytes("FFFFFFFF 56 FFFFFFFF")),
-                (1, false, cut.clone()),
-                (1, true, cut),
-            ]);
-        }
-    }
+    robustness::cut(&samples(), everywhere);
 }
 
 #[test]
 fn every_message_with_every_byte_changed() {
-    for sample in samples() {
-        for at in 0..sample.len().min(120) {
-            for flip in [0x01, 0x80, 0xFF] {
-                let mut changed = sample.clone();
-                changed[at] ^= flip;
-                run(&[
-                    (0, true, bytes("FFFFFFFF 56 FFFFFFFF")),
-                    (1, false, changed.clone()),
-                    (1, true, changed),
-                ]);
-            }
-        }
-    }
+    robustness::flip(&samples(), &[0x01, 0x80, 0xFF], 120, everywhere);
 }
 
-fn packet() -> impl Strategy<Value = Packet> {
-    let sample = proptest::sample::select(samples());
-    let changed = (sample.clone(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>())
-        .prop_map(|(mut sample, at, value, cut)| {
-            let at = at.index(sample.len());
-            sample[at] = value;
-            if cut {
-                sample.truncate(at);
-            }
-            sample
-        });
+/// What begins as packets do.
+fn likely() -> impl Strategy<Value = Vec<u8>> {
     let headed =
         (any::<bool>(), prop::collection::vec(any::<u8>(), 0..60)).prop_map(|(split, rest)| {
             let mut packet = vec![if split { 0xFE } else { 0xFF }, 0xFF, 0xFF, 0xFF];
@@ -130,17 +79,14 @@ fn packet() -> impl Strategy<Value = Packet> {
             packet
         },
     );
-    let noise = prop::collection::vec(any::<u8>(), 0..80);
-    let bytes = prop_oneof![sample, changed, headed, split, noise];
-    let pause = prop_oneof![Just(1), Just(500), Just(4000)];
-    (pause, any::<bool>(), bytes)
+    prop_oneof![headed, split]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn any_conversation(packets in prop::collection::vec(packet(), 1..24)) {
+    fn any_conversation(packets in robustness::packets(samples(), likely())) {
         run(&packets);
     }
 

@@ -83,11 +83,15 @@ fn run(script: &str) -> Lab<super::lab::Ear> {
 
 /// Codes of what fails at error or warning severity.
 fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
-    let heard = lab.sink.heard.iter().flat_map(|heard| &heard.findings);
-    let all = heard.chain(&lab.sink.judge.findings);
     let weighs =
         |f: &&crate::kit::Finding| f.verdict == Verdict::Fail && f.severity != Severity::Note;
-    all.filter(weighs).map(|f| format!("{}: {}", f.rule.code, f.detail)).collect()
+    lab.sink
+        .judge
+        .findings
+        .iter()
+        .filter(weighs)
+        .map(|f| format!("{}: {}", f.rule.code, f.detail))
+        .collect()
 }
 
 /// The rules, and those that need more than one pair of hosts: the conversation does not judge them.

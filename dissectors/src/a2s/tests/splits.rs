@@ -245,7 +245,7 @@ fn a_packet_of_an_answer_that_is_too_long_is_named() {
     let mut lab = asked();
     answer(&mut lab, 0.1, &packets);
     lab.end(9.0);
-    let [long] = &lab.sink.judge.findings[..] else { panic!("{:?}", lab.codes()) };
+    let [long] = lab.sink.recalled()[..] else { panic!("{:?}", lab.codes()) };
     let mark = long.mark.unwrap();
     assert_eq!((long.rule.code, mark.frame, mark.length), (rules::A2S002.code, 5, 1412));
     assert_eq!(verdict(&lab, &rules::A2S002), [5, 1, 0]);
@@ -432,7 +432,7 @@ fn a_whole_answer_is_no_attack_whatever_its_ports() {
     assert_eq!(lab.sink.heard[0].speaker, Who::Client);
     let mut lab = Lab::new();
     lab.packet(0.0, "10.0.0.2:27016", client, &packets[1], false).end(9.0);
-    assert_eq!(lab.codes(), ["A2S043?", "SEC001?"]);
+    assert_eq!(lab.codes(), ["SEC001?", "A2S043?"]);
     assert_eq!(lab.sink.heard[0].speaker, Who::Any);
 
     // What is said next tells who it was.

@@ -2,7 +2,8 @@
 
 use crate::acr_master::AcrMaster;
 use crate::acr_master::rules::*;
-use crate::kit::{Message, Payload, Protocol, Reply, Secret, Sink};
+use crate::kit::lab::Heard;
+use crate::kit::{Protocol, Secret};
 
 use super::lab::{C, Ear, Lab, M, S, Segment, ask, exchange};
 
@@ -294,26 +295,9 @@ fn a_probe_before_its_registration_was_told_as_one_may_have_been_there() {
     assert_eq!(registers("/r?v=140"), [0, 0, 1]);
 }
 
-/// The name of each message and the request that it answers.
-#[derive(Default)]
-struct Replies {
-    reply: Option<Reply>,
-    heard: Vec<(&'static str, Option<(u64, u32)>)>,
-}
-
-impl Sink for Replies {
-    fn answers(&mut self, reply: Reply) {
-        self.reply = Some(reply);
-    }
-    fn end(&mut self, message: &'static Message, _: &Payload<'_>) {
-        let reply = self.reply.take();
-        self.heard.push((message.name, reply.map(|reply| (reply.request, reply.tries))));
-    }
-}
-
 #[test]
 fn a_response_knows_its_request() {
-    let mut lab = Lab::with(Replies::default());
+    let mut lab = Lab::new();
     let both = b"GET /c?build_defs=4 HTTP/1.1\r\n\r\nGET /r?v=140&p=28770 HTTP/1.1\r\n\r\n";
     lab.tcp(0.0, (S, M), S, both, Segment::default());
     lab.udp(0.1, "10.0.0.9:41000", "10.0.0.2:28771", b"\x01");
@@ -322,14 +306,11 @@ fn a_response_knows_its_request() {
     let answer = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     lab.tcp(0.4, (M, S), S, answer, Segment::default());
     lab.tcp(0.5, (M, S), S, b"HTTP/1.1 404 No\r\n\r\n", Segment { fin: true });
-    let replies: Vec<_> = lab.sink.heard.iter().filter(|heard| heard.1.is_some()).collect();
+    let reply = |heard: &Heard| heard.reply.map(|reply| (heard.name, reply.request, reply.tries));
+    let replies: Vec<_> = lab.sink.heard.iter().filter_map(reply).collect();
     assert_eq!(
         replies,
-        [
-            &("socket_check_reply", Some((3, 2))),
-            &("client_response", Some((1, 1))),
-            &("register_response", Some((1, 1))),
-        ]
+        [("socket_check_reply", 3, 2), ("client_response", 1, 1), ("register_response", 1, 1),]
     );
 }
 

@@ -1,14 +1,20 @@
-//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
+//! Any bytes whatever, between clients, servers and a master.
 
 use proptest::prelude::*;
 
-use crate::acr_master::rules;
-use crate::kit::{Blind, Judge, Sink, Tree};
+use crate::acr_master::AcrMaster;
+use crate::kit::robustness::{self, Packet, Way};
 
-use super::lab::{C, Ear, Lab, M, S, Segment};
+use super::lab::{C, M, S};
 
-/// One packet: who speaks to whom, whether it closes, the bytes.
-type Packet = (u8, bool, Vec<u8>);
+const WAYS: [Way; 6] = [
+    Way::tcp(C, M, C),
+    Way::tcp(M, C, C),
+    Way::tcp(S, M, S),
+    Way::tcp(M, S, S),
+    Way::udp("10.0.0.9:41000", "10.0.0.2:28771"),
+    Way::udp("10.0.0.2:28771", "10.0.0.9:41000"),
+];
 
 fn samples() -> Vec<Vec<u8>> {
     let verify = format!("GET /v?i=7&c={}&a={} HTTP/1.0\r\n\r\n", "5f".repeat(48), "0a".repeat(32));
@@ -34,103 +40,45 @@ fn samples() -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.to_vec()).collect()
 }
 
-fn play<K: Sink>(packets: &[Packet], sink: K) -> Lab<K> {
-    let mut lab = Lab::with(sink);
-    let mut now = 0.0;
-    for (way, fin, bytes) in packets {
-        now += 0.5;
-        let segment = Segment { fin: *fin };
-        match way % 6 {
-            0 => lab.tcp(now, (C, M), C, bytes, segment),
-            1 => lab.tcp(now, (M, C), C, bytes, segment),
-            2 => lab.tcp(now, (S, M), S, bytes, segment),
-            3 => lab.tcp(now, (M, S), S, bytes, segment),
-            4 => lab.udp(now, "10.0.0.9:41000", "10.0.0.2:28771", bytes),
-            _ => lab.udp(now, "10.0.0.2:28771", "10.0.0.9:41000", bytes),
-        };
-    }
-    lab.end(now + 9.0);
-    lab
-}
-
 fn run(packets: &[Packet]) {
-    let ear = play(packets, Ear::default());
-    let judge = play(packets, Judge::default());
-    play(packets, Tree::default());
-    play(packets, Blind);
-    for rule in rules::ALL {
-        assert_eq!(ear.counts(rule), judge.sink.counts(rule), "{rule:?}");
-    }
+    robustness::run::<AcrMaster>(&WAYS, packets);
 }
 
 /// As an answer to each endpoint, and as a request.
 fn everywhere(bytes: &[u8]) {
-    run(&[(0, true, bytes.to_vec())]);
+    run(&[(0, 0, true, bytes.to_vec())]);
     for endpoint in ["c?build_defs=4", "r?v=1&p=28770", "a?a=::1&i=7&u=4", "v"] {
         let request = format!("GET /{endpoint} HTTP/1.1\r\n\r\n").into_bytes();
-        run(&[(0, false, request), (1, true, bytes.to_vec())]);
+        run(&[(0, 0, false, request), (500, 1, true, bytes.to_vec())]);
     }
 }
 
 #[test]
 fn every_message_cut_at_every_length() {
-    for sample in samples() {
-        for length in 0..sample.len() {
-            everywhere(&sample[..length]);
-        }
-    }
+    robustness::cut(&samples(), everywhere);
 }
 
 #[test]
 fn every_message_with_every_byte_changed() {
-    for sample in samples() {
-        for at in 0..sample.len() {
-            for flip in [0x01, 0x2A, 0xFF] {
-                let mut changed = sample.clone();
-                changed[at] ^= flip;
-                everywhere(&changed);
-            }
-        }
-    }
+    robustness::flip(&samples(), &[0x01, 0x2A, 0xFF], usize::MAX, everywhere);
 }
 
-fn packet() -> impl Strategy<Value = Packet> {
-    let sample = proptest::sample::select(samples());
-    let changed = (sample.clone(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>())
-        .prop_map(|(mut sample, at, value, cut)| {
-            let at = at.index(sample.len());
-            sample[at] = value;
-            if cut {
-                sample.truncate(at);
-            }
-            sample
-        });
+/// What requests and responses are made of.
+fn likely() -> impl Strategy<Value = Vec<u8>> {
     let words = r"(GET |/[craxv]|\?|&|=|HTTP/1\.[01]|\r?\n| |200|[*cabdfs]|Content-Length: |addserver |masterserver_flags ){0,24}";
-    let noise = prop::collection::vec(any::<u8>(), 0..60);
-    let bytes = prop_oneof![sample, changed, words.prop_map(String::into_bytes), noise];
-    (any::<u8>(), prop::bool::weighted(0.1), bytes)
+    words.prop_map(String::into_bytes)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn any_conversation(packets in prop::collection::vec(packet(), 1..24)) {
+    fn any_conversation(packets in robustness::packets(samples(), likely())) {
         run(&packets);
     }
 
     #[test]
     fn any_segments(cuts in prop::collection::vec(1..40_usize, 1..12), way in 0..4_u8) {
-        let text: Vec<u8> = samples().concat();
-        let (mut packets, mut rest) = (Vec::new(), &text[..]);
-        for cut in cuts.iter().cycle() {
-            let (segment, left) = rest.split_at((*cut).min(rest.len()));
-            packets.push((way, left.is_empty(), segment.to_vec()));
-            if left.is_empty() {
-                break;
-            }
-            rest = left;
-        }
-        run(&packets);
+        run(&robustness::segments(&samples().concat(), &cuts, way));
     }
 }

@@ -75,7 +75,8 @@ fn an_enciphered_list_is_said_to_be_one() {
     let proof = PROOF.replace("3JOdDFU5", "jXrSG2Hx").replace(r"\final", r"\enctype\1\final");
     let lab = listed(&[&proof, r"\list\cmp\gamename\ut\final\"], b"\xE4\x00\\final\\\x01\x02");
     assert_eq!((lab.last().name, lab.last().fields.as_str()), ("list_response", ""));
-    assert_eq!(lab.last().leaves, ["form", "enciphered"]);
+    let leaves: Vec<_> = lab.last().leaves.iter().map(|leaf| leaf.0).collect();
+    assert_eq!(leaves, ["form", "enciphered"]);
     assert_eq!(lab.codes(), Vec::<String>::new());
     assert_eq!(lab.counts(&rules::GS1005).passed + lab.counts(&rules::GS1005).failed, 0);
 }

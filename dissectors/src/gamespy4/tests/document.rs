@@ -144,7 +144,7 @@ fn a_request_before_any_challenge() {
         let mut stage = Stage::default();
         early(&mut stage);
         stage.server(300, &answer);
-        assert_eq!(stage.watch.judge.findings[0].rule.code.to_string(), "GS4008");
+        assert_eq!(stage.lab.sink.judge.findings[0].rule.code.to_string(), "GS4008");
         let outcome = stage.ends(400);
         let answered = answer == packet(0x80, 0, TABLE);
         assert_eq!(

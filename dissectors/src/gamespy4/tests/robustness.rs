@@ -1,10 +1,13 @@
-//! Cut, flipped and random bytes: nothing panics, and each byte belongs to one leaf.
+//! Any bytes whatever, between a client and a server.
 
 use proptest::prelude::*;
 
-use crate::kit::*;
+use crate::kit::{Hint, Protocol};
 
-use super::{Stage, packet};
+use super::{CLIENT, GameSpy4, SERVER, Stage, packet};
+use crate::kit::robustness::{self, Packet, Way};
+
+const WAYS: [Way; 2] = [Way::udp(CLIENT, SERVER), Way::udp(SERVER, CLIENT)];
 
 const REQUESTS: [&[u8]; 6] = [
     b"\xFE\xFD\x09\x10\x20\x30\x40",
@@ -30,31 +33,44 @@ fn answers() -> Vec<Vec<u8>> {
     ]
 }
 
-fn both_ways(bytes: &[u8]) {
+fn samples() -> Vec<Vec<u8>> {
+    REQUESTS.iter().map(|request| request.to_vec()).chain(answers()).collect()
+}
+
+fn run(packets: &[Packet]) {
+    robustness::run::<GameSpy4>(&WAYS, packets);
+}
+
+/// The first three packets of [`Stage::asks`].
+fn asked() -> Vec<Packet> {
+    let challenge = b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0";
+    vec![
+        (0, 0, false, REQUESTS[0].to_vec()),
+        (20, 1, false, challenge.to_vec()),
+        (10, 0, false, REQUESTS[2].to_vec()),
+    ]
+}
+
+/// As a response to each request, twice, and as a request.
+fn everywhere(bytes: &[u8]) {
     for request in REQUESTS {
-        let mut stage = Stage::default();
-        stage.client(0, request).server(10, bytes).server(20, bytes).ends(9000);
+        let response = (10, 1, false, bytes.to_vec());
+        run(&[(0, 0, false, request.to_vec()), response.clone(), response]);
     }
-    Stage::default().asks().client(40, bytes).ends(9000);
+    run(&[asked(), vec![(10, 0, false, bytes.to_vec())]].concat());
     for hint in [Hint::default(), Hint { known: true, ..Hint::default() }] {
-        super::GameSpy4::claim(bytes, hint);
+        GameSpy4::claim(bytes, hint);
     }
 }
 
 #[test]
-fn every_message_cut_at_every_length_and_with_every_byte_flipped() {
-    for message in REQUESTS.iter().map(|request| request.to_vec()).chain(answers()) {
-        for length in 0..=message.len() {
-            both_ways(&message[..length]);
-        }
-        for at in 0..message.len() {
-            for flip in [0x01, 0x80, 0xFF] {
-                let mut flipped = message.clone();
-                flipped[at] ^= flip;
-                both_ways(&flipped);
-            }
-        }
-    }
+fn every_message_cut_at_every_length() {
+    robustness::cut(&samples(), everywhere);
+}
+
+#[test]
+fn every_message_with_every_byte_changed() {
+    robustness::flip(&samples(), &[0x01, 0x80, 0xFF], usize::MAX, everywhere);
 }
 
 /// Bytes that the protocol is made of, more often than others.
@@ -75,25 +91,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-        both_ways(&bytes);
+    fn any_conversation(packets in robustness::packets(samples(), likely())) {
+        run(&packets);
     }
 
     #[test]
     fn random_answers(content in likely(), number: u8, section in 0u8..4) {
-        both_ways(&packet(number, section, &content));
-        both_ways(&[b"\0\x10\x20\x30\x41", content.as_slice()].concat());
+        everywhere(&packet(number, section, &content));
+        everywhere(&[b"\0\x10\x20\x30\x41", content.as_slice()].concat());
     }
 
     #[test]
     fn random_packets(packets in prop::collection::vec((0u8..6, 0u8..3, likely()), 1..9)) {
-        let mut stage = Stage::default();
-        stage.asks();
-        for (at, (number, section, content)) in packets.iter().enumerate() {
-            let last = if at + 1 == packets.len() { 0x80 } else { 0 };
-            stage.server(50, &packet(number | last, *section, content));
-        }
-        stage.ends(9000);
+        let last = packets.len() - 1;
+        let packets = packets.iter().enumerate().map(|(at, (number, section, content))| {
+            let number = number | if at == last { 0x80 } else { 0 };
+            (20, 1, false, packet(number, *section, content))
+        });
+        run(&asked().into_iter().chain(packets).collect::<Vec<_>>());
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn play(script: &str) -> Outcome {
         let (_, _, payload) = (word(), word(), word());
         let side = if from == "c" { Side::First } else { Side::Second };
         let bytes = bytes(payload.trim());
-        let known = stage.frame > 0;
+        let known = stage.lab.frame > 0;
         let claim = crate::gamespy4::GameSpy4::claim(&bytes, Hint { known, ..Hint::default() });
         assert!(claim == Claim::Sure || known && claim == Claim::Weak, "{payload} is claimed");
         stage.says(milliseconds(time), side, &bytes);

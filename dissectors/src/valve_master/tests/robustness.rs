@@ -1,6 +1,22 @@
-//! Bytes of every kind: no panic, and the leaves cover each byte exactly once.
+//! Any bytes whatever, between clients, servers and a master.
 
 use super::*;
+use crate::kit::robustness::{self, Packet, Way};
+
+const WAYS: [Way; 4] = [
+    Way::udp(CLIENT, MASTER),
+    Way::udp(MASTER, CLIENT),
+    Way::udp(SERVER, MASTER),
+    Way::udp(MASTER, SERVER),
+];
+
+fn run(packets: &[Packet]) {
+    robustness::run::<ValveMaster>(&WAYS, packets);
+}
+
+fn everywhere(bytes: &[u8]) {
+    run(&[(0, 0, false, bytes.to_vec()), (1, 1, false, bytes.to_vec())]);
+}
 
 /// The document's messages, and some of the dialect's.
 fn samples() -> Vec<Vec<u8>> {
@@ -16,25 +32,13 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_cut_is_decoded() {
-    for sample in samples() {
-        for length in 0..=sample.len() {
-            shown(&sample[..length]);
-        }
-    }
+fn every_message_cut_at_every_length() {
+    robustness::cut(&samples(), everywhere);
 }
 
 #[test]
-fn every_flipped_byte_is_decoded() {
-    for sample in samples() {
-        for at in 0..sample.len() {
-            for flip in [0x01, 0x20, 0x5C, 0x80, 0xFF] {
-                let mut bytes = sample.clone();
-                bytes[at] ^= flip;
-                shown(&bytes);
-            }
-        }
-    }
+fn every_message_with_every_byte_changed() {
+    robustness::flip(&samples(), &[0x01, 0x20, 0x5C, 0x80, 0xFF], usize::MAX, everywhere);
 }
 
 #[test]
@@ -58,28 +62,18 @@ const KINDS: &[&[u8]] = &[
     b"\xFF\xFF\xFF\xFFc ",
 ];
 
+/// What begins as messages do.
+fn likely() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![Just(b'\\'), Just(0), Just(b'1'), any::<u8>()];
+    let rest = prop::collection::vec(byte, 0..120);
+    (prop::sample::select(KINDS), rest).prop_map(|(kind, rest)| [kind, &rest].concat())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn random_bytes_are_decoded(
-        kind in prop::sample::select(KINDS),
-        rest in prop::collection::vec(prop_oneof![Just(b'\\'), Just(0), Just(b'1'), any::<u8>()], 0..120),
-    ) {
-        shown(&[kind, &rest].concat());
-    }
-
-    #[test]
-    fn conversations_of_every_order_are_judged(
-        steps in prop::collection::vec((0..20_000_i64, 0..4_usize, any::<prop::sample::Index>()), 0..40),
-    ) {
-        let samples = samples();
-        let ends = [(CLIENT, MASTER), (MASTER, CLIENT), (SERVER, MASTER), (MASTER, SERVER)];
-        let mut now = 0;
-        let steps: Vec<_> = steps.iter().map(|(pause, way, sample)| {
-            now += pause;
-            (now, ends[*way].0, ends[*way].1, &samples[sample.index(samples.len())][..])
-        }).collect();
-        converse(&steps, now + 10_000);
+    fn any_conversation(packets in robustness::packets(samples(), likely())) {
+        run(&packets);
     }
 }

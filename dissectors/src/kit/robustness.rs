@@ -1,0 +1,170 @@
+//! Any bytes whatever: no panic, every byte in one leaf, and every sink sees the same conversation.
+
+use proptest::prelude::*;
+
+use crate::kit::lab::{Ear, Lab, Segment};
+use crate::kit::*;
+
+/// From whom to whom packets go, and over TCP who has opened the connection.
+pub(crate) struct Way {
+    from: &'static str,
+    to: &'static str,
+    opener: Option<&'static str>,
+}
+
+impl Way {
+    pub(crate) const fn udp(from: &'static str, to: &'static str) -> Way {
+        Way { from, to, opener: None }
+    }
+
+    pub(crate) const fn tcp(from: &'static str, to: &'static str, opener: &'static str) -> Way {
+        Way { from, to, opener: Some(opener) }
+    }
+}
+
+/// One packet: milliseconds since the last, its way's place among all, whether it closes the stream,
+/// the bytes.
+pub(crate) type Packet = (u16, u8, bool, Vec<u8>);
+
+/// Takes field after field and verdict after verdict, as sinks do that override nothing: what the
+/// overrides of [`Tree`] and [`Judge`] do at once must come to the same.
+#[derive(Default)]
+struct OneByOne {
+    tree: Tree,
+    judge: Judge,
+    trees: Vec<Vec<Shape>>,
+}
+
+/// A node, as far as it can be compared.
+type Shape = (&'static str, Span, u64, u32);
+
+fn shapes(tree: &Tree) -> Vec<Shape> {
+    let shape = |node: &Node| (node.field.name, node.span, node.value, node.descendants);
+    tree.nodes().iter().map(shape).collect()
+}
+
+impl Sink for OneByOne {
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        self.tree.leaf(field, span, value);
+    }
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        self.tree.leaf_text(field, span, text);
+    }
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        self.tree.open(field, start, value);
+    }
+    fn close(&mut self, end: u32) {
+        self.tree.close(end);
+    }
+    fn judged(&mut self, rule: &'static Rule, ok: bool, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.judged(rule, ok, at, detail);
+    }
+    fn noted(&mut self, rule: &'static Rule, at: Span, detail: impl FnOnce() -> String) {
+        self.judge.noted(rule, at, detail);
+    }
+    fn recalled(
+        &mut self,
+        rule: &'static Rule,
+        ok: bool,
+        evidence: Evidence,
+        mark: &Mark,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.judge.recalled(rule, ok, evidence, mark, detail);
+    }
+    fn evidence(&mut self, evidence: Evidence) {
+        self.judge.evidence(evidence);
+    }
+    fn end(&mut self, _: &'static Message, _: &Payload<'_>) {
+        self.trees.push(shapes(&self.tree));
+        self.tree.clear();
+    }
+}
+
+fn play<P: Protocol, S: Sink>(ways: &[Way], packets: &[Packet], sink: S) -> S {
+    let mut lab = Lab::<P, S>::with(sink);
+    let mut now = 0.0;
+    for (pause, way, fin, bytes) in packets {
+        now += f64::from(*pause) / 1000.0;
+        let Way { from, to, opener } = ways[usize::from(*way) % ways.len()];
+        match opener {
+            None => lab.udp(now, from, to, bytes),
+            Some(opener) => lab.tcp(now, (from, to), opener, bytes, Segment { fin: *fin }),
+        };
+    }
+    lab.end(now + 9.0);
+    lab.sink
+}
+
+/// The counts of every rule, and what each sink left in the conversation: shown by what follows.
+pub(crate) fn run<P: Protocol>(ways: &[Way], packets: &[Packet]) {
+    let ear = play::<P, _>(ways, packets, Ear::default());
+    let one_by_one = play::<P, _>(ways, packets, OneByOne::default());
+    let judge = play::<P, _>(ways, packets, Judge::default());
+    play::<P, _>(ways, packets, Tree::default());
+    play::<P, _>(ways, packets, Blind);
+    for rule in P::INFO.rules {
+        let counts = ear.judge.counts(rule);
+        assert_eq!(counts, judge.counts(rule), "{rule:?}");
+        assert_eq!(counts, one_by_one.judge.counts(rule), "{rule:?}");
+    }
+    let trees: Vec<_> = ear.heard.iter().map(|heard| shapes(&heard.tree)).collect();
+    assert_eq!(trees, one_by_one.trees);
+}
+
+/// Every message cut at every length.
+pub(crate) fn cut(samples: &[Vec<u8>], everywhere: impl Fn(&[u8])) {
+    assert!(!samples.is_empty());
+    for sample in samples {
+        (0..sample.len()).for_each(|length| everywhere(&sample[..length]));
+    }
+}
+
+/// Every message with every byte changed, of its first `most`.
+pub(crate) fn flip(samples: &[Vec<u8>], flips: &[u8], most: usize, everywhere: impl Fn(&[u8])) {
+    assert!(!samples.is_empty());
+    for sample in samples {
+        for at in 0..sample.len().min(most) {
+            for flip in flips {
+                let mut changed = sample.clone();
+                changed[at] ^= flip;
+                everywhere(&changed);
+            }
+        }
+    }
+}
+
+/// Packets of these messages, of such with a byte changed or cut off, of what is `likely`, and of noise.
+pub(crate) fn packets(
+    samples: Vec<Vec<u8>>,
+    likely: impl Strategy<Value = Vec<u8>> + 'static,
+) -> impl Strategy<Value = Vec<Packet>> {
+    let sample = proptest::sample::select(samples);
+    let changed = (sample.clone(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>())
+        .prop_map(|(mut sample, at, value, cut)| {
+            let at = at.index(sample.len());
+            sample[at] = value;
+            if cut {
+                sample.truncate(at);
+            }
+            sample
+        });
+    let noise = prop::collection::vec(any::<u8>(), 0..80);
+    let bytes = prop_oneof![sample, changed, likely, noise];
+    let pause = prop_oneof![Just(1_u16), Just(500), Just(4000)];
+    prop::collection::vec((pause, any::<u8>(), prop::bool::weighted(0.1), bytes), 1..24)
+}
+
+/// A stream in segments of these lengths, again and again.
+pub(crate) fn segments(stream: &[u8], lengths: &[usize], way: u8) -> Vec<Packet> {
+    let (mut packets, mut rest) = (Vec::new(), stream);
+    for length in lengths.iter().cycle() {
+        let (segment, left) = rest.split_at((*length).min(rest.len()));
+        packets.push((1, way, left.is_empty(), segment.to_vec()));
+        if left.is_empty() {
+            break;
+        }
+        rest = left;
+    }
+    packets
+}
