@@ -201,6 +201,7 @@ fn heard<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) {
+    let kind = kind_at(payload.bytes);
     sink.answers(asked.reply(asked.is_complete(answer)));
     serve(cx, payload);
     let conversation = &mut *cx.conversation;
@@ -217,27 +218,19 @@ fn heard<S: Sink>(
         conversation.tally.clear(&Count::FORMS);
     }
     let guarded = asked.request != Request::Info || conversation.has(GUARDED);
-    rules::exchange(
-        &Observation::Answered { asked, answer, rounds, guarded, again },
-        kind_at(payload.bytes),
-        sink,
-    );
+    rules::exchange(&Observation::Answered { asked, answer, rounds, guarded, again }, kind, sink);
     if (asked.request, answer) == (Request::Info, Answer::Challenge) {
         cx.conversation.flags |= GUARDED;
     }
     if explained {
-        rules::exchange(
-            &Observation::Again { answer: Answer::Players },
-            kind_at(payload.bytes),
-            sink,
-        );
+        rules::exchange(&Observation::Again { answer: Answer::Players }, kind, sink);
     }
     match asked.standing {
         _ if answer == Answer::Challenge => {}
-        ChallengeStatus::Issued => rules::own_challenge(kind_at(payload.bytes), sink),
+        ChallengeStatus::Issued => rules::own_challenge(kind, sink),
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
             let told = Told::of(payload, cx.flow.evidence(), None);
-            rules::accepted(asked, &told, guarded, kind_at(payload.bytes), sink);
+            rules::accepted(asked, &told, guarded, kind, sink);
         }
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
             sink.reflects(asked.request.name(), asked.mark.length, payload);
@@ -276,18 +269,15 @@ fn unexpected<S: Sink>(
     payload: &Payload<'_>,
     sink: &mut S,
 ) -> Option<SocketAddr> {
+    let kind = kind_at(payload.bytes);
     let conversation = &mut *cx.conversation;
     if Count::form(answer).is_some_and(|form| conversation.tally.spend(form)) {
         if let Some(asked) = conversation.informed_of(payload.side) {
             sink.answers(asked.reply(true));
         }
-        rules::exchange(&Observation::Again { answer }, kind_at(payload.bytes), sink);
+        rules::exchange(&Observation::Again { answer }, kind, sink);
         if answer == Answer::ObsoleteInfo && conversation.explain() {
-            rules::exchange(
-                &Observation::Again { answer: Answer::Players },
-                kind_at(payload.bytes),
-                sink,
-            );
+            rules::exchange(&Observation::Again { answer: Answer::Players }, kind, sink);
         }
         return None;
     }
@@ -297,11 +287,7 @@ fn unexpected<S: Sink>(
     }
     if conversation.take_given_up() {
         sink.evidence(Evidence { lost: true, ..cx.flow.evidence() });
-        rules::exchange(
-            &Observation::Unasked { answer, elsewhere: None },
-            kind_at(payload.bytes),
-            sink,
-        );
+        rules::exchange(&Observation::Unasked { answer, elsewhere: None }, kind, sink);
         return None;
     }
     if !copy && answered_wrongly(cx, answer, payload, sink) {
@@ -311,16 +297,12 @@ fn unexpected<S: Sink>(
         && let Some(asked) = cx.shared.waiting.elsewhere(payload, answer, cx.settings)
     {
         let from = payload.from;
-        rules::exchange(
-            &Observation::Elsewhere { answer, asked, from },
-            kind_at(payload.bytes),
-            sink,
-        );
+        rules::exchange(&Observation::Elsewhere { answer, asked, from }, kind, sink);
         return Some(asked);
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
         .then(|| Told::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
-    rules::exchange(&Observation::Unasked { answer, elsewhere }, kind_at(payload.bytes), sink);
+    rules::exchange(&Observation::Unasked { answer, elsewhere }, kind, sink);
     None
 }
 
