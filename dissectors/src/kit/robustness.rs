@@ -6,23 +6,23 @@ use crate::kit::lab::{Ear, Lab, Segment};
 use crate::kit::*;
 
 /// From whom to whom packets go, and over TCP who has opened the connection.
-pub(crate) struct Way {
+pub(crate) struct Route {
     from: &'static str,
     to: &'static str,
     opener: Option<&'static str>,
 }
 
-impl Way {
-    pub(crate) const fn udp(from: &'static str, to: &'static str) -> Way {
-        Way { from, to, opener: None }
+impl Route {
+    pub(crate) const fn udp(from: &'static str, to: &'static str) -> Route {
+        Route { from, to, opener: None }
     }
 
-    pub(crate) const fn tcp(from: &'static str, to: &'static str, opener: &'static str) -> Way {
-        Way { from, to, opener: Some(opener) }
+    pub(crate) const fn tcp(from: &'static str, to: &'static str, opener: &'static str) -> Route {
+        Route { from, to, opener: Some(opener) }
     }
 }
 
-/// One packet: milliseconds since the last, its way's place among all, whether it closes the stream,
+/// One packet: milliseconds since the last, its route's place among all, whether it closes the stream,
 /// the bytes.
 pub(crate) type Packet = (u16, u8, bool, Vec<u8>);
 
@@ -32,13 +32,13 @@ pub(crate) type Packet = (u16, u8, bool, Vec<u8>);
 struct OneByOne {
     tree: Tree,
     judge: Judge,
-    trees: Vec<Vec<Shape>>,
+    trees: Vec<Vec<Compared>>,
 }
 
 /// A node, as far as it can be compared.
-type Shape = (&'static str, Span, u64, u32);
+type Compared = (&'static str, Span, u64, u32);
 
-fn shapes(tree: &Tree) -> Vec<Shape> {
+fn shapes(tree: &Tree) -> Vec<Compared> {
     let shape = |node: &Node| (node.field.name, node.span, node.value, node.descendants);
     tree.nodes().iter().map(shape).collect()
 }
@@ -81,12 +81,12 @@ impl Sink for OneByOne {
     }
 }
 
-fn play<P: Protocol, S: Sink>(ways: &[Way], packets: &[Packet], sink: S) -> S {
+fn play<P: Protocol, S: Sink>(routes: &[Route], packets: &[Packet], sink: S) -> S {
     let mut lab = Lab::<P, S>::with(sink);
     let mut now = 0.0;
-    for (pause, way, fin, bytes) in packets {
+    for (pause, route, fin, bytes) in packets {
         now += f64::from(*pause) / 1000.0;
-        let Way { from, to, opener } = ways[usize::from(*way) % ways.len()];
+        let Route { from, to, opener } = routes[usize::from(*route) % routes.len()];
         match opener {
             None => lab.udp(now, from, to, bytes),
             Some(opener) => lab.tcp(now, (from, to), opener, bytes, Segment { fin: *fin }),
@@ -97,12 +97,12 @@ fn play<P: Protocol, S: Sink>(ways: &[Way], packets: &[Packet], sink: S) -> S {
 }
 
 /// The counts of every rule, and what each sink left in the conversation: shown by what follows.
-pub(crate) fn run<P: Protocol>(ways: &[Way], packets: &[Packet]) {
-    let ear = play::<P, _>(ways, packets, Ear::default());
-    let one_by_one = play::<P, _>(ways, packets, OneByOne::default());
-    let judge = play::<P, _>(ways, packets, Judge::default());
-    play::<P, _>(ways, packets, Tree::default());
-    play::<P, _>(ways, packets, Blind);
+pub(crate) fn run<P: Protocol>(routes: &[Route], packets: &[Packet]) {
+    let ear = play::<P, _>(routes, packets, Ear::default());
+    let one_by_one = play::<P, _>(routes, packets, OneByOne::default());
+    let judge = play::<P, _>(routes, packets, Judge::default());
+    play::<P, _>(routes, packets, Tree::default());
+    play::<P, _>(routes, packets, Blind);
     for rule in P::INFO.rules {
         let counts = ear.judge.counts(rule);
         assert_eq!(counts, judge.counts(rule), "{rule:?}");
@@ -156,11 +156,11 @@ pub(crate) fn packets(
 }
 
 /// A stream in segments of these lengths, again and again.
-pub(crate) fn segments(stream: &[u8], lengths: &[usize], way: u8) -> Vec<Packet> {
+pub(crate) fn segments(stream: &[u8], lengths: &[usize], route: u8) -> Vec<Packet> {
     let (mut packets, mut rest) = (Vec::new(), stream);
     for length in lengths.iter().cycle() {
         let (segment, left) = rest.split_at((*length).min(rest.len()));
-        packets.push((1, way, left.is_empty(), segment.to_vec()));
+        packets.push((1, route, left.is_empty(), segment.to_vec()));
         if left.is_empty() {
             break;
         }

@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use crate::a2s::A2s;
-use crate::kit::robustness::{self, Packet, Way};
+use crate::kit::robustness::{self, Packet, Route};
 
 use super::lab::{C, Lab, S, bytes};
 use super::messages::{COUNTER_STRIKE, THE_SHIP};
 
-const WAYS: [Way; 2] = [Way::udp(C, S), Way::udp(S, C)];
+const ROUTES: [Route; 2] = [Route::udp(C, S), Route::udp(S, C)];
 const CLIENT: u8 = 0;
 const SERVER: u8 = 1;
 
@@ -45,7 +45,7 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 fn run(packets: &[Packet]) {
-    robustness::run::<A2s>(&WAYS, packets);
+    robustness::run::<A2s>(&ROUTES, packets);
 }
 
 /// From a server that was asked, and from its client.

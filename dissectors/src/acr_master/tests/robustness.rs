@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 
 use crate::acr_master::AcrMaster;
-use crate::kit::robustness::{self, Packet, Way};
+use crate::kit::robustness::{self, Packet, Route};
 
 use super::lab::{C, M, S};
 
-const WAYS: [Way; 6] = [
-    Way::tcp(C, M, C),
-    Way::tcp(M, C, C),
-    Way::tcp(S, M, S),
-    Way::tcp(M, S, S),
-    Way::udp("10.0.0.9:41000", "10.0.0.2:28771"),
-    Way::udp("10.0.0.2:28771", "10.0.0.9:41000"),
+const ROUTES: [Route; 6] = [
+    Route::tcp(C, M, C),
+    Route::tcp(M, C, C),
+    Route::tcp(S, M, S),
+    Route::tcp(M, S, S),
+    Route::udp("10.0.0.9:41000", "10.0.0.2:28771"),
+    Route::udp("10.0.0.2:28771", "10.0.0.9:41000"),
 ];
 
 fn samples() -> Vec<Vec<u8>> {
@@ -41,7 +41,7 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 fn run(packets: &[Packet]) {
-    robustness::run::<AcrMaster>(&WAYS, packets);
+    robustness::run::<AcrMaster>(&ROUTES, packets);
 }
 
 /// As an answer to each endpoint, and as a request.
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn any_segments(cuts in prop::collection::vec(1..40_usize, 1..12), way in 0..4_u8) {
-        run(&robustness::segments(&samples().concat(), &cuts, way));
+    fn any_segments(cuts in prop::collection::vec(1..40_usize, 1..12), route in 0..4_u8) {
+        run(&robustness::segments(&samples().concat(), &cuts, route));
     }
 }

@@ -3,17 +3,17 @@
 use proptest::prelude::*;
 
 use crate::gamespy1::GameSpy1;
-use crate::kit::robustness::{self, Packet, Way};
+use crate::kit::robustness::{self, Packet, Route};
 
 use super::lab::{C, L, M, S};
 
-const WAYS: [Way; 6] = [
-    Way::udp(S, M),
-    Way::udp(M, S),
-    Way::udp(C, S),
-    Way::udp(S, C),
-    Way::tcp(C, L, C),
-    Way::tcp(L, C, C),
+const ROUTES: [Route; 6] = [
+    Route::udp(S, M),
+    Route::udp(M, S),
+    Route::udp(C, S),
+    Route::udp(S, C),
+    Route::tcp(C, L, C),
+    Route::tcp(L, C, C),
 ];
 
 /// A message of every kind.
@@ -46,12 +46,12 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 fn run(packets: &[Packet]) {
-    robustness::run::<GameSpy1>(&WAYS, packets);
+    robustness::run::<GameSpy1>(&ROUTES, packets);
 }
 
 fn everywhere(bytes: &[u8]) {
-    for way in 0..4 {
-        run(&[(0, way, false, bytes.to_vec())]);
+    for route in 0..4 {
+        run(&[(0, route, false, bytes.to_vec())]);
     }
     let list = |form: &str| format!(r"\list\{form}\gamename\ut\final\").into_bytes();
     for form in ["", "cmp"] {

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use crate::kit::{Hint, Protocol};
 
 use super::{CLIENT, GameSpy4, SERVER, Stage, packet};
-use crate::kit::robustness::{self, Packet, Way};
+use crate::kit::robustness::{self, Packet, Route};
 
-const WAYS: [Way; 2] = [Way::udp(CLIENT, SERVER), Way::udp(SERVER, CLIENT)];
+const ROUTES: [Route; 2] = [Route::udp(CLIENT, SERVER), Route::udp(SERVER, CLIENT)];
 
 const REQUESTS: [&[u8]; 6] = [
     b"\xFE\xFD\x09\x10\x20\x30\x40",
@@ -38,7 +38,7 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 fn run(packets: &[Packet]) {
-    robustness::run::<GameSpy4>(&WAYS, packets);
+    robustness::run::<GameSpy4>(&ROUTES, packets);
 }
 
 /// The first three packets of [`Stage::asks`].

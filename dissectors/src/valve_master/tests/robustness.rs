@@ -1,17 +1,17 @@
 //! Any bytes whatever, between clients, servers and a master.
 
 use super::*;
-use crate::kit::robustness::{self, Packet, Way};
+use crate::kit::robustness::{self, Packet, Route};
 
-const WAYS: [Way; 4] = [
-    Way::udp(CLIENT, MASTER),
-    Way::udp(MASTER, CLIENT),
-    Way::udp(SERVER, MASTER),
-    Way::udp(MASTER, SERVER),
+const ROUTES: [Route; 4] = [
+    Route::udp(CLIENT, MASTER),
+    Route::udp(MASTER, CLIENT),
+    Route::udp(SERVER, MASTER),
+    Route::udp(MASTER, SERVER),
 ];
 
 fn run(packets: &[Packet]) {
-    robustness::run::<ValveMaster>(&WAYS, packets);
+    robustness::run::<ValveMaster>(&ROUTES, packets);
 }
 
 fn everywhere(bytes: &[u8]) {
