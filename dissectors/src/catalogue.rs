@@ -87,6 +87,9 @@ pub fn fields() -> Vec<ListedField> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -97,6 +100,34 @@ mod tests {
         slugs.sort_unstable();
         slugs.dedup();
         assert_eq!(slugs.len(), rules.len());
+    }
+
+    /// The sources of this package.
+    fn sources(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else {
+                found.push(fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+
+    /// A rule that its protocol's list forgets would be judged, and never shown.
+    #[test]
+    fn every_rule_that_is_declared_is_listed() {
+        let mut found = Vec::new();
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        let blocks = found.iter().flat_map(|source| source.split("\nrule! {\n").skip(1));
+        let mut declared: Vec<_> = blocks
+            .filter_map(|block| block.lines().find_map(|line| line.trim().strip_prefix("pub ")))
+            .filter_map(|rule| rule.split(' ').next())
+            .collect();
+        declared.sort_unstable();
+        let mut listed: Vec<_> = rules().iter().map(|rule| rule.code.to_string()).collect();
+        listed.sort_unstable();
+        assert_eq!(declared, listed);
     }
 
     #[test]
