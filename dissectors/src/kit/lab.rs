@@ -68,6 +68,8 @@ pub(crate) struct Ear {
     /// Which requests were answered.
     pub(crate) replies: Vec<Reply>,
     reply: Option<Reply>,
+    /// The message that has begun, where a protocol reports that.
+    begun: Option<&'static str>,
     /// Findings that messages before have.
     placed: usize,
 }
@@ -82,6 +84,10 @@ impl Ear {
 impl Sink for Ear {
     crate::forward_fields!(tree);
     crate::forward_verdicts!(judge);
+    fn begins(&mut self, message: &'static Message) {
+        let before = self.begun.replace(message.name);
+        assert_eq!(before, None, "{} begins inside another", message.name);
+    }
     fn fact(&mut self, fact: CrossFlowEvent, _: Seen) {
         self.facts.push(fact);
     }
@@ -104,6 +110,9 @@ impl Sink for Ear {
         self.reply = Some(reply);
     }
     fn end(&mut self, message: &'static Message, payload: &Payload<'_>) {
+        if let Some(begun) = self.begun.take() {
+            assert_eq!(begun, message.name, "it ends as what it began as");
+        }
         let tree = std::mem::take(&mut self.tree);
         covers(&tree, payload.bytes);
         listed(message, &tree);
