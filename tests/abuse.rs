@@ -56,6 +56,7 @@ fn a_reflector_and_its_victim_are_told_apart() {
     assert_eq!(reflector["seat"], "reflector");
     assert_eq!(reflector["targets"], json!(["23.17.34.51:27015"]));
     assert_eq!(reflector["amplification"], 4.64);
+    assert_eq!(reflector["answered"], 1.0);
     let [victim] = &attacks("samples/abuse-victim.pcap")[..] else { panic!("one attack") };
     assert_eq!(victim["seat"], "victim");
     assert_eq!(victim["targets"], json!(["198.51.100.7:80"]));
@@ -126,6 +127,54 @@ fn tested(program: &str, args: &[&str], rules: &str) -> Option<(bool, String)> {
         return None;
     }
     Some((output.status.success(), said))
+}
+
+/// What a datagram is by itself is what it is as a part of its flow.
+#[test]
+fn an_outline_says_what_decoding_says() {
+    use dissectors::kit::{Purpose, Transport};
+    use gamewire::session::{Decoder, Event, Needs, Options};
+    let (mut compared, mut without) = (0, 0);
+    for file in samples() {
+        let options = Options { needs: Needs::messages_with_fields(), ..Options::default() };
+        let mut packets = gamewire::capture::open(&file).unwrap();
+        Decoder::new(options).read(packets.as_mut(), |event| {
+            let Event::Message(event) = event else { return };
+            let (payload, message) = (event.payload(), event.message());
+            let is_counted = matches!(
+                message.purpose,
+                Purpose::Query
+                    | Purpose::ChallengeRequest
+                    | Purpose::ListRequest
+                    | Purpose::Response
+                    | Purpose::ClientChallenge
+                    | Purpose::List
+            );
+            let is_whole = payload.transport == Transport::Udp
+                && payload.pieces.len() == 1
+                && !payload.inflated
+                && payload.bytes.len() as u64 == event.length();
+            let Some(id) = event.context().protocol.filter(|_| is_counted && is_whole) else {
+                return;
+            };
+            let Some(outline) = id.outline(payload.bytes) else {
+                without += 1;
+                return;
+            };
+            // Whether a part is of a response that became whole, it cannot know.
+            let is_part = outline.last_part.is_some() || message.name.ends_with("fragment");
+            let same = outline.message.name == message.name;
+            assert!(
+                same || is_part,
+                "{}: {} is {}",
+                file.display(),
+                outline.message.name,
+                message.name
+            );
+            compared += 1;
+        });
+    }
+    assert!(compared > 5000 && without * 200 < compared, "{compared} compared, {without} without");
 }
 
 #[test]

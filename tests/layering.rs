@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("session", &["capture", "filter", "flows", "net"]),
     ("check", &["capture", "filter", "session"]),
     ("summary", &["flows", "session"]),
-    ("abuse", &["check", "session"]),
+    ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
     ("config", &["check", "flows"]),

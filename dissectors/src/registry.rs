@@ -73,6 +73,11 @@ macro_rules! protocols {
                     match self { $(Id::$name => $protocol::claim_stream(view, hint)),+ }
                 }
 
+                /// See [`Protocol::outline`].
+                pub fn outline(self, bytes: &[u8]) -> Option<Outline> {
+                    match self { $(Id::$name => $protocol::outline(bytes)),+ }
+                }
+
                 /// See [`Protocol::opens`].
                 pub fn opens(self, bytes: &[u8]) -> bool {
                     match self { $(Id::$name => $protocol::opens(bytes)),+ }

@@ -1,30 +1,21 @@
-//! Filters against an attack, and what each would have done to this very capture.
+//! Filters against an attack: what they look at. What each would have done to this very capture is in
+//! [`measure`](super::measure).
 //!
 //! A limit is a bucket of tokens, as firewalls have it: each packet takes one, so many come back each
 //! second, and a packet that finds none is dropped.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dissectors::kit::Time;
-
-use super::Target;
-use super::sources::Source;
-use super::verdict::Seat;
 
 /// Packets a second that a source may send, as filters are tried.
 pub(super) const OF_SOURCE: [u16; 3] = [1, 3, 10];
 
-/// Packets a second that all sources together may send, as filters are tried.
-pub(super) const OF_ALL: [u16; 4] = [100, 300, 1000, 3000];
+/// Packets a second that a network may send, as filters are tried.
+pub(super) const OF_NETWORK: [u16; 3] = [5, 20, 100];
 
 /// Packets that may come at once within the limit of a source.
-const BURST: u16 = 5;
-
-/// The share of real clients' packets that the chosen filter may drop.
-const COLLATERAL: f64 = 0.001;
-
-/// The share of the attack from which on a filter is worth it.
-const WORTH: f64 = 0.5;
+pub(super) const BURST: u16 = 5;
 
 /// Bytes at the beginning of payloads that are compared.
 const PREFIX: usize = 8;
@@ -55,40 +46,25 @@ impl Bucket {
     }
 }
 
-/// What filters would do to one source's packets.
+/// What limits would do to one source's packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
     buckets: [Bucket; OF_SOURCE.len()],
-    /// Packets that each limit of a source would drop.
-    over: [u32; OF_SOURCE.len()],
-    /// Packets that each limit of all sources would drop.
-    over_all: [u32; OF_ALL.len()],
+    /// Packets that each would drop.
+    pub(super) over: [u32; OF_SOURCE.len()],
 }
 
 impl Limits {
-    /// One more packet; `all`: which limits of all sources drop it.
-    pub(super) fn see(&mut self, time: Time, all: [bool; OF_ALL.len()]) {
+    /// One more packet.
+    pub(super) fn see(&mut self, time: Time) {
         for ((bucket, over), rate) in self.buckets.iter_mut().zip(&mut self.over).zip(OF_SOURCE) {
             *over += u32::from(bucket.is_empty(time, rate, BURST));
         }
-        for (over, is_over) in self.over_all.iter_mut().zip(all) {
-            *over += u32::from(is_over);
-        }
     }
-}
 
-/// The limits of all sources together.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AllLimits([Bucket; OF_ALL.len()]);
-
-impl AllLimits {
-    /// Which of them drop a packet.
-    pub(super) fn see(&mut self, time: Time) -> [bool; OF_ALL.len()] {
-        let mut over = [false; OF_ALL.len()];
-        for ((over, bucket), rate) in over.iter_mut().zip(&mut self.0).zip(OF_ALL) {
-            *over = bucket.is_empty(time, rate, rate);
-        }
-        over
+    /// Adds what was counted at another target.
+    pub(super) fn add(&mut self, other: &Limits) {
+        self.over.iter_mut().zip(other.over).for_each(|(mine, theirs)| *mine += theirs);
     }
 }
 
@@ -108,116 +84,120 @@ impl Prefix {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// Adds how payloads begin at another target.
+    pub(super) fn add(&mut self, other: &Prefix) {
+        other.0.iter().for_each(|common| self.see(common));
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
     }
 }
 
-/// What a filter looks at, beside the target's address and port and how payloads begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Whatever begins so.
-    Payload,
-    /// Packets with this hop limit.
+/// What a packet must be to be dropped, beside what all filters look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// It has this hop limit.
     HopLimit(u8),
-    /// What one source sends above so many a second.
-    RateOfSource(u16),
-    /// What all sources send above so many a second.
-    RateOfAll(u16),
+    /// It carries so many bytes.
+    Length(u16),
+    /// It carries so many bytes, as requests without a challenge do.
+    MissingChallenge(u16),
+    /// It comes from this port.
+    SourcePort(u16),
+    /// Its payload has these bytes in this place.
+    Bytes {
+        /// Where they begin.
+        at: u8,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// It comes from one of these addresses, which are real.
+    Sources(Vec<IpAddr>),
 }
 
-impl Rule {
+impl Match {
     /// The name scripts use.
-    pub const fn name(self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self {
-            Rule::Payload => "payload",
-            Rule::HopLimit(_) => "hop_limit",
-            Rule::RateOfSource(_) => "rate_of_source",
-            Rule::RateOfAll(_) => "rate_of_all",
+            Match::HopLimit(_) => "hop_limit",
+            Match::Length(_) => "length",
+            Match::MissingChallenge(_) => "missing_challenge",
+            Match::SourcePort(_) => "source_port",
+            Match::Bytes { .. } => "bytes",
+            Match::Sources(_) => "sources",
         }
     }
 }
 
-/// A filter, and what it would have done to this capture.
+/// Only what is above so many packets a second is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Of one source.
+    OfSource(u16),
+    /// Of one network of so many bits.
+    OfNetwork(u16, u8),
+    /// Of all sources together.
+    OfAll(u32),
+}
+
+impl Limit {
+    /// Packets a second.
+    pub fn rate(self) -> u32 {
+        match self {
+            Limit::OfSource(rate) | Limit::OfNetwork(rate, _) => rate.into(),
+            Limit::OfAll(rate) => rate,
+        }
+    }
+
+    /// Packets that may come at once.
+    pub fn burst(self) -> u32 {
+        match self {
+            Limit::OfSource(_) => BURST.into(),
+            Limit::OfNetwork(..) | Limit::OfAll(_) => self.rate(),
+        }
+    }
+}
+
+/// A filter, and what it would have done to this capture. It drops only packets to the attacked address
+/// and port that begin as its packets do.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// What it looks at.
-    pub rule: Rule,
-    /// The attacked address and port; of a victim, the address.
+    /// The attacked address and port; of a network, its first address.
     pub target: SocketAddr,
+    /// How many bits of the address count.
+    pub bits: u8,
     /// Whether it is for packets to any port of the address.
     pub any_port: bool,
     /// How payloads begin.
     pub prefix: Vec<u8>,
+    /// What else a packet must be: all of these.
+    pub matches: Vec<Match>,
+    /// A limit, if not all such packets are dropped.
+    pub limit: Option<Limit>,
     /// The share of the attack that it drops.
     pub drops: f64,
-    /// The share of real clients' packets that it drops; `None`: there are none to measure it by.
+    /// The share of real clients' packets to the attacked address and port that it drops; `None`: there are
+    /// none to measure it by.
     pub collateral: Option<f64>,
+    /// The same of real clients' packets to any port of the host.
+    pub host_collateral: Option<f64>,
+    /// Packets of the attack a second that it lets through.
+    pub remains: f64,
 }
 
 impl Filter {
-    /// Which filters come before others. A drop must have been measured; without real clients to measure
-    /// it by, a limit of each source harms them least. A limit of all sources drops players and attackers
-    /// alike, and is for when nothing else helps.
-    fn rank(&self) -> (u8, i64) {
-        let millionths = |share: f64| (share * 1e6) as i64;
-        let (drops, collateral) = (millionths(self.drops), self.collateral.map(millionths));
-        let is_cheap = self.collateral.is_some_and(|share| share <= COLLATERAL);
-        match self.rule {
-            _ if self.drops < WORTH => (3, -drops),
-            Rule::Payload => (0, -drops),
-            Rule::RateOfAll(_) => (2, collateral.unwrap_or(-drops)),
-            _ if is_cheap => (0, -drops),
-            Rule::RateOfSource(_) if collateral.is_none() => (1, -drops),
-            _ => (3, -drops),
-        }
+    /// The name scripts use.
+    pub fn name(&self) -> String {
+        let matches = self.matches.iter().map(Match::name);
+        let limit = self.limit.map(|limit| match limit {
+            Limit::OfSource(_) => "rate_of_source",
+            Limit::OfNetwork(..) => "rate_of_network",
+            Limit::OfAll(_) => "rate_of_all",
+        });
+        let names: Vec<_> = matches.chain(limit).collect();
+        if names.is_empty() { "payload".to_owned() } else { names.join("+") }
     }
-}
-
-/// The filters against an attack, the best one first.
-pub(super) fn filters(seat: Seat, target: &Target, at: SocketAddr) -> Vec<Filter> {
-    let prefix = target.prefix.bytes();
-    if prefix.is_empty() {
-        return Vec::new();
-    }
-    let filter = |rule, drops, collateral| {
-        let any_port = seat == Seat::Victim;
-        Filter { rule, target: at, any_port, prefix: prefix.to_vec(), drops, collateral }
-    };
-    if seat == Seat::Victim {
-        return vec![filter(Rule::Payload, 1.0, None)];
-    }
-    let measured = |dropped: &dyn Fn(&Source) -> u64| {
-        let share = |is_real: bool| {
-            let sums = target.sources.sum(|source| {
-                if source.is_real == is_real {
-                    [dropped(source), u64::from(source.packets)]
-                } else {
-                    [0, 0]
-                }
-            });
-            (sums[1] > 0).then(|| sums[0] as f64 / sums[1] as f64)
-        };
-        (share(false).unwrap_or(0.0), share(true))
-    };
-    let mut all = Vec::new();
-    if let Some((limit, _)) = target.sources.commonest_hop_limit() {
-        let dropped =
-            |source: &Source| if source.hop_limit == limit { source.packets.into() } else { 0 };
-        let (drops, collateral) = measured(&dropped);
-        all.push(filter(Rule::HopLimit(limit), drops, collateral));
-    }
-    for (at, rate) in OF_SOURCE.into_iter().enumerate() {
-        let (drops, collateral) = measured(&|source| source.limits.over[at].into());
-        all.push(filter(Rule::RateOfSource(rate), drops, collateral));
-    }
-    for (at, rate) in OF_ALL.into_iter().enumerate() {
-        let (drops, collateral) = measured(&|source| source.limits.over_all[at].into());
-        all.push(filter(Rule::RateOfAll(rate), drops, collateral));
-    }
-    all.retain(|filter| filter.drops > 0.0);
-    all.sort_by_key(Filter::rank);
-    all
 }
 
 #[cfg(test)]

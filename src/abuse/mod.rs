@@ -1,221 +1,280 @@
 //! Who is attacked, how, and whether the sources are forged.
 //!
-//! The rules about abuse (SEC) say that something is an attack; what is counted here beside them says
-//! how large it is, what it is made of, and which clients are real.
+//! The rules about abuse (SEC) say from which numbers on something is an attack; what is counted here says
+//! how large it is, what it is made of, and which clients are real. Datagrams are looked at one by one:
+//! there are no flows, and a source that only ever sent one packet takes no room of its own.
 
+mod clients;
 mod filters;
+mod forged;
+mod lately;
+mod measure;
+mod packet;
 mod senders;
 mod sources;
+mod target;
 mod timeline;
 mod verdict;
 
+use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
 use dissectors::abuse_rules::{SEC005, SEC006};
-use dissectors::catalogue;
-use dissectors::kit::{Code, Map, Purpose, Time, Verdict, Who};
-use dissectors::ledger::{Ledger, Terms};
+use dissectors::kit::{Map, Outline, Purpose, Seed, Verdict, Who};
+use dissectors::ledger::{GROUPS, Loads, Terms};
 
 use crate::check::Found;
-use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs};
+use crate::flows::{Identifier, is_usual_of};
+use crate::session::{DatagramEvent, Event, Needs};
 
-use filters::{AllLimits, Prefix};
-use sources::Sources;
-use timeline::Timeline;
+use lately::Lately;
+use packet::Packet;
+use sources::RoomForSources;
+use target::{Room, Target, count};
 
-pub use filters::{Filter, Rule};
-pub use senders::{Packet, Sender, Senders};
+pub use clients::Proof;
+pub use filters::{Filter, Limit, Match};
+pub use senders::{Sender, Senders, Sent};
 pub use verdict::{Attack, Forged, Legitimate, Seat, SourcesOf};
 
-/// Bytes of memory for which a target is kept, its sources apart.
-const BYTES_OF_TARGET: usize = 1 << 10;
+/// Bytes of memory for which a target is kept, its sources and packets apart.
+const BYTES_OF_TARGET: usize = 1 << 11;
 
 /// Bytes of memory for which a source is kept.
 const BYTES_OF_SOURCE: usize = 1 << 8;
 
-/// Kinds of messages that are told apart at a target.
-const KINDS: usize = 16;
+/// Bytes of memory for which a packet is kept.
+const BYTES_OF_PACKET: usize = 1 << 7;
 
-/// The rules that what crashes servers breaks.
-const CRASHING: [&str; 2] = ["SEC001", "SEC002"];
+/// Bytes of memory for which the sketches of a target, a network's limits, and a span of time are kept.
+const BYTES_OF_SKETCHES: usize = 1 << 18;
+const BYTES_OF_NETWORK: usize = 1 << 7;
+const BYTES_OF_SPAN: usize = 1 << 5;
 
-/// Reads the events of a capture.
+/// Memory that is never passed, however much there may be: more would tell nothing more.
+const MOST_BYTES: usize = 48 << 20;
+
+/// Ports of services that are known to be used against others, beside those that are ours.
+const SERVICES: [u16; 15] =
+    [17, 19, 53, 111, 123, 137, 161, 389, 427, 520, 1900, 3283, 3702, 5353, 11211];
+
+/// What is set about attacks.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// From which numbers on it is one.
+    pub terms: Terms,
+    /// The lengths of the networks that sources are counted by, in IPv4 and in IPv6.
+    pub networks: [u8; 2],
+    /// The share of real clients' packets that a filter may drop.
+    pub collateral: f64,
+}
+
+/// Reads the datagrams of a capture.
 pub struct Abuse {
+    setting: Setting,
+    identifier: Identifier,
     /// Servers that are asked.
     servers: Map<SocketAddr, Target>,
     /// Addresses that are answered and never asked.
     victims: Map<IpAddr, Target>,
     /// Servers that were sent what crashes them.
     crashed: Map<SocketAddr, Target>,
+    lately: Lately,
+    loads: Loads,
     most: usize,
-    /// Sources for which there is room, over all targets.
-    room: usize,
-    /// The rules that what crashes servers breaks.
-    crashing: [Option<Code>; 2],
-    ledger: Ledger,
-    terms: Terms,
+    room: Room,
+    /// For hashes of what was asked.
+    seed: Seed,
+    /// Who sent what, if reports to others are wanted.
+    senders: Option<Senders>,
     /// There were more targets than are kept.
     pub is_cut: bool,
 }
 
-/// What is sent to one target, and what it sends.
-#[derive(Clone, Default)]
-struct Target {
-    protocol: Option<Id>,
-    kinds: Vec<(&'static str, u64)>,
-    /// Packets to it, and its own.
-    packets: [u64; 2],
-    /// Bytes of payload, as sent.
-    bytes: [u64; 2],
-    span: Option<[Time; 2]>,
-    timeline: Timeline,
-    sources: Sources,
-    /// A port of it to which packets went.
-    port: u16,
-    /// How what is sent to it begins.
-    prefix: Prefix,
-    limits: AllLimits,
-}
-
-impl Target {
-    /// A packet was sent to it. `what`: of which kind.
-    fn sent_to(&mut self, id: Id, what: &'static str, bytes: u64, time: Time) {
-        self.protocol.get_or_insert(id);
-        self.packets[0] += 1;
-        self.bytes[0] += bytes;
-        self.timeline.see(time);
-        let [first, last] = self.span.get_or_insert([time; 2]);
-        (*first, *last) = ((*first).min(time), (*last).max(time));
-        match self.kinds.iter_mut().find(|(name, _)| *name == what) {
-            Some((_, count)) => *count += 1,
-            None => {
-                if self.kinds.len() < KINDS {
-                    self.kinds.push((what, 1));
-                }
-            }
-        }
-    }
-}
-
 impl Abuse {
     /// Nothing counted yet. It takes so many bytes of memory at most.
-    pub fn new(bytes: usize, terms: Terms) -> Abuse {
+    pub fn new(bytes: usize, setting: Setting, identifier: Identifier) -> Abuse {
+        let bytes = bytes.min(MOST_BYTES);
+        let window = setting.terms.abuse.repeat_window;
         Abuse {
+            identifier,
             servers: Map::default(),
             victims: Map::default(),
             crashed: Map::default(),
-            most: (bytes / 4 / BYTES_OF_TARGET).max(16),
-            room: (bytes / 2 / BYTES_OF_SOURCE).max(1024),
-            crashing: CRASHING.map(|code| catalogue::rule(code).map(|rule| rule.code)),
-            ledger: Ledger::new(terms),
-            terms,
+            lately: Lately::default(),
+            loads: Loads::new(setting.terms.most.saturating_mul(GROUPS), setting.terms.abuse),
+            most: (bytes / 8 / BYTES_OF_TARGET).max(16),
+            room: Room {
+                sources: RoomForSources {
+                    entries: (bytes / 4 / BYTES_OF_SOURCE).max(1024),
+                    sketches: (bytes / 8 / BYTES_OF_SKETCHES).max(1),
+                },
+                packets: (bytes / 4 / BYTES_OF_PACKET).max(1024),
+                networks: (bytes / 16 / BYTES_OF_NETWORK).max(64),
+                spans: (bytes / 16 / BYTES_OF_SPAN).max(1024),
+                lengths: setting.networks,
+                window,
+            },
+            setting,
+            seed: Seed::default(),
+            senders: None,
             is_cut: false,
         }
     }
 
+    /// The same, and it keeps who sent what, for reports to others.
+    pub fn with_senders(self) -> Abuse {
+        Abuse { senders: Some(Senders::default()), ..self }
+    }
+
+    /// Who sent what, if that is kept.
+    pub fn senders(&self) -> Option<&Senders> {
+        self.senders.as_ref()
+    }
+
     /// Which events are read.
-    pub fn needs(terms: &Terms) -> Needs {
-        Needs {
-            messages: Messages::All,
-            // For the bytes: filters look at how they begin.
-            fields: Some(FieldLimits { fields: 1, depth: 1, ..FieldLimits::default() }),
-            findings: Findings::OfMessages,
-            cross_flow: true,
-            traffic: Some(terms.most),
-            ..Needs::default()
-        }
+    pub fn needs() -> Needs {
+        Needs { datagrams: true, icmp: true, ..Needs::default() }
+    }
+
+    /// Forgets what it counted; what clients asked lately stays known.
+    pub fn begin_anew(&mut self) {
+        let bytes = self.most * 8 * BYTES_OF_TARGET;
+        let anew = Abuse::new(bytes, self.setting, self.identifier.clone());
+        let before = std::mem::replace(self, anew);
+        (self.lately, self.seed) = (before.lately, before.seed);
+        self.senders = before.senders.map(|_| Senders::default());
+    }
+
+    /// Whether there was nothing that is ours.
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty() && self.victims.is_empty() && self.crashed.is_empty()
     }
 
     /// The next event of the capture.
     pub fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Message(message) => self.message(message),
-            Event::CrossFlow(it) => self.ledger.fact(it.event, it.servers, &it.witness),
-            Event::Checked(_) | Event::Icmp(_) | Event::FlowEnded(_) => {}
-        }
-    }
-
-    fn message(&mut self, event: &MessageEvent<'_>) {
-        let context = event.context();
-        // A datagram that was doubled on the way was sent once.
-        let (Some(id), None) = (context.protocol, context.copy_of) else { return };
-        let payload = event.payload();
-        let (from, to) = (payload.from, payload.to);
-        for finding in event.checked().findings {
-            if self.crashing.contains(&Some(finding.rule.code)) {
-                self.crashes(id, finding.rule.slug, event);
-            }
-        }
-        match (event.message().speaker, event.message().purpose) {
-            (Who::Client, _) => self.request(id, event),
-            (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List) => {
-                self.response(id, event, from, to);
+            Event::Datagram(datagram) => self.datagram(datagram),
+            Event::Icmp(error) => {
+                let [from, _] = error.ends;
+                if let Some(server) = self.servers.get_mut(&from) {
+                    server.unreachable += 1;
+                }
             }
             _ => {}
         }
     }
 
+    fn datagram(&mut self, event: &DatagramEvent<'_>) {
+        let (from, to) = (event.headers.from, event.headers.to);
+        let protocol = |end: &SocketAddr| self.servers.get(end)?.protocol;
+        let known = protocol(&to).or_else(|| protocol(&from));
+        let id = self.identifier.datagram(event.bytes, [from.port(), to.port()], known);
+        let Some((id, outline)) = id.and_then(|id| Some((id, id.outline(event.bytes)?))) else {
+            return self.other(event);
+        };
+        let message = outline.message;
+        match (message.speaker, message.purpose, outline.crashes) {
+            (_, _, Some(rule)) if self.is_toward_server(id, from, to) => {
+                let packet = Packet::of(event, false);
+                if let Some(senders) = &mut self.senders {
+                    senders.crashes(id, Sent::of(event, message.label));
+                }
+                let target = entry(&mut self.crashed, to, self.most, &mut self.is_cut);
+                if let Some(target) = target {
+                    target.is_sent((Some(id), rule.slug), to, event.bytes, &packet, &mut self.room);
+                }
+            }
+            (Who::Client, ..) => self.request(id, &outline, event),
+            (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List, _) => {
+                self.response(id, &outline, event);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the receiver is a server, as far as is known, and the sender is none.
+    fn is_toward_server(&self, id: Id, from: SocketAddr, to: SocketAddr) -> bool {
+        let is_server =
+            |end: SocketAddr| self.servers.contains_key(&end) || is_usual_of(id, end.port());
+        is_server(to) && !is_server(from)
+    }
+
     /// A client asks a server.
-    fn request(&mut self, id: Id, event: &MessageEvent<'_>) {
-        let payload = event.payload();
-        let (from, to) = (payload.from, payload.to);
+    fn request(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
+        let (from, to) = (event.headers.from, event.headers.to);
+        let label = outline.message.label;
         let Some(server) = entry(&mut self.servers, to, self.most, &mut self.is_cut) else {
             return;
         };
-        server.port = to.port();
-        server.sent_to(id, event.message().label, event.length(), payload.time);
-        server.prefix.see(payload.bytes);
-        let over = server.limits.see(payload.time);
-        if let Some(source) = server.sources.entry(from.ip(), &mut self.room) {
-            source.packets = source.packets.saturating_add(1);
-            source.limits.see(payload.time, over);
-            if source.packets == 1 {
-                source.hop_limit = event.context().hop_limit;
+        self.loads.asks(0, label, &event.payload());
+        let packet = Packet::of(event, outline.challenge.is_some());
+        let packet = server.is_sent((Some(id), label), to, event.bytes, &packet, &mut self.room);
+        let asked = self.seed.hash_one(event.bytes) as u32;
+        let at = self.lately.entry(from.ip(), to, packet.time);
+        let Some(exchange) = self.lately.exchange(at) else { return };
+        let proof = exchange.asks(outline, &packet, asked);
+        if let Some(senders) = &mut self.senders {
+            senders.asks(id, Sent::of(event, label), proof == Some(Proof::Challenge));
+        }
+        if !server.clients.has(packet.source) {
+            let Some(proof) = proof else { return self.lately.keep(at, &packet) };
+            server.clients.begin(packet.source, proof, &mut self.room.sources.entries);
+            for first in self.lately.take(at) {
+                server.clients.see(&first, self.room.window, &mut self.room.packets);
             }
         }
+        server.clients.see(&packet, self.room.window, &mut self.room.packets);
     }
 
     /// A server responds: to a client that asked it, or to somebody who did not.
-    fn response(&mut self, id: Id, event: &MessageEvent<'_>, from: SocketAddr, to: SocketAddr) {
-        let payload = event.payload();
-        let Some(reply) = event.reply() else {
-            let victim = entry(&mut self.victims, to.ip(), self.most, &mut self.is_cut);
-            let Some(victim) = victim else { return };
-            victim.port = to.port();
-            victim.sent_to(id, event.message().label, event.length(), payload.time);
-            victim.prefix.see(payload.bytes);
-            if let Some(source) = victim.sources.entry(from.ip(), &mut self.room) {
-                source.packets = source.packets.saturating_add(1);
-                source.hop_limit = event.context().hop_limit;
-            }
-            return;
+    fn response(&mut self, id: Id, outline: &Outline, event: &DatagramEvent<'_>) {
+        let headers = &event.headers;
+        let (from, to) = (headers.from, headers.to);
+        let is_challenge = outline.message.purpose == Purpose::ClientChallenge;
+        let at = self.lately.find(to.ip(), from, headers.time);
+        let Some(exchange) = at.and_then(|at| self.lately.exchange(at)) else {
+            return self.unasked((Some(id), outline.message.label), event);
         };
-        let Some(server) = self.servers.get_mut(&from) else { return };
-        server.packets[1] += 1;
-        server.bytes[1] += event.length();
-        let Some(source) = server.sources.known(to.ip()) else { return };
-        let is_challenge = event.message().purpose == Purpose::ClientChallenge;
-        source.challenged |= is_challenge;
-        // Data after a challenge round: the challenge came back. What is asked anew after data was
-        // asked by somebody who got it.
-        source.is_real |= !is_challenge && source.challenged && reply.began < reply.sent;
-        source.answered |= !is_challenge;
-    }
-
-    /// A client sends what is known to crash servers.
-    fn crashes(&mut self, id: Id, what: &'static str, event: &MessageEvent<'_>) {
-        let payload = event.payload();
-        let target = entry(&mut self.crashed, payload.to, self.most, &mut self.is_cut);
-        let Some(target) = target else { return };
-        target.port = payload.to.port();
-        target.sent_to(id, what, event.length(), payload.time);
-        if let Some(source) = target.sources.entry(payload.from.ip(), &mut self.room) {
-            source.packets = source.packets.saturating_add(1);
-            source.hop_limit = event.context().hop_limit;
+        exchange.responds(outline);
+        if !is_challenge && !exchange.is_challenged && !exchange.what.is_empty() {
+            self.loads.reflects(0, exchange.what, exchange.length, &event.payload());
+        }
+        if let Some(server) = self.servers.get_mut(&from) {
+            server.sends(to.ip(), headers.length.into(), headers.hop_limit, is_challenge);
         }
     }
+
+    /// Something that is not ours.
+    fn other(&mut self, event: &DatagramEvent<'_>) {
+        let (from, to, now) = (event.headers.from, event.headers.to, event.headers.time);
+        if SERVICES.contains(&to.port()) {
+            self.lately.entry(from.ip(), to, now);
+        } else if SERVICES.contains(&from.port()) && self.lately.find(to.ip(), from, now).is_none()
+        {
+            self.unasked((None, OTHER), event);
+        }
+    }
+
+    /// Somebody gets a response that he did not ask for.
+    fn unasked(&mut self, what: (Option<Id>, &'static str), event: &DatagramEvent<'_>) {
+        let (from, to) = (event.headers.from, event.headers.to);
+        let victim = entry(&mut self.victims, to.ip(), self.most, &mut self.is_cut);
+        let Some(victim) = victim else { return };
+        match (what, &mut self.senders) {
+            ((None, _), _) => count(&mut victim.others, from.port(), 1),
+            ((Some(id), label), Some(senders)) => {
+                senders.responds_unasked(id, Sent::of(event, label));
+            }
+            _ => {}
+        }
+        victim.is_sent(what, to, event.bytes, &Packet::of(event, false), &mut self.room);
+    }
 }
+
+/// How responses of services are called that are not ours.
+const OTHER: &str = "response of another service";
 
 /// Whether a finding says that somebody is attacked.
 pub fn concerns(found: &Found) -> bool {

@@ -3,11 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
-use dissectors::catalogue;
-use dissectors::kit::{Code, Map, Purpose, Time, Who};
+use dissectors::kit::{Map, Time};
 
-use super::{Attack, CRASHING, Seat};
-use crate::session::{Event, Findings, MessageEvent, Messages, Needs};
+use super::{Attack, Seat};
+use crate::session::DatagramEvent;
 
 /// Senders that are kept.
 const MOST: usize = 1 << 13;
@@ -42,9 +41,9 @@ struct Key {
     from: IpAddr,
 }
 
-/// One packet, or the last of several that make a message.
+/// One packet that was sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub struct Sent {
     /// When it came.
     pub time: Time,
     /// Who sent it, and where to.
@@ -53,6 +52,15 @@ pub struct Packet {
     pub message: &'static str,
     /// Bytes of payload.
     pub bytes: u64,
+}
+
+impl Sent {
+    /// The packet of this kind of message.
+    pub(super) fn of(event: &DatagramEvent<'_>, message: &'static str) -> Sent {
+        let headers = &event.headers;
+        let (time, ends) = (headers.time, [headers.from, headers.to]);
+        Sent { time, ends, message, bytes: headers.length.into() }
+    }
 }
 
 /// What one sender sent to one target.
@@ -69,10 +77,9 @@ pub struct Sender {
     /// The most within a second of the clock.
     pub peak: u64,
     /// The first packets.
-    pub first: Vec<Packet>,
+    pub first: Vec<Sent>,
     /// The second of the clock that goes on, and packets in it.
     second: (i64, u64),
-    challenged: bool,
     /// It returned a challenge: its address is its own.
     is_real: bool,
 }
@@ -84,7 +91,7 @@ impl Sender {
         self.packets as f64 / seconds.max(1.0)
     }
 
-    fn see(&mut self, packet: Packet) {
+    fn see(&mut self, packet: Sent) {
         self.packets += 1;
         self.bytes += packet.bytes;
         let [first, last] = &mut self.span;
@@ -102,88 +109,30 @@ impl Sender {
 }
 
 /// All senders of a capture, those of few packets left out where there are too many.
+#[derive(Default)]
 pub struct Senders {
     kept: Map<Key, Sender>,
-    /// The rules that what crashes servers breaks.
-    crashing: [Option<Code>; 2],
     /// Who had no more packets than these when there was no room was left out.
     pub left_out: u64,
 }
 
-impl Default for Senders {
-    fn default() -> Senders {
-        let crashing = CRASHING.map(|code| catalogue::rule(code).map(|rule| rule.code));
-        Senders { kept: Map::default(), crashing, left_out: 0 }
-    }
-}
-
 impl Senders {
-    /// Which events are read, beside those that an attack is known by.
-    pub fn needs(needs: Needs) -> Needs {
-        let findings = match needs.findings {
-            Findings::None => Findings::OfMessages,
-            findings => findings,
-        };
-        Needs { messages: Messages::All, findings, ..needs }
-    }
-
-    /// The next event of the capture.
-    pub fn event(&mut self, event: &Event<'_>) {
-        let Event::Message(message) = event else { return };
-        let context = message.context();
-        // A datagram that was doubled on the way was sent once.
-        if let (Some(id), None) = (context.protocol, context.copy_of) {
-            self.message(id, message);
-        }
-    }
-
-    fn message(&mut self, id: Id, event: &MessageEvent<'_>) {
-        let (message, ends) = (event.message(), event.ends());
-        let time = event.payload().time;
-        let packet = Packet { time, ends, message: message.label, bytes: event.length() };
-        let mut codes = event.checked().findings.iter().map(|finding| finding.rule.code);
-        if codes.any(|code| self.crashing.contains(&Some(code))) {
-            self.crashes(id, packet);
-        }
-        match (message.speaker, message.purpose) {
-            (Who::Client, _) => self.asks(id, packet),
-            (_, Purpose::Response | Purpose::ClientChallenge | Purpose::List) => {
-                match event.reply() {
-                    None => self.responds_unasked(id, packet),
-                    Some(_) if message.purpose == Purpose::ClientChallenge => {
-                        self.asking(ends).into_iter().for_each(|it| it.challenged = true);
-                    }
-                    Some(reply) if reply.began < reply.sent => {
-                        self.asking(ends).into_iter().for_each(|it| it.is_real |= it.challenged);
-                    }
-                    Some(_) => {}
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// A client asks a server.
-    fn asks(&mut self, id: Id, packet: Packet) {
-        self.see(id, Does::Asks, packet.ends[1], packet);
+    /// A client asks a server; `is_real`: with a challenge that it was given.
+    pub(super) fn asks(&mut self, id: Id, packet: Sent, is_real: bool) {
+        self.see(id, Does::Asks, packet.ends[1], packet).is_real |= is_real;
     }
 
     /// A server responds to somebody who did not ask.
-    fn responds_unasked(&mut self, id: Id, packet: Packet) {
+    pub(super) fn responds_unasked(&mut self, id: Id, packet: Sent) {
         self.see(id, Does::Responds, SocketAddr::new(packet.ends[1].ip(), 0), packet);
     }
 
     /// A client sends what crashes servers.
-    fn crashes(&mut self, id: Id, packet: Packet) {
+    pub(super) fn crashes(&mut self, id: Id, packet: Sent) {
         self.see(id, Does::Crashes, packet.ends[1], packet);
     }
 
-    /// The client to whom a server responds, if it is known to ask.
-    fn asking(&mut self, [server, client]: [SocketAddr; 2]) -> Option<&mut Sender> {
-        self.kept.get_mut(&Key { does: Does::Asks, to: server, from: client.ip() })
-    }
-
-    fn see(&mut self, protocol: Id, does: Does, to: SocketAddr, packet: Packet) {
+    fn see(&mut self, protocol: Id, does: Does, to: SocketAddr, packet: Sent) -> &mut Sender {
         let key = Key { does, to, from: packet.ends[0].ip() };
         if self.kept.len() >= MOST && !self.kept.contains_key(&key) {
             self.make_room();
@@ -196,10 +145,10 @@ impl Senders {
             peak: 0,
             first: Vec::new(),
             second: (i64::MIN, 0),
-            challenged: false,
             is_real: false,
         });
         sender.see(packet);
+        sender
     }
 
     /// Leaves out those of few packets, until half of the room is free.
@@ -214,14 +163,19 @@ impl Senders {
     /// Who of those that take part in an attack can be reported to their networks, most packets first:
     /// those whose addresses are their own.
     pub fn reported(&self, attack: &Attack) -> Vec<(IpAddr, &Sender)> {
-        let (does, to) = match attack.seat {
-            Seat::FloodedServer => (Does::Asks, attack.target),
-            Seat::Victim => (Does::Responds, SocketAddr::new(attack.target.ip(), 0)),
-            Seat::CrashAttempt => (Does::Crashes, attack.target),
+        let does = match attack.seat {
+            Seat::FloodedServer | Seat::Transit => Does::Asks,
+            Seat::Victim => Does::Responds,
+            Seat::CrashAttempt => Does::Crashes,
             // Its requests come from the attacker, who is not known, in the name of the victims.
             Seat::Reflector => return Vec::new(),
         };
-        let of_attack = self.kept.iter().filter(|(key, _)| key.does == does && key.to == to);
+        let is_target = |to: SocketAddr| match does {
+            Does::Responds => to.ip() == attack.target.ip(),
+            Does::Asks | Does::Crashes => attack.targets.contains(&to),
+        };
+        let all = self.kept.iter();
+        let of_attack = all.filter(|(key, _)| key.does == does && is_target(key.to));
         let reported = of_attack.filter(|(key, sender)| match does {
             Does::Responds => sender.packets >= RESPONSES,
             Does::Asks => {
@@ -242,18 +196,18 @@ impl Senders {
 mod tests {
     use super::*;
 
-    fn packet(from: [u8; 4], time: i64) -> Packet {
+    fn packet(from: [u8; 4], time: i64) -> Sent {
         let ends = [(from, 50_000).into(), ([10, 0, 0, 2], 27_015).into()];
-        Packet { time: Time(time), ends, message: "A2S_INFO request", bytes: 25 }
+        Sent { time: Time(time), ends, message: "A2S_INFO request", bytes: 25 }
     }
 
     #[test]
     fn many_forged_sources_leave_room_for_who_sends_much() {
         let mut senders = Senders::default();
         for n in 0..200_000_u32 {
-            senders.asks(Id::ALL[0], packet(n.to_be_bytes(), i64::from(n)));
+            senders.asks(Id::ALL[0], packet(n.to_be_bytes(), i64::from(n)), false);
             if n % 10 == 0 {
-                senders.asks(Id::ALL[0], packet([192, 0, 2, 1], i64::from(n)));
+                senders.asks(Id::ALL[0], packet([192, 0, 2, 1], i64::from(n)), false);
             }
             assert!(senders.kept.len() <= MOST);
         }
@@ -267,7 +221,7 @@ mod tests {
     fn the_peak_is_that_of_a_second_of_the_clock() {
         let mut senders = Senders::default();
         for time in [0, 1, 999_999_999, 1_000_000_000, 5_000_000_000, 5_000_000_001] {
-            senders.asks(Id::ALL[0], packet([192, 0, 2, 1], time));
+            senders.asks(Id::ALL[0], packet([192, 0, 2, 1], time), false);
         }
         let sender = senders.kept.values().next().unwrap();
         assert_eq!((sender.packets, sender.peak), (6, 3));

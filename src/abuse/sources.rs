@@ -1,22 +1,67 @@
-//! How many sources there are and what they do, in bounded room: all of them while they are few, then
-//! a sample by their hashes, which does not depend on the order in which they come.
+//! How many sources there are and what they do, in bounded room: all of them while they are few. Then they
+//! are counted by a HyperLogLog sketch, the busiest by a sketch of frequent items, and what they are like is
+//! taken from a sample by their hashes, which does not depend on the order in which they come.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
-use dissectors::kit::Map;
+use datasketches::common::NumStdDev;
+use datasketches::frequencies::{ErrorType, FrequentItemsSketch};
+use datasketches::hll::{HllSketch, HllType, HllUnion};
+use dissectors::kit::{Map, Time};
 
 use super::filters::Limits;
 
 /// Sources that are kept of one target.
 const MOST: usize = 1 << 14;
 
-/// A sample of sources.
+/// The logarithm of the registers of the sketch that counts: 2^14 of them, 0.8 % error.
+const REGISTERS: u8 = 14;
+
+/// Entries of a sketch of frequent items: what is less than a 1,500th of all may not be in it.
+const FREQUENT: usize = 1 << 12;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// The sources of one target.
 #[derive(Clone, Default)]
 pub(super) struct Sources {
     /// Only those are kept whose hashes end in so many zeros.
     level: u32,
     kept: Map<IpAddr, Source>,
+    /// From when on not all are kept.
+    sketches: Option<Box<Sketches>>,
+}
+
+/// What all targets share.
+#[derive(Clone, Debug)]
+pub(super) struct RoomForSources {
+    /// Sources that are kept.
+    pub(super) entries: usize,
+    /// Targets that have sketches: of others, the sample says how many sources there are.
+    pub(super) sketches: usize,
+}
+
+#[derive(Clone)]
+struct Sketches {
+    distinct: HllSketch,
+    /// Of one packet in so many, by chance: who is busy is busy among these, too.
+    busiest: FrequentItemsSketch<IpAddr>,
+    /// The state of the generator that chooses, the same in every run.
+    random: u64,
+}
+
+impl Sketches {
+    /// The packets of which one goes into the sketch of the busiest.
+    const OF: u64 = 8;
+
+    fn see(&mut self, source: IpAddr, hash: u64) {
+        self.distinct.update(hash);
+        self.random = self.random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        if (self.random >> 33).is_multiple_of(Sketches::OF) {
+            self.busiest.update_with_count(source, Sketches::OF);
+        }
+    }
 }
 
 /// What one source did.
@@ -24,15 +69,42 @@ pub(super) struct Sources {
 pub(super) struct Source {
     /// Packets that it sent.
     pub(super) packets: u32,
+    /// Responses to it that were no challenges.
+    pub(super) answers: u32,
     /// It was challenged.
     pub(super) challenged: bool,
-    /// It was given data.
-    pub(super) answered: bool,
-    /// It returned a challenge, or went on after a response: forged sources cannot.
-    pub(super) is_real: bool,
-    /// Its hop limit: of the first packet.
-    pub(super) hop_limit: u8,
+    /// The least and the greatest distance that its packets came, in routers.
+    hops: [u8; 2],
+    /// Seconds in which it sent something, and the latest of them.
+    seconds: u32,
+    second: i32,
     pub(super) limits: Limits,
+}
+
+impl Source {
+    /// One more packet of it.
+    pub(super) fn sends(&mut self, time: Time, hop_limit: u8) {
+        let hops = distance(hop_limit);
+        let [least, greatest] = if self.packets == 0 { [hops; 2] } else { self.hops };
+        self.hops = [least.min(hops), greatest.max(hops)];
+        let second = (time.0.div_euclid(SECOND)) as i32;
+        if self.packets == 0 || self.second != second {
+            (self.second, self.seconds) = (second, self.seconds.saturating_add(1));
+        }
+        self.packets = self.packets.saturating_add(1);
+        self.limits.see(time);
+    }
+
+    /// How much the ways of its packets differ in length.
+    pub(super) fn spread_of_hops(&self) -> u8 {
+        self.hops[1] - self.hops[0]
+    }
+}
+
+/// How many routers a packet has passed: senders begin with 64, 128 or 255.
+fn distance(hop_limit: u8) -> u8 {
+    let begin = [64, 128].into_iter().find(|begin| *begin >= hop_limit);
+    begin.unwrap_or(255) - hop_limit
 }
 
 /// The same in every run: what is estimated must not differ from run to run.
@@ -45,25 +117,68 @@ fn hash(source: IpAddr) -> u64 {
     hasher.finish()
 }
 
+impl Sketches {
+    fn new() -> Option<Box<Sketches>> {
+        let distinct = HllSketch::new(REGISTERS, HllType::Hll8).ok()?;
+        let busiest = FrequentItemsSketch::new(FREQUENT).ok()?;
+        Some(Box::new(Sketches { distinct, busiest, random: 0 }))
+    }
+}
+
 impl Sources {
-    /// The entry of a source, if it is in the sample. `room`: for so many more entries, over all targets.
-    pub(super) fn entry(&mut self, source: IpAddr, room: &mut usize) -> Option<&mut Source> {
-        if hash(source).trailing_zeros() < self.level {
+    /// The entry of a source that sends a packet, if it is in the sample. `room`: for so many more
+    /// entries, over all targets.
+    pub(super) fn sends(
+        &mut self,
+        source: IpAddr,
+        room: &mut RoomForSources,
+    ) -> Option<&mut Source> {
+        let hash = hash(source);
+        if let Some(sketches) = &mut self.sketches {
+            sketches.see(source, hash);
+        }
+        if hash.trailing_zeros() < self.level {
             return None;
         }
         if !self.kept.contains_key(&source) {
-            while self.kept.len() >= MOST || *room == 0 && self.kept.len() > 1 {
-                self.level += 1;
-                let (level, before) = (self.level, self.kept.len());
-                self.kept.retain(|source, _| hash(*source).trailing_zeros() >= level);
-                *room += before - self.kept.len();
+            while self.kept.len() >= MOST || room.entries == 0 && self.kept.len() > 1 {
+                self.thin_out(self.level + 1, room);
+                self.count(source, hash);
             }
-            if *room == 0 || hash(source).trailing_zeros() < self.level {
+            if room.entries == 0 || hash.trailing_zeros() < self.level {
                 return None;
             }
-            *room -= 1;
+            room.entries -= 1;
         }
         Some(self.kept.entry(source).or_default())
+    }
+
+    /// Counts a source in the sketches, where these have begun with it.
+    fn count(&mut self, source: IpAddr, hash: u64) {
+        if let Some(sketches) = self.sketches.as_mut().filter(|_| self.level == 1) {
+            sketches.see(source, hash);
+        }
+    }
+
+    /// Leaves half as many in the sample for each level.
+    fn thin_out(&mut self, level: u32, room: &mut RoomForSources) {
+        // From the first level on, the sketches have all sources or there are none.
+        if self.level == 0
+            && level > 0
+            && room.sketches > 0
+            && let Some(mut sketches) = Sketches::new()
+        {
+            room.sketches -= 1;
+            self.kept.iter().for_each(|(source, entry)| {
+                sketches.distinct.update(hash(*source));
+                sketches.busiest.update_with_count(*source, entry.packets.into());
+            });
+            self.sketches = Some(sketches);
+        }
+        let before = self.kept.len();
+        self.level = self.level.max(level);
+        self.kept.retain(|source, _| hash(*source).trailing_zeros() >= level);
+        room.entries += before - self.kept.len();
     }
 
     /// The entry of a source that is known.
@@ -73,19 +188,27 @@ impl Sources {
 
     /// What so many of the sample stand for.
     fn scaled(&self, kept: u64) -> u64 {
-        kept << self.level.min(40)
+        let all = self.kept.len().max(1) as f64;
+        (kept as f64 * self.count_all() as f64 / all).round() as u64
     }
 
     /// How many sources there are.
-    pub(super) fn count(&self) -> u64 {
-        self.scaled(self.kept.len() as u64)
+    pub(super) fn count_all(&self) -> u64 {
+        match &self.sketches {
+            Some(sketches) => sketches.distinct.estimate().round() as u64,
+            None => (self.kept.len() as u64) << self.level.min(40),
+        }
     }
 
     /// By which share that may be wrong, one standard deviation; 0 where all are counted.
     pub(super) fn error(&self) -> f64 {
-        match self.level {
-            0 => 0.0,
-            _ => 1.0 / (self.kept.len().max(1) as f64).sqrt(),
+        match &self.sketches {
+            Some(sketches) => {
+                let estimate = sketches.distinct.estimate().max(1.0);
+                (sketches.distinct.upper_bound(NumStdDev::One) - estimate) / estimate
+            }
+            None if self.level == 0 => 0.0,
+            None => 1.0 / (self.kept.len().max(1) as f64).sqrt(),
         }
     }
 
@@ -98,57 +221,114 @@ impl Sources {
         (self.scaled(count), self.scaled(packets))
     }
 
-    /// What two numbers of each come to together.
-    pub(super) fn sum(&self, of: impl Fn(&Source) -> [u64; 2]) -> [u64; 2] {
-        let each = self.kept.values().map(of);
+    /// What two numbers of each source of the sample add up to.
+    pub(super) fn sum(&self, of: impl Fn(IpAddr, &Source) -> [u64; 2]) -> [u64; 2] {
+        let each = self.kept.iter().map(|(address, source)| of(*address, source));
         each.fold([0; 2], |sum, it| [sum[0] + it[0], sum[1] + it[1]])
     }
 
-    /// The sources of the sample that sent most packets, the busiest first.
-    pub(super) fn top(&self, most: usize) -> Vec<(IpAddr, u64)> {
-        let all = self.kept.iter().map(|(address, source)| (*address, u64::from(source.packets)));
-        largest(all.collect(), most)
+    /// Of the sources of a second, the share that was not seen before: of all seconds together.
+    pub(super) fn new_share(&self) -> f64 {
+        let [sources, seconds] = self.sum(|_, source| [1, source.seconds.into()]);
+        sources as f64 / seconds.max(1) as f64
     }
 
-    /// The networks that most packets came from: of 24 bits, and of 48 in IPv6.
-    pub(super) fn prefixes(&self, most: usize) -> Vec<(String, u64)> {
-        let mut prefixes: Map<IpAddr, u64> = Map::default();
+    /// The sources that sent most packets, the busiest first, and by how many each number may be too
+    /// high or too low.
+    pub(super) fn top(&self, most: usize) -> (Vec<(IpAddr, u64)>, u64) {
+        match &self.sketches {
+            Some(sketches) => {
+                let rows = sketches.busiest.frequent_items(ErrorType::NoFalsePositives).into_iter();
+                let top = largest(rows.map(|it| (*it.item(), it.estimate())).collect(), most);
+                // Four standard deviations of what chance chose, beside the sketch's own.
+                let chosen = top.first().map_or(0, |(_, packets)| packets * (Sketches::OF - 1));
+                let chance = 4.0 * (chosen as f64).sqrt();
+                (top, sketches.busiest.maximum_error() + chance.ceil() as u64)
+            }
+            None => {
+                let all = self.kept.iter();
+                let all = all.map(|(address, source)| (*address, u64::from(source.packets)));
+                (largest(all.collect(), most), 0)
+            }
+        }
+    }
+
+    /// The networks that most packets came from, of these lengths in IPv4 and in IPv6.
+    pub(super) fn networks(&self, lengths: [u8; 2], most: usize) -> Vec<(String, u64)> {
+        let mut networks: Map<IpAddr, u64> = Map::default();
         self.kept.iter().for_each(|(address, source)| {
-            *prefixes.entry(network(*address)).or_default() += u64::from(source.packets);
+            *networks.entry(network(*address, lengths)).or_default() += u64::from(source.packets);
         });
-        let top = largest(prefixes.into_iter().collect(), most).into_iter();
+        let top = largest(networks.into_iter().collect(), most).into_iter();
         top.map(|(network, packets)| {
-            let length = if network.is_ipv4() { 24 } else { 48 };
+            let length = lengths[usize::from(network.is_ipv6())];
             (format!("{network}/{length}"), self.scaled(packets))
         })
         .collect()
     }
 
-    /// The hop limit of most packets of sources that are not known to be real, and how many those are.
-    pub(super) fn commonest_hop_limit(&self) -> Option<(u8, u64)> {
-        let mut packets = [0_u64; 256];
-        let unproven = self.kept.values().filter(|source| !source.is_real);
-        unproven.for_each(|source| {
-            packets[usize::from(source.hop_limit)] += u64::from(source.packets);
-        });
-        let limits = (0..=u8::MAX).zip(packets).skip(1);
-        let (limit, packets) = limits.max_by_key(|(_, packets)| *packets)?;
-        Some((limit, self.scaled(packets)))
-    }
-
-    /// How many networks of 8 bits, or of 16 in IPv6, sources like these are in.
-    pub(super) fn spread(&self, is: impl Fn(&Source) -> bool) -> usize {
-        let like = self.kept.iter().filter(|(_, source)| is(source));
-        let mut networks: Vec<u16> = like
-            .map(|(address, _)| match address {
-                IpAddr::V4(ip) => u16::from(ip.octets()[0]),
-                IpAddr::V6(ip) => ip.segments()[0],
-            })
-            .collect();
+    /// How many networks of 8 bits, or of 16 in IPv6, there are among these addresses.
+    pub(super) fn spread(addresses: impl Iterator<Item = IpAddr>) -> usize {
+        let mut networks: Vec<IpAddr> = addresses.map(|it| network(it, [8, 16])).collect();
         networks.sort_unstable();
         networks.dedup();
         networks.len()
     }
+
+    /// Adds the sources of another target of the same attack.
+    pub(super) fn add(&mut self, other: &Sources) {
+        let sketches = [self.sketches.take(), other.sketches.clone()];
+        let is_known = |all: &Sources, at: usize| all.level == 0 || sketches[at].is_some();
+        if sketches.iter().any(Option::is_some) && is_known(self, 0) && is_known(other, 1) {
+            self.sketches = joined(&sketches, [&self.kept, &other.kept]);
+        }
+        for (address, source) in sorted(&other.kept) {
+            let mine = self.kept.entry(address).or_default();
+            let is_new = mine.packets == 0;
+            let hops = if is_new { source.hops } else { mine.hops };
+            mine.hops = [hops[0].min(source.hops[0]), hops[1].max(source.hops[1])];
+            mine.packets = mine.packets.saturating_add(source.packets);
+            mine.answers = mine.answers.saturating_add(source.answers);
+            mine.challenged |= source.challenged;
+            mine.seconds = mine.seconds.max(source.seconds);
+            mine.limits.add(&source.limits);
+        }
+        // They are in the room of their targets.
+        let level = self.level.max(other.level);
+        let mut room = RoomForSources { entries: 0, sketches: usize::from(level == 0) };
+        self.thin_out(level, &mut room);
+        while self.kept.len() > MOST {
+            self.thin_out(self.level + 1, &mut room);
+        }
+    }
+}
+
+/// Sketches of two together; what has none has all its sources in its map.
+fn joined(
+    sketches: &[Option<Box<Sketches>>; 2],
+    kept: [&Map<IpAddr, Source>; 2],
+) -> Option<Box<Sketches>> {
+    let mut union = HllUnion::new(REGISTERS).ok()?;
+    let mut busiest = FrequentItemsSketch::new(FREQUENT).ok()?;
+    for (sketches, kept) in sketches.iter().zip(kept) {
+        match sketches {
+            Some(sketches) => {
+                union.update(&sketches.distinct);
+                busiest.merge(&sketches.busiest);
+            }
+            None => kept.iter().for_each(|(source, entry)| {
+                union.update_value(hash(*source));
+                busiest.update_with_count(*source, entry.packets.into());
+            }),
+        }
+    }
+    Some(Box::new(Sketches { distinct: union.to_sketch(HllType::Hll8), busiest, random: 0 }))
+}
+
+fn sorted(kept: &Map<IpAddr, Source>) -> Vec<(IpAddr, Source)> {
+    let mut all: Vec<_> = kept.iter().map(|(address, source)| (*address, *source)).collect();
+    all.sort_by_key(|(address, _)| *address);
+    all
 }
 
 /// Those with most packets first; of as many, the lower address.
@@ -158,16 +338,16 @@ fn largest(mut all: Vec<(IpAddr, u64)>, most: usize) -> Vec<(IpAddr, u64)> {
     all
 }
 
-/// The network of an address.
-fn network(address: IpAddr) -> IpAddr {
+/// The network of an address, of these lengths in IPv4 and in IPv6.
+pub(super) fn network(address: IpAddr, [v4, v6]: [u8; 2]) -> IpAddr {
     match address {
         IpAddr::V4(ip) => {
-            let [a, b, c, _] = ip.octets();
-            IpAddr::from([a, b, c, 0])
+            let mask = u32::MAX.checked_shl(32 - u32::from(v4.min(32))).unwrap_or(0);
+            IpAddr::from((u32::from(ip) & mask).to_be_bytes())
         }
         IpAddr::V6(ip) => {
-            let [a, b, c, ..] = ip.segments();
-            IpAddr::from([a, b, c, 0, 0, 0, 0, 0])
+            let mask = u128::MAX.checked_shl(128 - u32::from(v6.min(128))).unwrap_or(0);
+            IpAddr::from((u128::from(ip) & mask).to_be_bytes())
         }
     }
 }
@@ -178,12 +358,16 @@ mod tests {
 
     use super::*;
 
-    fn of(sources: u32, order: impl Fn(u32) -> u32, room: &mut usize) -> Sources {
+    fn room(entries: usize) -> RoomForSources {
+        RoomForSources { entries, sketches: 9 }
+    }
+
+    fn of(sources: u32, order: impl Fn(u32) -> u32, room: &mut RoomForSources) -> Sources {
         let mut all = Sources::default();
         for n in 0..sources {
             let address = IpAddr::from(order(n).wrapping_mul(0x9E37_79B1).to_be_bytes());
-            if let Some(source) = all.entry(address, room) {
-                source.packets += 1;
+            if let Some(source) = all.sends(address, room) {
+                source.sends(Time(i64::from(n)), 50);
             }
         }
         all
@@ -191,32 +375,77 @@ mod tests {
 
     #[test]
     fn few_are_counted_exactly() {
-        let all = of(1000, |n| n / 2, &mut 100_000);
-        assert_eq!((all.count(), all.error()), (500, 0.0));
+        let all = of(1000, |n| n / 2, &mut room(100_000));
+        assert_eq!((all.count_all(), all.error()), (500, 0.0));
         assert_eq!(all.with(|_, source| source.packets == 2), (500, 1000));
-        assert_eq!(all.top(3).len(), 3);
+        assert_eq!((all.top(3).0.len(), all.top(3).1), (3, 0));
+        assert_eq!(all.new_share(), 1.0, "each is seen in one second");
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(12))]
 
-        /// An estimate is within four times its stated error, and does not depend on the order.
+        /// An estimate is within four times its stated error, also of two together.
         #[test]
-        fn many_are_estimated(sources in 20_000_u32..400_000) {
-            let room = &mut 1_000_000;
-            let (forward, backward) =
-                (of(sources, |n| n, room), of(sources, |n| sources - 1 - n, room));
-            prop_assert_eq!(forward.count(), backward.count());
-            let off = (forward.count() as f64 - f64::from(sources)).abs() / f64::from(sources);
-            prop_assert!(off <= 4.0 * forward.error(), "{} of {sources}", forward.count());
-            prop_assert!(forward.kept.len() <= MOST);
+        fn many_are_estimated(sources in 20_000_u32..300_000) {
+            let room = &mut room(1_000_000);
+            let (mut one, other) = (of(sources, |n| n, room), of(sources, |n| n + sources / 2, room));
+            let off = |all: &Sources, truth: u32| {
+                (all.count_all() as f64 - f64::from(truth)).abs() / f64::from(truth)
+            };
+            prop_assert!(off(&one, sources) <= 4.0 * one.error(), "{} of {sources}", one.count_all());
+            prop_assert!(one.error() < 0.01);
+            let (single, packets) = one.with(|_, source| source.packets == 1);
+            prop_assert!(single == one.count_all() && packets == single);
+            one.add(&other);
+            prop_assert!(off(&one, sources + sources / 2) <= 4.0 * one.error());
+            prop_assert!(one.kept.len() <= MOST);
+        }
+
+        /// A busy source is named, and its number is within the stated error.
+        #[test]
+        fn busy_sources_are_found_among_many(sources in 20_000_u32..100_000, every in 20_u32..200) {
+            let mut all = Sources::default();
+            let (busy, mut sent) = (IpAddr::from([198, 51, 100, 7]), 0);
+            for n in 0..sources {
+                let single = IpAddr::from(n.wrapping_mul(0x9E37_79B1).to_be_bytes());
+                all.sends(single, &mut room(1_000_000));
+                if n % every == 0 {
+                    all.sends(busy, &mut room(1_000_000)).into_iter().for_each(|it| it.sends(Time(0), 60));
+                    sent += 1;
+                }
+            }
+            let (top, error) = all.top(1);
+            prop_assert_eq!(top[0].0, busy);
+            prop_assert!(top[0].1.abs_diff(sent) <= error + 1, "{} of {sent}, {error}", top[0].1);
         }
     }
 
     #[test]
     fn room_is_shared_and_given_back() {
-        let room = &mut 100;
+        let room = &mut RoomForSources { entries: 100, sketches: 0 };
         let one = of(5000, |n| n, room);
-        assert!(one.kept.len() <= 100 && *room == 100 - one.kept.len());
+        assert!(one.kept.len() <= 100 && room.entries == 100 - one.kept.len());
+        // Without a sketch, the sample says how many there are.
+        let off = (one.count_all() as f64 - 5000.0).abs() / 5000.0;
+        assert!(one.error() > 0.0 && off <= 4.0 * one.error(), "{}", one.count_all());
+    }
+
+    #[test]
+    fn the_ways_of_packets_are_measured() {
+        assert_eq!([64, 60, 128, 115, 255, 244].map(distance), [0, 4, 0, 13, 0, 11]);
+        let mut source = Source::default();
+        [60, 60, 58].into_iter().for_each(|hop_limit| source.sends(Time(0), hop_limit));
+        assert_eq!(source.spread_of_hops(), 2);
+    }
+
+    #[test]
+    fn networks_have_the_length_that_is_asked_for() {
+        let v4: IpAddr = "198.51.100.7".parse().unwrap();
+        let v6: IpAddr = "2001:db8:1:2::7".parse().unwrap();
+        assert_eq!(network(v4, [24, 48]).to_string(), "198.51.100.0");
+        assert_eq!(network(v4, [0, 48]).to_string(), "0.0.0.0");
+        assert_eq!(network(v6, [24, 48]).to_string(), "2001:db8:1::");
+        assert_eq!(network(v6, [24, 128]), v6);
     }
 }

@@ -3,67 +3,129 @@
 use dissectors::kit::Time;
 
 /// Spans that are kept: with more, two become one.
-const MOST: usize = 1 << 12;
+const MOST: usize = 1 << 11;
+
+/// Seconds that a span has at most.
+const LONGEST: i64 = 1 << 33;
 
 /// Columns of a sparkline.
 const COLUMNS: usize = 40;
 
+/// Pulses of an attack that are named.
+const PULSES: usize = 32;
+
+/// An attack that pauses for less than so many seconds has not ended in between.
+const PAUSE: i64 = 3;
+
 const SECOND: i64 = 1_000_000_000;
 
-/// Packets by time.
+/// Packets and bytes by time.
 #[derive(Clone, Default)]
 pub(super) struct Timeline {
     /// When the first span begins, in spans.
     first: i64,
     /// How many seconds a span has; 0 before the first packet.
     step: i64,
-    counts: Vec<u64>,
+    counts: Vec<[u64; 2]>,
 }
 
 impl Timeline {
-    /// One more packet.
-    pub(super) fn see(&mut self, time: Time) {
+    /// One more packet of so many bytes. `room`: for so many more spans, over all targets.
+    pub(super) fn see(&mut self, time: Time, bytes: u64, room: &mut usize) {
+        self.add_at(time.0.div_euclid(SECOND), [1, bytes], room);
+    }
+
+    fn add_at(&mut self, second: i64, [packets, bytes]: [u64; 2], room: &mut usize) {
         if self.step == 0 {
-            self.step = 1;
-            self.first = time.0.div_euclid(SECOND);
+            (self.step, self.first) = (1, second);
+            self.counts.push([0; 2]);
         }
         loop {
-            let at = time.0.div_euclid(self.step * SECOND);
+            let at = second.div_euclid(self.step);
             // What comes from before the first packet counts with it.
-            let place = at.saturating_sub(self.first).max(0);
-            if place < MOST as i64 {
-                let place = place as usize;
-                if self.counts.len() <= place {
-                    self.counts.resize(place + 1, 0);
-                }
-                self.counts[place] += 1;
-                return;
+            let place = usize::try_from(at.saturating_sub(self.first)).unwrap_or(0);
+            let more = (place + 1).saturating_sub(self.counts.len());
+            let has_room = place < MOST && more <= *room;
+            if more > 0 && !has_room && self.step < LONGEST {
+                self.halve(room);
+                continue;
             }
-            self.halve();
+            if has_room {
+                *room -= more;
+                self.counts.resize(self.counts.len() + more, [0; 2]);
+            }
+            let last = self.counts.len().saturating_sub(1);
+            if let Some(counts) = self.counts.get_mut(place.min(last)) {
+                counts[0] += packets;
+                counts[1] += bytes;
+            }
+            return;
         }
     }
 
-    fn halve(&mut self) {
+    fn halve(&mut self, room: &mut usize) {
         let odd = self.first.rem_euclid(2) as usize;
-        let mut counts = vec![0; self.counts.len().div_ceil(2) + 1];
-        for (place, count) in self.counts.iter().enumerate() {
+        let mut counts = vec![[0; 2]; (self.counts.len() + odd).div_ceil(2)];
+        for (place, [packets, bytes]) in self.counts.iter().enumerate() {
             if let Some(both) = counts.get_mut((place + odd) / 2) {
-                *both += count;
+                both[0] += packets;
+                both[1] += bytes;
             }
         }
+        *room += self.counts.len().saturating_sub(counts.len());
         (self.first, self.step, self.counts) = (self.first.div_euclid(2), self.step * 2, counts);
     }
 
-    /// Packets a second where there were most.
-    pub(super) fn peak(&self) -> f64 {
-        self.counts.iter().max().map_or(0.0, |most| *most as f64 / self.step.max(1) as f64)
+    /// Adds what went to another target.
+    pub(super) fn add(&mut self, other: &Timeline) {
+        let begins = |timeline: &Timeline| timeline.first.saturating_mul(timeline.step);
+        if self.step > 0 && other.step > 0 && begins(other) < begins(self) {
+            let mine = std::mem::replace(self, other.clone());
+            return self.add(&mine);
+        }
+        for (at, counts) in (other.first..).zip(&other.counts) {
+            self.add_at(at.saturating_mul(other.step), *counts, &mut MOST.clone());
+        }
+    }
+
+    /// Packets and bytes a second where there were most.
+    pub(super) fn peak(&self) -> [f64; 2] {
+        [0, 1].map(|which| {
+            let most = self.counts.iter().map(|counts| counts[which]).max();
+            most.map_or(0.0, |most| most as f64 / self.step.max(1) as f64)
+        })
+    }
+
+    /// The most packets within so many seconds.
+    pub(super) fn most_within(&self, seconds: i64) -> u64 {
+        let spans = (seconds / self.step.max(1)).max(1) as usize;
+        let sums = self.counts.windows(spans.min(self.counts.len()).max(1));
+        sums.map(|span| span.iter().map(|counts| counts[0]).sum()).max().unwrap_or(0)
+    }
+
+    /// When it came: an attack that comes and goes is one with its pulses. A tenth of the peak is a pulse.
+    pub(super) fn pulses(&self) -> Vec<[Time; 2]> {
+        let most = self.counts.iter().map(|counts| counts[0]).max().unwrap_or(0);
+        let mut pulses: Vec<[i64; 2]> = Vec::new();
+        let spans = (self.first..).zip(&self.counts).filter(|(_, counts)| counts[0] * 10 >= most);
+        for (at, _) in spans {
+            let begin = at.saturating_mul(self.step);
+            let end = begin.saturating_add(self.step);
+            match pulses.last_mut() {
+                Some([_, last]) if begin - *last < PAUSE * self.step => *last = end,
+                _ => pulses.push([begin, end]),
+            }
+        }
+        pulses.truncate(PULSES);
+        pulses.into_iter().map(|pulse| pulse.map(|at| Time(at.saturating_mul(SECOND)))).collect()
     }
 
     /// A bar for each span, of at most 40.
     pub(super) fn sparkline(&self) -> String {
         const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
         let wide = self.counts.len().div_ceil(COLUMNS).max(1);
-        let sums: Vec<u64> = self.counts.chunks(wide).map(|span| span.iter().sum()).collect();
+        let sum = |span: &[[u64; 2]]| span.iter().map(|counts| counts[0]).sum();
+        let sums: Vec<u64> = self.counts.chunks(wide).map(sum).collect();
         let most = sums.iter().copied().max().unwrap_or(0).max(1);
         let bar = |sum: &u64| {
             let height = (u128::from(*sum) * 7).div_ceil(u128::from(most)) as usize;
@@ -77,31 +139,75 @@ impl Timeline {
 mod tests {
     use super::*;
 
+    fn packets(timeline: &Timeline) -> u64 {
+        timeline.counts.iter().map(|counts| counts[0]).sum()
+    }
+
     #[test]
     fn long_captures_have_longer_spans() {
         let mut timeline = Timeline::default();
         for second in 0..20_000 {
             for _ in 0..=u8::from(second == 7) * 9 {
-                timeline.see(Time(second * SECOND + 5));
+                timeline.see(Time(second * SECOND + 5), 25, &mut 10_000);
             }
         }
         assert!(timeline.counts.len() <= MOST + 1);
-        assert_eq!(timeline.counts.iter().sum::<u64>(), 20_009);
-        assert!(timeline.peak() >= 1.0);
+        assert_eq!(packets(&timeline), 20_009);
+        assert!(timeline.peak()[0] >= 1.0);
         assert!(timeline.sparkline().chars().count() <= COLUMNS);
-        timeline.see(Time(i64::MAX));
-        timeline.see(Time(i64::MIN));
-        assert_eq!(timeline.counts.iter().sum::<u64>(), 20_011);
+        timeline.see(Time(i64::MAX), 25, &mut 10_000);
+        timeline.see(Time(i64::MIN), 25, &mut 10_000);
+        assert_eq!(packets(&timeline), 20_011);
+    }
+
+    #[test]
+    fn room_for_spans_is_shared_and_given_back() {
+        let room = &mut 100;
+        let mut timelines = vec![Timeline::default(); 4];
+        for second in -500..500 {
+            timelines.iter_mut().for_each(|it| it.see(Time(second * SECOND), 25, room));
+        }
+        let spans: usize = timelines.iter().map(|it| it.counts.len()).sum();
+        assert_eq!(spans, 104 - *room, "and the first span of each");
+        assert!(timelines.iter().all(|it| packets(it) == 1000));
     }
 
     #[test]
     fn the_peak_is_that_of_a_second() {
         let mut timeline = Timeline::default();
         for n in 0..10 {
-            timeline.see(Time(n * SECOND));
+            timeline.see(Time(n * SECOND), 25, &mut 10_000);
         }
-        (0..20).for_each(|_| timeline.see(Time(3 * SECOND)));
-        assert_eq!(timeline.peak(), 21.0);
+        (0..20).for_each(|_| timeline.see(Time(3 * SECOND), 100, &mut 10_000));
+        assert_eq!(timeline.peak(), [21.0, 2025.0]);
+        assert_eq!(timeline.most_within(5), 25);
         assert_eq!(timeline.sparkline(), "▂▂▂█▂▂▂▂▂▂");
+    }
+
+    #[test]
+    fn what_comes_and_goes_has_pulses() {
+        let mut timeline = Timeline::default();
+        // One packet a second of somebody else; floods of 50 in each second from 10 to 14 and 60 to 61.
+        for second in 0..100 {
+            let flood = matches!(second, 10..15 | 60..62);
+            (0..if flood { 50 } else { 1 })
+                .for_each(|_| timeline.see(Time(second * SECOND), 25, &mut 10_000));
+        }
+        let seconds: Vec<_> =
+            timeline.pulses().iter().map(|pulse| pulse.map(|at| at.0 / SECOND)).collect();
+        assert_eq!(seconds, [[10, 15], [60, 62]]);
+    }
+
+    #[test]
+    fn two_targets_together_have_both_their_packets() {
+        let (mut one, mut other) = (Timeline::default(), Timeline::default());
+        (5..10).for_each(|second| one.see(Time(second * SECOND), 10, &mut 10_000));
+        (0..7).for_each(|second| other.see(Time(second * SECOND), 10, &mut 10_000));
+        one.add(&other);
+        assert_eq!(packets(&one), 12);
+        assert_eq!(one.peak(), [2.0, 20.0]);
+        let mut none = Timeline::default();
+        none.add(&one);
+        assert_eq!(packets(&none), 12);
     }
 }

@@ -1,5 +1,6 @@
 //! From counts to attacks.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use dissectors::Id;
@@ -7,20 +8,30 @@ use dissectors::abuse_rules::{SEC005, SEC006};
 use dissectors::kit::{Set, Time, Who};
 use dissectors::ledger::Ledger;
 
-use super::filters::{Filter, filters};
-use super::sources::Source;
-use super::{Abuse, Target};
-use crate::session::Totals;
-use crate::text::{counted, grouped};
+use super::Abuse;
+use super::clients::Proof;
+use super::filters::Filter;
+use super::forged::Sight;
+use super::measure::Measure;
+use super::sources::network;
+use super::target::Target;
 
 /// Sources and networks that are named.
 const NAMED: usize = 5;
 
-/// Challenged sources from which on it tells something that none returned its challenge.
-const CHALLENGED: u64 = 20;
+/// Hosts of a network that are attacked alike, from which on it is the network that is attacked.
+const HOSTS: usize = 16;
 
-/// Networks over which one hop limit is no accident.
-const NETWORKS: usize = 16;
+/// Addresses that are few: toward them, responses are drawn.
+const FEW: usize = 16;
+
+/// Responses from which on they are judged, as the rules have it.
+const JUDGED: u64 = 20;
+
+/// Targets of one attack that are named.
+const TARGETS: usize = 256;
+
+const SECOND: i64 = 1_000_000_000;
 
 /// What kind of attack it is, and whose capture shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,14 +42,16 @@ pub enum Seat {
     Reflector,
     /// Somebody gets responses that he never asked for.
     Victim,
+    /// A link between: both the requests and the responses have passed routers.
+    Transit,
     /// A server is sent what is known to crash it.
     CrashAttempt,
 }
 
 impl Seat {
     /// All of them.
-    pub const ALL: [Seat; 4] =
-        [Seat::FloodedServer, Seat::Reflector, Seat::Victim, Seat::CrashAttempt];
+    pub const ALL: [Seat; 5] =
+        [Seat::FloodedServer, Seat::Reflector, Seat::Victim, Seat::Transit, Seat::CrashAttempt];
 
     /// The name scripts use.
     pub const fn name(self) -> &'static str {
@@ -46,6 +59,7 @@ impl Seat {
             Seat::FloodedServer => "flooded_server",
             Seat::Reflector => "reflector",
             Seat::Victim => "victim",
+            Seat::Transit => "transit",
             Seat::CrashAttempt => "crash_attempt",
         }
     }
@@ -78,23 +92,30 @@ impl Forged {
 pub struct SourcesOf {
     /// How many there are.
     pub count: u64,
-    /// The share by which that may be wrong.
+    /// The share by which that may be wrong: one standard deviation.
     pub error: f64,
     /// The share that sent one packet.
     pub single_packet_share: f64,
+    /// Of the sources of a second, the share that had not been seen before.
+    pub new_share: f64,
     /// Those that sent most packets, with how many.
     pub top: Vec<(IpAddr, u64)>,
+    /// By how many packets these numbers may be wrong.
+    pub top_error: u64,
     /// The same of networks.
     pub prefixes: Vec<(String, u64)>,
 }
 
-/// Clients that did what forged sources cannot.
+/// Clients that did what forged sources cannot, and ask no faster than clients do.
 #[derive(Clone, Copy, Debug)]
 pub struct Legitimate {
     /// How many.
     pub clients: u64,
     /// Packets of theirs.
     pub packets: u64,
+    /// How many returned a challenge, went on after the last part of a split response, and asked something
+    /// else after a response.
+    pub proofs: [u64; 3],
 }
 
 /// One attack.
@@ -102,13 +123,21 @@ pub struct Legitimate {
 pub struct Attack {
     /// What kind it is.
     pub seat: Seat,
-    /// Who is attacked.
+    /// What it is as well.
+    pub also: Option<Seat>,
+    /// Who is attacked; of a network, its first address.
     pub target: SocketAddr,
+    /// Of a network, how many bits its address has.
+    pub network: Option<u8>,
+    /// All targets, the first ones of many.
+    pub targets: Vec<SocketAddr>,
     /// In which protocol.
     pub protocol: Option<Id>,
     /// When it began, and when it ended.
     pub span: [Time; 2],
-    /// Packets of the attack.
+    /// When it came: more than one if it comes and goes.
+    pub pulses: Vec<[Time; 2]>,
+    /// Packets to the target.
     pub packets: u64,
     /// Their payloads' bytes.
     pub bytes: u64,
@@ -116,10 +145,14 @@ pub struct Attack {
     pub responses: [u64; 2],
     /// Packets a second: on average, and at most.
     pub rate: [f64; 2],
+    /// Bits of payload a second: on average, at most, and on average of what the target responds.
+    pub bits: [f64; 3],
     /// How many there were when.
     pub sparkline: String,
     /// Packets by kind, most first.
     pub kinds: Vec<(&'static str, u64)>,
+    /// Responses of other services at a victim, by their ports.
+    pub other_services: Vec<(u16, u64)>,
     /// Where they come from.
     pub sources: SourcesOf,
     /// Whether these are forged.
@@ -128,177 +161,245 @@ pub struct Attack {
     pub evidence: Vec<String>,
     /// Bytes out for bytes in, where the target responds.
     pub amplification: Option<f64>,
+    /// The share of what is sent to the target that it responds to.
+    pub answered: f64,
     /// Real clients among the sources; none where there can be none.
     pub legitimate: Option<Legitimate>,
     /// Filters against it, the best one first.
     pub filters: Vec<Filter>,
 }
 
+/// Where something is attacked, and as what.
+struct Place<'p> {
+    seat: Seat,
+    also: Option<Seat>,
+    at: SocketAddr,
+    targets: Vec<SocketAddr>,
+    network: Option<u8>,
+    target: &'p Target,
+}
+
 impl Abuse {
-    /// The attacks, the largest first.
-    pub fn attacks(&mut self, read: &mut Totals) -> Vec<Attack> {
-        let loads = std::mem::take(&mut read.traffic.loads);
-        let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.terms));
+    /// The attacks so far, the largest first.
+    pub fn attacks(&self) -> Vec<Attack> {
+        let [flooded, reflecting] = self.ruled();
         let mut attacks: Vec<Attack> = Vec::new();
-        let mut known = Set::default();
-        for ruling in ledger.review(loads).rulings {
-            let seen = ruling.witness.seen;
-            let (seat, target) = match (ruling.rule.code, ruling.speaker) {
-                (code, Who::Client) if code == SEC006.code => (Seat::FloodedServer, seen.to),
-                (code, _) if code == SEC005.code => {
-                    match self.victims.contains_key(&seen.to.ip()) {
-                        true if !self.servers.contains_key(&seen.from) => (Seat::Victim, seen.to),
-                        _ => (Seat::Reflector, seen.from),
-                    }
-                }
-                _ => continue,
-            };
-            if known.insert((seat, target)) {
-                attacks.extend(self.attack(seat, target));
+        let mut within: Set<SocketAddr> = Set::default();
+        for (net, at, targets, target) in self.carpets() {
+            within.extend(&targets);
+            let (seat, also) = seat_of(&target, [true, false]);
+            let place = Place { seat, also, at, targets, network: Some(net), target: &target };
+            attacks.extend(self.attack(place));
+        }
+        attacks.extend(self.servers.iter().filter_map(|(at, target)| {
+            let is = [flooded.contains(at) && self.is_flood(target), reflecting.contains(at)];
+            if is == [false; 2] || within.contains(at) || self.unproven(target) < JUDGED {
+                return None;
             }
-        }
-        // A flood that is answered is both: what there is of sources tells which comes first.
-        attacks.retain(|it| {
-            it.seat != Seat::Reflector || !known.contains(&(Seat::FloodedServer, it.target))
-        });
-        for server in self.crashed.keys().copied().collect::<Vec<_>>() {
-            attacks.extend(self.attack(Seat::CrashAttempt, server));
-        }
+            let (seat, also) = seat_of(target, is);
+            self.attack(Place::of(seat, also, *at, target))
+        }));
+        let victims = self.victims.iter().filter(|(_, target)| self.is_victim(target));
+        attacks.extend(victims.filter_map(|(address, target)| {
+            let at = SocketAddr::new(*address, target.port);
+            self.attack(Place::of(Seat::Victim, None, at, target))
+        }));
+        attacks.extend(self.crashed.iter().filter_map(|(at, target)| {
+            self.attack(Place::of(Seat::CrashAttempt, None, *at, target))
+        }));
         attacks.sort_by_key(|it| (std::cmp::Reverse(it.packets), it.target, it.seat as u8));
         attacks
     }
 
-    fn attack(&self, seat: Seat, at: SocketAddr) -> Option<Attack> {
-        let target = match seat {
-            Seat::FloodedServer | Seat::Reflector => self.servers.get(&at)?,
-            Seat::Victim => self.victims.get(&at.ip())?,
-            Seat::CrashAttempt => self.crashed.get(&at)?,
-        };
-        let Target { packets, bytes, sources, span, .. } = target;
-        let span = (*span)?;
-        let seconds = (span[1].since(span[0]) as f64 / 1e9).max(1.0);
-        let (single, _) = sources.with(|_, source| source.packets == 1);
-        let legitimate = (seat != Seat::Victim).then(|| {
-            let (clients, packets) = sources.with(|_, source| source.is_real);
-            Legitimate { clients, packets }
+    /// The servers that the rules say are flooded, and those that are used against others.
+    fn ruled(&self) -> [Set<SocketAddr>; 2] {
+        let mut ruled = [Set::default(), Set::default()];
+        for ruling in Ledger::new(self.setting.terms).review(self.loads.clone()).rulings {
+            let (code, seen) = (ruling.rule.code, ruling.witness.seen);
+            match ruling.speaker {
+                Who::Client if code == SEC006.code => _ = ruled[0].insert(seen.to),
+                _ if code == SEC005.code => _ = ruled[1].insert(seen.from),
+                _ => {}
+            }
+        }
+        ruled
+    }
+
+    /// Requests to a server of sources that are not known to be clients.
+    fn unproven(&self, target: &Target) -> u64 {
+        let clients = target.clients.which(true, self.setting.terms.abuse.repeats);
+        let theirs: u64 = clients.map(|(_, client)| client.packets).sum();
+        target.packets[0].saturating_sub(theirs)
+    }
+
+    /// Requests that make a flood.
+    fn flood(&self) -> u64 {
+        let abuse = self.setting.terms.abuse;
+        let window = u128::from(abuse.flood_window.unsigned_abs());
+        (u128::from(abuse.flood_rate) * window / 1_000_000_000).max(1) as u64
+    }
+
+    /// Whether what real clients do not send would make a flood, too. A crowd of players is none.
+    fn is_flood(&self, target: &Target) -> bool {
+        self.unproven(target) >= self.flood()
+    }
+
+    fn most_of_flood(&self, target: &Target) -> u64 {
+        target.timeline.most_within((self.setting.terms.abuse.flood_window / SECOND).max(1))
+    }
+
+    /// Whether responses went to an address in numbers. Those of other services must make a flood: not
+    /// every request for a name may be in the capture.
+    fn is_victim(&self, target: &Target) -> bool {
+        let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
+        let is_ours = target.packets[0].saturating_sub(others) >= JUDGED
+            && target.most >= self.setting.terms.abuse.repeats.into();
+        is_ours || self.most_of_flood(target) >= self.flood()
+    }
+
+    /// Networks of which many hosts are asked on the same port, together as fast as in a flood: their
+    /// lengths, their first addresses, the hosts, and all that is sent to them.
+    fn carpets(&self) -> Vec<(u8, SocketAddr, Vec<SocketAddr>, Target)> {
+        let lengths = self.setting.networks;
+        let mut networks: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
+        self.servers.keys().for_each(|at| {
+            let network = SocketAddr::new(network(at.ip(), lengths), at.port());
+            networks.entry(network).or_default().push(*at);
         });
-        let (forged, evidence) = forged(seat, target, at);
+        networks.retain(|_, hosts| hosts.len() >= HOSTS);
+        let carpets = networks.into_iter().filter_map(|(at, mut hosts)| {
+            hosts.sort_unstable();
+            let targets = || hosts.iter().filter_map(|host| self.servers.get(host));
+            let unproven: u64 = targets().map(|target| self.unproven(target)).sum();
+            let largest = targets().map(|target| self.unproven(target)).max().unwrap_or(0);
+            // One host that is flooded beside others that are not is a target by itself.
+            if unproven < self.flood() || largest.saturating_mul(4) > unproven {
+                return None;
+            }
+            let mut timeline = super::timeline::Timeline::default();
+            targets().for_each(|target| timeline.add(&target.timeline));
+            let window = (self.setting.terms.abuse.flood_window / SECOND).max(1);
+            if timeline.most_within(window) < self.flood() {
+                return None;
+            }
+            let mut all = Target::default();
+            targets().for_each(|target| all.add(target));
+            Some((lengths[usize::from(at.is_ipv6())], at, hosts, all))
+        });
+        carpets.collect()
+    }
+
+    fn attack(&self, place: Place<'_>) -> Option<Attack> {
+        let Place { seat, also, at, mut targets, network, target } = place;
+        let repeats = self.setting.terms.abuse.repeats;
+        let Target { packets, bytes, sources, timeline, clients, .. } = target;
+        let within = target.span?;
+        let mut pulses = timeline.pulses();
+        for pulse in &mut pulses {
+            *pulse = pulse.map(|at| at.clamp(within[0], within[1]));
+        }
+        let span = [pulses.first()?[0], pulses.last()?[1]];
+        let seconds: f64 = pulses.iter().map(|[begin, end]| end.since(*begin) as f64 / 1e9).sum();
+        let seconds = seconds.max(1.0);
+        let (single, _) = sources.with(|_, source| source.packets == 1);
+        let (top, top_error) = sources.top(NAMED);
+        let legitimate = (!matches!(seat, Seat::Victim | Seat::CrashAttempt)).then(|| {
+            let mut it = Legitimate { clients: 0, packets: 0, proofs: [0; 3] };
+            clients.which(true, repeats).for_each(|(_, client)| {
+                it.clients += 1;
+                it.packets += client.packets;
+                let order = [Proof::Challenge, Proof::Split, Proof::WentOn];
+                let at = order.iter().position(|proof| *proof == client.proof);
+                it.proofs[at.unwrap_or(0)] += 1;
+            });
+            it
+        });
+        let sight = Sight { target, at: at.ip(), lengths: self.setting.networks, repeats };
+        let (forged, evidence) = sight.forged(seat);
         let mut kinds = target.kinds.clone();
         kinds.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+        let mut other_services = target.others.clone();
+        other_services.sort_by_key(|(port, count)| (std::cmp::Reverse(*count), *port));
+        let [peak, peak_bytes] = timeline.peak();
+        targets.truncate(TARGETS);
         Some(Attack {
             seat,
-            target: SocketAddr::new(at.ip(), target.port),
+            also,
+            target: at,
+            network,
+            targets,
             protocol: target.protocol,
             span,
+            pulses,
             packets: packets[0],
             bytes: bytes[0],
             responses: [packets[1], bytes[1]],
-            rate: [packets[0] as f64 / seconds, target.timeline.peak()],
-            sparkline: target.timeline.sparkline(),
+            rate: [packets[0] as f64 / seconds, peak],
+            bits: [bytes[0] as f64, peak_bytes * seconds, bytes[1] as f64]
+                .map(|bytes| 8.0 * bytes / seconds),
+            sparkline: timeline.sparkline(),
             kinds,
+            other_services,
             sources: SourcesOf {
-                count: sources.count(),
+                count: sources.count_all(),
                 error: sources.error(),
-                single_packet_share: share(single, sources.count()),
-                top: sources.top(NAMED),
-                prefixes: sources.prefixes(NAMED),
+                single_packet_share: share(single, sources.count_all()).min(1.0),
+                new_share: sources.new_share(),
+                top,
+                top_error,
+                prefixes: sources.networks(self.setting.networks, NAMED),
             },
             forged,
             evidence,
             amplification: (packets[1] > 0).then(|| share(bytes[1], bytes[0])),
+            answered: share(packets[1], packets[0]).min(1.0),
             legitimate,
             filters: match seat {
                 Seat::CrashAttempt => Vec::new(),
-                _ => filters(seat, target, SocketAddr::new(at.ip(), target.port)),
+                _ => {
+                    let measure = Measure::of(self, target, seconds, network.is_some());
+                    let all = if at.is_ipv4() { 32 } else { 128 };
+                    let bits = network.unwrap_or(all);
+                    measure.filters(seat, at, bits, self.beside(at), self.setting.collateral)
+                }
             },
         })
     }
+
+    /// Packets of real clients to other ports of a host.
+    fn beside(&self, at: SocketAddr) -> u64 {
+        let repeats = self.setting.terms.abuse.repeats;
+        let others = self.servers.iter();
+        let others = others.filter(|(it, _)| it.ip() == at.ip() && it.port() != at.port());
+        let clients = others.flat_map(|(_, target)| target.clients.which(true, repeats));
+        clients.map(|(_, client)| client.packets).sum()
+    }
 }
 
-fn share(some: u64, all: u64) -> f64 {
+impl<'p> Place<'p> {
+    fn of(seat: Seat, also: Option<Seat>, at: SocketAddr, target: &'p Target) -> Place<'p> {
+        Place { seat, also, at, targets: vec![at], network: None, target }
+    }
+}
+
+/// The seat of a server that is flooded, used against others, or both. A flood from many is the server's;
+/// where few addresses ask for nearly all, responses are drawn toward them. Where both requests and
+/// responses have passed routers, the capture is from a link between.
+fn seat_of(target: &Target, [flooded, reflecting]: [bool; 2]) -> (Seat, Option<Seat>) {
+    let drawn: u64 = target.sources.top(FEW).0.iter().map(|(_, packets)| packets).sum();
+    let is_toward_few = drawn.saturating_mul(2) >= target.packets[0];
+    let (seat, also) = match (flooded, reflecting) {
+        (true, true) if is_toward_few => (Seat::Reflector, Some(Seat::FloodedServer)),
+        (true, true) => (Seat::FloodedServer, Some(Seat::Reflector)),
+        (true, false) => (Seat::FloodedServer, None),
+        (false, _) => (Seat::Reflector, None),
+    };
+    match target.hops.map(|hops| hops.all_routed()) {
+        [true, true] => (Seat::Transit, Some(seat)),
+        _ => (seat, also),
+    }
+}
+
+pub(super) fn share(some: u64, all: u64) -> f64 {
     some as f64 / all.max(1) as f64
-}
-
-/// Whether the sources are forged, and what shows it.
-fn forged(seat: Seat, target: &Target, at: SocketAddr) -> (Forged, Vec<String>) {
-    if seat == Seat::Victim {
-        let text = "the sources are servers that were asked in the target's name: they are real, and \
-                    the requests were forged";
-        return (Forged::No, vec![text.to_owned()]);
-    }
-    let sources = &target.sources;
-    let mut evidence = Vec::new();
-    let (challenged, _) = sources.with(|_, source| source.challenged);
-    let (returned, _) = sources.with(|_, source| source.challenged && source.is_real);
-    let mut says = Forged::Unknown;
-    if challenged >= CHALLENGED {
-        evidence.push(format!(
-            "{} of {} challenged sources returned the challenge",
-            grouped(returned),
-            grouped(challenged)
-        ));
-        if returned.saturating_mul(100) < challenged {
-            says = Forged::Yes;
-        } else if returned.saturating_mul(2) >= challenged {
-            says = Forged::No;
-        }
-    } else {
-        evidence.push(
-            "hardly any source was challenged: whether they would return it is not known"
-                .to_owned(),
-        );
-    }
-    if !is_special(at.ip()) {
-        let (bogons, packets) = sources.with(|address, _| is_special(address));
-        if bogons > 0 {
-            evidence.push(format!(
-                "{}, of {}, have addresses that cannot come from the Internet",
-                counted(bogons, "source"),
-                counted(packets, "packet")
-            ));
-            if bogons.saturating_mul(100) >= sources.count() {
-                says = Forged::Yes;
-            }
-        }
-    }
-    if let Some((limit, packets, networks)) = one_hop_limit(target) {
-        evidence.push(format!(
-            "one hop limit ({limit}) in {:.0} % of the packets, from {networks} networks of 8 bits",
-            100.0 * share(packets, target.packets[0])
-        ));
-        says = Forged::Yes;
-    }
-    (says, evidence)
-}
-
-/// A hop limit that most packets have, though they claim to come from all over the world.
-fn one_hop_limit(target: &Target) -> Option<(u8, u64, usize)> {
-    let (limit, packets) = target.sources.commonest_hop_limit()?;
-    let has = |source: &Source| source.hop_limit == limit && !source.is_real;
-    let networks = target.sources.spread(has);
-    let is_most = share(packets, target.packets[0]) >= 0.5;
-    (is_most && networks >= NETWORKS).then_some((limit, packets, networks))
-}
-
-/// Whether an address cannot be that of a host in the Internet.
-fn is_special(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(ip) => {
-            let [a, b, ..] = ip.octets();
-            ip.is_private()
-                || ip.is_loopback()
-                || ip.is_link_local()
-                || ip.is_multicast()
-                || a == 0
-                || a >= 240
-                || a == 100 && b & 0xC0 == 64
-        }
-        IpAddr::V6(ip) => {
-            ip.is_loopback()
-                || ip.is_unspecified()
-                || ip.is_multicast()
-                || ip.is_unique_local()
-                || ip.is_unicast_link_local()
-        }
-    }
 }

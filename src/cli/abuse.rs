@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::Input;
+use crate::config::nanoseconds;
 use crate::report::abuse_report::Reporter;
 use crate::report::firewall::Firewall;
 use crate::report::paint::Choice;
@@ -16,9 +17,18 @@ pub struct Abuse {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: AbuseFormat,
     /// Print the best filter against each attack, for a firewall: the one that drops most of those that
-    /// drop at most 0.1 % of the packets of real clients
+    /// drop few enough of the packets of real clients
     #[arg(long, value_name = "FIREWALL", conflicts_with = "format")]
     pub emit: Option<Firewall>,
+    /// The share of real clients' packets, in percent, that a filter may drop
+    #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = percentage)]
+    pub collateral: f64,
+    /// The lengths of the networks by which sources are counted and limited, in IPv4 and in IPv6
+    #[arg(long, value_name = "V4,V6", default_value = "24,48", value_parser = prefixes)]
+    pub prefix: Prefixes,
+    /// Of a live capture: report the attacks of each such time: 10s, 1min [default: only at the end]
+    #[arg(long, value_name = "TIME", value_parser = nanoseconds, requires = "interface")]
+    pub interval: Option<i64>,
     /// Write reports to those whose networks attacks come from into this new folder: a text to mail and
     /// X-ARF for each source; nothing is sent
     #[arg(long, value_name = "FOLDER", requires = "reporter")]
@@ -32,6 +42,31 @@ pub struct Abuse {
     /// Where packets come from.
     #[command(flatten)]
     pub input: Input,
+}
+
+/// The lengths of networks, in IPv4 and in IPv6.
+#[derive(Clone, Copy, Debug)]
+pub struct Prefixes(pub [u8; 2]);
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse();
+    match number {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is no share from 0 to 100 percent; write it as 0.1")),
+    }
+}
+
+fn prefixes(text: &str) -> Result<Prefixes, String> {
+    let (v4, v6) = text.split_once(',').unwrap_or((text, "48"));
+    let length = |text: &str, most: u8| {
+        let text = text.trim();
+        let length = text.strip_prefix('/').unwrap_or(text).parse().ok();
+        length.filter(|length| (1..=most).contains(length))
+    };
+    match (length(v4, 32), length(v6, 128)) {
+        (Some(v4), Some(v6)) => Ok(Prefixes([v4, v6])),
+        _ => Err(format!("`{text}` is no pair of lengths, up to 32 and 128; write it as 24,48")),
+    }
 }
 
 /// How `abuse` writes.

@@ -2,21 +2,22 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
-use crate::abuse::{Abuse, Attack, Seat, Senders};
+use crate::abuse::{Abuse, Attack, Seat, Setting};
 use crate::check;
 use crate::cli::{self, AbuseFormat};
 use crate::commands::abuse_reports::Reports;
 use crate::commands::consumer::Consumer;
-use crate::commands::read::read;
+use crate::commands::read::{identifier, read};
 use crate::commands::{Failure, painted};
 use crate::metrics::{AttackRate, Metrics};
 use crate::report::abuse::Report;
 use crate::report::paint::Paint;
-use crate::session::{Event, Needs, Totals};
+use crate::session::{Decoder, Event, Needs, Totals};
 
 /// Runs the command.
 ///
@@ -30,21 +31,26 @@ pub fn run(
 ) -> Result<(), Failure> {
     let config = args.input.config.load()?;
     let limits = args.input.limits();
-    let terms = check::terms(&config.settings, limits.protocols.remembered);
-    let bytes = limits.flow_bytes / 4;
+    let terms: Terms = check::terms(&config.settings, limits.protocols.remembered);
+    let setting = Setting { terms, networks: args.prefix.0, collateral: args.collateral };
+    let identifier = identifier(&args.input, &config);
     let reports = args.report.as_deref().zip(args.reporter.as_ref());
     let reports = reports.map(|(folder, reporter)| Reports::into_folder(folder, reporter));
+    let has_reports = reports.is_some();
+    let new = move || {
+        let abuse = Abuse::new(limits.flow_bytes / 4, setting, identifier.clone());
+        if has_reports { abuse.with_senders() } else { abuse }
+    };
     let mut watching = Watching {
         args,
         reports: reports.transpose()?,
-        senders: Senders::default(),
         rates: Vec::new(),
-        terms,
-        bytes,
-        abuse: Abuse::new(bytes, terms),
+        abuse: new(),
+        new: Box::new(new),
         paint: painted(args.color, terminal.out),
         capture: None,
         has_begun: false,
+        has_traffic: false,
         out,
     };
     let running = terminal.err && !terminal.out;
@@ -55,30 +61,30 @@ pub fn run(
 
 struct Watching<'w> {
     args: &'w cli::Abuse,
-    /// Reports to others, if they are wanted, and what they are made of.
+    /// Reports to others, if they are wanted.
     reports: Option<Reports>,
-    senders: Senders,
     /// The attacks that were shown last, for metrics.
     rates: Vec<AttackRate>,
-    terms: Terms,
-    /// Memory for what is known of a capture.
-    bytes: usize,
     abuse: Abuse,
+    /// For the next capture.
+    new: Box<dyn Fn() -> Abuse + 'w>,
     paint: Paint,
     /// Which capture it is, where there are several.
     capture: Option<String>,
     has_begun: bool,
+    /// There was something of ours.
+    has_traffic: bool,
     out: &'w mut dyn Write,
 }
 
 impl Consumer for Watching<'_> {
     fn needs(&self) -> Needs {
-        let needs = Abuse::needs(&self.terms);
-        if self.reports.is_some() { Senders::needs(needs) } else { needs }
+        Abuse::needs()
     }
 
     fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
         self.capture = name.map(str::to_owned);
+        self.has_traffic = false;
         Ok(())
     }
 
@@ -87,32 +93,52 @@ impl Consumer for Watching<'_> {
         self.args.report.iter().map(|folder| folder.join("report")).collect()
     }
 
-    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
-        self.abuse.event(event);
-        if self.reports.is_some() {
-            self.senders.event(event);
-        }
-        Ok(())
-    }
-
     fn measure(&mut self, metrics: &Metrics) {
         metrics.attacks(&Seat::ALL.map(Seat::name), &self.rates);
     }
 
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.abuse.event(event);
+        Ok(())
+    }
+
+    fn no_traffic(&self, read: &Totals) -> Option<String> {
+        if self.has_traffic { None } else { read.no_traffic() }
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        let given = self.args.interval.and_then(|time| u64::try_from(time).ok());
+        given.map(Duration::from_nanos)
+    }
+
+    /// Each report is of the time since the one before.
+    fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+        let digits = decoder.so_far(|_| ()).digits;
+        self.write(digits)?;
+        self.abuse.begin_anew();
+        Ok(())
+    }
+
     fn end(&mut self, read: &mut Totals) -> io::Result<()> {
-        let empty = Abuse::new(self.bytes, self.terms);
-        let mut abuse = std::mem::replace(&mut self.abuse, empty);
-        let attacks = abuse.attacks(read);
+        self.write(read.digits)?;
+        self.abuse = (self.new)();
+        Ok(())
+    }
+}
+
+impl Watching<'_> {
+    fn write(&mut self, digits: u8) -> io::Result<()> {
+        self.has_traffic |= !self.abuse.is_empty();
+        let attacks = self.abuse.attacks();
         self.rates = attacks.iter().map(rate).collect();
-        let senders = std::mem::take(&mut self.senders);
-        if let Some(reports) = &mut self.reports {
-            reports.write(&attacks, &senders)?;
+        if let (Some(reports), Some(senders)) = (&mut self.reports, self.abuse.senders()) {
+            reports.write(&attacks, senders)?;
         }
         let report = Report {
             attacks: &attacks,
             capture: self.capture.as_deref(),
-            digits: read.digits,
-            is_cut: abuse.is_cut,
+            digits,
+            is_cut: self.abuse.is_cut,
         };
         let mut bytes = Vec::new();
         match self.args.format {

@@ -221,7 +221,7 @@ impl Consumer for Dissecting<'_> {
                 self.held.note_of_shown(&mut self.text, **icmp);
             }
             Event::Icmp(icmp) => self.held.note(&mut self.text, **icmp, &mut *self.report),
-            Event::Checked(_) | Event::CrossFlow(_) | Event::FlowEnded(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) | Event::FlowEnded(_) => {}
         }
         if self.text.bytes.len() >= BUFFER { self.write(false) } else { Ok(()) }
     }

@@ -268,6 +268,11 @@ fn is_later_fragment(packet: &Packet<'_>) -> bool {
     is_later
 }
 
+/// How protocols are distinguished.
+pub(super) fn identifier(input: &Input, config: &Config) -> Identifier {
+    Identifier::new([&input.decode_as[..], &config.decode_as].concat())
+}
+
 /// What the command line says, before what the configuration says.
 fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
     let mut settings = config.settings.clone();
@@ -275,7 +280,7 @@ fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
     protocols.gamespy1.keys = keys(&input.gamespy_key, &protocols.gamespy1.keys)?;
     protocols.acr_master.keys = keys(&input.acr_key, &protocols.acr_master.keys)?;
     Ok(input.limits().options(Options {
-        identifier: Identifier::new([&input.decode_as[..], &config.decode_as].concat()),
+        identifier: identifier(input, config),
         settings,
         severities: config.severities.clone(),
         verify_checksums: input.verify_checksums,

@@ -54,13 +54,14 @@ pub(super) struct Shares {
 
 impl Shares {
     /// As many readers as there are to be threads; `None` where one thread reads it all: of what comes
-    /// only once, or of little.
+    /// only once, or of little, or where to read it takes less than to put it in order.
     pub(super) fn of(
         wanted: Option<u16>,
         options: &Options,
         packets: &dyn Packets,
     ) -> Option<Shares> {
         let (_, total) = packets.progress()?;
+        let wanted = if options.needs.datagrams { Some(1) } else { wanted };
         let threads = match wanted {
             Some(threads) => threads.into(),
             None if total < LARGE => 1,

@@ -1,5 +1,8 @@
 //! `gamewire abuse`: attacks, for a terminal or a script.
 
+use std::net::SocketAddr;
+
+use dissectors::kit::Time;
 use serde::Serialize;
 
 use super::clock::Clock;
@@ -8,8 +11,11 @@ use super::flows::string;
 use super::json::line;
 use super::paint::{Paint, Tone};
 use super::put;
-use crate::abuse::{Attack, Filter, Forged, Rule, Seat};
+use crate::abuse::{Attack, Filter, Forged, Limit, Match, Seat};
 use crate::text::{counted, escaped, grouped, percent};
+
+/// Sources from which on it says something how many are new.
+const MANY: u64 = 20;
 
 /// Attacks to be written.
 pub struct Report<'r> {
@@ -47,15 +53,19 @@ impl Report<'_> {
     /// The best filter against each attack, for a firewall.
     pub fn rules(&self, firewall: Firewall, out: &mut Vec<u8>) {
         for (attack, number) in self.attacks.iter().zip(1..) {
-            put(out, format_args!("# {}\n", headline(attack)));
-            match attack.filters.first() {
+            let comment = if firewall == Firewall::CiscoFlowspec { '!' } else { '#' };
+            put(out, format_args!("{comment} {}\n", headline(attack)));
+            match attack.filters.iter().find(|filter| firewall.takes(filter)) {
                 Some(filter) => {
                     let rules = firewall::rules(filter, firewall, &format!("gamewire{number}"));
                     out.extend_from_slice(rules.as_bytes());
                 }
-                None => {
-                    put(out, format_args!("# Nothing in its packets tells them from others.\n"))
-                }
+                None => put(
+                    out,
+                    format_args!(
+                        "{comment} Nothing that this firewall sees tells its packets from others.\n"
+                    ),
+                ),
             }
         }
     }
@@ -80,28 +90,47 @@ impl Report<'_> {
 #[derive(Serialize)]
 struct JsonAttack<'r> {
     seat: &'static str,
-    targets: [String; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    also: Option<&'static str>,
+    targets: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<String>,
     protocol: Option<&'static str>,
     begin: String,
     end: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pulses: Vec<[String; 2]>,
     packets: u64,
     bytes: u64,
+    responses: Responses,
     rate: Rate,
     kinds: Vec<Counted<&'r str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_services: Vec<Counted<String>>,
     sources: Sources<'r>,
     forged: &'static str,
     evidence: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     amplification: Option<f64>,
+    answered: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     legitimate: Option<Legitimate>,
     filters: Vec<JsonFilter>,
 }
 
 #[derive(Serialize)]
+struct Responses {
+    packets: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
 struct Rate {
     mean: f64,
     peak: f64,
+    mean_bits: f64,
+    peak_bits: f64,
+    mean_bits_out: f64,
 }
 
 #[derive(Serialize)]
@@ -115,7 +144,9 @@ struct Sources<'r> {
     count: u64,
     error: f64,
     single_packet_share: f64,
+    new_share: f64,
     top: Vec<Counted<String>>,
+    top_error: u64,
     prefixes: Vec<Counted<&'r str>>,
 }
 
@@ -123,23 +154,31 @@ struct Sources<'r> {
 struct Legitimate {
     clients: u64,
     packets: u64,
+    returned_challenge: u64,
+    finished_split: u64,
+    went_on: u64,
 }
 
 #[derive(Serialize)]
 struct JsonFilter {
-    kind: &'static str,
+    kind: String,
     text: String,
     drops: f64,
+    remains: f64,
     collateral: Option<f64>,
+    host_collateral: Option<f64>,
 }
 
 impl JsonFilter {
     fn of(filter: &Filter) -> JsonFilter {
+        let millionths = |share: f64| (share * 1e6).round() / 1e6;
         JsonFilter {
-            kind: filter.rule.name(),
+            kind: filter.name(),
             text: firewall::rules(filter, Firewall::Nft, "gamewire"),
-            drops: rounded(filter.drops),
-            collateral: filter.collateral.map(|share| (share * 1e6).round() / 1e6),
+            drops: millionths(filter.drops),
+            remains: rounded(filter.remains),
+            collateral: filter.collateral.map(millionths),
+            host_collateral: filter.host_collateral.map(millionths),
         }
     }
 }
@@ -151,34 +190,46 @@ fn rounded(number: f64) -> f64 {
 
 impl JsonAttack<'_> {
     fn of(attack: &Attack, digits: u8) -> JsonAttack<'_> {
-        let [begin, end] =
-            attack.span.map(|time| string(|out| Clock::default().rfc3339(time, digits, out)));
+        let written = |time| string(|out| Clock::default().rfc3339(time, digits, out));
+        let [begin, end] = attack.span.map(written);
+        let several = attack.pulses.len() > 1;
+        let pulses = attack.pulses.iter().filter(|_| several);
         let [mean, peak] = attack.rate.map(rounded);
+        let [mean_bits, peak_bits, mean_bits_out] = attack.bits.map(f64::round);
         let sources = &attack.sources;
         let kind =
             |(name, packets): &(&'static str, u64)| Counted { name: *name, packets: *packets };
+        let named = |(name, packets): (String, u64)| Counted { name, packets };
         JsonAttack {
             seat: attack.seat.name(),
-            targets: [attack.target.to_string()],
+            also: attack.also.map(Seat::name),
+            targets: attack.targets.iter().map(SocketAddr::to_string).collect(),
+            network: network(attack),
             protocol: attack.protocol.map(|id| id.info().id),
             begin,
             end,
+            pulses: pulses.map(|pulse| pulse.map(written)).collect(),
             packets: attack.packets,
             bytes: attack.bytes,
-            rate: Rate { mean, peak },
+            responses: Responses { packets: attack.responses[0], bytes: attack.responses[1] },
+            rate: Rate { mean, peak, mean_bits, peak_bits, mean_bits_out },
             kinds: attack.kinds.iter().map(kind).collect(),
+            other_services: attack
+                .other_services
+                .iter()
+                .map(|(port, packets)| named((service(*port), *packets)))
+                .collect(),
             sources: Sources {
                 count: sources.count,
                 error: rounded(sources.error),
                 single_packet_share: rounded(sources.single_packet_share),
+                new_share: rounded(sources.new_share),
                 top: sources
                     .top
                     .iter()
-                    .map(|(source, packets)| Counted {
-                        name: source.to_string(),
-                        packets: *packets,
-                    })
+                    .map(|(it, count)| named((it.to_string(), *count)))
                     .collect(),
+                top_error: sources.top_error,
                 prefixes: sources
                     .prefixes
                     .iter()
@@ -188,12 +239,43 @@ impl JsonAttack<'_> {
             forged: attack.forged.name(),
             evidence: &attack.evidence,
             amplification: attack.amplification.map(rounded),
-            legitimate: attack
-                .legitimate
-                .map(|it| Legitimate { clients: it.clients, packets: it.packets }),
+            answered: rounded(attack.answered),
+            legitimate: attack.legitimate.map(|it| {
+                let [returned_challenge, finished_split, went_on] = it.proofs;
+                let (clients, packets) = (it.clients, it.packets);
+                Legitimate { clients, packets, returned_challenge, finished_split, went_on }
+            }),
             filters: attack.filters.iter().map(JsonFilter::of).collect(),
         }
     }
+}
+
+/// A service by its port: `DNS (53)`.
+fn service(port: u16) -> String {
+    let name = match port {
+        17 => "QOTD",
+        19 => "chargen",
+        53 => "DNS",
+        111 => "portmap",
+        123 => "NTP",
+        137 => "NetBIOS",
+        161 => "SNMP",
+        389 => "CLDAP",
+        427 => "SLP",
+        520 => "RIP",
+        1900 => "SSDP",
+        3283 => "ARD",
+        3702 => "WS-Discovery",
+        5353 => "mDNS",
+        11211 => "memcached",
+        _ => return format!("port {port}"),
+    };
+    format!("{name} ({port})")
+}
+
+/// The network that is attacked, if it is not one host.
+fn network(attack: &Attack) -> Option<String> {
+    attack.network.map(|bits| format!("{}/{bits}", attack.target.ip()))
 }
 
 /// One attack.
@@ -202,12 +284,33 @@ fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
     let tone = Tone::Finding(Severity::Error, Verdict::Fail);
     paint.paint(tone, out, |out| put(out, format_args!("{}\n", headline(attack))));
     let mut say = |what: &str, text: String| put(out, format_args!("  {what:<10} {text}\n"));
+    if let Some(also) = attack.also {
+        say("also", also_is(also).to_owned());
+    }
     let [mean, peak] = attack.rate.map(|rate| grouped(rate.round() as u64));
-    say("rate", format!("peak {peak}/s, mean {mean}/s  {}", attack.sparkline));
+    say("rate", format!("peak {peak}/s, mean {mean}/s; {}  {}", bits(attack), attack.sparkline));
+    if attack.pulses.len() > 1 {
+        let pulses = attack
+            .pulses
+            .iter()
+            .take(4)
+            .map(|[begin, end]| format!("{} - {}", second_of_day(*begin), second_of_day(*end)));
+        let more = if attack.pulses.len() > 4 { ", ..." } else { "" };
+        let pulses = pulses.collect::<Vec<_>>().join(", ");
+        say("pulses", format!("{}: {pulses}{more}", attack.pulses.len()));
+    }
     say("packets", amount(attack));
     let kinds = attack.kinds.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
     say("kinds", kinds.collect::<Vec<_>>().join(", "));
+    if !attack.other_services.is_empty() {
+        let named = attack.other_services.iter();
+        let named = named.map(|(port, count)| format!("{} {}", service(*port), grouped(*count)));
+        say("services", named.collect::<Vec<_>>().join(", "));
+    }
     say("sources", sources(attack));
+    let prefixes = attack.sources.prefixes.iter().take(3);
+    let prefixes = prefixes.map(|(name, count)| format!("{name} {}", grouped(*count)));
+    say("networks", prefixes.collect::<Vec<_>>().join(", "));
     let forged = match attack.forged {
         Forged::Yes => "very likely: ",
         Forged::No if attack.seat == Seat::Victim => "",
@@ -217,60 +320,134 @@ fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
     say("forged", format!("{forged}{}", attack.evidence.join("; ")));
     if let Some(real) = attack.legitimate {
         let clients = match real.clients {
-            0 => "no client returned a challenge".to_owned(),
+            0 => "no client returned a challenge or went on".to_owned(),
             clients => format!(
-                "{} returned a challenge: {}",
+                "{} returned a challenge or went on: {}",
                 counted(clients, "client"),
                 counted(real.packets, "packet")
             ),
         };
         say("players", clients);
     }
-    if let Some(filter) = attack.filters.first() {
-        say("filter", filtered(filter));
+    match attack.filters.first() {
+        Some(filter) => say("filter", filtered(filter)),
+        None if attack.seat == Seat::CrashAttempt => {}
+        None => say("filter", "nothing tells its packets from others".to_owned()),
+    }
+}
+
+/// What it is as well, in words.
+fn also_is(seat: Seat) -> &'static str {
+    match seat {
+        Seat::FloodedServer => "the server is flooded: it is asked more than it can answer",
+        Seat::Reflector => "the server is made to flood others: it answers without a challenge",
+        Seat::Victim => "an address gets responses that it never asked for",
+        Seat::Transit => "the capture is from a link between",
+        Seat::CrashAttempt => "the server is sent what crashes servers",
+    }
+}
+
+/// What a filter drops, in words.
+fn dropped(filter: &Filter) -> String {
+    let matches = filter.matches.iter().map(|it| match it {
+        Match::HopLimit(limit) => format!("hop limit {limit}"),
+        Match::Length(length) => format!("{length} bytes"),
+        Match::MissingChallenge(length) => format!("{length} bytes and no challenge"),
+        Match::SourcePort(port) => format!("source port {port}"),
+        Match::Bytes { at, bytes } => {
+            let bytes: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("bytes {bytes} at {at}")
+        }
+        Match::Sources(sources) => {
+            let s = if sources.len() == 1 { "" } else { "es" };
+            format!("one of {} real address{s}", sources.len())
+        }
+    });
+    let matches = matches.collect::<Vec<_>>().join(" and ");
+    let those = if matches.is_empty() { String::new() } else { format!(" with {matches}") };
+    match filter.limit {
+        None if matches.is_empty() => "drop them all".to_owned(),
+        None => format!("drop those{those}"),
+        Some(Limit::OfSource(rate)) => format!("at most {rate}/s of a source{those}"),
+        Some(Limit::OfNetwork(rate, bits)) => {
+            format!("at most {rate}/s of a network /{bits}{those}")
+        }
+        Some(Limit::OfAll(rate)) => format!("at most {rate}/s of all sources together{those}"),
     }
 }
 
 /// The best filter, and what it would have done.
 fn filtered(filter: &Filter) -> String {
-    let what = match filter.rule {
-        Rule::Payload => "drop them all".to_owned(),
-        Rule::HopLimit(limit) => format!("drop those with hop limit {limit}"),
-        Rule::RateOfSource(rate) => format!("at most {rate}/s of a source"),
-        Rule::RateOfAll(rate) => format!("at most {rate}/s of all sources together"),
-    };
     let cost = filter.collateral.map_or("no players to measure by".to_owned(), |share| {
         format!("{} of the players' packets", percent(share))
     });
-    format!("{what}: drops {} of the attack, {cost}  (--emit nft)", percent(filter.drops))
+    let remains = match filter.remains {
+        remains if remains >= 0.5 => format!(", {} /s remain", grouped(remains.round() as u64)),
+        _ => String::new(),
+    }
+    .replace(" /s", "/s");
+    let drops = percent(filter.drops);
+    format!("{}: drops {drops} of the attack, {cost}{remains}  (--emit nft)", dropped(filter))
+}
+
+fn second_of_day(time: Time) -> String {
+    let mut clock = Clock::default();
+    string(|out| clock.seconds_of_day(time, out))
 }
 
 fn headline(attack: &Attack) -> String {
-    let [begin, end] = attack.span.map(|time| {
-        let mut clock = Clock::default();
-        string(|out| clock.seconds_of_day(time, out))
-    });
+    let [begin, end] = attack.span.map(second_of_day);
     let kind = attack.kinds.first().map_or("messages", |(name, _)| name);
-    let target = attack.target;
-    let what = match attack.seat {
-        Seat::FloodedServer => format!("{target} is flooded with {kind}s"),
-        Seat::Reflector => {
-            format!("{target} is made to flood others: it answers {kind}s without a challenge")
+    let target = match network(attack) {
+        None => attack.target.to_string(),
+        Some(network) => {
+            let hosts = attack.targets.len();
+            format!("{network}, {hosts} hosts on port {},", attack.target.port())
         }
-        Seat::Victim => format!("{} gets responses that it never asked for: {kind}", target.ip()),
+    };
+    let is = if attack.network.is_some() { "are" } else { "is" };
+    let what = match attack.seat {
+        Seat::FloodedServer => format!("{target} {is} flooded with {kind}s"),
+        Seat::Reflector => {
+            format!("{target} {is} made to flood others: it answers {kind}s without a challenge")
+        }
+        Seat::Victim => {
+            format!("{} gets responses that it never asked for: {kind}", target_ip(attack))
+        }
+        Seat::Transit => format!("an attack on {target} with {kind}s passes this link"),
         Seat::CrashAttempt => format!("{target} is sent what crashes servers: {kind}"),
     };
     format!("{what}, {begin} - {end} UTC")
 }
 
+fn target_ip(attack: &Attack) -> String {
+    attack.target.ip().to_string()
+}
+
+/// Bits a second, in and out.
+fn bits(attack: &Attack) -> String {
+    let written = |bits: f64| match bits {
+        bits if bits >= 1e6 => format!("{:.1} Mbit/s", bits / 1e6),
+        bits => format!("{:.1} kbit/s", bits / 1e3),
+    };
+    let [mean, _, out] = attack.bits;
+    match attack.amplification {
+        Some(factor) => format!("{} in, {} out (x {factor:.1})", written(mean), written(out)),
+        None => format!("{} in", written(mean)),
+    }
+}
+
 /// How much is sent in, and out.
 fn amount(attack: &Attack) -> String {
     let bytes = format!("{} in, {} bytes", grouped(attack.packets), grouped(attack.bytes));
-    match (attack.responses, attack.amplification) {
-        ([packets, out], Some(factor)) => {
-            format!("{bytes}; {} out, {} bytes (x {factor:.1})", grouped(packets), grouped(out))
-        }
-        _ => bytes,
+    match attack.responses {
+        [0, _] => bytes,
+        [packets, out] => format!(
+            "{bytes}; {} out, {} bytes: {} answered",
+            grouped(packets),
+            grouped(out),
+            percent(attack.answered)
+        ),
     }
 }
 
@@ -280,8 +457,15 @@ fn sources(attack: &Attack) -> String {
         error if error > 0.0 => format!(" (+-{:.1} %)", 100.0 * error),
         _ => String::new(),
     };
-    let single = (1000.0 * sources.single_packet_share).floor() / 10.0;
-    let mut text = format!("{}{error}, {single:.1} % sent one packet", grouped(sources.count));
+    let tenths = |share: f64| (1000.0 * share).floor() / 10.0;
+    let mut text = format!(
+        "{}{error}, {:.1} % sent one packet",
+        grouped(sources.count),
+        tenths(sources.single_packet_share),
+    );
+    if sources.count >= MANY {
+        text += &format!(", {:.1} % of each second's are new", tenths(sources.new_share));
+    }
     let top = sources.top.iter().filter(|(_, packets)| *packets > 1);
     let top: Vec<_> =
         top.take(3).map(|(source, packets)| format!("{source} {}", grouped(*packets))).collect();

@@ -134,7 +134,9 @@ fn what(attack: &Attack, sender: &Sender) -> String {
     match attack.seat {
         Seat::Victim => format!("{kind}s that {} never asked for", attack.target.ip()),
         Seat::CrashAttempt => format!("packets that crash game servers, to {}", attack.target),
-        Seat::FloodedServer | Seat::Reflector => format!("{kind}s to {}", attack.target),
+        Seat::FloodedServer | Seat::Reflector | Seat::Transit => {
+            format!("{kind}s to {}", attack.target)
+        }
     }
 }
 
@@ -241,7 +243,7 @@ pub fn xarf(attack: &Attack, from: IpAddr, sender: &Sender, reporter: &Reporter)
     let vector = match attack.seat {
         Seat::Victim => "amplification",
         Seat::CrashAttempt => "crash",
-        Seat::FloodedServer | Seat::Reflector => "flood",
+        Seat::FloodedServer | Seat::Reflector | Seat::Transit => "flood",
     };
     let ends = sender.first.first().map(|packet| packet.ends);
     let port = |at: usize| ends.map(|ends| ends[at].port()).filter(|port| *port > 0);

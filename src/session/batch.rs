@@ -11,6 +11,7 @@ use dissectors::kit::{
 };
 use dissectors::ledger::{Listed, Witness};
 
+use super::passing::{DatagramEvent, Passing};
 use super::{Checked, EventOrder, FlowContext, LeftOut, Passes};
 use crate::flows::FlowRow;
 
@@ -25,6 +26,8 @@ pub enum Event<'b> {
     CrossFlow(CrossFlow<'b>),
     /// An ICMP error says that a message did not arrive.
     Icmp(&'b IcmpEvent),
+    /// A datagram, of whatever protocol.
+    Datagram(DatagramEvent<'b>),
     /// A flow has ended.
     FlowEnded(&'b FlowRow),
 }
@@ -145,8 +148,10 @@ pub struct CrossFlow<'b> {
 /// A message that did not arrive, as an ICMP error says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpEvent {
-    /// The packet that carried the message.
+    /// The packet that carried the message; 0 where it is not known.
     pub message: u64,
+    /// Who sent the message to whom.
+    pub ends: [SocketAddr; 2],
     /// The packet of the error.
     pub frame: u64,
     /// When it came.
@@ -171,6 +176,7 @@ pub struct Batch {
     context: usize,
     cross_flow: Vec<(CrossFlowEvent, Witness, Span)>,
     icmp: Vec<IcmpEvent>,
+    datagrams: Vec<(Passing, Span)>,
     rows: Vec<FlowRow>,
     details: Vec<Details>,
     /// What the details refer to by its place.
@@ -202,6 +208,7 @@ enum Kind {
     Record,
     CrossFlow,
     Icmp,
+    Datagram,
     FlowEnded,
 }
 
@@ -293,6 +300,7 @@ impl Batch {
             + self.texts.len()
             + self.pieces.len() * size_of::<Piece>()
             + self.rows.len() * size_of::<FlowRow>()
+            + self.datagrams.len() * size_of::<(Passing, Span)>()
             + self.cross_flow.len() * size_of::<(CrossFlowEvent, Witness, Span)>()
             + self.servers.len() * size_of::<Listed>()
             + self.listed.len() * size_of::<SocketAddr>()
@@ -313,6 +321,7 @@ impl Batch {
         self.bytes.clear();
         self.pieces.clear();
         self.icmp.clear();
+        self.datagrams.clear();
         self.rows.clear();
         self.cross_flow.clear();
         self.servers.drain(..self.next_list);
@@ -348,6 +357,10 @@ impl Batch {
                 })
             }
             Kind::Icmp => Event::Icmp(self.icmp.get(at)?),
+            Kind::Datagram => {
+                let &(headers, bytes) = self.datagrams.get(at)?;
+                Event::Datagram(DatagramEvent { headers, bytes: part(&self.bytes, bytes) })
+            }
             Kind::FlowEnded => Event::FlowEnded(self.rows.get(at)?),
         })
     }
@@ -370,7 +383,7 @@ impl Batch {
             Kind::Record => self.records.get_mut(at).map(|record| &mut record.context.flow.number),
             Kind::CrossFlow => self.cross_flow.get_mut(at).map(|(_, witness, _)| &mut witness.flow),
             Kind::FlowEnded => self.rows.get_mut(at).map(|row| &mut row.flow),
-            Kind::Icmp => None,
+            Kind::Icmp | Kind::Datagram => None,
         };
         if let Some(flow) = flow {
             *flow = number(*flow);
@@ -542,6 +555,13 @@ impl Batch {
     pub(super) fn push_icmp(&mut self, order: EventOrder, icmp: IcmpEvent) {
         self.push(order, Kind::Icmp, self.icmp.len());
         self.icmp.push(icmp);
+    }
+
+    #[inline]
+    pub(super) fn push_datagram(&mut self, order: EventOrder, headers: Passing, bytes: &[u8]) {
+        let bytes = append(&mut self.bytes, bytes);
+        self.push(order, Kind::Datagram, self.datagrams.len());
+        self.datagrams.push((headers, bytes));
     }
 
     pub(super) fn push_row(&mut self, order: EventOrder, row: FlowRow) {

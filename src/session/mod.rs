@@ -25,6 +25,7 @@ mod links;
 mod memory;
 mod needs;
 mod options;
+mod passing;
 mod reading;
 mod recent;
 mod recorder;
@@ -63,6 +64,7 @@ pub use heard::Heard;
 pub use links::Links;
 pub use needs::{FieldLimits, FieldsOf, Findings, Messages, Needs};
 pub use options::Options;
+pub use passing::{DatagramEvent, Passing};
 use recorder::{Fields, Recorder};
 use recording::words;
 pub use requests::{Answered, RequestReview, Requests, Unanswered};
@@ -375,6 +377,9 @@ impl Session {
     ) {
         let Some(shard) = self.shards.get_mut(shard) else { return };
         let context = &mut self.context;
+        if context.options.needs.datagrams {
+            return context.pass(shard, &key, outcome, recorder);
+        }
         shard.ask_due(context, recorder);
         if context.options.verify_checksums {
             context.checksums(outcome);

@@ -20,8 +20,11 @@ pub struct Needs {
     /// What messages there were in all, requests by server among it: of so many servers. See
     /// [`Totals::traffic`](super::Totals::traffic).
     pub traffic: Option<usize>,
-    /// ICMP errors about messages.
+    /// ICMP errors about messages, or about datagrams.
     pub icmp: bool,
+    /// Datagrams of UDP as they come, of whatever protocol, in place of all that flows show: no flow is
+    /// kept, and TCP is not read.
+    pub datagrams: bool,
     /// TCP connections that were refused, with what matters beyond its flow.
     pub refusals: bool,
     /// Flows that have ended, with what a listing shows of them.

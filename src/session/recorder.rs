@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use dissectors::Id;
 use dissectors::kit::{
     Blind, CODES, CrossFlowEvent, Evidence, Field, FlowFacts, Judge, Leaf, Mark, Message, Payload,
     Reply, Rule, RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
@@ -12,8 +13,8 @@ use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
 use super::batch::{Batch, IcmpEvent};
 use super::{
-    EventOrder, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes, Requests,
-    Traffic, shard,
+    DatagramEvent, EventOrder, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
+    Requests, Traffic, shard,
 };
 use crate::filter::{Filter, Known, Subject};
 use crate::flows::{Detail, FlowRow, MessageCounts};
@@ -229,6 +230,35 @@ impl<F: Fields> Recorder<F> {
     #[inline]
     pub(super) fn wants_refusals(&self) -> bool {
         self.needs.refusals
+    }
+
+    /// A datagram, as it comes; `id`: its protocol, by itself.
+    #[inline]
+    pub(super) fn datagram(
+        &mut self,
+        order: EventOrder,
+        datagram: DatagramEvent<'_>,
+        id: impl FnOnce() -> Option<Id>,
+    ) {
+        let is_asked = self.filter.is_some() || self.traffic.is_some();
+        let protocol = if is_asked { id() } else { None };
+        if let (Some(traffic), Some(_)) = (&mut self.traffic, protocol) {
+            traffic.message(protocol);
+        }
+        let is_wanted = self.filter.as_ref().is_none_or(|filter| {
+            filter.matches(&Subject {
+                protocol,
+                message: protocol.and_then(|id| Some(id.outline(datagram.bytes)?.message)),
+                payload: &datagram.payload(),
+                tree: None,
+                reply: None,
+                copy_of: None,
+                broken: &|_| (),
+            })
+        });
+        if is_wanted {
+            self.batch.push_datagram(order, datagram.headers, datagram.bytes);
+        }
     }
 
     /// A flow has ended.

@@ -214,6 +214,19 @@ impl Shard {
         }
     }
 
+    /// Whether a datagram that was recorded whole was doubled on the way.
+    pub(super) fn is_copy(
+        &mut self,
+        context: &PacketContext,
+        key: &Key,
+        bytes: &[u8],
+        identification: Option<u16>,
+    ) -> bool {
+        let hash = self.recent.hash(bytes);
+        let (frame, time) = (context.frame, context.now);
+        self.recent.note(&Sent { key, bytes, hash, identification, frame, time }).is_some()
+    }
+
     /// Whether a flow of ours uses one of these ports, or servers usually do.
     pub(super) fn has_known_port(&self, key: &Key) -> bool {
         key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port))
@@ -436,6 +449,7 @@ impl Shard {
         });
         recorder.icmp(context.moment, || IcmpEvent {
             message,
+            ends: [key.from(), key.to()],
             frame: context.frame,
             time: context.now,
             digits: context.digits,

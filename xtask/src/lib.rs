@@ -4,6 +4,7 @@
 //! - [`wire`] lays packets and capture files out, byte for byte.
 //! - [`exchange`] turns a readable script of a conversation into packets.
 //! - [`samples`] is the list of sample captures and how each is made.
+//! - [`attacks`] makes attacks of which is known who sent what.
 //! - [`bulk`] writes captures of millions of packets, to measure by.
 //! - [`mutate`] damages captures.
 //! - [`bytes`] lays out what all of these write; [`callgrind`] counts what a program executes.
@@ -15,6 +16,7 @@
 //! out the same every time. It is a developer's tool: wrong text gets an error, wrong arguments
 //! a panic.
 
+pub mod attacks;
 pub mod bulk;
 pub mod bytes;
 pub mod callgrind;

@@ -18,6 +18,7 @@ mod kinds;
 mod layout;
 mod messages;
 mod observation;
+mod outline;
 mod overdue;
 mod parts;
 mod pending;
@@ -35,7 +36,9 @@ mod tests;
 
 pub use state::{Conversation, SharedState};
 
-use crate::kit::{Claim, Context, Description, Group, Hint, Info, Payload, Protocol, Sink, Time};
+use crate::kit::{
+    Claim, Context, Description, Group, Hint, Info, Outline, Payload, Protocol, Sink, Time,
+};
 
 /// The protocol.
 pub struct A2s;
@@ -91,6 +94,10 @@ impl Protocol for A2s {
     #[inline]
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
         claim::claim(bytes, hint)
+    }
+
+    fn outline(bytes: &[u8]) -> Option<Outline> {
+        outline::outline(bytes)
     }
 
     fn opens(bytes: &[u8]) -> bool {

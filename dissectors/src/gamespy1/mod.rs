@@ -45,8 +45,11 @@ use std::ops::RangeInclusive;
 
 use crate::kit::{
     Claim, Closed, Context, Description, EndOfList, Framed, Group, Hint, Info, Limit, Masters,
-    Payload, Protocol, Secret, Side, Sink, StreamView, Time, Unread,
+    Outline, Payload, Protocol, Secret, Side, Sink, StreamView, Time, Transport, Unread,
 };
+
+use decode::Kind;
+use form::Form;
 
 /// The protocol.
 pub struct GameSpy1;
@@ -126,6 +129,11 @@ impl Protocol for GameSpy1 {
 
     fn claim_stream(view: &StreamView<'_>, hint: Hint) -> Claim {
         claim::claim_stream(view, hint)
+    }
+
+    fn outline(bytes: &[u8]) -> Option<Outline> {
+        let words = words::scan(bytes);
+        Some(Outline::of(Kind::of(&words, Transport::Udp, Form::Text).message()))
     }
 
     fn opens(bytes: &[u8]) -> bool {

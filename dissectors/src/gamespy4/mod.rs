@@ -40,7 +40,7 @@ use parts::{fragment_fields, give_up_overdue, part};
 
 use crate::kit::{
     Blind, Claim, Context, CrossFlowEvent, Description, Evidence, Group, Hint, Info, Limit,
-    Message, Payload, Protocol, Read, Seen, Sink, Time,
+    Message, Outline, Payload, Protocol, Read, Seen, Sink, Time,
 };
 
 /// GameSpy query protocol 4.
@@ -91,6 +91,27 @@ impl Protocol for GameSpy4 {
 
     fn expects(_: &mut (), payload: &Payload<'_>) -> bool {
         is_up(payload.bytes) && payload.from.port() != MASTER_PORT
+    }
+
+    fn outline(bytes: &[u8]) -> Option<Outline> {
+        let number = |bytes: &[u8]| bytes.first_chunk().map(|it| u32::from_be_bytes(*it));
+        Some(match *bytes {
+            [0xFE, 0xFD, packet::CHALLENGE, ..] => Outline::of(&m::CHALLENGE_REQUEST),
+            [0xFE, 0xFD, packet::INFO, _, _, _, _, ref rest @ ..] => {
+                Outline { challenge: number(rest), ..Outline::of(&m::INFO_REQUEST) }
+            }
+            [packet::CHALLENGE, _, _, _, _, ref text @ ..] => {
+                let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+                let challenge = packet::decimal(text).map(|it| it as u32);
+                Outline { challenge, ..Outline::of(&m::CHALLENGE_RESPONSE) }
+            }
+            [packet::INFO, _, _, _, _, ref rest @ ..] => {
+                let number = rest.strip_prefix(b"splitnum\0").and_then(<[u8]>::first);
+                let last_part = number.map(|number| number & 0x80 != 0);
+                Outline { last_part, ..Outline::of(&m::INFO_RESPONSE) }
+            }
+            _ => return None,
+        })
     }
 
     fn opens(bytes: &[u8]) -> bool {

@@ -14,6 +14,7 @@ mod judge;
 #[cfg(test)]
 pub(crate) mod lab;
 mod mark;
+mod outline;
 mod pairs;
 mod parts;
 mod protocol;
@@ -42,6 +43,7 @@ pub(crate) use hash::{AT_ONCE, HashedMap, HashedSet, Host, Short, Socket, keyed_
 pub use hash::{Map, Seed, Set};
 pub use judge::{Counts, Evidence, Finding, Judge, RuleCounts, Verdict};
 pub use mark::{Mark, ShortMark};
+pub use outline::Outline;
 pub use pairs::{Pair, PairFields, Pairs};
 pub use parts::{Buffer, PartSpan};
 pub use protocol::{

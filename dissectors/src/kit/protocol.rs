@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::num::NonZeroU64;
 
 use crate::kit::{
-    Budget, Description, Diagnosis, Evidence, Field, Group, Habit, Kind, Masters, Node, Place,
-    Purpose, Rule, Settings, Sink, TreeView, Who,
+    Budget, Description, Diagnosis, Evidence, Field, Group, Habit, Kind, Masters, Node, Outline,
+    Place, Purpose, Rule, Settings, Sink, TreeView, Who,
 };
 
 /// A time of the capture, in nanoseconds since 1970. There is no other clock here.
@@ -399,6 +399,11 @@ pub trait Protocol: Sized {
     /// Whether a stream is this protocol's, by its first bytes.
     fn claim_stream(_: &StreamView<'_>, _: Hint) -> Claim {
         Claim::No
+    }
+
+    /// What a datagram is by itself, if its bytes say it. It reads little, and nothing that is long.
+    fn outline(_: &[u8]) -> Option<Outline> {
+        None
     }
 
     /// Whether a datagram that no content tells is this protocol's all the same: it was announced, as

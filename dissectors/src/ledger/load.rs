@@ -10,12 +10,14 @@ use crate::kit::{Mark, Payload, Seen, Time};
 pub(super) const BUCKETS: usize = 20;
 
 /// What one server is asked by the hosts of one group.
+#[derive(Clone)]
 pub(super) enum Load {
     Brief(Box<Brief>),
     Detailed(Box<Detailed>),
 }
 
 /// The first requests, all of one source, and the responses to them without a challenge.
+#[derive(Clone)]
 pub(super) struct Brief {
     first: Mark,
     from: SocketAddr,
@@ -60,13 +62,14 @@ pub(super) struct Terms {
 }
 
 /// What a group has room for yet.
+#[derive(Clone)]
 pub(super) struct Room {
     pub(super) sources: usize,
     pub(super) buckets: usize,
 }
 
 /// What one server is asked, in detail.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Detailed {
     /// The first request and the time of the last.
     pub(super) first: Option<Witness>,
@@ -265,7 +268,7 @@ impl Detailed {
 }
 
 /// Requests in the latest buckets of time, and in earlier ones that matter.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rate {
     /// The number of the latest bucket, and those up to it.
     now: i64,

@@ -24,6 +24,7 @@ const SHARE: u64 = 256;
 const SERVERS: usize = 1 << 12;
 
 /// Requests to servers, of one capture or of some groups of its hosts.
+#[derive(Clone)]
 pub struct Loads {
     groups: [Group; GROUPS],
     most: usize,
@@ -31,6 +32,7 @@ pub struct Loads {
 }
 
 /// The servers that are asked by the hosts of a group.
+#[derive(Clone)]
 struct Group {
     servers: Map<Socket, Load>,
     room: Room,

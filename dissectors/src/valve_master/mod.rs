@@ -34,8 +34,8 @@ mod tests;
 pub use conversation::{Conversation, SharedState};
 
 use crate::kit::{
-    Claim, Context, Description, EndOfList, Group, Hint, Info, Masters, Payload, Protocol, Selects,
-    Sink, Time,
+    Claim, Context, Description, EndOfList, Group, Hint, Info, Masters, Outline, Payload, Protocol,
+    Selects, Sink, Time,
 };
 
 /// The protocol.
@@ -104,6 +104,14 @@ impl Protocol for ValveMaster {
     #[inline]
     fn claim(bytes: &[u8], hint: Hint) -> Claim {
         claim::claim(bytes, hint)
+    }
+
+    fn outline(bytes: &[u8]) -> Option<Outline> {
+        match bytes {
+            [b'1', ..] => Some(Outline::of(&messages::QUERY)),
+            [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => Some(Outline::of(&messages::REPLY)),
+            _ => None,
+        }
     }
 
     fn opens(bytes: &[u8]) -> bool {

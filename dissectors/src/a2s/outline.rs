@@ -1,0 +1,66 @@
+//! What a datagram is by itself, without what its flow said before.
+
+use super::claim;
+use super::layout::{Header, Layout, SINGLE, SPLIT};
+use super::messages as m;
+use super::rules::{SEC001, SEC002};
+use crate::kit::Outline;
+
+/// The text of an info request, after which a challenge may be.
+const QUERY: &[u8] = b"Source Engine Query\0";
+
+/// The datagram, if its first bytes say what it is.
+pub(super) fn outline(bytes: &[u8]) -> Option<Outline> {
+    if bytes.starts_with(&SPLIT) {
+        let is_last = |layout: Layout| {
+            let header = Header::read(bytes, layout)?;
+            (header.number < header.total).then(|| header.number + 1 == header.total)
+        };
+        // Source's layout first: of GoldSource's, the byte after number and total is the text's.
+        let last = is_last(Layout::Source).or_else(|| is_last(Layout::GoldSrc)).unwrap_or(false);
+        let crashes = Some(&SEC001);
+        return Some(Outline { last_part: Some(last), crashes, ..Outline::of(&m::SPLIT_FRAGMENT) });
+    }
+    if claim::is_runt(bytes) {
+        return Some(Outline { crashes: Some(&SEC002), ..Outline::of(&m::UNKNOWN) });
+    }
+    let (kind, rest) = bytes.strip_prefix(&SINGLE)?.split_first()?;
+    let (message, challenge) = match kind {
+        b'T' => (&m::INFO_REQUEST, rest.strip_prefix(QUERY)),
+        b'U' => (&m::PLAYER_REQUEST, Some(rest)),
+        b'V' => (&m::RULES_REQUEST, Some(rest)),
+        b'W' => (&m::CHALLENGE_REQUEST, None),
+        b'i' => (&m::PING_REQUEST, None),
+        b'A' => (&m::CHALLENGE_RESPONSE, Some(rest)),
+        b'I' => (&m::INFO_RESPONSE, None),
+        b'm' => (&m::INFO_RESPONSE_GOLDSRC, None),
+        b'D' => (&m::PLAYER_RESPONSE, None),
+        b'E' => (&m::RULES_RESPONSE, None),
+        b'j' => (&m::PING_RESPONSE, None),
+        b'l' => (&m::PRINT, None),
+        _ => return None,
+    };
+    // -1 asks for a challenge.
+    let challenge = challenge.and_then(<[u8]>::first_chunk).map(|bytes| u32::from_le_bytes(*bytes));
+    let challenge = challenge.filter(|challenge| *challenge != u32::MAX);
+    Some(Outline { challenge, ..Outline::of(message) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outline;
+
+    #[test]
+    fn any_number_of_a_part_is_read() {
+        let last = |head: [u8; 2]| {
+            let bytes = [&b"\xFE\xFF\xFF\xFF\x01\0\0\0"[..], &head, b"\xE0\x04text"].concat();
+            outline(&bytes).and_then(|outline| outline.last_part)
+        };
+        assert_eq!(last([2, 0]), Some(false));
+        assert_eq!(last([2, 1]), Some(true));
+        assert_eq!(last([255, 254]), Some(true));
+        // No layout has such a part.
+        assert_eq!(last([0, 255]), Some(false));
+        assert_eq!(outline(b"\xFE\xFF\xFF\xFF").and_then(|outline| outline.last_part), Some(false));
+    }
+}

@@ -1,0 +1,233 @@
+//! Whether the sources of an attack are forged, and what shows it: each time a number and a sentence.
+
+use std::net::IpAddr;
+
+use super::packet::commonest;
+use super::sources::{Source, Sources};
+use super::target::Target;
+use super::verdict::{Forged, Seat, share};
+use crate::text::{counted, grouped};
+
+/// Challenged sources from which on it shows something that none returned its challenge.
+const CHALLENGED: u64 = 20;
+
+/// Networks of 8 bits over which one hop limit, or one series of identifications, is no accident.
+const NETWORKS: usize = 16;
+
+/// Routers by which the ways of one source's packets may differ.
+const WAYS: u8 = 4;
+
+/// The share of packets from which on they have something in common.
+const MOST: f64 = 0.5;
+
+/// What is looked at.
+pub(super) struct Sight<'s> {
+    pub(super) target: &'s Target,
+    /// The attacked address.
+    pub(super) at: IpAddr,
+    /// The lengths of networks.
+    pub(super) lengths: [u8; 2],
+    /// Requests of a source from which on it is no client.
+    pub(super) repeats: u32,
+}
+
+/// One piece of evidence, and what it says of the sources.
+type Evidence = (String, Forged);
+
+impl Sight<'_> {
+    /// Whether sources are forged, and what shows it.
+    pub(super) fn forged(&self, seat: Seat) -> (Forged, Vec<String>) {
+        if seat == Seat::Victim {
+            let text = "the sources are real servers; the requests to them were forged, in the \
+                        target's name";
+            return (Forged::No, vec![text.to_owned()]);
+        }
+        let all = [
+            Some(self.challenges()),
+            self.real_attackers(),
+            self.impossible(),
+            self.own_network(),
+            self.ways(),
+            self.one_hop_limit(),
+            self.one_series(),
+            self.one_identification(),
+            self.unreachable(),
+        ];
+        let all: Vec<Evidence> = all.into_iter().flatten().collect();
+        let says = |what: Forged| all.iter().any(|(_, says)| *says == what);
+        let verdict = match (says(Forged::Yes), says(Forged::No)) {
+            (true, _) => Forged::Yes,
+            (false, true) => Forged::No,
+            (false, false) => Forged::Unknown,
+        };
+        (verdict, all.into_iter().map(|(text, _)| text).collect())
+    }
+
+    /// Of the sources that were challenged, how many returned the challenge: the clients aside.
+    fn challenges(&self) -> Evidence {
+        let clients = &self.target.clients;
+        let is_asked = |address: IpAddr, source: &Source| {
+            source.challenged && !clients.is_legitimate(address, self.repeats)
+        };
+        let (challenged, _) = self.target.sources.with(is_asked);
+        if challenged < CHALLENGED {
+            let text = match challenged {
+                0 => "no source was challenged, the clients aside".to_owned(),
+                few => format!(
+                    "too few were challenged to show anything, the clients aside: {}",
+                    counted(few, "source")
+                ),
+            };
+            return (text, Forged::Unknown);
+        }
+        let (returned, _) = self
+            .target
+            .sources
+            .with(|address, source| is_asked(address, source) && clients.has(address));
+        let text = format!(
+            "{} of {} challenged sources returned the challenge, the clients aside",
+            if returned == 0 { "none".into() } else { grouped(returned) },
+            grouped(challenged)
+        );
+        let says = match () {
+            () if returned.saturating_mul(10) < challenged => Forged::Yes,
+            () if returned.saturating_mul(2) >= challenged => Forged::No,
+            () => Forged::Unknown,
+        };
+        (text, says)
+    }
+
+    /// Sources that ask too fast, and get what is sent to them.
+    fn real_attackers(&self) -> Option<Evidence> {
+        let attackers = self.target.clients.which(false, self.repeats);
+        let (count, packets) =
+            attackers.fold((0, 0), |(count, packets), (_, it)| (count + 1, packets + it.packets));
+        let text = format!(
+            "{} with more than {} requests at once returned a challenge or went on: {}",
+            counted(count, "source"),
+            self.repeats,
+            counted(packets, "packet")
+        );
+        let says = share(packets, self.target.packets[0]) >= MOST;
+        (count > 0).then_some((text, if says { Forged::No } else { Forged::Unknown }))
+    }
+
+    fn impossible(&self) -> Option<Evidence> {
+        if is_special(self.at) {
+            return None;
+        }
+        self.addresses(is_special, "addresses that cannot come from the Internet")
+    }
+
+    fn own_network(&self) -> Option<Evidence> {
+        let own = super::sources::network(self.at, self.lengths);
+        let is_own = |it: IpAddr| super::sources::network(it, self.lengths) == own && it != self.at;
+        // Within a private network, and on one host, that is where clients are.
+        let hops = self.target.hops[0].any_routed();
+        (!is_special(self.at) && hops)
+            .then(|| self.addresses(is_own, "addresses of the target's own network"))?
+    }
+
+    fn addresses(&self, is: impl Fn(IpAddr) -> bool, what: &str) -> Option<Evidence> {
+        let clients = &self.target.clients;
+        let (count, packets) =
+            self.target.sources.with(|address, _| is(address) && !clients.has(address));
+        let text =
+            format!("{} have {what}: {}", counted(count, "source"), counted(packets, "packet"));
+        let many = count.saturating_mul(100) >= self.target.sources.count_all();
+        (count > 0).then_some((text, if many { Forged::Yes } else { Forged::Unknown }))
+    }
+
+    /// Packets of one source that cannot have come from one place.
+    fn ways(&self) -> Option<Evidence> {
+        let is_spread = |_: IpAddr, source: &Source| source.spread_of_hops() > WAYS;
+        let (spread, _) = self.target.sources.with(is_spread);
+        let (several, _) = self.target.sources.with(|_, source| source.packets > 1);
+        let text = format!(
+            "{} of {} that sent several packets have hop limits that do not fit one source",
+            grouped(spread),
+            counted(several, "source")
+        );
+        let many = spread >= CHALLENGED && spread.saturating_mul(4) >= several;
+        (spread > 0).then_some((text, if many { Forged::Yes } else { Forged::Unknown }))
+    }
+
+    /// A hop limit that many packets have, though they claim to come from all over the world.
+    fn one_hop_limit(&self) -> Option<Evidence> {
+        let attack = self.attack();
+        let (limit, count) = commonest(attack.iter().map(|it| it.hop_limit).filter(|it| *it > 0))?;
+        let has = attack.iter().filter(|it| it.hop_limit == limit).map(|it| it.source);
+        let networks = Sources::spread(has);
+        let part = count as f64 / attack.len().max(1) as f64;
+        let text = format!(
+            "one hop limit ({limit}) in {:.0} % of the packets, over {networks} networks of 8 bits",
+            100.0 * part
+        );
+        (part >= MOST && networks >= NETWORKS).then_some((text, Forged::Yes))
+    }
+
+    /// Identifications that go on from packet to packet, whoever seems to send them.
+    fn one_series(&self) -> Option<Evidence> {
+        let ids = self.target.ids;
+        let text = format!(
+            "in {:.0} % of the packets the IP identification goes on from that of another source's",
+            100.0 * share(ids.successive, ids.pairs)
+        );
+        let is_series = ids.pairs >= 100 && share(ids.successive, ids.pairs) >= MOST;
+        (is_series && self.is_widespread()).then_some((text, Forged::Yes))
+    }
+
+    /// One identification in packets of many.
+    fn one_identification(&self) -> Option<Evidence> {
+        let attack = self.attack();
+        let all = attack.iter().filter_map(|it| it.identification.filter(|id| *id != 0));
+        let (id, count) = commonest(all)?;
+        let part = count as f64 / attack.len().max(1) as f64;
+        let text = format!("one IP identification ({id}) in {:.0} % of the packets", 100.0 * part);
+        let is_one = count >= 100 && part >= MOST;
+        (is_one && self.is_widespread()).then_some((text, Forged::Yes))
+    }
+
+    /// Hosts that did not expect what they were sent.
+    fn unreachable(&self) -> Option<Evidence> {
+        let (errors, responses) = (self.target.unreachable, self.target.packets[1]);
+        let text = format!(
+            "{} responses drew ICMP errors: those hosts did not wait for them",
+            grouped(errors)
+        );
+        let many = errors >= CHALLENGED && errors.saturating_mul(20) >= responses;
+        (errors > 0).then_some((text, if many { Forged::Yes } else { Forged::Unknown }))
+    }
+
+    fn is_widespread(&self) -> bool {
+        Sources::spread(self.attack().iter().map(|it| it.source)) >= NETWORKS
+    }
+
+    fn attack(&self) -> Vec<&super::packet::Packet> {
+        let clients = &self.target.clients;
+        self.target.sample.packets().iter().filter(|it| !clients.has(it.source)).collect()
+    }
+}
+
+/// Whether an address cannot be that of a host in the Internet.
+fn is_special(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(ip) => {
+            let [a, b, ..] = ip.octets();
+            ip.is_private()
+                || ip.is_loopback()
+                || ip.is_link_local()
+                || ip.is_multicast()
+                || a == 0
+                || a >= 240
+                || a == 100 && b & 0xC0 == 64
+        }
+        IpAddr::V6(ip) => {
+            ip.is_loopback()
+                || ip.is_unspecified()
+                || ip.is_multicast()
+                || ip.is_unique_local()
+                || ip.is_unicast_link_local()
+        }
+    }
+}

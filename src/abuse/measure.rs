@@ -1,0 +1,327 @@
+//! Candidates for filters, and what each would have done to this very capture: to the attack, and to the
+//! packets of real clients.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::kit::Map;
+
+use super::Abuse;
+use super::filters::{BURST, Bucket, Filter, Limit, Match, OF_NETWORK, OF_SOURCE};
+use super::packet::{HEAD, Packet, commonest};
+use super::target::Target;
+use super::verdict::Seat;
+
+/// The share of the attack from which on a filter is worth it.
+const WORTH: f64 = 0.5;
+
+/// The share of the attack from which on something is common to it.
+const COMMON: f64 = 0.3;
+
+/// The share that a byte is, where it is the attack's own.
+const NEARLY_ALL: f64 = 0.99;
+
+/// Bytes in one place that a filter compares.
+const BYTES: usize = 8;
+
+/// Sources that a filter names.
+const NAMED: usize = 256;
+
+/// Packets a second of all sources together, where no real client says how many are enough.
+const OF_ALL: u32 = 100;
+
+/// Filters that are reported.
+const REPORTED: usize = 10;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// What filters are measured by.
+pub(super) struct Measure<'m> {
+    target: &'m Target,
+    /// The attack's packets, or a sample of them, and for how many each stands.
+    attack: Vec<Packet>,
+    weight: f64,
+    /// Real clients' packets, by time.
+    clients: Vec<Packet>,
+    /// All packets of the attack.
+    packets: f64,
+    seconds: f64,
+    repeats: u32,
+    /// Several targets are attacked: limits of a source were measured at each of them.
+    is_carpet: bool,
+    /// The bits of networks that are limited, of the target's IP version.
+    network: u8,
+}
+
+impl<'m> Measure<'m> {
+    pub(super) fn of(abuse: &Abuse, target: &'m Target, seconds: f64, is_carpet: bool) -> Self {
+        let repeats = abuse.setting.terms.abuse.repeats;
+        let is_real = |source: IpAddr| target.clients.is_legitimate(source, repeats);
+        let sample = target.sample.packets();
+        let attack: Vec<_> = sample.iter().filter(|it| !is_real(it.source)).copied().collect();
+        let weight = target.sample.seen as f64 / sample.len().max(1) as f64;
+        let is_v6 = attack.first().is_some_and(|packet| packet.source.is_ipv6());
+        Measure {
+            target,
+            weight,
+            packets: attack.len() as f64 * weight,
+            attack,
+            clients: target.clients.packets(repeats),
+            seconds: seconds.max(1.0),
+            repeats,
+            is_carpet,
+            network: abuse.setting.networks[usize::from(is_v6)],
+        }
+    }
+
+    /// The filters against the attack, the best one first. `others`: packets of real clients to other
+    /// ports of the host.
+    pub(super) fn filters(
+        &self,
+        seat: Seat,
+        at: SocketAddr,
+        bits: u8,
+        others: u64,
+        most: f64,
+    ) -> Vec<Filter> {
+        let prefix = self.target.prefix.bytes();
+        if self.attack.is_empty() || prefix.is_empty() && seat != Seat::Victim {
+            return Vec::new();
+        }
+        let filter_of = |prefix: &[u8], matches: Vec<Match>, limit: Option<Limit>| {
+            let [drops, dropped] = self.dropped(prefix, &matches, limit);
+            let clients = self.clients.len() as f64;
+            let any = |all: f64| (clients > 0.0).then(|| dropped / all);
+            let (drops, remains) = (drops, (1.0 - drops) * self.packets / self.seconds);
+            Filter {
+                target: at,
+                bits,
+                any_port: seat == Seat::Victim,
+                prefix: prefix.to_vec(),
+                matches,
+                limit,
+                drops,
+                collateral: any(clients),
+                host_collateral: any(clients + others as f64),
+                remains,
+            }
+        };
+        let filter = |matches, limit| filter_of(prefix, matches, limit);
+        if seat == Seat::Victim {
+            // What others send does not begin as ours does.
+            let others = self.target.others.iter();
+            let others =
+                others.map(|(port, _)| filter_of(&[], vec![Match::SourcePort(*port)], None));
+            let ours = (!prefix.is_empty()).then(|| filter(Vec::new(), None));
+            let mut all: Vec<_> = ours.into_iter().chain(others).collect();
+            all.sort_by_key(|filter| rank(filter, most));
+            return all;
+        }
+        let mut all: Vec<Filter> = Vec::new();
+        let common = self.common();
+        for (at, one) in common.iter().enumerate() {
+            all.push(filter(vec![one.clone()], None));
+            let others = common.iter().skip(at + 1);
+            all.extend(others.map(|other| filter(vec![one.clone(), other.clone()], None)));
+        }
+        all.extend(self.real_attackers().map(|sources| filter(vec![sources], None)));
+        if !self.is_carpet {
+            all.extend(OF_SOURCE.map(|rate| filter(Vec::new(), Some(Limit::OfSource(rate)))));
+        }
+        if !self.target.networks.is_cut {
+            let of_network = |rate| filter(Vec::new(), Some(Limit::OfNetwork(rate, self.network)));
+            all.extend(OF_NETWORK.map(of_network));
+        }
+        let narrow = common.iter().find(|it| {
+            matches!(it, Match::Length(_) | Match::MissingChallenge(_))
+                && self.share(&self.attack, std::slice::from_ref(it)) >= NEARLY_ALL
+        });
+        let narrow: Vec<_> = narrow.cloned().into_iter().collect();
+        let rate = self.rate_of_all(&narrow);
+        all.push(filter(narrow, Some(Limit::OfAll(rate))));
+        all.retain(|filter| filter.drops > 0.0);
+        all.sort_by_key(|filter| rank(filter, most));
+        all.truncate(REPORTED);
+        all
+    }
+
+    /// What many packets of the attack have in common.
+    fn common(&self) -> Vec<Match> {
+        let attack = || self.attack.iter();
+        let least = (COMMON * self.attack.len() as f64).max(1.0) as usize;
+        let is_common = |count: usize| count >= least;
+        let hop_limit = commonest(attack().map(|it| it.hop_limit));
+        let hop_limit = hop_limit.filter(|(hop_limit, count)| *hop_limit > 0 && is_common(*count));
+        let port = commonest(attack().map(|it| it.port)).filter(|(_, count)| is_common(*count));
+        let length = commonest(attack().map(|it| it.length)).filter(|(_, count)| is_common(*count));
+        let length = length.map(|(length, _)| {
+            let lacks = |it: &Packet| it.length != length || !it.has_challenge;
+            let returned = self.clients.iter().any(|it| it.has_challenge);
+            match returned && self.attack.iter().all(lacks) {
+                true => Match::MissingChallenge(length),
+                false => Match::Length(length),
+            }
+        });
+        let hop_limit = hop_limit.map(|(hop_limit, _)| Match::HopLimit(hop_limit));
+        let port = port.map(|(port, _)| Match::SourcePort(port));
+        hop_limit.into_iter().chain(length).chain(port).chain(self.bytes()).collect()
+    }
+
+    /// Bytes in one place that nearly all of the attack has, and real clients mostly have not.
+    fn bytes(&self) -> Option<Match> {
+        let usual: Vec<Option<u8>> = (0..HEAD)
+            .map(|at| {
+                let bytes = self.attack.iter().filter_map(|packet| packet.head().get(at).copied());
+                let (byte, count) = commonest(bytes)?;
+                (count as f64 >= NEARLY_ALL * self.attack.len() as f64).then_some(byte)
+            })
+            .collect();
+        let same = |at: usize, byte: u8| {
+            let has = |packet: &&Packet| packet.head().get(at) == Some(&byte);
+            self.clients.iter().filter(has).count()
+        };
+        let own = usual.iter().enumerate().filter_map(|(at, byte)| Some((at, (*byte)?)));
+        let (at, _) = own
+            .map(|(at, byte)| (at, same(at, byte)))
+            .min_by_key(|(at, count)| (*count, *at))
+            .filter(|(_, count)| count * 2 < self.clients.len())?;
+        let bytes = usual.iter().skip(at).take(BYTES).map_while(|byte| *byte).collect();
+        Some(Match::Bytes { at: at as u8, bytes })
+    }
+
+    /// Sources that are real and ask faster than clients do, if there are no more than can be named.
+    fn real_attackers(&self) -> Option<Match> {
+        let attackers = self.target.clients.which(false, self.repeats);
+        let mut sources: Vec<_> =
+            attackers.map(|(source, client)| (std::cmp::Reverse(client.packets), source)).collect();
+        sources.sort_unstable();
+        sources.truncate(NAMED);
+        let sources: Vec<IpAddr> = sources.into_iter().map(|(_, source)| source).collect();
+        (!sources.is_empty()).then_some(Match::Sources(sources))
+    }
+
+    /// A limit for all that lets through at most twice what real clients send.
+    fn rate_of_all(&self, narrow: &[Match]) -> u32 {
+        if self.clients.is_empty() {
+            return OF_ALL;
+        }
+        let enough = 2.0 * self.share(&self.clients, narrow) * self.clients.len() as f64;
+        // As many again may come at once.
+        (enough / (self.seconds + 1.0)).max(1.0) as u32
+    }
+
+    /// The share of the attack, and how many packets of real clients a filter drops.
+    fn dropped(&self, prefix: &[u8], matches: &[Match], limit: Option<Limit>) -> [f64; 2] {
+        let clients = self.clients.len() as f64;
+        match limit {
+            None => {
+                let begins = |packet: &Packet| packet.head().starts_with(prefix);
+                let count = |packets: &[Packet]| {
+                    let dropped =
+                        |it: &&Packet| begins(it) && matches.iter().all(|one| is(it, one));
+                    packets.iter().filter(dropped).count() as f64 / packets.len().max(1) as f64
+                };
+                [count(&self.attack), count(&self.clients) * clients]
+            }
+            Some(Limit::OfSource(rate)) => {
+                let at = OF_SOURCE.iter().position(|known| *known == rate).unwrap_or(0);
+                [self.over_of_source(at), self.clients_over(rate)]
+            }
+            Some(Limit::OfNetwork(rate, _)) => {
+                let at = OF_NETWORK.iter().position(|known| *known == rate).unwrap_or(0);
+                let over = |packet: &&Packet| packet.over_network & 1 << at != 0;
+                let count = |packets: &[Packet]| packets.iter().filter(over).count() as f64;
+                [count(&self.attack) / self.attack.len().max(1) as f64, count(&self.clients)]
+            }
+            Some(Limit::OfAll(rate)) => self.over_all(matches, rate),
+        }
+    }
+
+    fn share(&self, packets: &[Packet], matches: &[Match]) -> f64 {
+        let is_dropped = |packet: &&Packet| matches.iter().all(|it| is(packet, it));
+        packets.iter().filter(is_dropped).count() as f64 / packets.len().max(1) as f64
+    }
+
+    /// The share of the attack above the limit of a source: of the sources that are kept, all packets were
+    /// counted.
+    fn over_of_source(&self, at: usize) -> f64 {
+        let clients = &self.target.clients;
+        let [over, all] = self.target.sources.sum(|address, source| {
+            match clients.is_legitimate(address, self.repeats) {
+                true => [0; 2],
+                false => [source.limits.over[at].into(), source.packets.into()],
+            }
+        });
+        over as f64 / all.max(1) as f64
+    }
+
+    /// Packets of real clients above it.
+    fn clients_over(&self, rate: u16) -> f64 {
+        let mut buckets: Map<IpAddr, Bucket> = Map::default();
+        let over = self.clients.iter().filter(|packet| {
+            buckets.entry(packet.source).or_default().is_empty(packet.time, rate, BURST)
+        });
+        over.count() as f64
+    }
+
+    /// A limit for all, in the capture's time: in each second as many pass as there are tokens, whoever
+    /// sent them.
+    fn over_all(&self, matches: &[Match], rate: u32) -> [f64; 2] {
+        let mut seconds: BTreeMap<i64, [f64; 2]> = BTreeMap::new();
+        let sides = [(&self.attack, self.weight), (&self.clients, 1.0)];
+        for (side, (packets, weight)) in sides.into_iter().enumerate() {
+            let selected = packets.iter().filter(|packet| matches.iter().all(|it| is(packet, it)));
+            selected.for_each(|packet| {
+                seconds.entry(packet.time.0.div_euclid(SECOND)).or_default()[side] += weight;
+            });
+        }
+        let rate = f64::from(rate);
+        let (mut tokens, mut latest, mut dropped) = (rate, i64::MIN, [0.0; 2]);
+        for (second, arrived) in seconds {
+            let passed = second.saturating_sub(latest).min(1 << 20) as f64;
+            // What came back before this second, and what comes back in it.
+            tokens = (tokens + (passed - 1.0) * rate).min(rate) + rate;
+            let all = arrived[0] + arrived[1];
+            let through = (tokens / all.max(1.0)).min(1.0);
+            (0..2).for_each(|side| dropped[side] += arrived[side] * (1.0 - through));
+            tokens = (tokens - all * through).min(rate);
+            latest = second;
+        }
+        [dropped[0] / self.packets.max(1.0), dropped[1]]
+    }
+}
+
+/// Whether a packet is so.
+fn is(packet: &Packet, what: &Match) -> bool {
+    match what {
+        Match::HopLimit(hop_limit) => packet.hop_limit == *hop_limit,
+        Match::Length(length) | Match::MissingChallenge(length) => packet.length == *length,
+        Match::SourcePort(port) => packet.port == *port,
+        Match::Bytes { at, bytes } => {
+            let at = usize::from(*at);
+            packet.head().get(at..at + bytes.len()) == Some(bytes)
+        }
+        Match::Sources(sources) => sources.contains(&packet.source),
+    }
+}
+
+/// Which filters come before others. A drop must have been measured; without real clients to measure it by,
+/// a limit of each source harms them least. A limit of all sources drops players and attackers alike, and
+/// is for when nothing else helps.
+fn rank(filter: &Filter, most: f64) -> (u8, i64, usize) {
+    let millionths = |share: f64| (share * 1e6) as i64;
+    let (drops, collateral) = (millionths(filter.drops), filter.collateral.map(millionths));
+    let is_cheap = filter.collateral.is_some_and(|share| share <= most);
+    let (class, order) = match filter.limit {
+        None if filter.any_port => (0, -drops),
+        _ if filter.drops < WORTH => (3, -drops),
+        Some(Limit::OfAll(_)) if !is_cheap => (2, collateral.unwrap_or(-drops)),
+        _ if is_cheap => (0, -drops),
+        Some(Limit::OfSource(_)) if collateral.is_none() => (1, -drops),
+        None if collateral.is_none() && matches!(filter.matches[..], [Match::Sources(_)]) => {
+            (0, -drops)
+        }
+        _ => (3, -drops),
+    };
+    (class, order, filter.matches.len())
+}

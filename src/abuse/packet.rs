@@ -1,0 +1,145 @@
+//! Packets that are kept, as far as filters look at them, and a fair sample of all.
+
+use std::net::IpAddr;
+
+use dissectors::kit::Time;
+
+use crate::session::DatagramEvent;
+
+/// Bytes at the beginning of a payload that filters look at.
+pub(super) const HEAD: usize = 48;
+
+/// Packets that are kept of one target.
+const MOST: usize = 1 << 12;
+
+/// A packet toward a target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub(super) time: Time,
+    pub(super) source: IpAddr,
+    pub(super) port: u16,
+    /// Bytes of payload, as sent.
+    pub(super) length: u16,
+    pub(super) hop_limit: u8,
+    pub(super) identification: Option<u16>,
+    /// It has a challenge, returned or invented.
+    pub(super) has_challenge: bool,
+    /// Which limits of a network would have dropped it, a bit each.
+    pub(super) over_network: u8,
+    held: u8,
+    head: [u8; HEAD],
+}
+
+impl Packet {
+    pub(super) fn of(event: &DatagramEvent<'_>, has_challenge: bool) -> Packet {
+        let headers = &event.headers;
+        let held = event.bytes.len().min(HEAD);
+        let mut head = [0; HEAD];
+        head[..held].copy_from_slice(event.bytes.get(..held).unwrap_or_default());
+        Packet {
+            time: headers.time,
+            source: headers.from.ip(),
+            port: headers.from.port(),
+            length: u16::try_from(headers.length).unwrap_or(u16::MAX),
+            hop_limit: headers.hop_limit,
+            identification: headers.identification,
+            has_challenge,
+            over_network: 0,
+            held: held as u8,
+            head,
+        }
+    }
+
+    /// How its payload begins.
+    pub(super) fn head(&self) -> &[u8] {
+        self.head.get(..self.held.into()).unwrap_or_default()
+    }
+}
+
+/// A sample of packets in which each has the same chance to be: all, while they are few.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sample {
+    /// How many there were.
+    pub(super) seen: u64,
+    kept: Vec<Packet>,
+    /// The state of the generator that chooses. The same in every run: what is measured must not differ
+    /// from run to run.
+    random: u64,
+}
+
+impl Sample {
+    /// One more packet. `room`: for so many more, over all targets.
+    pub(super) fn see(&mut self, packet: &Packet, room: &mut usize) {
+        self.seen += 1;
+        if self.kept.len() < MOST && *room > 0 && self.seen == self.kept.len() as u64 + 1 {
+            *room -= 1;
+            self.kept.push(*packet);
+            return;
+        }
+        // SplitMix64.
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = (self.random ^ self.random >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let place = (u128::from(bits ^ bits >> 31) * u128::from(self.seen)) >> 64;
+        if let Some(kept) = usize::try_from(place).ok().and_then(|place| self.kept.get_mut(place)) {
+            *kept = *packet;
+        }
+    }
+
+    /// Those that are kept.
+    pub(super) fn packets(&self) -> &[Packet] {
+        &self.kept
+    }
+
+    /// Adds the sample of another target of the same attack, where each has about as many.
+    pub(super) fn add(&mut self, other: &Sample) {
+        self.seen += other.seen;
+        self.kept.extend(&other.kept);
+    }
+}
+
+/// What most of these are, and how many of them: of as many, the least.
+pub(super) fn commonest<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Option<(T, usize)> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    let runs = all.chunk_by(|a, b| a == b).filter_map(|run| Some((*run.first()?, run.len())));
+    runs.max_by_key(|(value, count)| (*count, std::cmp::Reverse(*value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_all_while_there_are_few_and_fair_from_then_on() {
+        let packet = |n: u32| Packet {
+            time: Time(n.into()),
+            source: IpAddr::from(n.to_be_bytes()),
+            port: 1,
+            length: 25,
+            hop_limit: 64,
+            identification: None,
+            has_challenge: false,
+            over_network: 0,
+            held: 0,
+            head: [0; HEAD],
+        };
+        let (mut sample, mut room) = (Sample::default(), 1 << 20);
+        (0..MOST as u32).for_each(|n| sample.see(&packet(n), &mut room));
+        assert!(sample.packets().iter().map(|it| it.time.0).eq(0..MOST as i64));
+        (MOST as u32..400_000).for_each(|n| sample.see(&packet(n), &mut room));
+        assert_eq!((sample.packets().len(), sample.seen), (MOST, 400_000));
+        // Four standard deviations.
+        let late = sample.packets().iter().filter(|it| it.time.0 >= 200_000).count();
+        assert!(late.abs_diff(MOST / 2) < 128, "{late}");
+        let (mut small, mut room) = (Sample::default(), 10);
+        (0..1000).for_each(|n| small.see(&packet(n), &mut room));
+        assert_eq!((small.packets().len(), room), (10, 0));
+    }
+
+    #[test]
+    fn what_most_are_is_found() {
+        assert_eq!(commonest([3, 1, 2, 1, 2].into_iter()), Some((1, 2)));
+        assert_eq!(commonest(std::iter::empty::<u8>()), None);
+    }
+}

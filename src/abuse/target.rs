@@ -1,0 +1,248 @@
+//! What is sent to one target, and what it sends.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dissectors::Id;
+use dissectors::kit::{Map, Time};
+
+use super::clients::Clients;
+use super::filters::{Bucket, OF_NETWORK, Prefix};
+use super::packet::{Packet, Sample};
+use super::sources::{RoomForSources, Sources, network};
+use super::timeline::Timeline;
+
+/// Kinds of messages, and ports of other services, that are distinguished at a target.
+const KINDS: usize = 16;
+
+/// Networks whose rates are measured at a target.
+const NETWORKS: usize = 1 << 12;
+
+/// What is sent to one target, and what it sends.
+#[derive(Clone, Default)]
+pub(super) struct Target {
+    pub(super) protocol: Option<Id>,
+    pub(super) kinds: Vec<(&'static str, u64)>,
+    /// Packets to it, and its own.
+    pub(super) packets: [u64; 2],
+    /// Bytes of payload, as sent.
+    pub(super) bytes: [u64; 2],
+    pub(super) span: Option<[Time; 2]>,
+    pub(super) timeline: Timeline,
+    pub(super) sources: Sources,
+    pub(super) clients: Clients,
+    pub(super) sample: Sample,
+    pub(super) networks: Networks,
+    /// A port of it to which packets went.
+    pub(super) port: u16,
+    /// How what is sent to it begins.
+    pub(super) prefix: Prefix,
+    /// Hop limits of what is sent to it, and of what it sends.
+    pub(super) hops: [Hops; 2],
+    pub(super) ids: Identifications,
+    /// ICMP errors about its responses.
+    pub(super) unreachable: u64,
+    /// Responses of services that are not ours, by their ports.
+    pub(super) others: Vec<(u16, u64)>,
+    /// When a window began, how many packets came in it, and the most that came in one.
+    window: (Time, u64),
+    pub(super) most: u64,
+}
+
+/// What all targets share.
+pub(super) struct Room {
+    pub(super) sources: RoomForSources,
+    /// Packets that are kept.
+    pub(super) packets: usize,
+    /// Networks whose rates are measured.
+    pub(super) networks: usize,
+    /// Spans of timelines.
+    pub(super) spans: usize,
+    /// The lengths of networks, in IPv4 and in IPv6.
+    pub(super) lengths: [u8; 2],
+    /// The window in which requests of a source are counted.
+    pub(super) window: i64,
+}
+
+/// Hop limits of packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hops {
+    /// Some are as their sender set them.
+    fresh: bool,
+    /// Some have passed routers.
+    routed: bool,
+}
+
+impl Hops {
+    fn see(&mut self, hop_limit: u8) {
+        match hop_limit {
+            0 => {}
+            // What operating systems begin with.
+            32 | 64 | 128 | 255 => self.fresh = true,
+            _ => self.routed = true,
+        }
+    }
+
+    /// All have passed routers.
+    pub(super) fn all_routed(self) -> bool {
+        self.routed && !self.fresh
+    }
+
+    /// Some have.
+    pub(super) fn any_routed(self) -> bool {
+        self.routed
+    }
+}
+
+/// Whether identifications go on from packet to packet, whoever seems to send them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Identifications {
+    latest: Option<(IpAddr, u16)>,
+    /// Packets that follow one of another source.
+    pub(super) pairs: u64,
+    /// Those whose identification is a little greater than that of the packet before.
+    pub(super) successive: u64,
+}
+
+impl Identifications {
+    fn see(&mut self, source: IpAddr, identification: Option<u16>) {
+        /// Packets to others that one host may have sent in between.
+        const BETWEEN: u16 = 16;
+        let Some(identification) = identification else { return };
+        if let Some((before, latest)) = self.latest
+            && before != source
+        {
+            self.pairs += 1;
+            let ahead = identification.wrapping_sub(latest);
+            self.successive += u64::from((1..=BETWEEN).contains(&ahead));
+        }
+        self.latest = Some((source, identification));
+    }
+}
+
+/// What limits for networks would drop.
+#[derive(Clone, Default)]
+pub(super) struct Networks {
+    all: Map<IpAddr, [Bucket; OF_NETWORK.len()]>,
+    /// Packets that each limit would drop.
+    pub(super) over: [u64; OF_NETWORK.len()],
+    /// There are more networks: nothing is known of such limits.
+    pub(super) is_cut: bool,
+}
+
+impl Networks {
+    /// Which limits would drop a packet, a bit each.
+    fn see(&mut self, source: IpAddr, time: Time, lengths: [u8; 2], room: &mut usize) -> u8 {
+        if self.is_cut {
+            return 0;
+        }
+        let network = network(source, lengths);
+        if !self.all.contains_key(&network) {
+            if self.all.len() >= NETWORKS || *room == 0 {
+                *room += self.all.len();
+                (self.is_cut, self.all) = (true, Map::default());
+                return 0;
+            }
+            *room -= 1;
+        }
+        let buckets = self.all.entry(network).or_default();
+        let mut bits = 0;
+        for (at, ((bucket, over), rate)) in
+            buckets.iter_mut().zip(&mut self.over).zip(OF_NETWORK).enumerate()
+        {
+            let is_over = bucket.is_empty(time, rate, rate);
+            *over += u64::from(is_over);
+            bits |= u8::from(is_over) << at;
+        }
+        bits
+    }
+}
+
+impl Target {
+    /// A packet was sent to it, of this kind.
+    pub(super) fn is_sent(
+        &mut self,
+        what: (Option<Id>, &'static str),
+        to: SocketAddr,
+        bytes: &[u8],
+        packet: &Packet,
+        room: &mut Room,
+    ) -> Packet {
+        let (id, label) = what;
+        let time = packet.time;
+        self.protocol = self.protocol.or(id);
+        self.port = to.port();
+        self.packets[0] += 1;
+        self.bytes[0] += u64::from(packet.length);
+        self.timeline.see(time, packet.length.into(), &mut room.spans);
+        let [first, last] = self.span.get_or_insert([time; 2]);
+        (*first, *last) = ((*first).min(time), (*last).max(time));
+        count(&mut self.kinds, label, 1);
+        if id.is_some() {
+            self.prefix.see(bytes);
+        }
+        self.hops[0].see(packet.hop_limit);
+        self.ids.see(packet.source, packet.identification);
+        if self.window.1 == 0 || time.since(self.window.0) >= room.window {
+            self.window = (time, 0);
+        }
+        self.window.1 += 1;
+        self.most = self.most.max(self.window.1);
+        let mut packet = *packet;
+        packet.over_network =
+            self.networks.see(packet.source, time, room.lengths, &mut room.networks);
+        self.sample.see(&packet, &mut room.packets);
+        if let Some(source) = self.sources.sends(packet.source, &mut room.sources) {
+            source.sends(time, packet.hop_limit);
+        }
+        packet
+    }
+
+    /// It sends a packet of so many bytes to a source.
+    pub(super) fn sends(&mut self, to: IpAddr, bytes: u64, hop_limit: u8, is_challenge: bool) {
+        self.packets[1] += 1;
+        self.bytes[1] += bytes;
+        self.hops[1].see(hop_limit);
+        if let Some(source) = self.sources.known(to) {
+            source.challenged |= is_challenge;
+            source.answers = source.answers.saturating_add(u32::from(!is_challenge));
+        }
+    }
+
+    /// Adds another target of the same attack.
+    pub(super) fn add(&mut self, other: &Target) {
+        self.protocol = self.protocol.or(other.protocol);
+        other.kinds.iter().for_each(|(name, times)| count(&mut self.kinds, name, *times));
+        other.others.iter().for_each(|(port, times)| count(&mut self.others, *port, *times));
+        for side in [0, 1] {
+            self.packets[side] += other.packets[side];
+            self.bytes[side] += other.bytes[side];
+            self.hops[side].fresh |= other.hops[side].fresh;
+            self.hops[side].routed |= other.hops[side].routed;
+        }
+        let spans = self.span.into_iter().chain(other.span);
+        self.span = spans.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+        self.timeline.add(&other.timeline);
+        self.sources.add(&other.sources);
+        self.clients.add(&other.clients);
+        self.sample.add(&other.sample);
+        // A network's limit holds for all targets together: it was not measured so.
+        self.networks.is_cut = true;
+        self.prefix.add(&other.prefix);
+        self.ids.pairs += other.ids.pairs;
+        self.ids.successive += other.ids.successive;
+        self.unreachable += other.unreachable;
+        self.port = other.port;
+    }
+}
+
+/// So many more of what is this.
+pub(super) fn count<T: PartialEq + Copy>(counts: &mut Vec<(T, u64)>, what: T, times: u64) {
+    match counts.iter_mut().find(|(known, _)| *known == what) {
+        Some((_, count)) => *count += times,
+        None => {
+            if counts.len() < KINDS {
+                counts.push((what, times));
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! `gamewire abuse` on generated attacks of which is known who sent what: seat, target and sources, and that
+//! the filter it prints drops the attack and spares the clients.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "a replay takes the system's time")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use gamewire::capture::{self, Event};
+use gamewire::live::FileFilter;
+use serde_json::{Value, json};
+use support::{gamewire, skip};
+use xtask::attacks::{self, Scenario, Whose};
+
+/// Writes a scenario's capture.
+fn written(scenario: &Scenario) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("attacks");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("{}-{}.pcap", scenario.name, std::process::id()));
+    std::fs::write(&file, scenario.capture.pcap()).unwrap();
+    file
+}
+
+fn run(args: &[&str], file: &std::path::Path) -> String {
+    let args = ["abuse", "--no-config"].iter().chain(args).copied();
+    let run = gamewire(args.chain([file.to_str().unwrap()]));
+    assert_eq!(run.code, 0, "{}", run.err);
+    run.out
+}
+
+fn attacks_of(file: &std::path::Path) -> Vec<Value> {
+    let capture: Value = serde_json::from_str(&run(&["--format", "json"], file)).unwrap();
+    capture["attacks"].as_array().unwrap().clone()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A packet of the capture, as far as a firewall looks at it.
+struct Taken {
+    time: f64,
+    source: IpAddr,
+    whose: Whose,
+}
+
+/// The packets that a filter of libpcap selects; `None`: libpcap is not here.
+fn selected(text: &str, scenario: &Scenario, file: &std::path::Path) -> Option<Vec<Taken>> {
+    let expression: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut filter = match FileFilter::new(&expression.join(" ")) {
+        Ok(filter) => filter,
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.contains("libpcap"), "{error}: {text}");
+            skip::skipped("libpcap", &error);
+            return None;
+        }
+    };
+    let (mut packets, mut taken, mut whose) =
+        (capture::open(file).unwrap(), Vec::new(), scenario.whose.iter());
+    while let Some(event) = packets.next() {
+        let Event::Packet(packet) = event else { continue };
+        let whose = *whose.next().unwrap();
+        if filter.takes(&packet).unwrap() {
+            let source: [u8; 4] = packet.data[26..30].try_into().unwrap();
+            taken.push(Taken { time: packet.time as f64 / 1e9, source: source.into(), whose });
+        }
+    }
+    assert!(whose.next().is_none());
+    Some(taken)
+}
+
+/// What of these a firewall drops: all, or those above the limit that its rule has.
+fn dropped(rules: &str, taken: Vec<Taken>) -> [u64; 2] {
+    let word = |after: &str| {
+        let rest = rules.split_once(after)?.1;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<f64>().ok()
+    };
+    let limit = word("limit rate over ").zip(word(" burst "));
+    let by_source = rules.contains("add @sources");
+    let mask = if rules.contains("saddr & 255.255.255.0") { 24 } else { 32 };
+    let (mut buckets, mut dropped): (BTreeMap<u32, (f64, f64)>, _) = (BTreeMap::new(), [0; 2]);
+    for packet in taken {
+        let is_over = limit.is_none_or(|(rate, burst)| {
+            let IpAddr::V4(source) = packet.source else { panic!("IPv4") };
+            let key = if by_source { u32::from(source) >> (32 - mask) } else { 0 };
+            let (tokens, last) = buckets.entry(key).or_insert((burst, packet.time));
+            *tokens = (*tokens + (packet.time - *last) * rate).min(burst);
+            *last = packet.time;
+            let is_over = *tokens < 1.0;
+            *tokens -= f64::from(u8::from(!is_over));
+            is_over
+        });
+        match packet.whose {
+            Whose::Attack => dropped[0] += u64::from(is_over),
+            Whose::Client => dropped[1] += u64::from(is_over),
+            Whose::Other => panic!("a filter takes only what goes to the target"),
+        }
+    }
+    dropped
+}
+
+#[test]
+fn attacks_are_found_and_crowds_are_none() {
+    for make in attacks::ALL {
+        let scenario = make();
+        let file = written(&scenario);
+        let (found, name) = (attacks_of(&file), scenario.name);
+        let Some(seat) = scenario.seat else {
+            assert!(found.is_empty(), "{name}: {found:?}");
+            continue;
+        };
+        let [attack] = &found[..] else { panic!("{name}: one attack, not {found:#?}") };
+        assert_eq!(attack["seat"], seat, "{name}");
+        assert_eq!(attack["targets"], json!(scenario.targets), "{name}");
+        assert_eq!(attack["forged"], scenario.forged, "{name}: {}", attack["evidence"]);
+        let sources = &attack["sources"];
+        let off = (number(&sources["count"]) - scenario.sources as f64).abs();
+        let error = number(&sources["error"]) * scenario.sources as f64;
+        assert!(off <= 4.0 * error, "{name}: {sources} are {}", scenario.sources);
+        let attackers = scenario.of(Whose::Attack).count() as f64;
+        let clients = scenario.of(Whose::Client).count() as f64;
+        assert_eq!(number(&attack["packets"]), attackers + clients, "{name}");
+        if seat != "victim" {
+            let legitimate = &attack["legitimate"]["packets"];
+            assert_eq!(number(legitimate), clients, "{name}: {}", attack["legitimate"]);
+        }
+        what_is_special_is_said(name, attack);
+        the_filter_is_what_it_says(&scenario, attack, &file);
+        std::fs::remove_file(file).ok();
+    }
+}
+
+fn the_filter_is_what_it_says(scenario: &Scenario, attack: &Value, file: &std::path::Path) {
+    let (best, name) = (&attack["filters"][0], scenario.name);
+    let nft = best["text"].as_str().unwrap();
+    let port = attack["targets"][0].as_str().unwrap().rsplit_once(':').unwrap().1;
+    assert!(
+        nft.contains(" daddr ") && (nft.contains(&format!("dport {port}")) || name == "victim")
+    );
+    let Some(taken) = selected(&run(&["--emit", "bpf"], file), scenario, file) else { return };
+    let [attack, clients] = dropped(nft, taken);
+    let all = |whose| scenario.of(whose).count().max(1) as f64;
+    let [drops, collateral] =
+        [attack as f64 / all(Whose::Attack), clients as f64 / all(Whose::Client)];
+    let said = number(&best["drops"]);
+    assert!((drops - said).abs() <= 0.01, "{name}: drops {drops}, said {said}: {nft}");
+    if let Some(said) = best["collateral"].as_f64() {
+        let most = if scenario.is_distinct { 0.0 } else { 0.1 };
+        assert!(
+            (collateral - said).abs() <= most,
+            "{name}: costs {collateral}, said {said}: {nft}"
+        );
+    }
+    if name == "victim" {
+        assert!(drops >= 0.59, "{name}: all that is ours: {drops}");
+    } else if scenario.is_distinct {
+        assert!(drops >= 0.99, "{name}: drops {drops}: {nft}");
+        assert!(collateral <= 0.001, "{name}: costs {collateral}: {nft}");
+    } else {
+        // It lets through at most twice what clients send.
+        let taken = scenario.of(Whose::Attack).chain(scenario.of(Whose::Client)).count() as f64;
+        let through = taken - (attack + clients) as f64;
+        let most = 2.0 * all(Whose::Client);
+        assert!(
+            through <= most,
+            "{name}: {through} pass, clients send {}: {nft}",
+            all(Whose::Client)
+        );
+        assert!(drops >= 0.95, "{name}: drops {drops}: {nft}");
+    }
+}
+
+/// What is special about each.
+fn what_is_special_is_said(name: &str, attack: &Value) {
+    let evidence = |what: &str| {
+        let all = attack["evidence"].as_array().unwrap();
+        assert!(all.iter().any(|it| it.as_str().unwrap().contains(what)), "{what}: {all:?}");
+    };
+    match name {
+        "spoofed-with-challenges" => {
+            evidence("none of 10,6");
+            evidence("one hop limit (244)");
+            evidence("drew ICMP errors");
+            assert_eq!(attack["legitimate"]["returned_challenge"], 60);
+        }
+        "spoofed-without-challenges" => {
+            evidence("goes on from that of another source's");
+            assert_eq!(attack["legitimate"]["went_on"], 40);
+        }
+        "small-network" => evidence("do not fit one source"),
+        "lists" => evidence("one IP identification (54321)"),
+        "one-source" => evidence("1 source with more than 20 requests"),
+        "victim" => {
+            let services = &attack["other_services"];
+            assert_eq!([&services[0]["name"], &services[1]["name"]], ["DNS (53)", "NTP (123)"]);
+            assert_eq!([&services[0]["packets"], &services[1]["packets"]], [1800, 1800]);
+            evidence("the sources are real servers");
+        }
+        "transit" => assert_eq!(attack["also"], "reflector"),
+        "carpet" => assert_eq!(attack["network"], "203.0.113.0/24"),
+        "pulses" => assert_eq!(attack["pulses"].as_array().unwrap().len(), 3),
+        _ => {}
+    }
+}
+
+#[test]
+fn other_firewalls_get_what_they_can_say() {
+    let scenario = (attacks::ALL[1])();
+    let file = written(&scenario);
+    let cisco = run(&["--emit", "cisco-flowspec"], &file);
+    for line in [
+        " match destination-address ipv4 203.0.113.5 255.255.255.255",
+        " match destination-port 27015",
+        " match packet length 54",
+        "  drop",
+    ] {
+        assert!(cisco.lines().any(|it| it == line), "{line}: {cisco}");
+    }
+    std::fs::remove_file(file).ok();
+}
+
+#[test]
+fn users_say_what_a_filter_may_cost_and_how_large_networks_are() {
+    let scenario = (attacks::ALL[4])();
+    let file = written(&scenario);
+    let text = run(&["--prefix", "16"], &file);
+    assert!(text.contains("185.12.0.0/16"), "{text}");
+    let strict = run(&["--collateral", "0"], &file);
+    assert!(strict.contains("0 % of the players' packets"), "{strict}");
+    for (option, value) in [("--prefix", "33"), ("--prefix", "24,0"), ("--collateral", "101")] {
+        let refused = gamewire(["abuse", option, value, file.to_str().unwrap()]);
+        assert_eq!(refused.code, 2, "{option} {value}");
+        assert!(refused.err.contains("write it as"), "{}", refused.err);
+    }
+    std::fs::remove_file(file).ok();
+}
+
+/// The rest of a test in a network namespace of its own: this very program again, told by the environment
+/// what to replay.
+const INSIDE: &str = "GAMEWIRE_TEST_REPLAYS";
+
+/// Rules as nft and iptables load them, and a capture that is sent through them: their counters say what
+/// gamewire said.
+#[test]
+fn firewalls_drop_what_was_said() {
+    use std::process::Command;
+    if std::env::var_os(INSIDE).is_some() {
+        return;
+    }
+    // A drop, a limit for each network, and a limit for all.
+    for (make, firewall) in [
+        (attacks::ALL[0], "nft"),
+        (attacks::ALL[0], "iptables"),
+        (attacks::ALL[4], "nft"),
+        (attacks::ALL[2], "nft"),
+        (attacks::ALL[2], "iptables"),
+    ] {
+        let scenario = make();
+        let file = written(&scenario);
+        let rules = file.with_extension(firewall);
+        std::fs::write(&rules, run(&["--emit", firewall], &file)).unwrap();
+        let best = attacks_of(&file).remove(0)["filters"][0].clone();
+        let (load, show) = match firewall {
+            "nft" => ("nft -f", "nft list ruleset"),
+            _ => ("iptables-restore --noflush", "iptables -t raw -nvxL PREROUTING"),
+        };
+        // Addresses only of this namespace: nothing of it leaves it.
+        let script = format!(
+            "ip link add va address 02:00:00:00:00:01 type veth peer name vb address \
+             02:00:00:00:00:02 && ip link set va up && ip link set vb promisc on up || exit 77\n\
+             {load} {} || exit 77\n{INSIDE}={} {} --exact replays --nocapture >&2 && {show}",
+            rules.display(),
+            file.display(),
+            std::env::current_exe().unwrap().display()
+        );
+        let ran = Command::new("unshare").args(["-n", "sh", "-c", &script]).output();
+        let Ok(ran) = ran.map_err(|error| skip::skipped("firewalls", &format!("unshare: {error}")))
+        else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        if !ran.status.success() && !said.contains("panicked") {
+            return skip::skipped("firewalls", &format!("no namespace with {firewall}: {said}"));
+        }
+        assert!(ran.status.success(), "{said}");
+        let shown = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let counted = match firewall {
+            "nft" => shown.split_once("counter packets ").map(|(_, rest)| rest),
+            _ => shown.lines().find(|line| line.contains("DROP")).map(str::trim_start),
+        };
+        let counted = counted.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+        let counted = counted.unwrap_or_else(|| panic!("a counter: {shown}"));
+        let all = |whose| scenario.of(whose).count() as f64;
+        let attack = number(&best["drops"]) * all(Whose::Attack);
+        let said = attack + number(&best["collateral"]) * all(Whose::Client);
+        let off = (counted - said).abs() / said;
+        assert!(
+            off <= 0.02,
+            "{}, {firewall}: {counted} dropped, {said} said: {shown}",
+            scenario.name
+        );
+        std::fs::remove_file(file).ok();
+        std::fs::remove_file(rules).ok();
+    }
+}
+
+/// Sends a capture into the namespace that it is in, in the capture's own time.
+#[test]
+fn replays() {
+    use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, sendto, socket};
+    use std::os::fd::AsRawFd;
+    use std::time::{Duration, Instant};
+    let Some(file) = std::env::var_os(INSIDE) else { return };
+    let mut interfaces = nix::ifaddrs::getifaddrs().unwrap();
+    let link = interfaces.find_map(|it| {
+        let address = *it.address?.as_link_addr()?;
+        (it.interface_name == "va").then_some(address)
+    });
+    let link = link.expect("the interface that the script made");
+    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::empty(), None).unwrap();
+    let mut packets = capture::open(std::path::Path::new(&file)).unwrap();
+    let (mut first, begun) = (None, Instant::now());
+    while let Some(event) = packets.next() {
+        let Event::Packet(packet) = event else { continue };
+        let since = packet.time - *first.get_or_insert(packet.time);
+        let due = Duration::from_nanos(since.unsigned_abs());
+        std::thread::sleep(due.saturating_sub(begun.elapsed()));
+        // The interface at the other end takes what is for it.
+        let mut frame = packet.data.to_vec();
+        frame[..6].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
+        sendto(socket.as_raw_fd(), &frame, &link, MsgFlags::empty()).unwrap();
+    }
+}
