@@ -6,6 +6,8 @@ mod names;
 mod sniffing;
 mod summary;
 mod times;
+#[cfg(feature = "tui")]
+mod view;
 mod wanted;
 
 use std::ffi::OsString;
@@ -30,6 +32,8 @@ pub use diagnose::{Diagnose, DiagnoseFormat};
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
 pub use times::TimeOption;
+#[cfg(feature = "tui")]
+pub use view::View;
 pub use wanted::Wanted;
 
 /// Reads packet captures of game-server query and master-server protocols.
@@ -92,6 +96,9 @@ pub enum Command {
     Flows(Flows),
     /// Draw conversations as a ladder: a column for each host, an arrow for each message
     Follow(Follow),
+    /// Look around in a capture: a program for the terminal, with conversations, servers and findings
+    #[cfg(feature = "tui")]
+    View(View),
     /// Check messages and conversations against the protocols' specifications
     Check(Check),
     /// Write a capture that may be shown to others: addresses, names and texts become others
@@ -133,6 +140,8 @@ impl Command {
             Command::Abuse(abuse) => Some(&abuse.input),
             Command::Dissect(dissect) => Some(&dissect.input),
             Command::Follow(follow) => Some(&follow.input),
+            #[cfg(feature = "tui")]
+            Command::View(view) => Some(&view.input),
             Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
@@ -152,6 +161,8 @@ impl Command {
             Command::Abuse(abuse) => Some(&mut abuse.input),
             Command::Dissect(dissect) => Some(&mut dissect.input),
             Command::Follow(follow) => Some(&mut follow.input),
+            #[cfg(feature = "tui")]
+            Command::View(view) => Some(&mut view.input),
             Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),

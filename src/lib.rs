@@ -71,6 +71,9 @@ pub mod session;
 pub mod summary;
 #[doc(hidden)]
 pub mod text;
+#[cfg(feature = "tui")]
+#[doc(hidden)]
+pub mod view;
 #[doc(hidden)]
 pub mod why;
 

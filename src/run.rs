@@ -57,11 +57,19 @@ pub fn run(
             return ended(Err(failure), out, err);
         }
     }
+    #[cfg(feature = "tui")]
+    if let Command::View(view) = cli.command {
+        let viewed = commands::view::run(view, err, terminal);
+        return ended(viewed.map(|()| RAN), out, err);
+    }
     let ran = match &cli.command {
         Command::Dissect(dissect) => commands::dissect::run(dissect, out, err, terminal),
         Command::Summary(summary) => commands::summary::run(summary, out, err, terminal),
         Command::Abuse(abuse) => commands::abuse::run(abuse, out, err, terminal),
         Command::Follow(follow) => commands::follow::run(follow, out, err, terminal),
+        // It was run before: it takes what was typed along to its threads.
+        #[cfg(feature = "tui")]
+        Command::View(_) => Ok(()),
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
         Command::Check(check) => {

@@ -2,13 +2,16 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use super::Failure;
-use crate::capture::LinkType;
+use crate::capture::{LinkType, Packet};
+use crate::filter::{Filter, Subject};
 use crate::metrics::Metrics;
 use crate::net;
-use crate::session::{Decoder, Event, Needs, Totals};
+use crate::session::{Decoder, Event, MessageEvent, Needs, Totals};
 
 /// How many packets pass until it is looked whether to stop.
 pub(super) const LOOK: u64 = 1 << 10;
@@ -31,6 +34,12 @@ pub(super) trait Consumer {
     }
     /// A capture begins; it has a name where there are several.
     fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
+    /// The next packet of what one thread reads, before its events; `frame`: its number.
+    fn packet(&mut self, _frame: u64, _packet: &Packet<'_>) {}
+    /// Where it wants to see how far the reading of files is.
+    fn meter(&self) -> Option<Arc<Meter>> {
+        None
+    }
     /// The next event, in the order of the capture.
     fn event(&mut self, event: &Event<'_>) -> io::Result<()>;
     /// No more events are here for now. `live`: they come from a live capture, and somebody may wait for
@@ -64,6 +73,29 @@ pub(super) trait Consumer {
     fn makes(&self) -> Vec<PathBuf> {
         Vec::new()
     }
+}
+
+/// How far the reading of a file is.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    /// Bytes that were read.
+    pub(super) done: AtomicU64,
+    /// Bytes that there are; 0: not known.
+    pub(super) all: AtomicU64,
+}
+
+/// Whether a display filter wants a message.
+pub(super) fn is_wanted(filter: &Filter, m: &MessageEvent<'_>) -> bool {
+    let (payload, context, checked) = (m.payload(), m.context(), m.checked());
+    filter.matches(&Subject {
+        protocol: context.protocol,
+        message: Some(m.message()),
+        payload: &payload,
+        tree: m.tree(),
+        reply: m.reply(),
+        copy_of: context.copy_of,
+        broken: &|see| checked.findings.iter().for_each(|it| see(it.rule, it.severity)),
+    })
 }
 
 /// Hands the events that are here to a consumer.

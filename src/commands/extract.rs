@@ -8,16 +8,17 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use dissectors::kit::Transport;
+use dissectors::kit::{Payload, Transport};
 use roaring::RoaringTreemap;
 
 use crate::capture::write::PcapNgWriter;
 use crate::capture::{self, Packet, Packets};
 use crate::cli::Input;
-use crate::commands::consumer::Consumer;
+use crate::commands::consumer::{Consumer, Meter, is_wanted};
 use crate::commands::{Failure, outputs};
-use crate::filter::{Filter, Subject};
+use crate::filter::Filter;
 use crate::net::{self, Outcome};
 use crate::report::{Envelope, text};
 use crate::session::{Event, FieldLimits, Findings, MessageEvent, Messages, Needs, Totals};
@@ -28,7 +29,7 @@ const COMMENTS: usize = 64 << 20;
 
 /// What is to be written of one capture.
 #[derive(Default)]
-struct Chosen {
+pub(super) struct Chosen {
     frames: RoaringTreemap,
     /// By the packet that completed the message, in their order.
     comments: Vec<(u64, Box<str>)>,
@@ -41,6 +42,20 @@ struct Chosen {
 const CONNECTIONS: usize = 1 << 20;
 
 impl Chosen {
+    /// The packets of a message.
+    pub(super) fn add(&mut self, payload: &Payload<'_>) {
+        if payload.transport == Transport::Tcp && self.connections.len() < CONNECTIONS {
+            self.connections.insert(sorted([payload.from, payload.to]));
+        }
+        self.frames.insert(payload.frame);
+        self.frames.extend(payload.pieces.iter().map(|piece| piece.frame));
+    }
+
+    /// Whether a packet is to be written.
+    pub(super) fn has(&self, frame: u64, packet: &Packet<'_>) -> bool {
+        self.frames.contains(frame) || !self.connections.is_empty() && self.has_control(packet)
+    }
+
     /// Whether a packet opens, confirms or closes one of the connections.
     fn has_control(&self, packet: &Packet<'_>) -> bool {
         let mut has_control = false;
@@ -115,25 +130,11 @@ impl<'c, C: Consumer> Extracting<'c, C> {
     }
 
     fn message(&mut self, m: &MessageEvent<'_>) {
-        let (payload, context, checked) = (m.payload(), m.context(), m.checked());
-        let wanted = self.filter.as_ref().is_none_or(|filter| {
-            filter.matches(&Subject {
-                protocol: context.protocol,
-                message: Some(m.message()),
-                payload: &payload,
-                tree: m.tree(),
-                reply: m.reply(),
-                copy_of: context.copy_of,
-                broken: &|see| checked.findings.iter().for_each(|it| see(it.rule, it.severity)),
-            })
-        });
+        let payload = m.payload();
+        let wanted = self.filter.as_ref().is_none_or(|filter| is_wanted(filter, m));
         let Some(chosen) = self.chosen.last_mut().filter(|_| wanted) else { return };
         self.messages += 1;
-        if payload.transport == Transport::Tcp && chosen.connections.len() < CONNECTIONS {
-            chosen.connections.insert(sorted([payload.from, payload.to]));
-        }
-        chosen.frames.insert(payload.frame);
-        chosen.frames.extend(payload.pieces.iter().map(|piece| piece.frame));
+        chosen.add(&payload);
         let envelope = if self.annotate { Envelope::of(m, &payload) } else { None };
         let Some(envelope) = envelope else { return };
         let comment = text::comment(&envelope);
@@ -187,7 +188,7 @@ impl<'c, C: Consumer> Extracting<'c, C> {
 }
 
 /// Copies the chosen packets of a capture; `first`: what its files count from.
-fn copy<W: Write>(
+pub(super) fn copy<W: Write>(
     mut packets: Box<dyn Packets + Send>,
     first: u32,
     mut chosen: Chosen,
@@ -200,8 +201,7 @@ fn copy<W: Write>(
     while (frame < last || !chosen.connections.is_empty()) && packets.advance().is_some() {
         let capture::Event::Packet(packet) = packets.current() else { continue };
         frame += 1;
-        let is_control = || !chosen.connections.is_empty() && chosen.has_control(&packet);
-        if !chosen.frames.contains(frame) && !is_control() {
+        if !chosen.has(frame, &packet) {
             continue;
         }
         let mut about = packets.comments();
@@ -242,6 +242,14 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
         self.chosen.push(Chosen::default());
         self.has_read = true;
         self.consumer.begin(name)
+    }
+
+    fn packet(&mut self, frame: u64, packet: &Packet<'_>) {
+        self.consumer.packet(frame, packet);
+    }
+
+    fn meter(&self) -> Option<Arc<Meter>> {
+        self.consumer.meter()
     }
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {

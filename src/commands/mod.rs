@@ -21,6 +21,8 @@ pub mod scrub;
 mod shared;
 mod sniff;
 pub mod summary;
+#[cfg(feature = "tui")]
+pub mod view;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -57,6 +59,12 @@ pub enum Failure {
         /// Its name.
         input: String,
     },
+    /// There is no terminal to draw on.
+    #[cfg(feature = "tui")]
+    #[error(
+        "view draws on a terminal, and {0}; `gamewire summary` and `gamewire follow` write text"
+    )]
+    NoTerminal(String),
     /// There is no such command.
     #[error("there is no command `{name}`; there are {known}")]
     NoCommand {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use dissectors::kit::Secret;
 
@@ -180,7 +181,14 @@ fn one<C: Consumer>(
         None if options.filter.as_ref().is_some_and(Filter::needs_flow_numbers) => None,
         None => Shares::of(input.threads, &options, packets.as_ref()),
     };
-    let mut progress = |done| bar.iter().for_each(|bar| bar.set_position(done));
+    let meter = consumer.meter();
+    if let (Some(meter), Some((_, all))) = (&meter, packets.progress()) {
+        meter.all.store(all, Ordering::Relaxed);
+    }
+    let mut progress = |done| {
+        bar.iter().for_each(|bar| bar.set_position(done));
+        meter.iter().for_each(|meter| meter.done.store(done, Ordering::Relaxed));
+    };
     let mut read = match shares {
         Some(shares) => {
             shares.read(&options, called, input.count, consumer, monitor, &mut progress)?
@@ -218,6 +226,7 @@ fn alone<C: Consumer>(
                 let wanted = filter.as_mut().map_or(Ok(true), |filter| filter.takes(&packet))?;
                 if wanted {
                     taken += 1;
+                    consumer.packet(decoder.packets() + 1, &packet);
                     decoder.push(&packet);
                 } else {
                     fragments += u64::from(is_later_fragment(&packet));
@@ -274,7 +283,7 @@ pub(super) fn identifier(input: &Input, config: &Config) -> Identifier {
 }
 
 /// What the command line says, before what the configuration says.
-fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
+pub(super) fn options(input: &Input, config: &Config) -> Result<Options, ConfigError> {
     let mut settings = config.settings.clone();
     let protocols = &mut settings.protocols;
     protocols.gamespy1.keys = keys(&input.gamespy_key, &protocols.gamespy1.keys)?;

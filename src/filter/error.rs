@@ -32,6 +32,11 @@ impl FilterError {
     pub fn at(&self) -> Range<usize> {
         self.at.clone()
     }
+
+    /// What is wrong, and what to do about it, without the filter itself.
+    pub fn explained(&self) -> String {
+        format!("{}; {}", escaped(&self.what), escaped(&self.help))
+    }
 }
 
 impl std::error::Error for FilterError {}

@@ -181,6 +181,14 @@ impl Stamp {
         self.seen(time);
     }
 
+    /// The time of day to the second: local, or, in any other style, in UTC.
+    pub fn second_of_day(&mut self, time: Time, out: &mut Vec<u8>) {
+        match self.style {
+            TimeStyle::Local => put(out, format_args!("{}", self.local(time).strftime("%T"))),
+            _ => self.clock.seconds_of_day(time, out),
+        }
+    }
+
     /// The time by itself.
     pub(super) fn whole(&mut self, time: Time, digits: u8, out: &mut Vec<u8>) {
         let since = match self.style {

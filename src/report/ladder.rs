@@ -14,6 +14,8 @@ use crate::report::{Envelope, comment_parts};
 use crate::session::IcmpEvent;
 use crate::text::escaped;
 
+pub use text::Line;
+
 /// Arrows that are drawn of one capture; further messages are counted.
 const STEPS: usize = 20_000;
 
@@ -74,6 +76,16 @@ impl Ladder {
     /// Whether it has no arrow.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// How many arrows it has.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The packet of the arrow in this place.
+    pub fn frame(&self, step: usize) -> Option<u64> {
+        self.steps.get(step).map(|step| step.frame)
     }
 
     /// Messages that were not drawn.

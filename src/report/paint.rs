@@ -42,7 +42,7 @@ pub fn enabled(
 
 /// What a piece of text is, and so how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub enum Tone {
     /// What is looked at last: times, numbers of bytes, headings.
     Faint,
     /// Who speaks to whom.

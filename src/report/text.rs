@@ -5,9 +5,12 @@
 //! With [`Detail::fields`] the annotated fields follow the line, with [`Detail::bytes`] the bytes.
 
 mod dump;
+mod lines;
 mod nodes;
 mod summary;
 mod value;
+
+pub use self::lines::{FieldLine, field_lines};
 
 use std::fmt::Display;
 

@@ -50,6 +50,12 @@ impl<K: Copy + Eq + Hash + Ord, V: Default> Bounded<K, V> {
         self.rows.contains_key(key)
     }
 
+    /// How many rows there are.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> Vec<(K, &V)> {
         let mut rows: Vec<_> = self.rows.iter().map(|(key, row)| (*key, row)).collect();

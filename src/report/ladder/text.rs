@@ -58,10 +58,50 @@ impl Lanes {
     }
 }
 
+/// A line of a ladder.
+pub struct Line {
+    /// The place of the arrow that it is, or has a finding about; `None`: it is above arrows.
+    pub step: Option<usize>,
+    /// Its text, and how each part looks.
+    pub parts: Vec<(Option<Tone>, String)>,
+}
+
 impl Ladder {
     /// Draws it in so many columns.
     pub fn text(&self, width: usize, stamp: &mut Stamp, paint: Paint, out: &mut Vec<u8>) {
+        for line in self.lines(width, stamp) {
+            for (tone, text) in line.parts {
+                match tone {
+                    Some(tone) => {
+                        paint.paint(tone, out, |out| out.extend_from_slice(text.as_bytes()));
+                    }
+                    None => out.extend_from_slice(text.as_bytes()),
+                }
+            }
+            out.push(b'\n');
+        }
+    }
+
+    /// Its lines in so many columns: first the one that names the parties.
+    pub fn lines(&self, width: usize, stamp: &mut Stamp) -> Vec<Line> {
         let lanes = Lanes::of(self.parties.len(), width);
+        let mut lines = vec![Line::above(Tone::Endpoints, self.heads(&lanes, width))];
+        let mut day = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            let mut today = Vec::new();
+            stamp.day(step.time, &mut today);
+            if today != day {
+                let text = format!("-- {} --", String::from_utf8_lossy(&today));
+                lines.push(Line::above(Tone::Faint, text));
+                day = today;
+            }
+            self.step(at, step, &lanes, width, stamp, &mut lines);
+        }
+        lines
+    }
+
+    /// The names of the parties, each above its line.
+    fn heads(&self, lanes: &Lanes, width: usize) -> String {
         let mut heads = vec![' '; BEFORE];
         for (at, name) in self.names().iter().enumerate() {
             let start = BEFORE + at * lanes.gap;
@@ -74,67 +114,47 @@ impl Ladder {
             let name = address.filter(|_| is_long).unwrap_or_else(|| name.clone());
             heads.extend(shortened(&name, room).chars());
         }
-        line(
-            &shortened(heads.into_iter().collect::<String>().trim_end(), width),
-            Tone::Endpoints,
-            paint,
-            out,
-        );
-        let mut day = Vec::new();
-        for step in &self.steps {
-            let mut today = Vec::new();
-            stamp.day(step.time, &mut today);
-            if today != day {
-                let text = format!("-- {} --", String::from_utf8_lossy(&today));
-                line(&text, Tone::Faint, paint, out);
-                day = today;
-            }
-            self.step(step, &lanes, width, stamp, paint, out);
-        }
+        shortened(heads.into_iter().collect::<String>().trim_end(), width).into_owned()
     }
 
     fn step(
         &self,
+        at: usize,
         step: &Step,
         lanes: &Lanes,
         width: usize,
         stamp: &mut Stamp,
-        paint: Paint,
-        out: &mut Vec<u8>,
+        lines: &mut Vec<Line>,
     ) {
         let mut time = Vec::new();
         stamp.brief(step.time, step.digits, &mut time);
         stamp.seen(step.time);
         let before = format!("{:<15} {:>6}", String::from_utf8_lossy(&time), step.frame);
-        paint.paint(Tone::Faint, out, |out| {
-            out.extend_from_slice(
-                format!("{:<1$}", shortened(&before, BEFORE - 1), BEFORE).as_bytes(),
-            );
-        });
+        let before = format!("{:<1$}", shortened(&before, BEFORE - 1), BEFORE);
         let tone = if step.icmp { Tone::Faint } else { Tone::Message };
         let arrow = lanes.arrow(step);
-        let arrow = shortened(&arrow, width.saturating_sub(BEFORE));
-        paint.paint(tone, out, |out| out.extend_from_slice(arrow.as_bytes()));
+        let arrow = shortened(&arrow, width.saturating_sub(BEFORE)).into_owned();
+        let mut parts = vec![(Some(Tone::Faint), before), (Some(tone), arrow)];
         let room = width.saturating_sub(BEFORE + lanes.width() + 2);
         let details = self.details(step);
         let details = shortened(&details, room);
         if !details.is_empty() {
-            out.extend_from_slice(format!("  {details}").as_bytes());
+            parts.push((None, format!("  {details}")));
         }
-        out.push(b'\n');
+        lines.push(Line { step: Some(at), parts });
         for (weight, verdict, what) in &step.findings {
             let lanes: String = lanes.empty().into_iter().collect();
             let text = format!("! {} {what}", severity(*weight, *verdict));
             let line = format!("{:BEFORE$}{lanes}  {text}", "");
-            paint.paint(Tone::Finding(*weight, *verdict), out, |out| {
-                out.extend_from_slice(shortened(&line, width).as_bytes());
-            });
-            out.push(b'\n');
+            let tone = Tone::Finding(*weight, *verdict);
+            let parts = vec![(Some(tone), shortened(&line, width).into_owned())];
+            lines.push(Line { step: Some(at), parts });
         }
     }
 }
 
-fn line(text: &str, tone: Tone, paint: Paint, out: &mut Vec<u8>) {
-    paint.paint(tone, out, |out| out.extend_from_slice(text.as_bytes()));
-    out.push(b'\n');
+impl Line {
+    fn above(tone: Tone, text: String) -> Line {
+        Line { step: None, parts: vec![(Some(tone), text)] }
+    }
 }

@@ -22,6 +22,14 @@ pub(super) struct Placed {
     order: Vec<usize>,
 }
 
+/// What has a line.
+pub(super) enum Entry<'m> {
+    /// The field at this place.
+    Field(usize, &'m Node),
+    /// A finding, and the field whose bytes it names.
+    Finding(&'m Finding, Option<&'m Node>),
+}
+
 impl Placed {
     /// Writes the fields, and each finding beneath the field whose bytes it names.
     pub(super) fn write(
@@ -31,8 +39,24 @@ impl Placed {
         paint: Paint,
         out: &mut Vec<u8>,
     ) {
-        self.place(view.tree.nodes, findings);
         let width = range_width(view.payload.len());
+        self.each(view, findings, |entry| match entry {
+            Entry::Field(at, node) => line(view, at, node, width, paint, out),
+            Entry::Finding(finding, Some(node)) => {
+                found(finding, width + 2 + indent(node), paint, out);
+            }
+            Entry::Finding(finding, None) => found(finding, 0, paint, out),
+        });
+    }
+
+    /// Shows the fields, and each finding after the field whose bytes it names.
+    pub(super) fn each<'m>(
+        &mut self,
+        view: View<'m>,
+        findings: &'m [Finding],
+        mut see: impl FnMut(Entry<'m>),
+    ) {
+        self.place(view.tree.nodes, findings);
         let mut order = self.order.iter().peekable();
         let mut pair = None;
         for (at, node) in view.tree.nodes.iter().enumerate() {
@@ -44,13 +68,13 @@ impl Placed {
             if node.field.kind == Kind::Pair {
                 pair = view.pair(at);
             }
-            line(view, at, node, width, paint, out);
+            see(Entry::Field(at, node));
             while let Some(finding) = order.next_if(here).and_then(|&index| findings.get(index)) {
-                found(finding, width + 2 + indent(node), paint, out);
+                see(Entry::Finding(finding, Some(node)));
             }
         }
         for finding in order.filter_map(|&index| findings.get(index)) {
-            found(finding, 0, paint, out);
+            see(Entry::Finding(finding, None));
         }
     }
 
@@ -101,6 +125,12 @@ fn line(view: View<'_>, at: usize, node: &Node, width: usize, paint: Paint, out:
     paint.paint(Tone::Faint, out, |out| range(node.span, width, out));
     put(out, format_args!("{:1$}", "", indent(node)));
     paint.paint(Tone::Label, out, |out| out.extend_from_slice(node.field.label.as_bytes()));
+    said(view, at, node, paint, out);
+    out.push(b'\n');
+}
+
+/// The value of a field, and what it means: all that follows its label.
+pub(super) fn said(view: View<'_>, at: usize, node: &Node, paint: Paint, out: &mut Vec<u8>) {
     if node.field.kind != Kind::Group {
         out.extend_from_slice(b": ");
         value::full(view, at, node, out);
@@ -114,7 +144,6 @@ fn line(view: View<'_>, at: usize, node: &Node, width: usize, paint: Paint, out:
             out.push(b')');
         });
     }
-    out.push(b'\n');
 }
 
 /// Spaces between the range and the label: two more for each group that the field is in.

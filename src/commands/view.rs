@@ -1,0 +1,308 @@
+//! `gamewire view`: captures to look around in, on a terminal.
+//!
+//! Packets are read where the other commands read them: on the thread that opened them, since only that
+//! one is confined when an interface is open. The screen has a thread of its own that it starts, and
+//! what takes longer than a key has further ones; so all of them are confined alike.
+
+mod again;
+mod kept;
+mod screen;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::Terminal;
+use crate::capture::Packet;
+use crate::check::{self, Selection};
+use crate::cli::{self, Input};
+use crate::commands::consumer::{Consumer, Meter, is_wanted};
+use crate::commands::read::read;
+use crate::commands::{Failure, painted};
+use crate::config::{self, Config};
+use crate::filter::Filter;
+use crate::session::{Decoder, Event, Needs, Totals};
+use crate::view::{Model, Reading, View};
+use again::Again;
+use kept::{Kept, Reader};
+
+/// How often a live capture's tables are made anew.
+const TABLES: Duration = Duration::from_secs(1);
+
+/// How long the reading thread lets others have what it fills.
+const LET: Duration = Duration::from_micros(50);
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or there is no terminal.
+pub fn run(args: cli::View, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+    if !terminal.out {
+        return Err(Failure::NoTerminal("standard output is none".to_owned()));
+    }
+    let config = args.input.config.load()?;
+    let filter = args.input.wanted.filter(true).map_err(Failure::Filter)?;
+    let colours = painted(args.color, terminal.out).is_enabled();
+    let view = View::new(args.time.style(), filter.clone());
+    let again = Again::new(args.input, config);
+    let (input, config, shared) =
+        (Arc::clone(&again.input), Arc::clone(&again.config), Arc::clone(&again.shared));
+    let mut watching =
+        Watching::new(again.clone(), |again| screen::start(again, view, filter, colours));
+    let mut log = Log { shared: Arc::clone(&shared), line: Vec::new() };
+    let ran = read(&input, &config, &mut watching, terminal.stop, &mut log, false);
+    shared.is_read.store(true, Ordering::Relaxed);
+    if let Err(failure) = &ran {
+        shared.lock_now().note(&failure.to_string());
+    }
+    shared.lock_now().reading = Reading::Over;
+    let shown = match watching.screen.take().map(JoinHandle::join) {
+        None => Ok(()),
+        Some(Ok(shown)) => shown.map_err(|error| Failure::NoTerminal(error.to_string())),
+        Some(Err(panic)) => std::panic::resume_unwind(panic),
+    };
+    // What was said on the way, but that it listens.
+    let notes = std::mem::take(&mut shared.lock_now().notes);
+    let failed = ran.as_ref().err().map(Failure::to_string);
+    for note in notes.iter().filter(|note| !note.contains("listening on")) {
+        if Some(note) != failed.as_ref() {
+            writeln!(err, "{note}").ok();
+        }
+    }
+    shown.and(ran)
+}
+
+/// What the threads share.
+pub(super) struct Shared {
+    model: Mutex<Model>,
+    /// How many want the model: who fills it lets them.
+    wanted: AtomicUsize,
+    /// Nobody looks any more.
+    has_quit: AtomicBool,
+    is_read: AtomicBool,
+    meter: Arc<Meter>,
+    kept: Mutex<Kept>,
+    /// Of each capture, which of the files it is, and whether its packets are kept.
+    captures: Mutex<Vec<(usize, bool)>>,
+}
+
+impl Shared {
+    fn new(input: &Input, config: &Config) -> Shared {
+        let limits = input.limits();
+        let terms = check::terms(&config.settings, limits.protocols.remembered);
+        let selection = selection(config);
+        // Of the memory of a run, flows take half. Of the rest, an eighth each is for what is shown.
+        let part = limits.flow_bytes / 4;
+        Shared {
+            model: Mutex::new(Model::new(part / 2, part, selection, terms)),
+            wanted: AtomicUsize::new(0),
+            has_quit: AtomicBool::new(false),
+            is_read: AtomicBool::new(false),
+            meter: Arc::default(),
+            kept: Mutex::new(Kept::new(part)),
+            captures: Mutex::default(),
+        }
+    }
+
+    /// The model, for who fills it: others come first.
+    fn lock(&self) -> MutexGuard<'_, Model> {
+        while self.wanted.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(LET);
+        }
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The model, for who looks at it.
+    fn lock_now(&self) -> MutexGuard<'_, Model> {
+        self.wanted.fetch_add(1, Ordering::Relaxed);
+        let model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wanted.fetch_sub(1, Ordering::Relaxed);
+        model
+    }
+
+    fn is_read(&self) -> bool {
+        self.is_read.load(Ordering::Relaxed)
+    }
+
+    fn has_quit(&self) -> bool {
+        self.has_quit.load(Ordering::Relaxed)
+    }
+
+    /// Which of the files a capture is.
+    fn file_of(&self, capture: usize) -> usize {
+        let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);
+        captures.get(capture).map_or(capture, |(file, _)| *file)
+    }
+
+    /// The packets of a capture, if they are kept because they come only once.
+    fn kept_of(&self, capture: usize) -> Option<Reader> {
+        let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);
+        captures.get(capture).filter(|(_, is_kept)| *is_kept)?;
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(kept.reader(capture))
+    }
+}
+
+/// What is checked: as the project has it.
+fn selection(config: &Config) -> Selection {
+    let (ignores, _) = config.ignores(config::today());
+    Selection { ignores, severities: config.severities.clone(), ..Selection::default() }
+}
+
+impl Again {
+    fn new(input: Input, config: Config) -> Again {
+        let shared = Arc::new(Shared::new(&input, &config));
+        Again { input: Arc::new(input), config: Arc::new(config), shared }
+    }
+}
+
+/// Lines for people, kept for the screen.
+struct Log {
+    shared: Arc<Shared>,
+    line: Vec<u8>,
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.line);
+                self.shared.lock_now().note(String::from_utf8_lossy(&line).trim_end());
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The screen's thread.
+type Screen = JoinHandle<io::Result<()>>;
+
+/// Fills the model. The screen starts when there is something to read.
+struct Watching<S> {
+    again: Again,
+    start: Option<S>,
+    screen: Option<Screen>,
+    name: String,
+    /// How many files were opened, or could not be.
+    files: usize,
+    /// The current capture's packets are kept.
+    is_kept: bool,
+}
+
+impl<S: FnOnce(Again) -> Screen> Watching<S> {
+    fn new(again: Again, start: S) -> Watching<S> {
+        let (name, screen) = (String::new(), None);
+        Watching { again, start: Some(start), screen, name, files: 0, is_kept: false }
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.again.shared
+    }
+
+    /// Whether the capture's packets come only once.
+    fn comes_once(&self) -> bool {
+        let input = &self.again.input;
+        let files = match input.merge {
+            true => &input.files[..],
+            false => input.files.get(self.files..=self.files).unwrap_or_default(),
+        };
+        input.live.interface.is_some() || files.iter().any(|file| !file.is_file())
+    }
+
+    /// What the capture is called.
+    fn called(&self, name: Option<&str>) -> String {
+        let input = &self.again.input;
+        let names = input.files.iter().map(|file| file.to_string_lossy());
+        let called = match (name, &input.live.interface) {
+            (Some(name), _) => return name.to_owned(),
+            (None, Some(interface)) => interface.clone(),
+            (None, None) => names.collect::<Vec<_>>().join(", "),
+        };
+        crate::text::escaped(&called).into_owned()
+    }
+}
+
+impl<S: FnOnce(Again) -> Screen> Consumer for Watching<S> {
+    fn needs(&self) -> Needs {
+        let (input, config) = (&self.again.input, &self.again.config);
+        let terms = check::terms(&config.settings, input.limits().protocols.remembered);
+        Model::needs(&selection(config), &terms)
+    }
+
+    /// The display filter can be changed: all messages are read.
+    fn selects_messages(&self) -> bool {
+        false
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.name = self.called(name);
+        self.is_kept = self.comes_once();
+        let capture = (self.files, self.is_kept);
+        self.shared().captures.lock().unwrap_or_else(PoisonError::into_inner).push(capture);
+        self.files += 1;
+        let is_live = self.again.input.live.interface.is_some();
+        let mut model = self.shared().lock();
+        model.begin(&self.name);
+        model.reading = if is_live { Reading::Live } else { Reading::Files(None) };
+        drop(model);
+        if let Some(start) = self.start.take() {
+            self.screen = Some(start(self.again.clone()));
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, frame: u64, packet: &Packet<'_>) {
+        if self.is_kept && !self.shared().has_quit() {
+            let kept = self.shared().kept.lock();
+            let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
+            kept.push(self.files.saturating_sub(1), frame, packet);
+        }
+    }
+
+    fn meter(&self) -> Option<Arc<Meter>> {
+        Some(Arc::clone(&self.shared().meter))
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        if self.shared().has_quit() {
+            return Ok(());
+        }
+        let wanted = |filter: &Filter| match event {
+            Event::Message(message) => is_wanted(filter, message),
+            _ => false,
+        };
+        self.shared().lock().event(event, wanted);
+        Ok(())
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        Some(TABLES)
+    }
+
+    fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+        self.shared().lock().so_far(|summary| {
+            decoder.so_far(|row| summary.flow(row));
+        });
+        Ok(())
+    }
+
+    fn unreadable(&mut self, _: &str, why: &Failure) {
+        // One of which no packet can be read has begun.
+        self.files += usize::from(!matches!(why, Failure::Unread(_)));
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        self.shared().lock().end(&self.name, read);
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! Captures are read again where somebody wants to see more than the index has: from files, or from
+//! packets that were kept.
+
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::capture::{self, Packet, Packets};
+use crate::cli::Input;
+use crate::commands::read::options;
+use crate::commands::{Failure, view::Shared};
+use crate::config::Config;
+use crate::filter::Filter;
+use crate::live::FileFilter;
+use crate::net::glance;
+use crate::session::{Decoder, Event, MessageEvent, Needs, Options};
+use crate::view::Conversation;
+
+use super::kept::Reader;
+
+/// How many packets pass until it is looked whether to go on.
+const LOOK: u64 = 1 << 12;
+
+/// What captures are read again with.
+#[derive(Clone)]
+pub(super) struct Again {
+    pub(super) input: Arc<Input>,
+    pub(super) config: Arc<Config>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// Which conversations are looked for, all of one capture.
+pub(super) struct Wanted {
+    conversations: HashMap<[SocketAddr; 2], Vec<Conversation>>,
+    /// Only packets between these can matter to them.
+    hosts: HashSet<[IpAddr; 2]>,
+    /// The packet after which nothing of them comes.
+    last: u64,
+}
+
+impl Wanted {
+    pub(super) fn new(all: impl IntoIterator<Item = Conversation>) -> Wanted {
+        let (conversations, hosts) = (HashMap::new(), HashSet::new());
+        let mut wanted = Wanted { conversations, hosts, last: 0 };
+        for it in all {
+            wanted.last = wanted.last.max(it.frames[1]);
+            wanted.hosts.insert(sorted(it.ends.map(|end| end.ip())));
+            wanted.conversations.entry(sorted(it.ends)).or_default().push(it);
+        }
+        wanted
+    }
+
+    /// The conversation that a message is of, if it is one of them.
+    pub(super) fn of(&self, m: &MessageEvent<'_>) -> Option<u32> {
+        let all = self.conversations.get(&sorted(m.ends()))?;
+        let payload = m.payload();
+        let is_it = |it: &&Conversation| {
+            it.transport == payload.transport && it.packets().contains(&payload.frame)
+        };
+        all.iter().rev().find(is_it).map(|it| it.number)
+    }
+
+    /// Whether a packet can matter: it is between their hosts, or it is not clear at a glance between
+    /// whom it is.
+    fn needs(&self, packet: &Packet<'_>) -> bool {
+        let glance = glance(packet.link, packet.data).filter(|glance| !glance.is_fragment());
+        glance.is_none_or(|glance| self.hosts.contains(&sorted(glance.hosts().map(IpAddr::from))))
+    }
+}
+
+fn sorted<T: Ord>([a, b]: [T; 2]) -> [T; 2] {
+    if a <= b { [a, b] } else { [b, a] }
+}
+
+/// Whether somebody still waits for it, and wants to know how far it is.
+pub(super) struct Going<'g> {
+    pub(super) cancel: &'g AtomicBool,
+    pub(super) progress: &'g dyn Fn(f64),
+}
+
+impl Going<'_> {
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+/// A capture that is read again.
+pub(super) enum Source {
+    File(Box<dyn Packets + Send>),
+    Kept(Reader),
+}
+
+impl Again {
+    /// How many captures there are.
+    pub(super) fn captures(&self) -> usize {
+        if self.input.live.interface.is_some() || self.input.merge {
+            return 1;
+        }
+        self.input.files.len()
+    }
+
+    /// Opens a capture.
+    pub(super) fn open(&self, capture: usize) -> Result<Source, Failure> {
+        if let Some(reader) = self.shared.kept_of(capture) {
+            return Ok(Source::Kept(reader));
+        }
+        let files = &self.input.files;
+        let memory = self.input.memory.unwrap_or_default().unpacking();
+        let packets = match files.get(self.shared.file_of(capture)) {
+            Some(file) if !(self.input.merge && files.len() > 1) => {
+                capture::open_within(file, memory)?
+            }
+            _ => capture::open_merged(files, memory)?,
+        };
+        Ok(Source::File(packets))
+    }
+
+    /// Decodes a capture again: with `wanted` only what is needed for that. `each` says whether to go on.
+    pub(super) fn decode(
+        &self,
+        capture: usize,
+        needs: Needs,
+        filter: Option<Filter>,
+        wanted: Option<&Wanted>,
+        going: &Going<'_>,
+        each: &mut dyn FnMut(&Event<'_>) -> bool,
+    ) -> Result<(), Failure> {
+        let options = Options { needs, filter, ..options(&self.input, &self.config)? };
+        let mut decoding = Decoding { decoder: Decoder::new(options), wanted, going, each };
+        let mut goes_on = true;
+        match self.open(capture)? {
+            Source::Kept(mut packets) => {
+                while goes_on {
+                    let share = packets.progress();
+                    let Some((frame, packet)) = packets.next() else { break };
+                    goes_on = decoding.packet(frame, &packet, true, || share);
+                }
+            }
+            Source::File(mut packets) => {
+                let count = self.input.count.unwrap_or(u64::MAX);
+                let filter = self.input.live.capture_filter.as_deref();
+                let mut filter = filter.map(FileFilter::new).transpose()?;
+                let (mut frame, mut taken) = (0, 0);
+                while goes_on && taken < count {
+                    let share = packets.progress();
+                    let share = || share.map_or(0.0, |(done, all)| done as f64 / all.max(1) as f64);
+                    match packets.next() {
+                        None => break,
+                        Some(capture::Event::Notice(notice)) => decoding.decoder.notice(&notice),
+                        Some(capture::Event::Packet(packet)) => {
+                            frame += 1;
+                            let is_taken = match &mut filter {
+                                Some(filter) => filter.takes(&packet)?,
+                                None => true,
+                            };
+                            taken += u64::from(is_taken);
+                            goes_on = decoding.packet(frame, &packet, is_taken, share);
+                        }
+                    }
+                }
+            }
+        }
+        decoding.finish();
+        Ok(())
+    }
+}
+
+/// A decoder at work.
+struct Decoding<'d> {
+    decoder: Decoder,
+    wanted: Option<&'d Wanted>,
+    going: &'d Going<'d>,
+    each: &'d mut dyn FnMut(&Event<'_>) -> bool,
+}
+
+impl Decoding<'_> {
+    /// The next packet. Says whether to go on.
+    fn packet(
+        &mut self,
+        frame: u64,
+        packet: &Packet<'_>,
+        is_taken: bool,
+        share: impl Fn() -> f64,
+    ) -> bool {
+        // Of those that were let go, or did not pass, only the number counts.
+        while self.decoder.packets() + 1 < frame {
+            self.decoder.pass_over();
+        }
+        if is_taken && self.wanted.is_none_or(|wanted| wanted.needs(packet)) {
+            self.decoder.push(packet);
+        } else {
+            self.decoder.pass_over();
+        }
+        if frame.is_multiple_of(LOOK) {
+            if self.going.is_cancelled() {
+                return false;
+            }
+            (self.going.progress)(share());
+        }
+        self.read() && self.wanted.is_none_or(|wanted| frame < wanted.last)
+    }
+
+    fn read(&mut self) -> bool {
+        if !self.decoder.has_events() {
+            return true;
+        }
+        let mut events = self.decoder.events();
+        while let Some(event) = events.next() {
+            if !(self.each)(&event) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What is open ends: an answer that never became whole is reported then.
+    fn finish(&mut self) {
+        while !self.going.is_cancelled() && self.decoder.finish() && self.read() {}
+    }
+}

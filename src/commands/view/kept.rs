@@ -1,0 +1,160 @@
+//! Packets of what comes only once - a pipe, an interface - as long as there is room for them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::capture::{LinkType, Packet};
+
+/// Bytes of packets that are let go at a time.
+const CHUNK: usize = 1 << 20;
+
+/// What a packet takes beside its bytes.
+const HEAD: usize = size_of::<Head>();
+
+/// Packets that were read, the newest of them.
+pub(super) struct Kept {
+    chunks: VecDeque<Arc<Chunk>>,
+    /// What comes next goes here.
+    open: Chunk,
+    /// Bytes of memory that they take, and may take.
+    bytes: usize,
+    most: usize,
+    count: u64,
+    let_go: u64,
+}
+
+/// Some packets of one capture.
+#[derive(Clone, Default)]
+struct Chunk {
+    capture: usize,
+    heads: Vec<Head>,
+    bytes: Vec<u8>,
+}
+
+/// A packet without its bytes.
+#[derive(Clone, Copy)]
+struct Head {
+    frame: u64,
+    time: i64,
+    /// Where its bytes end.
+    end: usize,
+    original_length: u32,
+    interface: u32,
+    link: LinkType,
+    digits: u8,
+}
+
+impl Kept {
+    /// Room for so many bytes.
+    pub(super) fn new(most: usize) -> Kept {
+        let (chunks, open) = (VecDeque::new(), Chunk::default());
+        Kept { chunks, open, bytes: 0, most: most.max(2 * CHUNK), count: 0, let_go: 0 }
+    }
+
+    /// The next packet; the oldest go where there is no room.
+    pub(super) fn push(&mut self, capture: usize, frame: u64, packet: &Packet<'_>) {
+        let size = HEAD + packet.data.len();
+        if self.open.size() + size > CHUNK || self.open.capture != capture {
+            let full = std::mem::replace(&mut self.open, Chunk { capture, ..Chunk::default() });
+            self.chunks.push_back(Arc::new(full));
+        }
+        self.open.bytes.extend_from_slice(packet.data);
+        self.open.heads.push(Head {
+            frame,
+            time: packet.time,
+            end: self.open.bytes.len(),
+            original_length: packet.original_length,
+            interface: packet.interface,
+            link: packet.link,
+            digits: packet.digits,
+        });
+        self.bytes += size;
+        self.count += 1;
+        while self.bytes > self.most
+            && let Some(oldest) = self.chunks.pop_front()
+        {
+            self.bytes -= oldest.size();
+            self.count -= oldest.heads.len() as u64;
+            self.let_go += oldest.heads.len() as u64;
+        }
+    }
+
+    /// How many packets are kept, and how many were let go.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.count, self.let_go)
+    }
+
+    /// The packets of a capture that are kept now.
+    pub(super) fn reader(&self, capture: usize) -> Reader {
+        let chunks = self.chunks.iter().cloned();
+        let chunks = chunks.chain([Arc::new(self.open.clone())]);
+        Reader { chunks: chunks.filter(|it| it.capture == capture).collect(), at: (0, 0) }
+    }
+}
+
+impl Chunk {
+    fn size(&self) -> usize {
+        self.heads.len() * HEAD + self.bytes.len()
+    }
+}
+
+/// Reads packets that are kept.
+pub(super) struct Reader {
+    chunks: Vec<Arc<Chunk>>,
+    /// The chunk, and the packet in it, that is next.
+    at: (usize, usize),
+}
+
+impl Reader {
+    /// The next packet, and its number.
+    pub(super) fn next(&mut self) -> Option<(u64, Packet<'_>)> {
+        while self.chunks.get(self.at.0)?.heads.len() <= self.at.1 {
+            self.at = (self.at.0 + 1, 0);
+        }
+        let (chunk, nth) = (self.chunks.get(self.at.0)?, self.at.1);
+        self.at.1 += 1;
+        let head = chunk.heads.get(nth)?;
+        let start = nth.checked_sub(1).and_then(|it| chunk.heads.get(it)).map_or(0, |it| it.end);
+        let packet = Packet {
+            time: head.time,
+            link: head.link,
+            interface: head.interface,
+            original_length: head.original_length,
+            data: chunk.bytes.get(start..head.end).unwrap_or_default(),
+            file: 0,
+            offset: 0,
+            digits: head.digits,
+        };
+        Some((head.frame, packet))
+    }
+
+    /// The share of chunks that were read.
+    pub(super) fn progress(&self) -> f64 {
+        self.at.0 as f64 / self.chunks.len().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_packets_stay_within_the_room_there_is() {
+        let mut kept = Kept::new(0);
+        let data = [7; 1000];
+        for frame in 1..=10_000 {
+            kept.push(usize::from(frame > 9_999), frame, &Packet::new(frame as i64, &data));
+        }
+        let (count, let_go) = kept.counts();
+        assert_eq!(count + let_go, 10_000);
+        assert!(let_go > 0 && kept.bytes <= 2 * CHUNK, "{count} {let_go} {}", kept.bytes);
+        let mut reader = kept.reader(0);
+        let mut next = let_go + 1;
+        while let Some((frame, packet)) = reader.next() {
+            assert_eq!((frame, packet.time, packet.data), (next, next as i64, &data[..]));
+            next += 1;
+        }
+        assert_eq!(next, 10_000, "all that are kept, of this capture");
+        assert_eq!(kept.reader(1).next().map(|(frame, _)| frame), Some(10_000));
+    }
+}

@@ -1,0 +1,294 @@
+//! The terminal: what is drawn on it, and the keys that come from it.
+#![allow(clippy::disallowed_methods, reason = "the screen's clock is the system's")]
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::crossterm::event::{
+    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+    Event, KeyEventKind,
+};
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+use ratatui::layout::{Position, Rect};
+use ratatui::{TerminalOptions, Viewport};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+
+use super::again::Again;
+use super::tasks::Tasks;
+use super::{Screen, Shared};
+use crate::filter::Filter;
+use crate::view::{Model, Reading, Reply, Request, View, draw};
+
+/// How long it is waited for a key.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// How often what was read in the meantime is shown.
+const REFRESH: Duration = Duration::from_millis(250);
+
+/// Starts the screen's thread. `filter`: the display filter that is there from the beginning.
+pub(super) fn start(again: Again, view: View, filter: Option<Filter>, colours: bool) -> Screen {
+    std::thread::spawn(move || {
+        let (sender, replies) = channel();
+        let mut tasks = Tasks::new(again.clone(), sender);
+        if filter.is_some() {
+            tasks.filter(filter);
+        }
+        let shared = Arc::clone(&again.shared);
+        let writes = again.input.live.write.is_some();
+        let ended = Ended::register(writes);
+        let shown = Terminal::enter().and_then(|mut terminal| {
+            let mut showing =
+                Showing { shared: &shared, view, tasks, replies, colours, ended: &ended };
+            let shown = showing.run(&mut terminal);
+            terminal.leave().and(shown)
+        });
+        quit(&shared, &ended);
+        shown
+    })
+}
+
+/// Nobody looks any more: reading ends as it does by Ctrl-C, unless a signal has ended it.
+fn quit(shared: &Shared, ended: &Ended) {
+    shared.has_quit.store(true, Ordering::Relaxed);
+    if !shared.is_read() && !ended.by_signal.load(Ordering::Relaxed) {
+        signal_hook::low_level::raise(SIGINT).ok();
+    }
+}
+
+/// What signals say.
+struct Ended {
+    /// One that ends the reading as well.
+    by_signal: Arc<AtomicBool>,
+    /// The terminal went away.
+    by_hangup: Arc<AtomicBool>,
+}
+
+impl Ended {
+    /// `writes`: of a capture that is written, SIGHUP begins a new file.
+    fn register(writes: bool) -> Ended {
+        let ended = Ended { by_signal: Arc::default(), by_hangup: Arc::default() };
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&ended.by_signal)).ok();
+        }
+        if !writes {
+            signal_hook::flag::register(SIGHUP, Arc::clone(&ended.by_hangup)).ok();
+        }
+        ended
+    }
+
+    fn is_it(&self) -> bool {
+        self.by_signal.load(Ordering::Relaxed) || self.by_hangup.load(Ordering::Relaxed)
+    }
+}
+
+/// The terminal, while it is the screen's.
+struct Terminal {
+    drawn: ratatui::Terminal<CrosstermBackend<BufWriter<File>>>,
+}
+
+/// Standard output past its lock, which the program holds.
+fn output() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// What is drawn with, in the terminal's size. That is fixed: ratatui's own way to resize asks the
+/// terminal where its cursor is, through the locked output.
+fn drawn() -> io::Result<ratatui::Terminal<CrosstermBackend<BufWriter<File>>>> {
+    let backend = CrosstermBackend::new(BufWriter::new(output()?));
+    let viewport = Viewport::Fixed(Rect::from((Position::ORIGIN, backend.size()?)));
+    ratatui::Terminal::with_options(backend, TerminalOptions { viewport })
+}
+
+impl Terminal {
+    /// Takes it; whatever panics from now on gives it back first.
+    fn enter() -> io::Result<Terminal> {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if let Ok(mut out) = output() {
+                give_back(&mut out).ok();
+            }
+            before(panic);
+        }));
+        let mut terminal = Terminal { drawn: drawn()? };
+        terminal.take()?;
+        Ok(terminal)
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        enable_raw_mode()?;
+        let out = self.drawn.backend_mut();
+        execute!(
+            out,
+            EnterAlternateScreen,
+            EnableMouseCapture,
+            EnableBracketedPaste,
+            cursor::Hide
+        )?;
+        self.fit()
+    }
+
+    /// Begins anew with an empty screen of the size that the terminal has now.
+    fn fit(&mut self) -> io::Result<()> {
+        self.drawn = drawn()?;
+        execute!(self.drawn.backend_mut(), Clear(ClearType::All))
+    }
+
+    fn leave(&mut self) -> io::Result<()> {
+        give_back(self.drawn.backend_mut())
+    }
+}
+
+/// Gives the terminal back as it was.
+fn give_back(out: &mut impl Write) -> io::Result<()> {
+    let left = execute!(
+        out,
+        DisableBracketedPaste,
+        DisableMouseCapture,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
+    disable_raw_mode().and(left)
+}
+
+/// A view that is shown.
+struct Showing<'s> {
+    shared: &'s Shared,
+    view: View,
+    tasks: Tasks,
+    replies: Receiver<(Arc<AtomicBool>, Reply)>,
+    colours: bool,
+    ended: &'s Ended,
+}
+
+impl Showing<'_> {
+    fn run(&mut self, terminal: &mut Terminal) -> io::Result<()> {
+        let (mut is_new, mut refreshed) = (true, None::<Instant>);
+        let mut shown = None;
+        loop {
+            is_new |= self.replies();
+            if refreshed.is_none_or(|at| at.elapsed() >= REFRESH) {
+                refreshed = Some(Instant::now());
+                let mut model = self.shared.lock_now();
+                self.see_progress(&mut model);
+                let state = state(&model);
+                if shown.as_ref() != Some(&state) {
+                    self.view.refresh(&model);
+                    (shown, is_new) = (Some(state), true);
+                }
+            }
+            if std::mem::take(&mut is_new) {
+                let model = self.shared.lock_now();
+                let (view, colours) = (&mut self.view, self.colours);
+                terminal.drawn.draw(|frame| draw(frame, view, &model, colours))?;
+            }
+            if self.ended.is_it() {
+                return Ok(());
+            }
+            let mut wait = WAIT;
+            while event::poll(wait)? {
+                wait = Duration::ZERO;
+                is_new = true;
+                if self.event(&event::read()?, terminal)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Takes what became of tasks that were not given up. Says whether there was something.
+    fn replies(&mut self) -> bool {
+        let mut has_some = false;
+        while let Ok((cancelled, reply)) = self.replies.try_recv() {
+            if !cancelled.load(Ordering::Relaxed) {
+                let is_filtered = matches!(reply, Reply::Filtered);
+                self.view.reply(reply);
+                has_some = true;
+                if is_filtered {
+                    self.view.refresh(&self.shared.lock_now());
+                }
+            }
+        }
+        has_some
+    }
+
+    fn see_progress(&self, model: &mut Model) {
+        if let Reading::Files(share) = &mut model.reading {
+            let done = self.shared.meter.done.load(Ordering::Relaxed);
+            let all = self.shared.meter.all.load(Ordering::Relaxed);
+            *share = (all > 0).then(|| done as f64 / all as f64);
+        }
+        let kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        model.kept = Some(kept.counts());
+    }
+
+    /// Takes an event. `true`: that was the last.
+    fn event(&mut self, event: &Event, terminal: &mut Terminal) -> io::Result<bool> {
+        let request = {
+            let model = self.shared.lock_now();
+            match event {
+                Event::Key(key) if key.kind != KeyEventKind::Release => self.view.key(*key, &model),
+                Event::Mouse(mouse) => self.view.mouse(*mouse, &model),
+                Event::Paste(text) => {
+                    self.view.paste(text);
+                    None
+                }
+                Event::Resize(..) => {
+                    terminal.fit()?;
+                    None
+                }
+                _ => None,
+            }
+        };
+        match request {
+            None => {}
+            Some(Request::Quit) => return Ok(true),
+            Some(Request::Suspend) => {
+                terminal.leave()?;
+                signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
+                terminal.take()?;
+            }
+            Some(Request::Copy(text)) => {
+                let copied = crate::text::counted(text.lines().count() as u64, "line");
+                // OSC 52: the terminal copies it, also over ssh.
+                let out = terminal.drawn.backend_mut();
+                write!(out, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;
+                Write::flush(out)?;
+                self.view.reply(Reply::Done(format!("copied {copied}, if the terminal lets it")));
+            }
+            Some(request) => self.start(request),
+        }
+        Ok(false)
+    }
+
+    fn start(&mut self, request: Request) {
+        match request {
+            Request::Ladder { conversation, frame } => self.tasks.ladder(conversation, frame),
+            Request::Message(conversation, nth) => self.tasks.message(conversation, nth),
+            Request::Filter(filter) => {
+                self.tasks.filter(filter);
+                self.view.refresh(&self.shared.lock_now());
+            }
+            Request::Write(file, chosen) => self.tasks.write(file, chosen),
+            Request::Cancel => self.tasks.cancel(),
+            Request::Copy(_) | Request::Suspend | Request::Quit => {}
+        }
+    }
+}
+
+/// What the screen depends on, of what is read.
+fn state(model: &Model) -> (u64, u64, Option<(u64, u64)>, Reading, usize, usize) {
+    let matches = model.matches.as_ref().map_or(0, |it| it.changes + u64::from(it.is_complete));
+    let found = model.found().count();
+    (model.index.changes(), matches, model.kept, model.reading, model.notes.len(), found)
+}

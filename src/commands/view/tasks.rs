@@ -1,0 +1,328 @@
+//! What takes longer than a key: each task has a thread of its own, and is given up when the next one of
+//! its kind begins.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use super::again::{Again, Going, Source, Wanted};
+use super::kept::Reader;
+use crate::capture::write::PcapNgWriter;
+use crate::commands::{Failure, extract};
+use crate::filter::Filter;
+use crate::report::Envelope;
+use crate::session::{Event, FieldLimits, Findings, Messages, Needs};
+use crate::text::{counted, escaped};
+use crate::view::{Chosen, Conversation, Drawn, Matches, Opened, Reply};
+
+/// How long a filter waits until it looks again whether a capture has begun.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// Starts tasks, and sends what becomes of them.
+pub(super) struct Tasks {
+    again: Again,
+    replies: Sender<(Arc<AtomicBool>, Reply)>,
+    /// Whether the latest task, and the latest filter, were given up.
+    latest: Arc<AtomicBool>,
+    filtering: Arc<AtomicBool>,
+}
+
+/// What a task is given.
+pub(super) struct Task {
+    again: Again,
+    cancel: Arc<AtomicBool>,
+    replies: Sender<(Arc<AtomicBool>, Reply)>,
+}
+
+impl Tasks {
+    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, Reply)>) -> Tasks {
+        let (latest, filtering) = (Arc::default(), Arc::default());
+        Tasks { again, replies, latest, filtering }
+    }
+
+    /// Nobody waits any more.
+    pub(super) fn cancel(&self) {
+        self.latest.store(true, Ordering::Relaxed);
+        self.filtering.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn ladder(&mut self, conversation: u32, frame: Option<u64>) {
+        self.start(move |task| task.ladder(conversation, frame));
+    }
+
+    pub(super) fn message(&mut self, conversation: u32, nth: u32) {
+        self.start(move |task| task.message(conversation, nth));
+    }
+
+    pub(super) fn write(&mut self, file: String, chosen: Chosen) {
+        self.start(move |task| task.write(&file, &chosen));
+    }
+
+    /// Looks for what a filter wants; without one, all is wanted.
+    pub(super) fn filter(&mut self, filter: Option<Filter>) {
+        self.filtering.store(true, Ordering::Relaxed);
+        let matches = filter.clone().map(Matches::of);
+        self.again.shared.lock_now().matches = matches;
+        if let Some(filter) = filter {
+            self.filtering = Arc::default();
+            let cancel = Arc::clone(&self.filtering);
+            self.spawn(cancel, move |task| task.filter(&filter));
+        }
+    }
+
+    fn start(&mut self, work: impl FnOnce(&Task) -> Result<Reply, Failure> + Send + 'static) {
+        self.latest.store(true, Ordering::Relaxed);
+        self.latest = Arc::default();
+        self.spawn(Arc::clone(&self.latest), work);
+    }
+
+    fn spawn(
+        &self,
+        cancel: Arc<AtomicBool>,
+        work: impl FnOnce(&Task) -> Result<Reply, Failure> + Send + 'static,
+    ) {
+        let task = Task { again: self.again.clone(), cancel, replies: self.replies.clone() };
+        std::thread::spawn(move || {
+            let reply = work(&task).unwrap_or_else(|failure| Reply::Failed(failure.to_string()));
+            task.send(reply);
+        });
+    }
+}
+
+impl Task {
+    #[cfg(test)]
+    pub(super) fn new(again: Again, replies: Sender<(Arc<AtomicBool>, Reply)>) -> Task {
+        Task { again, cancel: Arc::default(), replies }
+    }
+
+    fn send(&self, reply: Reply) {
+        // Where nobody listens, nobody wants it.
+        self.replies.send((Arc::clone(&self.cancel), reply)).ok();
+    }
+
+    /// Works with somebody to be shown how far it is.
+    fn going<T>(&self, work: impl FnOnce(&Going<'_>) -> T) -> T {
+        let progress = |share| self.send(Reply::Progress(share));
+        work(&Going { cancel: &self.cancel, progress: &progress })
+    }
+
+    fn conversation(&self, number: u32) -> Result<Conversation, Failure> {
+        let gone = || Failure::Filter("this conversation was let go (--memory)".to_owned());
+        self.again.shared.lock_now().index.get(number).ok_or_else(gone)
+    }
+
+    /// Hands the messages of a conversation, and ICMP errors, to `each`, which says whether to go on.
+    fn messages(
+        &self,
+        number: u32,
+        each: &mut dyn FnMut(&Event<'_>) -> bool,
+    ) -> Result<(), Failure> {
+        let conversation = self.conversation(number)?;
+        let wanted = Wanted::new([conversation]);
+        let needs = Needs { icmp: true, ..Needs::messages_with_fields() };
+        let mut of_it = |event: &Event<'_>| match event {
+            Event::Message(message) if wanted.of(message).is_none() => true,
+            event => each(event),
+        };
+        let capture = conversation.capture;
+        self.going(|going| {
+            self.again.decode(capture, needs, None, Some(&wanted), going, &mut of_it)
+        })
+    }
+
+    pub(super) fn ladder(&self, number: u32, frame: Option<u64>) -> Result<Reply, Failure> {
+        let mut drawn = Drawn::default();
+        self.messages(number, &mut |event| {
+            match event {
+                Event::Message(message) => {
+                    if let Some(envelope) = Envelope::of(message, &message.payload()) {
+                        drawn.message(&envelope);
+                    }
+                }
+                Event::Icmp(icmp) => drawn.icmp(icmp),
+                _ => {}
+            }
+            true
+        })?;
+        if drawn.is_empty() {
+            return Err(Failure::Filter("its packets were let go (--memory)".to_owned()));
+        }
+        Ok(Reply::Ladder(number, drawn, frame))
+    }
+
+    pub(super) fn message(&self, number: u32, nth: u32) -> Result<Reply, Failure> {
+        let (mut opened, mut count) = (None, 0);
+        self.messages(number, &mut |event| {
+            let Event::Message(message) = event else { return true };
+            if count == nth {
+                let payload = message.payload();
+                let envelope = Envelope::of(message, &payload);
+                opened = envelope.map(|envelope| Opened::of((number, nth), &envelope));
+            }
+            count += 1;
+            count <= nth
+        })?;
+        Ok(Reply::Message(opened))
+    }
+
+    pub(super) fn filter(&self, filter: &Filter) -> Result<Reply, Failure> {
+        let needs = Needs {
+            messages: Messages::All,
+            findings: Findings::OfMessages,
+            fields: filter.needs_fields().then_some(Needs::messages_with_fields().fields).flatten(),
+            ..Needs::default()
+        };
+        for capture in 0..self.again.captures() {
+            let Some(first) = self.first_of(capture) else { break };
+            let kept = self.kept(capture);
+            let filter = Some(filter.clone());
+            self.going(|going| {
+                self.again.decode(capture, needs, filter, None, going, &mut |event| {
+                    let Event::Message(message) = event else { return true };
+                    let flow = message.context().flow.number;
+                    let number = match &kept {
+                        Some(kept) => kept.of(message),
+                        None => first.checked_add(flow.saturating_sub(1)),
+                    };
+                    let Some(number) = number else { return true };
+                    let mut model = self.again.shared.lock_now();
+                    if self.cancel.load(Ordering::Relaxed) {
+                        return false;
+                    }
+                    model.matches.iter_mut().for_each(|matches| matches.add(number));
+                    true
+                })
+            })?;
+        }
+        let mut model = self.again.shared.lock_now();
+        if !self.cancel.load(Ordering::Relaxed) {
+            model.matches.iter_mut().for_each(|matches| matches.is_complete = true);
+        }
+        Ok(Reply::Filtered)
+    }
+
+    /// The number of the first conversation of a capture; waits until that has begun.
+    fn first_of(&self, capture: usize) -> Option<u32> {
+        loop {
+            let (first, is_over) = {
+                let model = self.again.shared.lock_now();
+                (model.index.first_of(capture), self.again.shared.is_read())
+            };
+            if first.is_some() || is_over || self.cancel.load(Ordering::Relaxed) {
+                return first;
+            }
+            std::thread::sleep(WAIT);
+        }
+    }
+
+    /// Of a capture whose oldest packets may have been let go, so that flows have other numbers: its
+    /// conversations by their ends.
+    fn kept(&self, capture: usize) -> Option<Wanted> {
+        self.again.shared.kept_of(capture)?;
+        let model = self.again.shared.lock_now();
+        let all = model.index.order().iter().filter_map(|&number| model.index.get(number));
+        Some(Wanted::new(all.filter(|it| it.capture == capture)))
+    }
+
+    pub(super) fn write(&self, file: &str, chosen: &Chosen) -> Result<Reply, Failure> {
+        let called = escaped(file).into_owned();
+        let failed = |error: io::Error| {
+            Failure::Filter(format!("cannot write {called}: {}", self.unwritable(&error)))
+        };
+        let (mut all, mut messages) = (Vec::new(), 0);
+        for capture in 0..self.again.captures() {
+            let (found, count) = self.choose(capture, chosen)?;
+            messages += count;
+            all.extend((count > 0).then_some((capture, found)));
+        }
+        if self.cancel.load(Ordering::Relaxed) || messages == 0 {
+            return Err(Failure::Filter("nothing was written".to_owned()));
+        }
+        // Whatever is there stays: it may be what is read.
+        let opened = OpenOptions::new().write(true).create_new(true).open(Path::new(file));
+        let out = BufWriter::with_capacity(1 << 18, opened.map_err(failed)?);
+        let mut writer = PcapNgWriter::new(out).map_err(failed)?;
+        let mut packets = 0;
+        for (capture, found) in all {
+            let first = u32::try_from(capture).unwrap_or(u32::MAX) << 16;
+            packets += match self.again.open(capture)? {
+                Source::File(packets) => {
+                    extract::copy(packets, first, found, &mut writer).map_err(failed)?
+                }
+                Source::Kept(packets) => {
+                    let name = self.again.input.live.interface.as_deref();
+                    copy_kept(packets, first, name, &found, &mut writer).map_err(failed)?
+                }
+            };
+        }
+        writer.finish().map_err(failed)?;
+        let (packets, messages) = (counted(packets, "packet"), counted(messages, "message"));
+        Ok(Reply::Done(format!("wrote {packets} of {messages} to {called}")))
+    }
+
+    /// Which packets of a capture are to be written, and of how many messages.
+    fn choose(&self, capture: usize, chosen: &Chosen) -> Result<(extract::Chosen, u64), Failure> {
+        let (wanted, filter) = match chosen {
+            Chosen::Conversations(numbers) => {
+                let model = self.again.shared.lock_now();
+                let all = numbers.iter().filter_map(|number| model.index.get(number));
+                let mut all = all.filter(|it| it.capture == capture).peekable();
+                if all.peek().is_none() {
+                    return Ok(Default::default());
+                }
+                (Some(Wanted::new(all)), None)
+            }
+            Chosen::Messages(filter) => (None, filter.clone()),
+        };
+        // Where packets are is kept with the bytes.
+        let fields = Some(FieldLimits { fields: 10_000, depth: 32 });
+        let needs = Needs { fields, ..Needs::messages_with_fields() };
+        let (mut found, mut count) = (extract::Chosen::default(), 0);
+        self.going(|going| {
+            self.again.decode(capture, needs, filter, wanted.as_ref(), going, &mut |event| {
+                let Event::Message(message) = event else { return true };
+                if wanted.as_ref().is_none_or(|wanted| wanted.of(message).is_some()) {
+                    found.add(&message.payload());
+                    count += 1;
+                }
+                true
+            })
+        })?;
+        Ok((found, count))
+    }
+
+    /// Why a file cannot be written, and what to do.
+    fn unwritable(&self, error: &io::Error) -> String {
+        let is_live = self.again.input.live.interface.is_some();
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => "it is there already; choose another name".to_owned(),
+            io::ErrorKind::PermissionDenied if is_live => format!(
+                "{error}; a live capture may only write in the folder of -w FILE, as the user that \
+                 -Z names"
+            ),
+            _ => crate::why::unwritable(error).into_owned(),
+        }
+    }
+}
+
+/// Copies the chosen ones of packets that are kept; returns how many.
+fn copy_kept(
+    mut packets: Reader,
+    first: u32,
+    name: Option<&str>,
+    chosen: &extract::Chosen,
+    writer: &mut PcapNgWriter<BufWriter<File>>,
+) -> io::Result<u64> {
+    let mut written = 0;
+    while let Some((frame, packet)) = packets.next() {
+        if chosen.has(frame, &packet) {
+            writer.packet(&packet, first, name, &[])?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,51 @@
+//! The annotated fields as lines that can be pointed at: each knows its bytes.
+
+use std::ops::Range;
+
+use super::nodes::{Entry, Placed, said};
+use super::{detail, finding_tone, name};
+use crate::report::Envelope;
+use crate::report::paint::{Paint, Tone};
+use crate::report::view::View;
+
+/// A field of a message, or a finding about the field above.
+pub struct FieldLine {
+    /// How many groups it is in.
+    pub depth: usize,
+    /// The field's label; of a finding, nothing.
+    pub label: &'static str,
+    /// What follows the label: the value and what it means; of a finding, all of it.
+    pub text: String,
+    /// How a finding looks.
+    pub finding: Option<Tone>,
+    /// Its bytes in the message.
+    pub bytes: Range<usize>,
+}
+
+/// The fields of a message, each with the findings about it after it, in the order of `-v`.
+pub fn field_lines(m: &Envelope<'_>) -> Vec<FieldLine> {
+    let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+    let mut lines = Vec::new();
+    Placed::default().each(view, m.findings, |entry| {
+        let mut out = Vec::new();
+        let (node, label, finding, span) = match entry {
+            Entry::Field(at, node) => {
+                said(view, at, node, Paint::new(false), &mut out);
+                (Some(node), node.field.label, None, node.span)
+            }
+            Entry::Finding(finding, node) => {
+                name(finding, &mut out);
+                detail(finding, &mut out);
+                (node, "", Some(finding_tone(finding)), finding.span)
+            }
+        };
+        lines.push(FieldLine {
+            depth: node.map_or(0, |node| node.depth as usize),
+            label,
+            text: String::from_utf8_lossy(&out).into_owned(),
+            finding,
+            bytes: span.start as usize..span.end as usize,
+        });
+    });
+    lines
+}

@@ -1,0 +1,362 @@
+//! The screen: what a [`View`] shows of a [`Model`], in whatever size the terminal has.
+
+mod help;
+mod message;
+mod theme;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Clear, Row, Table};
+
+use super::edit::FilterLine;
+use super::opened::LadderScreen;
+use super::tabs::{Column, Shown, Tab};
+use super::{Areas, Chosen, Model, Reading, Screen, Typing, View};
+use crate::report::paint::Tone;
+use crate::text::{counted, grouped, shortened};
+use theme::Theme;
+
+pub use help::keys;
+
+/// Columns of the mark before a conversation.
+const MARK: u16 = 1;
+
+/// Draws it all. `colours`: there are some.
+pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool) {
+    let theme = Theme { colours };
+    let rows = [1, 1, 0, 1, 1].map(|height| match height {
+        0 => Constraint::Fill(1),
+        height => Constraint::Length(height),
+    });
+    let [title, filter, body, note, status] = Layout::vertical(rows).areas(frame.area());
+    view.areas = Areas { filter, ..Areas::default() };
+    draw_title(frame, view, model, theme, title);
+    draw_filter(frame, view, theme, filter);
+    match view.screens.pop() {
+        Some(Screen::Ladder(mut screen)) => {
+            draw_ladder(frame, view, &mut screen, theme, body);
+            view.screens.push(Screen::Ladder(screen));
+        }
+        Some(Screen::Message(mut screen)) => {
+            message::draw(frame, &mut view.areas, &mut screen, theme, body);
+            view.screens.push(Screen::Message(screen));
+        }
+        None => draw_list(frame, view, model, theme, body),
+    }
+    draw_note(frame, view, model, theme, note);
+    draw_status(frame, view, model, theme, status);
+    match &view.typing {
+        Some(Typing::Filter(line)) => {
+            let below = Rect { y: body.y, height: body.height, ..filter };
+            draw_names(frame, line, theme, below);
+            let column = theme::columns("filter: ") + line.line.column() as u16;
+            cursor(frame, filter, column);
+        }
+        Some(Typing::File(line)) => {
+            cursor(frame, note, prompt(view).len() as u16 + line.column() as u16)
+        }
+        None => {}
+    }
+    if let Some(top) = view.help {
+        view.help = Some(help::draw(frame, top, theme, body));
+    }
+}
+
+fn cursor(frame: &mut Frame<'_>, line: Rect, column: u16) {
+    let x = line.x + column.min(line.width.saturating_sub(1));
+    frame.set_cursor_position(Position::new(x, line.y));
+}
+
+/// The tabs, and the name of what is read.
+fn draw_title(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme, area: Rect) {
+    let counts = [
+        view.shown.as_ref().map_or(model.index.order().len(), Vec::len),
+        model.summary().servers.len() + model.summary().masters.len(),
+        model.found().count(),
+    ];
+    let mut x = area.x;
+    for (at, (tab, count)) in Tab::ALL.into_iter().zip(counts).enumerate() {
+        let text = format!(" {} {} {} ", at + 1, tab.title(), grouped(count as u64));
+        let width = (text.len() as u16).min(area.right().saturating_sub(x));
+        let place = Rect { x, width, ..area };
+        let style = if tab == view.tab {
+            theme.tone(Tone::Message).add_modifier(Modifier::REVERSED)
+        } else {
+            theme.tone(Tone::Endpoints)
+        };
+        frame.render_widget(Line::styled(text, style), place);
+        view.areas.tabs[at] = place;
+        x += width + 1;
+    }
+    let first = model.index.name_of(0);
+    let name = match model.index.captures().len() {
+        0..=1 => first.to_owned(),
+        all => format!("{first} and {} more", all - 1),
+    };
+    let rest = Rect { x: x.min(area.right()), width: area.right().saturating_sub(x), ..area };
+    let name = shortened(&name, rest.width.into()).into_owned();
+    frame.render_widget(Line::styled(name, theme.tone(Tone::Faint)).right_aligned(), rest);
+}
+
+/// The display filter: as it is, or as it is typed, with its mistake marked.
+fn draw_filter(frame: &mut Frame<'_>, view: &View, theme: Theme, area: Rect) {
+    let label = Span::styled("filter: ", theme.tone(Tone::Faint));
+    let line = match (&view.typing, &view.filter) {
+        (Some(Typing::Filter(typed)), _) => {
+            let text = typed.line.text();
+            let error = typed.error.as_ref().map(|error| error.at());
+            let at = error.unwrap_or(text.len()..text.len());
+            let (start, end) = (floor(text, at.start), floor(text, at.end));
+            let (before, rest) = text.split_at(start);
+            let (wrong, after) = rest.split_at(end.saturating_sub(start));
+            let mark = theme.error().add_modifier(Modifier::UNDERLINED);
+            Line::from(vec![
+                label,
+                Span::raw(before.to_owned()),
+                Span::styled(wrong.to_owned(), mark),
+                Span::raw(after.to_owned()),
+            ])
+        }
+        (_, Some(filter)) => Line::from(vec![label, Span::raw(filter.to_string())]),
+        (_, None) => {
+            Line::from(vec![label, Span::styled("none; / sets one", theme.tone(Tone::Faint))])
+        }
+    };
+    frame.render_widget(line, area);
+}
+
+/// The nearest place at or before this one where a letter begins.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// What is wrong with a filter that is typed, and what its word may become.
+fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rect) {
+    let mut lines = Vec::new();
+    if let Some(error) = &line.error {
+        let text = error.explained();
+        let letters: Vec<char> = text.chars().collect();
+        for part in letters.chunks(usize::from(below.width.max(20)) - 2).take(3) {
+            lines.push(Line::styled(
+                format!("  {}", part.iter().collect::<String>()),
+                theme.error(),
+            ));
+        }
+    }
+    for (at, name) in line.names.iter().enumerate() {
+        let style = if at == line.chosen { theme.selected() } else { theme.tone(Tone::Label) };
+        lines.push(Line::styled(format!("  {name}"), style));
+    }
+    let help = "  Enter applies  Tab takes the name  Up and Down choose  Esc gives up";
+    lines.push(Line::styled(help, theme.tone(Tone::Faint)));
+    for (line, y) in lines.into_iter().zip(below.y..below.bottom()) {
+        let area = Rect { y, height: 1, ..below };
+        frame.render_widget(Clear, area);
+        frame.render_widget(line, area);
+    }
+}
+
+/// The columns for which there is room.
+fn columns(tab: Tab, width: u16) -> impl Iterator<Item = (usize, &'static Column)> {
+    tab.columns().iter().enumerate().filter(move |(_, column)| column.from <= width)
+}
+
+fn draw_list(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme, area: Rect) {
+    let height = area.height.saturating_sub(1);
+    view.list().set_height(height.into());
+    view.areas.rows = Rect { y: area.y + 1, height, ..area };
+    let (visible, selected) = (view.list().visible(), view.list().selected());
+    let order = view.orders[view.tab as usize];
+    let widths = columns(view.tab, area.width).map(|(_, column)| match column.width {
+        0 => Constraint::Fill(1),
+        width => Constraint::Length(width),
+    });
+    let widths: Vec<_> = std::iter::once(Constraint::Length(MARK)).chain(widths).collect();
+    let heads = columns(view.tab, area.width).map(|(at, column)| {
+        let sorted = order.column == Some(at);
+        let style = theme.tone(Tone::Faint);
+        let style = if sorted { style.add_modifier(Modifier::UNDERLINED) } else { style };
+        let line = Line::styled(column.heading, style);
+        Cell::from(if column.is_number { line.right_aligned() } else { line })
+    });
+    let head = Row::new(std::iter::once(Cell::from("")).chain(heads));
+    let cells = ratatui::layout::Layout::horizontal(widths.clone()).spacing(1).split(area);
+    let rows = visible.clone().filter_map(|at| {
+        let shown = view.row(at, model)?;
+        let style = if Some(at) == selected { theme.selected() } else { Style::new() };
+        let mark = view.tab == Tab::Conversations
+            && view.numbers(model).get(at).is_some_and(|it| view.marked.contains(it));
+        Some(row(&shown, view.tab, area.width, mark, &cells, theme).style(style))
+    });
+    let table = Table::new(rows.collect::<Vec<_>>(), widths).header(head).column_spacing(1);
+    frame.render_widget(table, area);
+    if visible.is_empty() {
+        let text = match (&model.reading, &view.filter) {
+            (_, Some(_)) if view.waiting.is_none() && view.tab != Tab::Servers => {
+                "  nothing that the filter wants"
+            }
+            (Reading::Over, _) => "  nothing",
+            _ => "  nothing yet",
+        };
+        let place = Rect { y: area.y + 1, height: 1, ..area }.intersection(area);
+        frame.render_widget(Line::styled(text, theme.tone(Tone::Faint)), place);
+    }
+}
+
+/// A row of a list: each cell cut to its column, the gravest part of it in its tone.
+fn row<'r>(
+    shown: &Shown,
+    tab: Tab,
+    width: u16,
+    mark: bool,
+    places: &[Rect],
+    theme: Theme,
+) -> Row<'r> {
+    let mut cells = vec![Cell::from(if mark { "*" } else { " " })];
+    for ((at, column), place) in columns(tab, width).zip(places.iter().skip(1)) {
+        let text = shown.cells.get(at).map_or("", |cell| &**cell);
+        let text = shortened(text, place.width.into()).into_owned();
+        let is_grave = matches!(column.heading, "FINDINGS" | "SEVERITY" | "RULE");
+        let style = shown.tone.filter(|_| is_grave).map_or(Style::new(), |tone| theme.tone(tone));
+        let line = Line::styled(text, style);
+        cells.push(Cell::from(if column.is_number { line.right_aligned() } else { line }));
+    }
+    Row::new(cells)
+}
+
+fn draw_ladder(
+    frame: &mut Frame<'_>,
+    view: &mut View,
+    screen: &mut LadderScreen,
+    theme: Theme,
+    area: Rect,
+) {
+    let height = area.height.saturating_sub(1);
+    screen.list.set_height(height.into());
+    screen.fit(area.width.into());
+    view.areas.rows = Rect { y: area.y + 1, height, ..area };
+    let head = Line::styled(screen.head().to_owned(), theme.tone(Tone::Endpoints));
+    frame.render_widget(head, Rect { height: 1, ..area }.intersection(area));
+    for (at, y) in screen.list.visible().zip(area.y + 1..area.bottom()) {
+        let Some(line) = screen.line(at) else { continue };
+        let parts = line.parts.iter().map(|(tone, text)| {
+            Span::styled(text.clone(), tone.map_or(Style::new(), |tone| theme.tone(tone)))
+        });
+        let is_selected = screen.list.selected() == Some(at);
+        let style = if is_selected { theme.selected() } else { Style::new() };
+        let place = Rect { y, height: 1, ..area };
+        frame.render_widget(Line::from_iter(parts), place);
+        frame.buffer_mut().set_style(place, style);
+    }
+}
+
+/// What is asked for a file's name with.
+fn prompt(view: &View) -> String {
+    let what = match view.chosen() {
+        Chosen::Conversations(numbers) if view.screens.is_empty() => {
+            counted(numbers.len(), "marked conversation")
+        }
+        Chosen::Conversations(_) => "this conversation".to_owned(),
+        Chosen::Messages(Some(_)) => "the messages that the filter wants".to_owned(),
+        Chosen::Messages(None) => "all messages".to_owned(),
+    };
+    format!("write {what} to: ")
+}
+
+/// What is selected, what is typed, or what there is to say.
+fn draw_note(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, area: Rect) {
+    let line = match (&view.typing, &view.note) {
+        (Some(Typing::File(line)), _) => Line::from(vec![
+            Span::styled(prompt(view), theme.tone(Tone::Label)),
+            Span::raw(line.text().to_owned()),
+        ]),
+        (_, Some(note)) if note.is_error => Line::styled(note.text.clone(), theme.error()),
+        (_, Some(note)) => Line::styled(note.text.clone(), theme.tone(Tone::Good)),
+        _ => Line::raw(about(view, model)),
+    };
+    frame.render_widget(line, area);
+}
+
+/// What the selected row or message is, in a line.
+fn about(view: &View, model: &Model) -> String {
+    match view.screens.last() {
+        Some(Screen::Message(screen)) => {
+            let range = screen.marked();
+            let bytes = match range.len() {
+                0 => String::new(),
+                1 => format!("byte {} of {}", range.start, screen.opened.bytes.len()),
+                _ => format!(
+                    "bytes {}-{} of {}",
+                    range.start,
+                    range.end - 1,
+                    screen.opened.bytes.len()
+                ),
+            };
+            let unpacked = if screen.opened.is_inflated { ", decompressed" } else { "" };
+            format!("{bytes}{unpacked}")
+        }
+        Some(Screen::Ladder(screen)) => {
+            let (messages, left_out) = screen.counts();
+            let more = if left_out > 0 {
+                format!(", {} of them not drawn", grouped(left_out))
+            } else {
+                String::new()
+            };
+            format!("{}{more}", counted(messages.into(), "message"))
+        }
+        None => {
+            let selected = view.lists[view.tab as usize].selected();
+            let row = selected.and_then(|at| view.row(at, model));
+            row.map_or(String::new(), |row| row.whole)
+        }
+    }
+}
+
+/// How far reading is, what was read and let go, and the way to the keys.
+fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, area: Rect) {
+    let mut parts = Vec::new();
+    match model.reading {
+        Reading::Files(Some(share)) => parts.push(format!("reading {:.0} %", share * 100.0)),
+        Reading::Files(None) => parts.push("reading".to_owned()),
+        Reading::Live => parts.push("live".to_owned()),
+        Reading::Over => {}
+    }
+    if let Some((what, share)) = view.waiting {
+        parts.push(format!("{what} {:.0} % (Esc gives up)", share * 100.0));
+    }
+    parts.push(counted(model.index.messages(), "message"));
+    if model.index.let_go() > 0 {
+        parts.push(format!(
+            "{} let go (--memory)",
+            counted(model.index.let_go(), "old conversation")
+        ));
+    }
+    if let Some((kept, let_go)) = model.kept.filter(|(_, let_go)| *let_go > 0) {
+        parts.push(format!(
+            "{} kept, {} older let go (--memory)",
+            counted(kept, "packet"),
+            grouped(let_go)
+        ));
+    }
+    if !view.marked.is_empty() {
+        parts.push(format!("{} marked", grouped(view.marked.len() as u64)));
+    }
+    if model.left_out() > 0 {
+        parts.push(format!("{} only counted", counted(model.left_out(), "finding")));
+    }
+    if let Some(note) = model.notes.last().filter(|_| model.reading != Reading::Live) {
+        parts.push(note.trim_start_matches("gamewire: ").to_owned());
+    }
+    let hint = "? keys  q quit";
+    let room = usize::from(area.width).saturating_sub(hint.len() + 1);
+    let text = shortened(&parts.join(", "), room).into_owned();
+    let style = theme.bar();
+    frame.buffer_mut().set_style(area, style);
+    frame.render_widget(Line::styled(text, style), area);
+    let [_, right] =
+        Layout::horizontal([Constraint::Fill(1), Constraint::Length(hint.len() as u16)])
+            .areas(area);
+    frame.render_widget(Line::styled(hint, style), right);
+}

@@ -1,0 +1,62 @@
+//! All keys.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear};
+
+use super::theme::{Theme, columns};
+use crate::report::paint::Tone;
+
+/// Keys, and what each does.
+const KEYS: &[(&str, &str)] = &[
+    ("Enter", "open: the ladder of a conversation or a finding, a message's"),
+    ("", "fields and bytes, the conversations of a server"),
+    ("Esc, q, Left", "back; q in a list quits, Esc there clears filter and marks"),
+    ("Up Down, k j", "move; also PgUp, PgDn, Home or g, End or G"),
+    ("", "at the end, a list follows what comes"),
+    ("Tab, 1 2 3", "the next tab, or one of the three"),
+    ("/", "display filter; Tab completes names, mistakes are marked"),
+    ("s, S", "sort by the next column; reverse"),
+    ("Space, u", "mark a conversation; clear all marks"),
+    ("w", "write packets to a pcapng file: what is open, else what is"),
+    ("", "marked, else what is shown"),
+    ("y", "copy what is open or selected as text"),
+    ("n, p", "the next and the previous message, with a message open"),
+    ("r", "read an open conversation again, where more has come"),
+    ("Ctrl-C, Ctrl-Z", "quit from anywhere; suspend"),
+    ("mouse", "click: select, again: open; a byte: its field; wheel: move;"),
+    ("", "right button: back"),
+];
+
+/// Keys, and what each does; without a key, the line above goes on.
+pub fn keys() -> &'static [(&'static str, &'static str)] {
+    KEYS
+}
+
+/// Draws them, from a line on. Returns the line that was the first after all.
+pub(super) fn draw(frame: &mut Frame<'_>, top: usize, theme: Theme, area: Rect) -> usize {
+    let (width, height) = (78.min(area.width), (KEYS.len() as u16 + 2).min(area.height));
+    let place = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    frame.render_widget(Clear, place);
+    let block = Block::bordered().title(" Keys; any key closes this ");
+    let inner = block.inner(place);
+    frame.render_widget(block, place);
+    let top = top.min(KEYS.len().saturating_sub(inner.height.into()));
+    for ((key, what), y) in KEYS.iter().skip(top).zip(inner.y..inner.bottom()) {
+        let space = " ".repeat(15_usize.saturating_sub(columns(key).into()));
+        let line = Line::from(vec![
+            Span::raw(" "),
+            Span::styled(*key, theme.tone(Tone::Label)),
+            Span::raw(space),
+            Span::raw(*what),
+        ]);
+        frame.render_widget(line, Rect { y, height: 1, ..inner });
+    }
+    top
+}

@@ -1,0 +1,358 @@
+//! The conversations of captures: a few bytes for each, and where its packets are. What messages say is
+//! not kept: it is decoded again when somebody wants to see it.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::RangeInclusive;
+
+use dissectors::Id;
+use dissectors::kit::{Severity, Time, Transport, Verdict};
+
+use crate::session::{Checked, CheckedEvent, MessageEvent};
+
+/// Bytes that a message takes at most: that of a conversation which has no other.
+pub const BYTES_OF_MESSAGE: usize = 48;
+
+const _: () = assert!(size_of::<Row>() + size_of::<u32>() <= BYTES_OF_MESSAGE);
+
+/// A conversation, as it is kept.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    /// The addresses, where they are of IPv4; else their place among those of IPv6, and nothing.
+    hosts: [u32; 2],
+    ports: [u16; 2],
+    /// Nanoseconds since 1970: the upper and the lower half.
+    start: [u32; 2],
+    /// The packet of its first message.
+    frame: [u8; 5],
+    /// The protocol, by its place.
+    protocol: u8,
+    /// Its first message, by its place in the protocol.
+    message: u8,
+    /// The gravest finding, as [`weight`] has it.
+    worst: u8,
+    is_tcp: bool,
+    is_six: bool,
+    /// Findings, as far as they can be counted.
+    findings: u16,
+    /// Packets from that of its first message to that of its last.
+    frames: u32,
+    messages: u32,
+    /// The longest time that it took to respond, in microseconds; the largest number: nothing responded.
+    slowest: u32,
+}
+
+/// A conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    /// Its number in all captures, from 0.
+    pub number: u32,
+    /// Which of the captures it is in, from 0.
+    pub capture: usize,
+    /// Both ends, the sender of its first packet first.
+    pub ends: [SocketAddr; 2],
+    /// What carries it.
+    pub transport: Transport,
+    /// Its protocol.
+    pub protocol: Id,
+    /// Its first message.
+    pub message: &'static str,
+    /// When that was sent.
+    pub start: Time,
+    /// The packets of its messages, from the first to the last: the number is larger than all where there
+    /// are too many to tell.
+    pub frames: [u64; 2],
+    /// How many messages it has.
+    pub messages: u32,
+    /// The longest time that it took to respond, in microseconds.
+    pub slowest: Option<u32>,
+    /// How many findings there are, and the gravest.
+    pub findings: u16,
+    /// The gravest of them.
+    pub worst: Option<(Severity, Verdict)>,
+}
+
+/// All conversations, bounded: the oldest are let go.
+pub struct Index {
+    rows: VecDeque<Row>,
+    /// The number of the first row.
+    first: u32,
+    /// The numbers of those with a message, in the order of their first ones.
+    order: Vec<u32>,
+    /// The addresses of conversations over IPv6, and how many of those were let go.
+    six: VecDeque<[Ipv6Addr; 2]>,
+    six_gone: u32,
+    /// What captures are called, and the number of the first conversation of each.
+    captures: Vec<(String, u32)>,
+    most: usize,
+    let_go: u64,
+    messages: u64,
+    changes: u64,
+}
+
+impl Index {
+    /// An empty one that takes so many bytes of memory at most.
+    pub fn new(bytes: usize) -> Index {
+        Index {
+            rows: VecDeque::new(),
+            first: 0,
+            order: Vec::new(),
+            six: VecDeque::new(),
+            six_gone: 0,
+            captures: Vec::new(),
+            // Room for the addresses of IPv6, and for the rows in the order in which they are shown.
+            most: (bytes / (BYTES_OF_MESSAGE + size_of::<[Ipv6Addr; 2]>() + size_of::<u32>()))
+                .max(16),
+            let_go: 0,
+            messages: 0,
+            changes: 0,
+        }
+    }
+
+    /// A capture begins.
+    pub fn begin(&mut self, name: &str) {
+        let next = self.end();
+        self.captures.push((name.to_owned(), next));
+    }
+
+    /// What captures are called, and the number of the first conversation of each.
+    pub fn captures(&self) -> &[(String, u32)] {
+        &self.captures
+    }
+
+    /// What a capture is called.
+    pub fn name_of(&self, capture: usize) -> &str {
+        self.captures.get(capture).map_or("", |(name, _)| name)
+    }
+
+    /// The number of the first conversation of a capture, if that has begun.
+    pub fn first_of(&self, capture: usize) -> Option<u32> {
+        self.captures.get(capture).map(|(_, first)| *first)
+    }
+
+    /// The numbers of those with a message, in the order of their first ones.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Messages of all conversations, of those let go, too.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// How many conversations were let go.
+    pub fn let_go(&self) -> u64 {
+        self.let_go
+    }
+
+    /// Is larger after something has changed.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The number after the last one.
+    fn end(&self) -> u32 {
+        self.first.saturating_add(u32::try_from(self.rows.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The next message of the current capture. Says which conversation it is of, if that is kept.
+    pub fn message(&mut self, m: &MessageEvent<'_>) -> Option<u32> {
+        self.messages += 1;
+        self.changes += 1;
+        let context = m.context();
+        let (number, id) = (self.of_flow(context.flow.number)?, context.protocol?);
+        let [a, b] = context.flow.ends;
+        let payload = m.payload();
+        let (frame, time, is_tcp) =
+            (payload.frame, payload.time, payload.transport == Transport::Tcp);
+        let kinds = id.info().messages;
+        let message = kinds.iter().position(|it| std::ptr::eq(*it, m.message())).unwrap_or(0);
+        let is_new = self.row(number).is_none_or(|row| row.messages == 0);
+        let hosts = match (a.ip(), b.ip()) {
+            _ if !is_new => None,
+            (IpAddr::V4(a), IpAddr::V4(b)) => Some(([a.to_bits(), b.to_bits()], false)),
+            (a, b) => {
+                self.six.push_back([six(a), six(b)]);
+                let place = self.six_gone.wrapping_add(self.six.len() as u32 - 1);
+                Some(([place, 0], true))
+            }
+        };
+        let row = self.row_mut(number)?;
+        if let Some((hosts, is_six)) = hosts {
+            *row = Row {
+                hosts,
+                ports: [a.port(), b.port()],
+                start: [(time.0 as u64 >> 32) as u32, time.0 as u32],
+                frame: short(frame),
+                protocol: id as u8,
+                message: u8::try_from(message).unwrap_or(u8::MAX),
+                is_tcp,
+                is_six,
+                slowest: u32::MAX,
+                ..*row
+            };
+        }
+        row.messages = row.messages.saturating_add(1);
+        row.frames = u32::try_from(frame.saturating_sub(long(row.frame))).unwrap_or(u32::MAX);
+        if let Some(reply) = m.reply() {
+            let took = time.since(reply.sent).max(0) / 1000;
+            let took = u32::try_from(took).unwrap_or(u32::MAX).min(u32::MAX - 1);
+            row.slowest = if row.slowest == u32::MAX { took } else { row.slowest.max(took) };
+        }
+        row.find(&m.checked());
+        if is_new {
+            self.order.push(number);
+        }
+        Some(number)
+    }
+
+    /// Something was found about a conversation.
+    pub fn checked(&mut self, it: &CheckedEvent<'_>) {
+        if let Some(number) = self.of_flow(it.context().flow.number)
+            && let Some(row) = self.row_mut(number)
+        {
+            row.find(&it.checked());
+            self.changes += 1;
+        }
+    }
+
+    /// The number of the conversation that is this flow of the current capture; makes room for it.
+    fn of_flow(&mut self, flow: u32) -> Option<u32> {
+        let (_, first) = self.captures.last()?;
+        let number = first.checked_add(flow.checked_sub(1)?)?;
+        if number < self.first {
+            return None;
+        }
+        // Flows are numbered one by one: those before it have a row, or will have one.
+        while self.end() <= number && self.end() < u32::MAX {
+            self.rows.push_back(Row::default());
+        }
+        if self.rows.len() > self.most {
+            self.let_oldest_go();
+        }
+        Some(number)
+    }
+
+    /// Lets a part of the oldest conversations go: each time many, so that it takes little for each.
+    fn let_oldest_go(&mut self) {
+        let count = (self.most / 16).max(1);
+        for row in self.rows.drain(..count.min(self.rows.len())) {
+            self.first += 1;
+            self.let_go += u64::from(row.messages > 0);
+        }
+        let (first, rows) = (self.first, &self.rows);
+        self.order.retain(|&number| number >= first);
+        // In whatever order conversations found their place there: those before the first that is needed.
+        let needed = rows.iter().filter(|row| row.is_six && row.messages > 0);
+        let needed = needed.map(|row| row.hosts[0].wrapping_sub(self.six_gone)).min();
+        let gone = needed.map_or(self.six.len(), |needed| (needed as usize).min(self.six.len()));
+        self.six.drain(..gone);
+        self.six_gone = self.six_gone.wrapping_add(gone as u32);
+    }
+
+    fn row(&self, number: u32) -> Option<&Row> {
+        self.rows.get(number.checked_sub(self.first)? as usize)
+    }
+
+    fn row_mut(&mut self, number: u32) -> Option<&mut Row> {
+        self.rows.get_mut(number.checked_sub(self.first)? as usize)
+    }
+
+    /// The conversation of this number, if it has a message and is kept.
+    pub fn get(&self, number: u32) -> Option<Conversation> {
+        let row = self.row(number).filter(|row| row.messages > 0)?;
+        let protocol = *Id::ALL.get(usize::from(row.protocol))?;
+        let message = protocol.info().messages.get(usize::from(row.message))?;
+        let capture = self.captures.partition_point(|(_, first)| *first <= number);
+        let [a, b] = match row.is_six {
+            true => {
+                let place = row.hosts[0].wrapping_sub(self.six_gone);
+                let hosts = *self.six.get(place as usize)?;
+                hosts.map(|host| host.to_canonical())
+            }
+            false => row.hosts.map(|host| IpAddr::V4(Ipv4Addr::from_bits(host))),
+        };
+        let frame = long(row.frame);
+        let last = if row.frames == u32::MAX { u64::MAX } else { frame + u64::from(row.frames) };
+        let [high, low] = row.start.map(u64::from);
+        Some(Conversation {
+            number,
+            capture: capture.saturating_sub(1),
+            ends: [SocketAddr::new(a, row.ports[0]), SocketAddr::new(b, row.ports[1])],
+            transport: if row.is_tcp { Transport::Tcp } else { Transport::Udp },
+            protocol,
+            message: message.name,
+            start: Time((high << 32 | low) as i64),
+            frames: [frame, last],
+            messages: row.messages,
+            slowest: (row.slowest != u32::MAX).then_some(row.slowest),
+            findings: row.findings,
+            worst: WEIGHTS.get(usize::from(row.worst)).copied().flatten(),
+        })
+    }
+}
+
+impl Conversation {
+    /// Whether something between these ends belongs to it, as far as the ends tell.
+    pub fn is_between(&self, ends: [SocketAddr; 2]) -> bool {
+        self.ends == ends || self.ends == [ends[1], ends[0]]
+    }
+
+    /// The packets of its messages.
+    pub fn packets(&self) -> RangeInclusive<u64> {
+        self.frames[0]..=self.frames[1]
+    }
+}
+
+impl Row {
+    fn find(&mut self, checked: &Checked<'_>) {
+        let found = checked.findings.iter().map(|it| (it.severity, it.verdict, 1));
+        let more = checked.left_out.iter().map(|it| (it.rule.severity, it.verdict, it.times));
+        for (severity, verdict, times) in found.chain(more) {
+            self.worst = self.worst.max(weight(severity, verdict));
+            let times = u16::try_from(times).unwrap_or(u16::MAX);
+            self.findings = self.findings.saturating_add(times);
+        }
+    }
+}
+
+/// Findings by what they weigh: what the capture leaves open weighs less than what it proves.
+const WEIGHTS: [Option<(Severity, Verdict)>; 7] = [
+    None,
+    Some((Severity::Note, Verdict::Inconclusive)),
+    Some((Severity::Note, Verdict::Note)),
+    Some((Severity::Warning, Verdict::Inconclusive)),
+    Some((Severity::Error, Verdict::Inconclusive)),
+    Some((Severity::Warning, Verdict::Fail)),
+    Some((Severity::Error, Verdict::Fail)),
+];
+
+/// What a finding weighs: its place in [`WEIGHTS`].
+pub(super) fn weight(severity: Severity, verdict: Verdict) -> u8 {
+    match (severity, verdict) {
+        (Severity::Note, Verdict::Inconclusive) => 1,
+        (Severity::Note, _) | (_, Verdict::Note) => 2,
+        (Severity::Warning, Verdict::Inconclusive) => 3,
+        (Severity::Error, Verdict::Inconclusive) => 4,
+        (Severity::Warning, Verdict::Fail) => 5,
+        (Severity::Error, Verdict::Fail) => 6,
+    }
+}
+
+/// An address of IPv6; one of IPv4 is mapped, and mapped back when it is read.
+fn six(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+/// A packet's number in five bytes; a capture of more packets takes hundreds of terabytes.
+fn short(frame: u64) -> [u8; 5] {
+    let [_, _, _, low @ ..] = frame.min((1 << 40) - 1).to_be_bytes();
+    low
+}
+
+fn long([a, b, c, d, e]: [u8; 5]) -> u64 {
+    u64::from_be_bytes([0, 0, 0, a, b, c, d, e])
+}

@@ -1,0 +1,123 @@
+//! A list of which a part is on the screen, with one selected row.
+
+/// Which row is selected, and which are on the screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct List {
+    length: usize,
+    selected: usize,
+    top: usize,
+    height: usize,
+    /// What is added at the end is selected.
+    follows: bool,
+}
+
+impl List {
+    /// It has so many rows now.
+    pub(super) fn set_length(&mut self, length: usize) {
+        self.length = length;
+        if self.follows {
+            self.selected = length;
+        }
+        self.settle();
+    }
+
+    /// So many rows fit on the screen.
+    pub(super) fn set_height(&mut self, height: usize) {
+        self.height = height;
+        self.settle();
+    }
+
+    /// How many rows it has.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The selected row, if there is one.
+    pub(super) fn selected(&self) -> Option<usize> {
+        (self.selected < self.length).then_some(self.selected)
+    }
+
+    /// The rows on the screen.
+    pub(super) fn visible(&self) -> std::ops::Range<usize> {
+        self.top..self.top.saturating_add(self.height).min(self.length)
+    }
+
+    /// Selects a row.
+    pub(super) fn select(&mut self, row: usize) {
+        (self.selected, self.follows) = (row, false);
+        self.settle();
+    }
+
+    /// Moves the selection by so many rows.
+    pub(super) fn step(&mut self, rows: isize) {
+        self.select(self.selected.saturating_add_signed(rows));
+    }
+
+    /// Moves the selection by so many screens.
+    pub(super) fn page(&mut self, pages: isize) {
+        let rows = self.height.saturating_sub(1).max(1);
+        self.step(pages.saturating_mul(isize::try_from(rows).unwrap_or(1)));
+    }
+
+    /// Selects the last row, and whatever becomes the last one.
+    pub(super) fn end(&mut self) {
+        self.select(usize::MAX);
+        self.follows = true;
+    }
+
+    fn settle(&mut self) {
+        self.selected = self.selected.min(self.length.saturating_sub(1));
+        let least = (self.selected + 1).saturating_sub(self.height);
+        let most = self.length.saturating_sub(self.height).min(self.selected);
+        self.top = self.top.clamp(least.min(most), self.selected.min(most.max(least)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(length: usize, height: usize) -> List {
+        let mut list = List::default();
+        list.set_length(length);
+        list.set_height(height);
+        list
+    }
+
+    #[test]
+    fn the_selected_row_is_on_the_screen() {
+        let mut list = list(100, 10);
+        for rows in [3, 20, -1, 60, -70, 1000, -5, -1000] {
+            list.step(rows);
+            let selected = list.selected().unwrap();
+            assert!(list.visible().contains(&selected), "{list:?}");
+            assert_eq!(list.visible().len(), 10, "{list:?}");
+        }
+        list.page(2);
+        assert_eq!(list.selected(), Some(18));
+    }
+
+    #[test]
+    fn an_empty_list_has_no_selection_and_a_small_screen_is_no_fault() {
+        let mut empty = list(0, 0);
+        empty.step(1);
+        empty.page(-1);
+        assert_eq!((empty.selected(), empty.visible()), (None, 0..0));
+        let mut low = list(5, 0);
+        low.step(2);
+        assert_eq!(low.selected(), Some(2));
+        low.set_height(1);
+        assert_eq!(low.visible(), 2..3);
+    }
+
+    #[test]
+    fn at_the_end_it_follows_what_comes_until_somebody_moves() {
+        let mut list = list(5, 3);
+        list.end();
+        list.set_length(9);
+        assert_eq!((list.selected(), list.visible()), (Some(8), 6..9));
+        list.step(-1);
+        list.set_length(20);
+        assert_eq!(list.selected(), Some(7));
+    }
+}

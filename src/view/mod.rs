@@ -1,0 +1,536 @@
+//! `gamewire view`: what is on the screen, and what keys and the mouse do to it.
+//!
+//! It knows what was read ([`Model`]) and what a user wants ([`View`]). It refuses to know the terminal,
+//! files and threads: what takes longer than a key is a [`Request`], and what became of it a [`Reply`].
+
+mod draw;
+mod edit;
+mod index;
+mod list;
+mod model;
+mod mouse;
+mod opened;
+mod tabs;
+
+use std::collections::BTreeSet;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use roaring::RoaringBitmap;
+
+use crate::filter::Filter;
+use crate::report::TimeStyle;
+use edit::{FilterLine, Line, Typed};
+use list::List;
+use mouse::Areas;
+use opened::{LadderScreen, MessageScreen};
+use tabs::{FindingRow, Order, Party, Tab};
+
+pub use draw::{draw, keys};
+pub use index::{BYTES_OF_MESSAGE, Conversation, Index};
+pub use model::{Matches, Model, Reading};
+pub use opened::{Drawn, Opened};
+
+/// Bytes that are copied at most: terminals take no more.
+const COPIED: usize = 64 << 10;
+
+/// What is waited for while a display filter looks at what has been read.
+const FILTERING: &str = "filtering";
+
+/// What is to be done outside.
+#[derive(Debug)]
+pub enum Request {
+    /// Draw a conversation as a ladder; this packet is to be selected.
+    Ladder {
+        /// Which conversation.
+        conversation: u32,
+        /// The packet.
+        frame: Option<u64>,
+    },
+    /// Decode a message again: of a conversation, so many after its first.
+    Message(u32, u32),
+    /// Look for conversations that a display filter wants; `None`: all are wanted.
+    Filter(Option<Filter>),
+    /// Write packets to a file.
+    Write(String, Chosen),
+    /// Copy a text.
+    Copy(String),
+    /// What was asked for last is not needed any more.
+    Cancel,
+    /// Stop for a while, as job control has it.
+    Suspend,
+    /// The end.
+    Quit,
+}
+
+/// Whose packets are to be written.
+#[derive(Clone, Debug)]
+pub enum Chosen {
+    /// Those of these conversations.
+    Conversations(RoaringBitmap),
+    /// Those of messages that this filter wants, or of all.
+    Messages(Option<Filter>),
+}
+
+/// What became of a request.
+pub enum Reply {
+    /// A ladder: of which conversation, and which packet is to be selected.
+    Ladder(u32, Drawn, Option<u64>),
+    /// A message; `None`: it is not there any more.
+    Message(Option<Opened>),
+    /// So much of what was asked for is done.
+    Progress(f64),
+    /// All that has been read was looked at with the display filter.
+    Filtered,
+    /// Something was done.
+    Done(String),
+    /// Something could not be done.
+    Failed(String),
+}
+
+/// What is said in the line above the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Note {
+    text: String,
+    is_error: bool,
+}
+
+/// What is on top of the lists.
+enum Screen {
+    Ladder(Box<LadderScreen>),
+    Message(Box<MessageScreen>),
+}
+
+/// What is typed.
+enum Typing {
+    Filter(FilterLine),
+    File(Line),
+}
+
+/// What a user sees.
+pub struct View {
+    time: TimeStyle,
+    tab: Tab,
+    lists: [List; 3],
+    orders: [Order; 3],
+    /// The conversations that are shown, if not all in the order in which they came.
+    shown: Option<Vec<u32>>,
+    parties: Vec<Party>,
+    findings: Vec<FindingRow>,
+    marked: BTreeSet<u32>,
+    filter: Option<Filter>,
+    screens: Vec<Screen>,
+    typing: Option<Typing>,
+    /// The first line of the help that is on the screen, if that is shown.
+    help: Option<usize>,
+    note: Option<Note>,
+    /// What is waited for, and how much of it is done.
+    waiting: Option<(&'static str, f64)>,
+    areas: Areas,
+}
+
+impl View {
+    /// The conversations, of which this filter wants some.
+    pub fn new(time: TimeStyle, filter: Option<Filter>) -> View {
+        View {
+            time,
+            tab: Tab::default(),
+            lists: Default::default(),
+            orders: Default::default(),
+            shown: None,
+            parties: Vec::new(),
+            findings: Vec::new(),
+            marked: BTreeSet::new(),
+            filter,
+            screens: Vec::new(),
+            typing: None,
+            help: None,
+            note: None,
+            waiting: None,
+            areas: Areas::default(),
+        }
+    }
+
+    /// Takes over what has been read since the last time.
+    pub fn refresh(&mut self, model: &Model) {
+        let order = self.orders[self.tab as usize];
+        let length = match self.tab {
+            Tab::Conversations => {
+                let was = self.conversation(model);
+                self.shown = sorted(model, order);
+                let length = self.shown.as_ref().map_or(model.index.order().len(), Vec::len);
+                // What is selected stays so, wherever it is now.
+                let is_elsewhere = was.is_some() && self.conversation(model) != was;
+                if let Some(at) = is_elsewhere
+                    .then(|| self.numbers(model).iter().position(|it| Some(*it) == was))
+                    .flatten()
+                {
+                    self.lists[0].set_length(length);
+                    self.lists[0].select(at);
+                }
+                length
+            }
+            Tab::Servers => {
+                self.parties = tabs::parties(model, order);
+                self.parties.len()
+            }
+            Tab::Findings => {
+                self.findings = tabs::findings(model, order, self.time);
+                self.findings.len()
+            }
+        };
+        self.list().set_length(length);
+    }
+
+    fn list(&mut self) -> &mut List {
+        &mut self.lists[self.tab as usize]
+    }
+
+    /// The conversations that are shown, in their order.
+    fn numbers<'v>(&'v self, model: &'v Model) -> &'v [u32] {
+        self.shown.as_deref().unwrap_or(model.index.order())
+    }
+
+    /// The selected conversation.
+    fn conversation(&self, model: &Model) -> Option<u32> {
+        self.numbers(model).get(self.lists[0].selected()?).copied()
+    }
+
+    /// Whether some text is typed: keys are letters.
+    pub fn is_typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    /// Takes a key. What is to be done is returned.
+    pub fn key(&mut self, key: KeyEvent, model: &Model) -> Option<Request> {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if control => return Some(Request::Quit),
+            KeyCode::Char('z') if control => return Some(Request::Suspend),
+            _ => {}
+        }
+        self.note = None;
+        if let Some(typing) = self.typing.take() {
+            return self.typed(typing, key, model);
+        }
+        if self.help.is_some() {
+            self.help_key(key);
+            return None;
+        }
+        match key.code {
+            KeyCode::Char('?') | KeyCode::F(1) => self.help = Some(0),
+            KeyCode::Char('q') if self.screens.is_empty() => return Some(Request::Quit),
+            KeyCode::Esc if self.waiting.take().is_some() => return Some(Request::Cancel),
+            KeyCode::Char('/') => {
+                let text = self.filter.as_ref().map_or(String::new(), Filter::to_string);
+                self.typing = Some(Typing::Filter(FilterLine::of(&text)));
+            }
+            KeyCode::Char('w') => self.typing = Some(Typing::File(Line::of("gamewire.pcapng"))),
+            KeyCode::Char('y') => return self.copy(model),
+            _ => return self.screen_key(key, model),
+        }
+        None
+    }
+
+    /// Takes a text that was pasted.
+    pub fn paste(&mut self, text: &str) {
+        match &mut self.typing {
+            Some(Typing::Filter(line)) => line.insert(text),
+            Some(Typing::File(line)) => line.insert(text),
+            None => {}
+        }
+    }
+
+    /// Takes what became of a request.
+    pub fn reply(&mut self, reply: Reply) {
+        if let (Reply::Progress(share), Some((_, done))) = (&reply, &mut self.waiting) {
+            *done = *share;
+            return;
+        }
+        match reply {
+            Reply::Progress(_) => return,
+            Reply::Ladder(conversation, drawn, frame) => {
+                self.screens.clear();
+                let screen = LadderScreen::new(conversation, drawn, frame, self.time);
+                self.screens.push(Screen::Ladder(Box::new(screen)));
+            }
+            Reply::Message(Some(opened)) => self.show(opened),
+            Reply::Message(None) => self.say("no such message is there any more", true),
+            // Something else may be waited for by now.
+            Reply::Filtered if self.waiting.is_none_or(|(what, _)| what != FILTERING) => return,
+            Reply::Filtered => {}
+            Reply::Done(text) => self.say(&text, false),
+            Reply::Failed(text) => self.say(&text, true),
+        }
+        self.waiting = None;
+    }
+
+    fn show(&mut self, opened: Opened) {
+        if let Some(Screen::Message(_)) = self.screens.last() {
+            self.screens.pop();
+        }
+        if let Some(Screen::Ladder(ladder)) = self.screens.last_mut() {
+            ladder.select(opened.place.1);
+        }
+        self.screens.push(Screen::Message(Box::new(MessageScreen::new(opened))));
+    }
+
+    fn say(&mut self, text: &str, is_error: bool) {
+        self.note = Some(Note { text: text.to_owned(), is_error });
+    }
+
+    fn wait(&mut self, what: &'static str, request: Request) -> Option<Request> {
+        self.waiting = Some((what, 0.0));
+        Some(request)
+    }
+
+    fn typed(&mut self, mut typing: Typing, key: KeyEvent, model: &Model) -> Option<Request> {
+        let typed = match &mut typing {
+            Typing::Filter(line) => line.key(key),
+            Typing::File(line) => line.key(key),
+        };
+        match (typed, typing) {
+            (Typed::GivenUp, _) => None,
+            (Typed::Edited, typing) => {
+                self.typing = Some(typing);
+                None
+            }
+            (Typed::Done, Typing::File(line)) if line.text().trim().is_empty() => None,
+            (Typed::Done, Typing::File(line)) => {
+                let request = Request::Write(line.text().to_owned(), self.chosen());
+                self.wait("writing", request)
+            }
+            (Typed::Done, Typing::Filter(line)) => match line.filter() {
+                Ok(filter) => self.set_filter(filter, model),
+                // The place is shown: it stays to be mended.
+                Err(_) => {
+                    self.typing = Some(Typing::Filter(line));
+                    None
+                }
+            },
+        }
+    }
+
+    fn set_filter(&mut self, filter: Option<Filter>, model: &Model) -> Option<Request> {
+        self.filter.clone_from(&filter);
+        self.screens.clear();
+        self.lists[0].select(0);
+        self.refresh(model);
+        match filter {
+            Some(_) => self.wait(FILTERING, Request::Filter(filter)),
+            None => Some(Request::Filter(None)),
+        }
+    }
+
+    /// Whose packets are written: those of what is open, else of what is marked, else of what is shown.
+    fn chosen(&self) -> Chosen {
+        match self.screens.first() {
+            Some(Screen::Ladder(ladder)) => Chosen::Conversations([ladder.conversation].into()),
+            _ if !self.marked.is_empty() => {
+                Chosen::Conversations(self.marked.iter().copied().collect())
+            }
+            _ => Chosen::Messages(self.filter.clone()),
+        }
+    }
+
+    fn help_key(&mut self, key: KeyEvent) {
+        let at = self.help.unwrap_or(0);
+        self.help = match key.code {
+            KeyCode::Down | KeyCode::Char('j') => Some(at + 1),
+            KeyCode::Up | KeyCode::Char('k') => Some(at.saturating_sub(1)),
+            KeyCode::PageDown => Some(at + 10),
+            KeyCode::PageUp => Some(at.saturating_sub(10)),
+            _ => None,
+        };
+    }
+
+    fn screen_key(&mut self, key: KeyEvent, model: &Model) -> Option<Request> {
+        let list = match self.screens.last_mut() {
+            Some(Screen::Ladder(screen)) => &mut screen.list,
+            Some(Screen::Message(screen)) => &mut screen.list,
+            None => &mut self.lists[self.tab as usize],
+        };
+        match key.code {
+            KeyCode::Down | KeyCode::Char('j') => list.step(1),
+            KeyCode::Up | KeyCode::Char('k') => list.step(-1),
+            KeyCode::PageDown => list.page(1),
+            KeyCode::PageUp => list.page(-1),
+            KeyCode::Home | KeyCode::Char('g') => list.select(0),
+            KeyCode::End | KeyCode::Char('G') => list.end(),
+            KeyCode::Enter => return self.open(model),
+            KeyCode::Esc | KeyCode::Char('q') | KeyCode::Backspace | KeyCode::Left => {
+                return self.back(key.code, model);
+            }
+            KeyCode::Char('n') | KeyCode::Right => return self.neighbour(1),
+            KeyCode::Char('p') => return self.neighbour(-1),
+            KeyCode::Char('r') => {
+                if let Some(Screen::Ladder(ladder)) = self.screens.first() {
+                    let conversation = ladder.conversation;
+                    return self.wait("reading", Request::Ladder { conversation, frame: None });
+                }
+            }
+            _ if self.screens.is_empty() => self.list_key(key, model),
+            _ => {}
+        }
+        None
+    }
+
+    /// Keys of the lists alone.
+    fn list_key(&mut self, key: KeyEvent, model: &Model) {
+        match key.code {
+            KeyCode::Tab => self.turn_to(self.tab as usize + 1, model),
+            KeyCode::BackTab => self.turn_to(self.tab as usize + 2, model),
+            KeyCode::Char(digit @ '1'..='3') => self.turn_to(digit as usize - '1' as usize, model),
+            KeyCode::Char('s') => self.sort(model),
+            KeyCode::Char('S') => {
+                let order = &mut self.orders[self.tab as usize];
+                order.is_reversed = !order.is_reversed;
+                self.refresh(model);
+            }
+            KeyCode::Char(' ') => self.mark(model),
+            KeyCode::Char('u') => self.marked.clear(),
+            _ => {}
+        }
+    }
+
+    fn turn_to(&mut self, tab: usize, model: &Model) {
+        self.tab = Tab::ALL[tab % Tab::ALL.len()];
+        self.refresh(model);
+    }
+
+    /// Sorts by the next column.
+    fn sort(&mut self, model: &Model) {
+        let order = &mut self.orders[self.tab as usize];
+        let next = order.column.map_or(0, |column| column + 1);
+        let column = (next < self.tab.columns().len()).then_some(next);
+        *order = Order { column, is_reversed: false };
+        let by = column.map(|column| self.tab.columns()[column].heading);
+        self.say(
+            &by.map_or("not sorted".to_owned(), |by| format!("sorted by {by}; S reverses")),
+            false,
+        );
+        self.refresh(model);
+    }
+
+    fn mark(&mut self, model: &Model) {
+        if self.tab != Tab::Conversations {
+            return self.say("conversations can be marked, in the first tab", false);
+        }
+        if let Some(number) = self.conversation(model) {
+            if !self.marked.remove(&number) {
+                self.marked.insert(number);
+            }
+            self.lists[0].step(1);
+        }
+    }
+
+    fn back(&mut self, code: KeyCode, model: &Model) -> Option<Request> {
+        if self.screens.pop().is_some() {
+            return None;
+        }
+        match code {
+            KeyCode::Esc if self.filter.is_some() => return self.set_filter(None, model),
+            KeyCode::Esc if !self.marked.is_empty() => self.marked.clear(),
+            KeyCode::Esc => self.say("q quits", false),
+            _ => {}
+        }
+        None
+    }
+
+    fn open(&mut self, model: &Model) -> Option<Request> {
+        match self.screens.last() {
+            Some(Screen::Ladder(ladder)) => {
+                let conversation = ladder.conversation;
+                match ladder.message() {
+                    Some(nth) => self.wait("reading", Request::Message(conversation, nth)),
+                    None => {
+                        self.say("this line is no message", false);
+                        None
+                    }
+                }
+            }
+            Some(Screen::Message(_)) => None,
+            None => self.open_row(model),
+        }
+    }
+
+    fn open_row(&mut self, model: &Model) -> Option<Request> {
+        let selected = self.list().selected()?;
+        let (conversation, frame) = match self.tab {
+            Tab::Conversations => (self.conversation(model)?, None),
+            Tab::Findings => {
+                let row = self.findings.get(selected)?;
+                match row.conversation.filter(|&it| model.index.get(it).is_some()) {
+                    Some(conversation) => (conversation, Some(row.frame)),
+                    None => {
+                        self.say("this finding is about no conversation that is shown", false);
+                        return None;
+                    }
+                }
+            }
+            Tab::Servers => {
+                let end = self.parties.get(selected)?.end;
+                self.tab = Tab::Conversations;
+                // Of its conversations, since a server may have thousands.
+                let filter = format!("host == \"{end}\"").parse().ok();
+                return self.set_filter(filter, model);
+            }
+        };
+        self.wait("reading", Request::Ladder { conversation, frame })
+    }
+
+    /// The message before or after the one that is open.
+    fn neighbour(&mut self, by: i32) -> Option<Request> {
+        let Some(Screen::Message(screen)) = self.screens.last() else { return None };
+        let (conversation, nth) = screen.opened.place;
+        let all = match self.screens.first() {
+            Some(Screen::Ladder(ladder)) => ladder.counts().0,
+            _ => 0,
+        };
+        match nth.checked_add_signed(by).filter(|&nth| nth < all) {
+            Some(nth) => self.wait("reading", Request::Message(conversation, nth)),
+            None => {
+                self.say("no more messages this way", false);
+                None
+            }
+        }
+    }
+
+    /// What is open or selected, as text.
+    fn copy(&mut self, model: &Model) -> Option<Request> {
+        let text = match self.screens.last() {
+            Some(Screen::Ladder(screen)) => screen.text(),
+            Some(Screen::Message(screen)) => screen.opened.text.clone(),
+            None => self.row(self.lists[self.tab as usize].selected()?, model)?.whole,
+        };
+        if text.len() > COPIED {
+            self.say("too long to be copied; write it with w, or use `gamewire follow`", true);
+            return None;
+        }
+        Some(Request::Copy(text))
+    }
+
+    /// A row of the tab.
+    fn row(&self, at: usize, model: &Model) -> Option<tabs::Shown> {
+        match self.tab {
+            Tab::Conversations => {
+                let it = model.index.get(*self.numbers(model).get(at)?)?;
+                Some(tabs::conversation(&it, model, self.time))
+            }
+            Tab::Servers => self.parties.get(at).map(Party::shown),
+            Tab::Findings => self.findings.get(at).map(FindingRow::shown),
+        }
+    }
+}
+
+/// The conversations that are wanted, in an order; `None`: all, as they came.
+fn sorted(model: &Model, order: Order) -> Option<Vec<u32>> {
+    if model.matches.is_none() && order == Order::default() {
+        return None;
+    }
+    let wanted = |number: &u32| {
+        model.matches.as_ref().is_none_or(|matches| matches.conversations.contains(*number))
+    };
+    let mut numbers: Vec<_> = model.index.order().iter().copied().filter(wanted).collect();
+    tabs::sort_conversations(&mut numbers, order, model);
+    Some(numbers)
+}

@@ -1,0 +1,191 @@
+//! What was read so far: what the screen shows, filled by whoever reads the captures.
+
+use roaring::RoaringBitmap;
+
+use dissectors::ledger::Terms;
+
+use super::index::Index;
+use crate::check::{Checker, Found, Selection};
+use crate::filter::Filter;
+use crate::session::{Event, Findings, Messages, Needs, Totals};
+use crate::summary::Summary;
+
+/// Findings of captures that have been read which are kept; further ones are counted.
+const FINDINGS: usize = 20_000;
+
+/// Lines of notes that are kept.
+const NOTES: usize = 200;
+
+/// What was read so far.
+pub struct Model {
+    /// The conversations.
+    pub index: Index,
+    /// Servers and masters.
+    summary: Summary,
+    /// The same, with flows that are open, where that was worked out.
+    so_far: Option<Summary>,
+    selection: Selection,
+    terms: Terms,
+    checker: Option<Checker>,
+    /// What was found in captures that have been read, and in which.
+    found: Vec<(usize, Found)>,
+    left_out: u64,
+    /// Which conversations have a message that the display filter wants.
+    pub matches: Option<Matches>,
+    /// Packets that have been read, of captures to their ends.
+    pub packets: u64,
+    /// What there was to say on the way, and of captures that cannot be read.
+    pub notes: Vec<String>,
+    /// How far reading is.
+    pub reading: Reading,
+    /// Packets that are kept, of what comes only once, and the number of those let go.
+    pub kept: Option<(u64, u64)>,
+}
+
+/// How far reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Reading {
+    /// Of files; the share that has been read, where that is known.
+    Files(Option<f64>),
+    /// Of an interface.
+    Live,
+    /// All has been read.
+    #[default]
+    Over,
+}
+
+/// Which conversations a display filter wants.
+pub struct Matches {
+    /// What they are wanted for.
+    pub filter: Filter,
+    /// Their numbers.
+    pub conversations: RoaringBitmap,
+    /// All that has been read was looked at.
+    pub is_complete: bool,
+    /// Is larger after something has changed.
+    pub changes: u64,
+}
+
+impl Model {
+    /// Nothing is known. `index`, `tables`: bytes of memory for conversations and for tables.
+    pub fn new(index: usize, tables: usize, selection: Selection, terms: Terms) -> Model {
+        Model {
+            index: Index::new(index),
+            summary: Summary::new(tables, false),
+            so_far: None,
+            selection,
+            terms,
+            checker: None,
+            found: Vec::new(),
+            left_out: 0,
+            matches: None,
+            packets: 0,
+            notes: Vec::new(),
+            reading: Reading::default(),
+            kept: None,
+        }
+    }
+
+    /// Which events it reads.
+    pub fn needs(selection: &Selection, terms: &Terms) -> Needs {
+        Needs {
+            messages: Messages::All,
+            fields: Needs::messages_with_fields().fields,
+            findings: Findings::All { in_words: false },
+            flows: true,
+            ..Checker::needs(selection, terms)
+        }
+    }
+
+    /// A capture begins.
+    pub fn begin(&mut self, name: &str) {
+        self.index.begin(name);
+        self.checker = Some(Checker::new(self.selection.clone(), self.terms, false));
+    }
+
+    /// The next event.
+    pub fn event(&mut self, event: &Event<'_>, wanted: impl FnOnce(&Filter) -> bool) {
+        self.summary.event(event);
+        if let Some(checker) = &mut self.checker {
+            checker.event(event);
+        }
+        match event {
+            Event::Message(message) => {
+                let number = self.index.message(message);
+                if let (Some(matches), Some(number)) = (&mut self.matches, number)
+                    && wanted(&matches.filter)
+                {
+                    matches.add(number);
+                }
+            }
+            Event::Checked(checked) => self.index.checked(checked),
+            Event::CrossFlow(_) | Event::Icmp(_) | Event::FlowEnded(_) => {}
+        }
+    }
+
+    /// A live capture goes on: tables count flows that are open as if they had ended.
+    pub fn so_far(&mut self, open: impl FnOnce(&mut Summary)) {
+        let mut summary = self.summary.clone();
+        open(&mut summary);
+        self.so_far = Some(summary);
+    }
+
+    /// The capture was read.
+    pub fn end(&mut self, name: &str, read: &mut Totals) {
+        self.packets += read.packets;
+        self.so_far = None;
+        let Some(checker) = self.checker.take() else { return };
+        let capture = self.index.captures().len().saturating_sub(1);
+        let outcome = checker.outcome(vec![name.to_owned()], read);
+        let room = FINDINGS.saturating_sub(self.found.len());
+        self.left_out += outcome.left_out + outcome.findings.len().saturating_sub(room) as u64;
+        self.found.extend(outcome.findings.into_iter().take(room).map(|found| (capture, found)));
+    }
+
+    /// Something to say.
+    pub fn note(&mut self, line: &str) {
+        if self.notes.len() >= NOTES {
+            self.notes.remove(0);
+        }
+        self.notes.push(crate::text::escaped(line).into_owned());
+    }
+
+    /// What was found, and in which capture.
+    pub fn found(&self) -> impl Iterator<Item = (usize, &Found)> {
+        let current = self.index.captures().len().saturating_sub(1);
+        let now = self
+            .checker
+            .iter()
+            .flat_map(move |checker| checker.found().iter().map(move |found| (current, found)));
+        self.found.iter().map(|(capture, found)| (*capture, found)).chain(now)
+    }
+
+    /// How many findings were only counted.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Servers, masters and clients.
+    pub fn summary(&self) -> &Summary {
+        self.so_far.as_ref().unwrap_or(&self.summary)
+    }
+
+    /// The conversation that is this flow of a capture.
+    pub fn conversation_of(&self, capture: usize, flow: u32) -> Option<u32> {
+        self.index.first_of(capture)?.checked_add(flow.checked_sub(1)?)
+    }
+}
+
+impl Matches {
+    /// Nothing was looked at.
+    pub fn of(filter: Filter) -> Matches {
+        Matches { filter, conversations: RoaringBitmap::new(), is_complete: false, changes: 0 }
+    }
+
+    /// A conversation is wanted.
+    pub fn add(&mut self, number: u32) {
+        if self.conversations.insert(number) {
+            self.changes += 1;
+        }
+    }
+}

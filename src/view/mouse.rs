@@ -1,0 +1,96 @@
+//! What the mouse does: it points at what was drawn.
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::{Model, Request, Screen, View};
+
+/// Rows by which the wheel moves.
+const WHEEL: isize = 3;
+
+/// Where things were drawn last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Areas {
+    /// The titles of the tabs.
+    pub(super) tabs: [Rect; 3],
+    /// The line of the display filter.
+    pub(super) filter: Rect,
+    /// The rows of the list, the ladder or the fields.
+    pub(super) rows: Rect,
+    /// The bytes in hex: each takes three columns, and there is one more in their middle.
+    pub(super) bytes: Rect,
+}
+
+impl View {
+    /// Takes what the mouse did. What is to be done is returned.
+    pub fn mouse(&mut self, event: MouseEvent, model: &Model) -> Option<Request> {
+        let at = Position::new(event.column, event.row);
+        match event.kind {
+            MouseEventKind::ScrollDown => self.wheel(WHEEL),
+            MouseEventKind::ScrollUp => self.wheel(-WHEEL),
+            MouseEventKind::Down(MouseButton::Left) => return self.click(at, model),
+            MouseEventKind::Down(MouseButton::Right) if self.screens.pop().is_some() => {}
+            _ => {}
+        }
+        None
+    }
+
+    fn wheel(&mut self, rows: isize) {
+        if let Some(at) = &mut self.help {
+            *at = at.saturating_add_signed(rows);
+            return;
+        }
+        match self.screens.last_mut() {
+            Some(Screen::Ladder(screen)) => screen.list.step(rows),
+            Some(Screen::Message(screen)) => screen.list.step(rows),
+            None => self.list().step(rows),
+        }
+    }
+
+    fn click(&mut self, at: Position, model: &Model) -> Option<Request> {
+        if self.help.take().is_some() || self.typing.is_some() {
+            return None;
+        }
+        self.note = None;
+        if let Some(tab) = self.areas.tabs.iter().position(|area| area.contains(at)) {
+            self.screens.clear();
+            self.turn_to(tab, model);
+        } else if self.areas.filter.contains(at) {
+            return self.key(ratatui::crossterm::event::KeyCode::Char('/').into(), model);
+        } else if self.areas.bytes.contains(at) {
+            self.click_byte(at);
+        } else if self.areas.rows.contains(at) {
+            return self.click_row(usize::from(at.y - self.areas.rows.y), model);
+        }
+        None
+    }
+
+    /// Selects a row; opens it if it was selected before.
+    fn click_row(&mut self, row: usize, model: &Model) -> Option<Request> {
+        let list = match self.screens.last_mut() {
+            Some(Screen::Ladder(screen)) => &mut screen.list,
+            Some(Screen::Message(screen)) => &mut screen.list,
+            None => self.list(),
+        };
+        let row = list.visible().start + row;
+        if row >= list.length() {
+            return None;
+        }
+        if list.selected() == Some(row) {
+            return self.open(model);
+        }
+        list.select(row);
+        None
+    }
+
+    fn click_byte(&mut self, at: Position) {
+        let area = self.areas.bytes;
+        let Some(Screen::Message(screen)) = self.screens.last_mut() else { return };
+        let (top, columns, _) = screen.rows;
+        let x = usize::from(at.x - area.x);
+        let half = columns / 2 * 3;
+        let column = if x >= half { x.saturating_sub(1) / 3 } else { x / 3 };
+        let row = top + usize::from(at.y - area.y);
+        screen.select_byte(row * columns + column.min(columns.saturating_sub(1)));
+    }
+}

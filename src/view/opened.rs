@@ -1,0 +1,225 @@
+//! What was opened: a conversation as a ladder, and a message as its fields beside its bytes.
+
+use std::ops::Range;
+
+use super::list::List;
+use crate::report::ladder::{Ladder, Line};
+use crate::report::paint::Paint;
+use crate::report::text::{Detail, FieldLine, Text, field_lines};
+use crate::report::{Envelope, Report, Stamp, TimeStyle};
+use crate::session::IcmpEvent;
+
+/// A conversation that was decoded again, as a ladder.
+#[derive(Default)]
+pub struct Drawn {
+    ladder: Ladder,
+    /// Of each arrow, which of the conversation's messages it is, from 0; none of an ICMP error.
+    messages: Vec<Option<u32>>,
+    count: u32,
+}
+
+impl Drawn {
+    /// The next message.
+    pub fn message(&mut self, envelope: &Envelope<'_>) {
+        let before = self.ladder.steps();
+        self.ladder.message(envelope);
+        if self.ladder.steps() > before {
+            self.messages.push(Some(self.count));
+        }
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Whether nothing is drawn.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// An ICMP error about one of them, or about none.
+    pub fn icmp(&mut self, icmp: &IcmpEvent) {
+        let before = self.ladder.steps();
+        self.ladder.icmp(icmp);
+        if self.ladder.steps() > before {
+            self.messages.push(None);
+        }
+    }
+}
+
+/// A ladder on the screen.
+pub(super) struct LadderScreen {
+    /// Which conversation it is.
+    pub(super) conversation: u32,
+    drawn: Drawn,
+    time: TimeStyle,
+    /// Its lines in so many columns, without the first: that is `head`.
+    lines: Vec<Line>,
+    head: String,
+    width: usize,
+    /// The packet that is to be selected when lines are there.
+    wanted: Option<u64>,
+    /// The selected line.
+    pub(super) list: List,
+}
+
+impl LadderScreen {
+    /// This one, with a packet selected.
+    pub(super) fn new(
+        conversation: u32,
+        drawn: Drawn,
+        frame: Option<u64>,
+        time: TimeStyle,
+    ) -> Self {
+        let (lines, head, list) = (Vec::new(), String::new(), List::default());
+        let wanted = Some(frame.unwrap_or(0));
+        LadderScreen { conversation, drawn, time, lines, head, width: 0, wanted, list }
+    }
+
+    /// Makes the lines for so many columns.
+    pub(super) fn fit(&mut self, width: usize) {
+        if self.width == width {
+            return;
+        }
+        self.width = width;
+        let step = self.step();
+        self.lines = self.drawn.ladder.lines(width, &mut Stamp::new(self.time));
+        let head = self.lines.remove(0);
+        self.head = head.parts.into_iter().map(|(_, text)| text).collect();
+        self.list.set_length(self.lines.len());
+        let frame = |line: &Line| self.drawn.ladder.frame(line.step?);
+        let at = match self.wanted.take() {
+            Some(wanted) => self.lines.iter().position(|line| frame(line) >= Some(wanted)),
+            None => self.lines.iter().position(|line| step.is_some() && line.step == step),
+        };
+        self.list.select(at.unwrap_or(0));
+    }
+
+    /// The names of the parties.
+    pub(super) fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// A line.
+    pub(super) fn line(&self, at: usize) -> Option<&Line> {
+        self.lines.get(at)
+    }
+
+    /// The arrow of the selected line.
+    fn step(&self) -> Option<usize> {
+        self.lines.get(self.list.selected()?)?.step
+    }
+
+    /// Which message the selected line is of.
+    pub(super) fn message(&self) -> Option<u32> {
+        self.drawn.messages.get(self.step()?).copied().flatten()
+    }
+
+    /// Selects the arrow of a message.
+    pub(super) fn select(&mut self, message: u32) {
+        let step = self.drawn.messages.iter().position(|it| *it == Some(message));
+        let line = |line: &Line| step.is_some() && line.step == step;
+        if let Some(at) = self.lines.iter().position(line) {
+            self.list.select(at);
+        }
+    }
+
+    /// How many messages there are, and how many of these have no arrow.
+    pub(super) fn counts(&self) -> (u32, u64) {
+        (self.drawn.count, self.drawn.ladder.left_out())
+    }
+
+    /// All of it as text.
+    pub(super) fn text(&self) -> String {
+        let mut out = Vec::new();
+        let width = self.width.max(120);
+        self.drawn.ladder.text(width, &mut Stamp::new(self.time), Paint::new(false), &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+}
+
+/// A message that was decoded again.
+pub struct Opened {
+    /// Which conversation it is of, and which of its messages, from 0.
+    pub place: (u32, u32),
+    /// Its name, its packet, what it says.
+    pub head: String,
+    /// Its fields.
+    pub fields: Vec<FieldLine>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// They were decompressed.
+    pub is_inflated: bool,
+    /// All of it as text.
+    pub text: String,
+}
+
+impl Opened {
+    /// The message in this place.
+    pub fn of(place: (u32, u32), envelope: &Envelope<'_>) -> Opened {
+        let payload = envelope.payload;
+        let detail = Detail { fields: true, bytes: true, full: false };
+        let mut text = Vec::new();
+        let mut report = Text::new(detail, Paint::new(false));
+        report.heading(payload.time, &mut text);
+        report.message(envelope, &mut text);
+        let mut line = Vec::new();
+        Text::new(Detail::default(), Paint::new(false)).message(envelope, &mut line);
+        let line = String::from_utf8_lossy(&line).into_owned();
+        Opened {
+            place,
+            head: line.split_whitespace().collect::<Vec<_>>().join(" "),
+            fields: field_lines(envelope),
+            bytes: payload.bytes.to_vec(),
+            is_inflated: payload.inflated,
+            text: String::from_utf8_lossy(&text).into_owned(),
+        }
+    }
+}
+
+/// A message on the screen.
+pub(super) struct MessageScreen {
+    /// What is shown.
+    pub(super) opened: Opened,
+    /// The selected field.
+    pub(super) list: List,
+    /// The first row of bytes on the screen, bytes in a row, and how many rows there are.
+    pub(super) rows: (usize, usize, usize),
+}
+
+impl MessageScreen {
+    /// This one, with its first field selected.
+    pub(super) fn new(opened: Opened) -> MessageScreen {
+        let mut list = List::default();
+        list.set_length(opened.fields.len());
+        MessageScreen { opened, list, rows: (0, 16, 0) }
+    }
+
+    /// The bytes of the selected field.
+    pub(super) fn marked(&self) -> Range<usize> {
+        let field = self.list.selected().and_then(|at| self.opened.fields.get(at));
+        field.map_or(0..0, |field| field.bytes.clone())
+    }
+
+    /// Selects the field that a byte is of: the innermost one.
+    pub(super) fn select_byte(&mut self, byte: usize) {
+        let fields = self.opened.fields.iter().enumerate();
+        let has_it = fields.filter(|(_, it)| it.finding.is_none() && it.bytes.contains(&byte));
+        if let Some((at, _)) = has_it.min_by_key(|(at, it)| (it.bytes.len(), usize::MAX - at)) {
+            self.list.select(at);
+        }
+    }
+
+    /// So many rows of so many bytes fit on the screen: the marked bytes are in them.
+    pub(super) fn fit(&mut self, columns: usize, height: usize) {
+        let all = self.opened.bytes.len().div_ceil(columns.max(1));
+        let marked = self.marked();
+        let (first, last) =
+            (marked.start / columns.max(1), marked.end.saturating_sub(1) / columns.max(1));
+        let mut top = self.rows.0;
+        if !marked.is_empty() || self.rows.1 != columns {
+            if last >= top + height {
+                top = (last + 1).saturating_sub(height);
+            }
+            top = top.min(first);
+        }
+        self.rows = (top.min(all.saturating_sub(height)), columns, height);
+    }
+}
