@@ -35,7 +35,7 @@ struct Row {
     is_six: bool,
     /// Findings, as far as they can be counted.
     findings: u16,
-    /// Packets from that of its first message to that of its last.
+    /// Packets from that of its first message to that by which its last one was known.
     frames: u32,
     messages: u32,
     /// The longest time that it took to respond, in microseconds; the largest number: nothing responded.
@@ -59,8 +59,8 @@ pub struct Conversation {
     pub message: &'static str,
     /// When that was sent.
     pub start: Time,
-    /// The packets of its messages, from the first to the last: the number is larger than all where there
-    /// are too many to tell.
+    /// The packet of its first message, and that by which its last one was known: a number larger than all
+    /// where they are too far apart.
     pub frames: [u64; 2],
     /// How many messages it has.
     pub messages: u32,
@@ -193,7 +193,9 @@ impl Index {
             };
         }
         row.messages = row.messages.saturating_add(1);
-        row.frames = u32::try_from(frame.saturating_sub(long(row.frame))).unwrap_or(u32::MAX);
+        // Some messages are known to be whole only by what comes after them.
+        let known = frame.max(context.packet.0).saturating_sub(long(row.frame));
+        row.frames = row.frames.max(u32::try_from(known).unwrap_or(u32::MAX));
         if let Some(reply) = m.reply() {
             let took = time.since(reply.sent).max(0) / 1000;
             let took = u32::try_from(took).unwrap_or(u32::MAX).min(u32::MAX - 1);
@@ -298,7 +300,7 @@ impl Conversation {
         self.ends == ends || self.ends == [ends[1], ends[0]]
     }
 
-    /// The packets of its messages.
+    /// Where the packets of its messages are.
     pub fn packets(&self) -> RangeInclusive<u64> {
         self.frames[0]..=self.frames[1]
     }

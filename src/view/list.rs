@@ -67,6 +67,9 @@ impl List {
 
     fn settle(&mut self) {
         self.selected = self.selected.min(self.length.saturating_sub(1));
+        if self.height == 0 {
+            return;
+        }
         let least = (self.selected + 1).saturating_sub(self.height);
         let most = self.length.saturating_sub(self.height).min(self.selected);
         self.top = self.top.clamp(least.min(most), self.selected.min(most.max(least)));

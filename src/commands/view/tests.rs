@@ -1,1 +1,566 @@
+//! Keys in, screens out: on samples, with what takes longer than a key done at once.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::{
+    KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use ratatui::style::Modifier;
+
+use super::tasks::Task;
+use super::*;
+use crate::capture::write::PcapNgWriter;
+use crate::capture::{LinkType, Packet};
+use crate::cli::{Cli, Command};
+use crate::text::is_hidden;
+use crate::view::{Matches, Reply, Request, draw};
+
+/// Somebody before a screen.
+struct Seat {
+    again: Again,
+    view: View,
+    /// What was copied last, and whether it was the end.
+    copied: String,
+    has_quit: bool,
+}
+
+fn sample(name: &str) -> String {
+    format!("{}/samples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+impl Seat {
+    /// After the captures have been read.
+    fn with(args: &[&str]) -> Seat {
+        let args = ["gamewire", "view", "--no-config"].iter().chain(args).map(OsString::from);
+        let Command::View(args) = Cli::read(args).unwrap().command else { panic!("a view") };
+        let filter = args.input.wanted.filter(true).unwrap();
+        let view = View::new(args.time.style(), filter);
+        let again = Again::new(args.input, Config::default());
+        let start = |_| std::thread::spawn(|| Ok(()));
+        let mut watching = Watching::new(again.clone(), start);
+        let mut log = Log { shared: Arc::clone(&again.shared), line: Vec::new() };
+        read(&again.input, &again.config, &mut watching, None, &mut log, false).unwrap();
+        again.shared.is_read.store(true, Ordering::Relaxed);
+        again.shared.lock_now().reading = Reading::Over;
+        let mut seat = Seat { again, view, copied: String::new(), has_quit: false };
+        seat.refresh();
+        seat
+    }
+
+    fn of(name: &str) -> Seat {
+        Seat::with(&[&sample(name)])
+    }
+
+    fn refresh(&mut self) {
+        let kept = self.again.shared.kept.lock().unwrap().counts();
+        let mut model = self.again.shared.lock_now();
+        model.kept = Some(kept);
+        self.view.refresh(&model);
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        let request = self.view.key(key, &self.again.shared.lock_now());
+        self.serve(request);
+        // What is drawn has its lines then.
+        self.buffer(100, 30);
+    }
+
+    /// Keys by their names, and texts after a colon.
+    fn keys(&mut self, keys: &[&str]) {
+        for name in keys {
+            let code = match *name {
+                "Enter" => KeyCode::Enter,
+                "Esc" => KeyCode::Esc,
+                "Down" => KeyCode::Down,
+                "Up" => KeyCode::Up,
+                "End" => KeyCode::End,
+                "Home" => KeyCode::Home,
+                "PgDn" => KeyCode::PageDown,
+                "Tab" => KeyCode::Tab,
+                "BackTab" => KeyCode::BackTab,
+                "Space" => KeyCode::Char(' '),
+                "Clear" => {
+                    self.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+                    continue;
+                }
+                text if text.len() > 1 && text.starts_with(':') => {
+                    text.chars().skip(1).for_each(|c| self.key(KeyCode::Char(c).into()));
+                    continue;
+                }
+                letter => KeyCode::Char(letter.chars().next().unwrap()),
+            };
+            self.key(code.into());
+        }
+    }
+
+    fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) {
+        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        let request = self.view.mouse(event, &self.again.shared.lock_now());
+        self.serve(request);
+    }
+
+    fn click(&mut self, column: u16, row: u16) {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), column, row);
+    }
+
+    fn task(&self) -> Task {
+        Task::new(self.again.clone(), channel().0)
+    }
+
+    fn serve(&mut self, request: Option<Request>) {
+        let task = self.task();
+        let reply = match request {
+            None | Some(Request::Cancel | Request::Suspend) => return,
+            Some(Request::Quit) => {
+                self.has_quit = true;
+                return;
+            }
+            Some(Request::Copy(text)) => {
+                self.copied = text;
+                return;
+            }
+            Some(Request::Ladder { conversation, frame }) => task.ladder(conversation, frame),
+            Some(Request::Message(conversation, nth)) => task.message(conversation, nth),
+            Some(Request::Write(file, chosen)) => task.write(&file, &chosen),
+            Some(Request::Filter(filter)) => {
+                self.again.shared.lock_now().matches = filter.clone().map(Matches::of);
+                match filter {
+                    Some(filter) => task.filter(&filter),
+                    None => return self.refresh(),
+                }
+            }
+        };
+        self.view.reply(reply.unwrap_or_else(|failure| Reply::Failed(failure.to_string())));
+        self.refresh();
+    }
+
+    fn buffer(&mut self, width: u16, height: u16) -> Buffer {
+        let mut terminal = ratatui::Terminal::new(TestBackend::new(width, height)).unwrap();
+        let model = self.again.shared.lock_now();
+        terminal.draw(|frame| draw(frame, &mut self.view, &model, true)).unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    fn screen(&mut self, width: u16, height: u16) -> String {
+        let buffer = self.buffer(width, height);
+        let row = |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        let rows = (0..height).map(|y| row(y).trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The same in both sizes as they should be, with paths that are the same everywhere.
+    fn snapshot(&mut self, name: &str) {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots");
+        for (width, height) in [(80, 24), (120, 40)] {
+            let screen = self.screen(width, height);
+            insta::with_settings!({
+                snapshot_path => folder,
+                prepend_module_to_snapshot => false,
+                omit_expression => true,
+            }, {
+                insta::assert_snapshot!(format!("view-{name}-{width}x{height}"), screen);
+            });
+        }
+    }
+}
+
+/// A folder of this test alone.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("gamewire-view-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs another command.
+fn run(args: &[&str]) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let args = std::iter::once("gamewire").chain(args.iter().copied()).map(OsString::from);
+    let code = crate::run(args, &mut out, &mut err, Terminal::default());
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (code, text(out), text(err))
+}
+
+#[test]
+fn screens_of_two_sizes() {
+    // From the package's folder, where tests run, so that screens name them alike everywhere.
+    let files = ["samples/a2s-quirks.pcap", "samples/valve-master-faults.pcap"];
+    let mut seat = Seat::with(&files);
+    seat.snapshot("conversations");
+    seat.keys(&["Down", "Down", "Down", "Down", "Down", "Enter"]);
+    seat.snapshot("ladder");
+    seat.keys(&["End", "Up", "Enter", "Down", "Down", "Down"]);
+    seat.snapshot("message");
+    seat.keys(&["Esc", "Esc", "2"]);
+    seat.snapshot("servers");
+    seat.keys(&["Tab", "Down"]);
+    seat.snapshot("findings");
+    seat.keys(&["1", "/", ":a2s.info_response.playrs > 3 and map == x"]);
+    seat.snapshot("filter");
+    seat.keys(&["Esc", "?"]);
+    seat.snapshot("keys");
+}
+
+#[test]
+fn enter_opens_and_escape_closes_step_by_step() {
+    let mut seat = Seat::of("a2s-info-players-rules.pcap");
+    let list = seat.screen(100, 30);
+    seat.keys(&["Enter"]);
+    let ladder = seat.screen(100, 30);
+    assert!(ladder.contains("\u{2500}info_request\u{2500}"), "{ladder}");
+    seat.keys(&["Enter"]);
+    let message = seat.screen(100, 30);
+    assert!(message.contains("a2s info_request") && message.contains("Source E"), "{message}");
+    seat.keys(&["n"]);
+    assert!(seat.screen(100, 30).contains("challenge_response"));
+    seat.keys(&["p", "p"]);
+    assert!(seat.screen(100, 30).contains("no more messages this way"));
+    seat.keys(&["Esc"]);
+    assert_eq!(seat.screen(100, 30), ladder);
+    seat.keys(&["q"]);
+    assert_eq!(seat.screen(100, 30), list);
+    assert!(!seat.has_quit);
+    seat.keys(&["Esc"]);
+    assert!(!seat.has_quit && seat.screen(100, 30).contains("q quits"));
+    seat.keys(&["q"]);
+    assert!(seat.has_quit);
+}
+
+#[test]
+fn what_is_opened_is_what_dissect_shows() {
+    for name in [
+        "a2s-info-players-rules.pcap",
+        "a2s-split-bzip2.pcap",
+        "a2s-tunnels.pcap",
+        "a2s-vlan-ipv6-fragments.pcapng",
+        "gamespy1-list.pcap",
+        "acr-master.pcap",
+        "silence-doubled.pcap",
+        "valve-master-registration.pcap",
+    ] {
+        let file = sample(name);
+        let seat = Seat::with(&[&file]);
+        let conversations: Vec<_> = {
+            let model = seat.again.shared.lock_now();
+            let numbers = model.index.order().iter();
+            numbers.map(|&number| model.index.get(number).unwrap()).collect()
+        };
+        assert!(!conversations.is_empty(), "{name}");
+        for it in conversations {
+            // The first flow's number is 1, the first conversation's 0.
+            let flow = (it.number + 1).to_string();
+            let (_, out, _) = run(&["dissect", "--no-config", "--flow", &flow, &file]);
+            let lines = out.lines().filter(|line| !line.starts_with("--"));
+            let lines: Vec<String> =
+                lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            assert_eq!(lines.len(), it.messages as usize, "{name}, flow {flow}");
+            for (nth, line) in (0..).zip(&lines) {
+                let Ok(Reply::Message(Some(opened))) = seat.task().message(it.number, nth) else {
+                    panic!("{name}, flow {flow}, message {nth}");
+                };
+                // What `dissect` knows of all packets, an ICMP error say, is put into its line.
+                let head = &opened.head;
+                assert!(line.starts_with(&**head) || line.contains("via "), "{line}\n{head}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_tab_can_be_sorted_by_every_column_and_back() {
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    for tab in ["1", "2", "3"] {
+        seat.keys(&[tab]);
+        let rows = |seat: &mut Seat| {
+            let screen = seat.screen(120, 60);
+            let rows: Vec<_> = screen.lines().skip(3).take(55).map(str::to_owned).collect();
+            rows.into_iter().filter(|row| !row.is_empty()).collect::<Vec<_>>()
+        };
+        let first = rows(&mut seat);
+        assert!(first.len() > 2, "{first:?}");
+        let mut columns = 0;
+        loop {
+            seat.keys(&["s"]);
+            if seat.screen(120, 60).contains("not sorted") {
+                break;
+            }
+            columns += 1;
+            let sorted = rows(&mut seat);
+            seat.keys(&["S"]);
+            let mut reversed = rows(&mut seat);
+            reversed.reverse();
+            assert_eq!(sorted, reversed, "tab {tab}, column {columns}");
+            let set = BTreeSet::<String>::from_iter;
+            assert_eq!(set(sorted), set(first.clone()), "tab {tab}, column {columns}");
+        }
+        assert!(columns > 5, "{columns}");
+    }
+}
+
+#[test]
+fn a_filter_is_mended_applied_and_taken_away() {
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    seat.keys(&["/", ":a2s.rules_reqest", "Enter"]);
+    let screen = seat.screen(100, 30);
+    assert!(screen.contains("did you mean `a2s.rules_request`"), "{screen}");
+    let buffer = seat.buffer(100, 30);
+    let is_marked = |x: u16| buffer[(x, 1)].modifier.contains(Modifier::UNDERLINED);
+    let marked: Vec<_> = (0..100).filter(|&x| is_marked(x)).collect();
+    assert_eq!((marked.first(), marked.last()), (Some(&8), Some(&23)), "the whole name");
+    seat.keys(&["Clear", ":a2s.rules_req", "Tab", "Enter"]);
+    let screen = seat.screen(100, 30);
+    let (_, out, _) = run(&[
+        "dissect",
+        "-Y",
+        "a2s.rules_request",
+        "--fields",
+        "flow",
+        "--no-config",
+        &sample("a2s-quirks.pcap"),
+    ]);
+    let flows = BTreeSet::from_iter(out.lines().skip(1)).len();
+    assert!(flows > 0 && screen.contains(&format!("Conversations {flows} ")), "{flows}\n{screen}");
+    seat.keys(&["3"]);
+    let some = seat.screen(100, 60).lines().count();
+    seat.keys(&["1", "Esc"]);
+    assert!(seat.screen(100, 30).contains("Conversations 12 "), "{some}");
+    let mut given = Seat::with(&["-Y", "a2s.rules_request", &sample("a2s-quirks.pcap")]);
+    assert!(given.screen(100, 30).contains("filter: a2s.rules_request"));
+}
+
+#[test]
+fn a_server_leads_to_its_conversations_and_a_finding_to_its_packet() {
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    seat.keys(&["2", "Enter"]);
+    let screen = seat.screen(100, 30);
+    assert!(screen.contains("filter: host == \"10.0.0.2:27015\""), "{screen}");
+    let rows = screen.lines().skip(3).filter(|line| line.contains("10.0.0.2:27015"));
+    assert_eq!(rows.count(), 9 + 1, "nine of twelve, and the selected one below:\n{screen}");
+    seat.keys(&["Esc", "3", "Enter"]);
+    let screen = seat.screen(100, 30);
+    let selected = seat.buffer(100, 30);
+    let y = (0..30).find(|&y| selected[(0, y)].modifier.contains(Modifier::REVERSED) && y > 1);
+    let line = screen.lines().nth(y.unwrap().into()).unwrap();
+    assert!(line.contains(" 20  "), "the packet of the gravest finding: {line}\n{screen}");
+}
+
+#[test]
+fn the_bytes_of_the_selected_field_are_marked_and_a_byte_leads_to_its_field() {
+    let mut seat = Seat::of("a2s-info-players-rules.pcap");
+    seat.keys(&["Enter", "End", "Enter"]);
+    for (width, columns) in [(80_u16, 8_u16), (120, 16)] {
+        let start = width - (6 + columns * 3 + 2 + columns) + 6;
+        // Every byte in the first row: clicking it marks it.
+        for byte in 0..columns {
+            let half = u16::from(byte >= columns / 2);
+            seat.buffer(width, 24);
+            seat.click(start + byte * 3 + half, 3);
+            let buffer = seat.buffer(width, 24);
+            let cell = &buffer[(start + byte * 3 + half, 3)];
+            assert_eq!(cell.bg, ratatui::style::Color::Yellow, "byte {byte} of {columns}");
+        }
+    }
+    seat.keys(&["Home"]);
+    let marked = |seat: &mut Seat| {
+        let buffer = seat.buffer(120, 24);
+        buffer.content().iter().filter(|cell| cell.bg == ratatui::style::Color::Yellow).count()
+    };
+    // Four bytes: in hex with the spaces between, and as letters.
+    assert_eq!(marked(&mut seat), 4 * 2 + 3 + 4);
+    seat.keys(&["Down"]);
+    assert_eq!(marked(&mut seat), 3);
+}
+
+#[test]
+fn the_mouse_points_at_what_was_drawn() {
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    let screen = seat.screen(100, 30);
+    let tab = screen.lines().next().unwrap().find("Findings").unwrap() as u16;
+    seat.click(tab, 0);
+    assert!(seat.screen(100, 30).contains("SEVERITY"));
+    seat.click(3, 0);
+    seat.screen(100, 30);
+    seat.click(10, 5);
+    let selected = seat.screen(100, 30);
+    assert!(selected.contains("10.0.0.1:50002 > 10.0.1.2:27015"), "{selected}");
+    seat.mouse(MouseEventKind::ScrollDown, 10, 10);
+    assert!(seat.screen(100, 30).contains("10.0.0.1:50005 > 10.0.0.2:27015"));
+    seat.click(10, 5);
+    seat.click(10, 5);
+    assert!(seat.screen(100, 30).contains("challenge 405280807"), "it was opened");
+    seat.mouse(MouseEventKind::Down(MouseButton::Right), 0, 0);
+    assert!(seat.screen(100, 30).contains("SLOWEST"));
+    seat.click(99, 1);
+    assert!(seat.view.is_typing());
+}
+
+#[test]
+fn marked_conversations_or_what_the_filter_wants_are_written() {
+    let folder = folder("written");
+    let [marked, wanted] = ["marked", "wanted"].map(|name| folder.join(name).display().to_string());
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    seat.keys(&["Space", "Down", "Space", "w"]);
+    assert!(seat.screen(100, 30).contains("write 2 marked conversations to: gamewire.pcapng"));
+    seat.keys(&["Clear", &format!(":{marked}"), "Enter"]);
+    assert!(seat.screen(200, 30).contains("wrote 9 packets of 8 messages to"));
+    let (_, out, _) = run(&["dissect", "--no-config", &marked]);
+    let (_, original, _) =
+        run(&["dissect", "--no-config", "--flow", "1,3", &sample("a2s-quirks.pcap")]);
+    let said = |text: &str| {
+        let lines = text.lines().map(|line| line.chars().skip(24).collect::<String>());
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(said(&out), said(&original));
+    let before = std::fs::read(&marked).unwrap();
+    seat.keys(&["w", "Clear", &format!(":{marked}"), "Enter"]);
+    assert!(seat.screen(200, 30).contains("it is there already; choose another name"));
+    assert_eq!(std::fs::read(&marked).unwrap(), before);
+    seat.keys(&["u", "/", ":a2s.info_response", "Enter", "w", "Clear"]);
+    seat.keys(&[&format!(":{wanted}"), "Enter"]);
+    let (_, out, _) = run(&["dissect", "--no-config", &wanted]);
+    let lines = out.lines().skip(1);
+    assert!(lines.clone().count() > 2 && lines.clone().all(|line| line.contains("info_response")));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_open_is_copied_as_text() {
+    let mut seat = Seat::of("a2s-info-players-rules.pcap");
+    seat.keys(&["y"]);
+    assert!(seat.copied.starts_with("10.0.0.1:50000 > 10.0.0.2:27015, a2s"), "{}", seat.copied);
+    seat.keys(&["Enter", "y"]);
+    assert!(seat.copied.contains("info_request") && seat.copied.lines().count() > 3);
+    seat.keys(&["Enter", "y"]);
+    assert!(seat.copied.contains("Message type: 'T'") && seat.copied.contains("ff ff ff ff"));
+}
+
+#[test]
+fn what_comes_only_once_is_kept_and_reads_as_from_a_file() {
+    let folder = folder("pipe");
+    for name in ["a2s-quirks.pcap", "gamespy1-list.pcap"] {
+        let pipe = folder.join(name);
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let (bytes, to) = (std::fs::read(sample(name)).unwrap(), pipe.clone());
+        let writer = std::thread::spawn(move || std::fs::write(to, bytes));
+        let mut once = Seat::with(&[pipe.to_str().unwrap()]);
+        writer.join().unwrap().unwrap();
+        let mut file = Seat::of(name);
+        for keys in [&["Enter"][..], &["Enter"], &["Esc", "Esc", "/", ":frame > 3", "Enter"]] {
+            once.keys(keys);
+            file.keys(keys);
+            let below_the_name = |seat: &mut Seat| {
+                seat.screen(100, 30).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(below_the_name(&mut once), below_the_name(&mut file));
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn an_index_stays_within_its_memory_and_says_what_it_let_go() {
+    let flood = sample("abuse-query-flood.pcap");
+    let all = Seat::with(&[&flood]);
+    let count = all.again.shared.lock_now().index.order().len();
+    assert!(count > 3000, "{count}");
+    let mut small = Seat::with(&["--limit", "flow-bytes=1M", &flood]);
+    let (kept, let_go) = {
+        let model = small.again.shared.lock_now();
+        (model.index.order().len(), model.index.let_go())
+    };
+    let bytes = (1 << 20) / 8;
+    assert!(kept * crate::view::BYTES_OF_MESSAGE <= bytes, "{kept}");
+    assert!(kept > 100 && kept as u64 + let_go >= count as u64, "{kept} {let_go} {count}");
+    let screen = small.screen(120, 30);
+    assert!(screen.contains("old conversations let go (--memory)"), "{screen}");
+    small.keys(&["Enter"]);
+    assert!(
+        small.screen(120, 30).contains("info_request"),
+        "the oldest that is there can be opened"
+    );
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_is_drawn_of_any_capture() {
+    let folder = folder("hostile");
+    let path = folder.join("hostile.pcapng");
+    std::fs::write(&path, hostile()).unwrap();
+    let mut files = vec![path];
+    let samples = std::fs::read_dir(sample("")).unwrap().map(|file| file.unwrap().path());
+    files.extend(samples.filter(|file| {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        name.contains("fault") || name.contains("quirk") || name.contains("split")
+    }));
+    assert!(files.len() > 8);
+    for file in files {
+        let mut seat = Seat::with(&[file.to_str().unwrap()]);
+        for tab in ["2", "3", "1"] {
+            seat.keys(&[tab]);
+            check(&mut seat, &file);
+        }
+        let conversations = seat.again.shared.lock_now().index.order().len();
+        for _ in 0..conversations.min(12) {
+            seat.keys(&["Enter"]);
+            check(&mut seat, &file);
+            seat.keys(&["End", "Enter", "End"]);
+            check(&mut seat, &file);
+            seat.keys(&["Esc", "Esc", "Down"]);
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+
+    fn check(seat: &mut Seat, file: &Path) {
+        for (width, height) in [(80, 24), (1, 1), (0, 0), (13, 5), (240, 70)] {
+            let buffer = seat.buffer(width, height);
+            for cell in buffer.content() {
+                let is_safe = cell.symbol().chars().all(|c| !is_hidden(c));
+                assert!(is_safe, "{}: {:?}", file.display(), cell.symbol());
+            }
+        }
+    }
+}
+
+/// An A2S server whose texts would take over the terminal, in a capture of raw IP.
+fn hostile() -> Vec<u8> {
+    let evil =
+        "\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7}\u{202e}gpj\u{200b}\u{9b}31m \u{6f22}\u{5b57}\r\n";
+    let mut info = b"\xFF\xFF\xFF\xFFI\x11".to_vec();
+    for text in [evil, evil, "cs\u{7f}", evil] {
+        info.extend_from_slice(text.as_bytes());
+        info.push(0);
+    }
+    info.extend_from_slice(b"\x0A\0\x05\x20\x01dl\0\x01");
+    info.extend_from_slice(evil.as_bytes());
+    info.push(0);
+    let request = b"\xFF\xFF\xFF\xFFTSource Engine Query\0".to_vec();
+    let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
+    let ends = [([10, 0, 0, 1], 50_000_u16), ([10, 0, 0, 2], 27_015)];
+    for (at, (payload, [from, to])) in
+        [(request, ends), (info, [ends[1], ends[0]])].into_iter().enumerate()
+    {
+        let udp = 8 + payload.len() as u16;
+        let mut data = vec![0x45, 0];
+        data.extend((20 + udp).to_be_bytes());
+        data.extend([0, 1, 0, 0, 64, 17, 0, 0]);
+        data.extend([from.0, to.0].concat());
+        for word in [from.1, to.1, udp, 0] {
+            data.extend(word.to_be_bytes());
+        }
+        data.extend(payload);
+        let time = at as i64 * 1_000_000;
+        let packet = Packet { link: LinkType::RAW, ..Packet::new(time, &data) };
+        writer.packet(&packet, 0, None, &[]).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+#[test]
+fn without_a_terminal_it_names_what_writes_text() {
+    let (code, out, err) = run(&["view", &sample("a2s-quirks.pcap")]);
+    assert_eq!((code, &*out), (crate::UNUSABLE, ""));
+    assert!(err.contains("`gamewire summary`") && err.contains("`gamewire follow`"), "{err}");
+}
