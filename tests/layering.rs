@@ -17,6 +17,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("abuse", &["check", "flows", "session"]),
     ("diagnose", &["check", "session", "summary"]),
     ("report", &["abuse", "check", "diagnose", "filter", "flows", "session", "summary"]),
+    ("view", &["check", "filter", "flows", "report", "session", "summary"]),
     ("config", &["check", "flows"]),
     ("live", &["capture", "report"]),
     ("metrics", &["live", "session"]),

@@ -340,6 +340,9 @@ fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, 
             grouped(let_go)
         ));
     }
+    if model.summary().servers.is_cut || model.summary().masters.is_cut {
+        parts.push("more servers than fit (--memory)".to_owned());
+    }
     if !view.marked.is_empty() {
         parts.push(format!("{} marked", grouped(view.marked.len() as u64)));
     }
