@@ -139,7 +139,7 @@ fn listen<C: Consumer>(
                         unread = left;
                         break;
                     }
-                    consumer.packet(decoder.packets() + 1, &packet);
+                    reader.consumer.packet(decoder.packets() + 1, &packet);
                     decoder.push(&packet);
                     reader.consume(decoder)?;
                     if most.is_some_and(|most| decoder.packets() >= most) {
