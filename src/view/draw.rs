@@ -26,7 +26,8 @@ const MARK: u16 = 1;
 /// Draws it all. `colours`: there are some.
 pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool) {
     let theme = Theme { colours };
-    let rows = [1, 1, 0, 1, 1].map(|height| match height {
+    let lines = note_lines(view, model, theme, frame.area().width);
+    let rows = [1, 1, 0, lines.len() as u16, 1].map(|height| match height {
         0 => Constraint::Fill(1),
         height => Constraint::Length(height),
     });
@@ -45,7 +46,9 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut View, model: &Model, colours: bool
         }
         None => draw_list(frame, view, model, theme, body),
     }
-    draw_note(frame, view, model, theme, note);
+    for (line, y) in lines.into_iter().zip(note.y..note.bottom()) {
+        frame.render_widget(line, Rect { y, height: 1, ..note });
+    }
     draw_status(frame, view, model, theme, status);
     match &view.typing {
         Some(Typing::Filter(line)) => {
@@ -137,12 +140,8 @@ fn draw_names(frame: &mut Frame<'_>, line: &FilterLine, theme: Theme, below: Rec
     let mut lines = Vec::new();
     if let Some(error) = &line.error {
         let text = error.explained();
-        let letters: Vec<char> = text.chars().collect();
-        for part in letters.chunks(usize::from(below.width.max(20)) - 2).take(3) {
-            lines.push(Line::styled(
-                format!("  {}", part.iter().collect::<String>()),
-                theme.error(),
-            ));
+        for part in wrapped(&text, below.width.saturating_sub(2), 3) {
+            lines.push(Line::styled(format!("  {part}"), theme.error()));
         }
     }
     for (at, name) in line.names.iter().enumerate() {
@@ -265,21 +264,41 @@ fn prompt(view: &View) -> String {
     format!("write {what} to: ")
 }
 
-/// What is selected, what is typed, or what there is to say.
-fn draw_note(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, area: Rect) {
-    let line = match (&view.typing, &view.note) {
-        (Some(Typing::File(line)), _) => Line::from(vec![
-            Span::styled(prompt(view), theme.tone(Tone::Label)),
-            Span::raw(line.text().to_owned()),
-        ]),
-        (_, Some(note)) if note.is_error => Line::styled(note.text.clone(), theme.error()),
-        (_, Some(note)) => Line::styled(note.text.clone(), theme.tone(Tone::Good)),
-        _ => Line::raw(about(view, model)),
-    };
-    frame.render_widget(line, area);
+/// A text in so many lines at most.
+fn wrapped(text: &str, width: u16, most: usize) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    let lines = letters.chunks(usize::from(width.max(20))).take(most);
+    lines.map(|line| line.iter().collect()).collect()
 }
 
-/// What the selected row or message is, in a line.
+/// What is selected, what is typed, or what there is to say: one line at least.
+fn note_lines(view: &View, model: &Model, theme: Theme, width: u16) -> Vec<Line<'static>> {
+    let said = |text: &str, style| {
+        let lines = wrapped(text, width, 3).into_iter();
+        lines.map(|line| Line::styled(line, style)).collect()
+    };
+    match (&view.typing, &view.note) {
+        (Some(Typing::File(line)), _) => {
+            let asked = Span::styled(prompt(view), theme.tone(Tone::Label));
+            vec![Line::from(vec![asked, Span::raw(line.text().to_owned())])]
+        }
+        (_, Some(note)) if note.is_error => said(&note.text, theme.error()),
+        (_, Some(note)) => said(&note.text, theme.tone(Tone::Good)),
+        _ => {
+            // As many lines for each row, so that nothing jumps.
+            let rows = match view.screens.last() {
+                Some(Screen::Message(_)) => 2,
+                None if view.tab != Tab::Conversations => 2,
+                _ => 1,
+            };
+            let mut lines = wrapped(&about(view, model), width, rows);
+            lines.resize(rows, String::new());
+            lines.into_iter().map(Line::raw).collect()
+        }
+    }
+}
+
+/// What the selected row, field or ladder is, without what is cut above.
 fn about(view: &View, model: &Model) -> String {
     match view.screens.last() {
         Some(Screen::Message(screen)) => {
@@ -295,7 +314,10 @@ fn about(view: &View, model: &Model) -> String {
                 ),
             };
             let unpacked = if screen.opened.is_inflated { ", decompressed" } else { "" };
-            format!("{bytes}{unpacked}")
+            let field = screen.list.selected().and_then(|at| screen.opened.fields.get(at));
+            let field = field.map_or(String::new(), |it| format!("{}{}", it.label, it.text));
+            let comma = if bytes.is_empty() { "" } else { ": " };
+            format!("{bytes}{unpacked}{comma}{field}")
         }
         Some(Screen::Ladder(screen)) => {
             let (messages, left_out) = screen.counts();

@@ -82,14 +82,14 @@ const CONVERSATIONS: &[Column] = &[
 
 const SERVERS: &[Column] = &[
     text("SERVER", 21, 0),
-    text("PROTOCOL", 12, 100),
+    text("PROTOCOL", 12, 112),
     text("NAME", 0, 0),
     text("MAP", 12, 100),
     number("PLAYERS", 7, 0),
     number("ASKED", 6, 0),
     number("ANSWERED", 8, 0),
     number("P50", 7, 0),
-    number("MAX", 7, 100),
+    number("MAX", 7, 120),
     number("FINDINGS", 8, 0),
 ];
 
