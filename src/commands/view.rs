@@ -133,6 +133,11 @@ impl Shared {
         self.has_quit.load(Ordering::Relaxed)
     }
 
+    /// How many captures have begun.
+    fn captures(&self) -> usize {
+        self.captures.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Which of the files a capture is.
     fn file_of(&self, capture: usize) -> usize {
         let captures = self.captures.lock().unwrap_or_else(PoisonError::into_inner);

@@ -365,6 +365,9 @@ fn draw_status(frame: &mut Frame<'_>, view: &View, model: &Model, theme: Theme, 
     if model.summary().servers.is_cut || model.summary().masters.is_cut {
         parts.push("more servers than fit (--memory)".to_owned());
     }
+    if view.waiting.is_none() && model.matches.as_ref().is_some_and(|it| !it.is_complete) {
+        parts.push("not all of it was looked at with the filter".to_owned());
+    }
     if !view.marked.is_empty() {
         parts.push(format!("{} marked", grouped(view.marked.len() as u64)));
     }

@@ -92,14 +92,6 @@ pub(super) enum Source {
 }
 
 impl Again {
-    /// How many captures there are.
-    pub(super) fn captures(&self) -> usize {
-        if self.input.live.interface.is_some() || self.input.merge {
-            return 1;
-        }
-        self.input.files.len()
-    }
-
     /// Opens a capture.
     pub(super) fn open(&self, capture: usize) -> Result<Source, Failure> {
         if let Some(reader) = self.shared.kept_of(capture) {

@@ -174,9 +174,11 @@ impl Task {
             messages: Messages::All,
             findings: Findings::OfMessages,
             fields: filter.needs_fields().then_some(Needs::messages_with_fields().fields).flatten(),
+            // What is kept of a flow is the same as when it got its number: so are the numbers.
+            flows: true,
             ..Needs::default()
         };
-        for capture in 0..self.again.captures() {
+        for capture in 0.. {
             let Some(first) = self.first_of(capture) else { break };
             let kept = self.kept(capture);
             let filter = Some(filter.clone());
@@ -234,7 +236,7 @@ impl Task {
             Failure::Filter(format!("cannot write {called}: {}", self.unwritable(&error)))
         };
         let (mut all, mut messages) = (Vec::new(), 0);
-        for capture in 0..self.again.captures() {
+        for capture in 0..self.again.shared.captures() {
             let (found, count) = self.choose(capture, chosen)?;
             messages += count;
             all.extend((count > 0).then_some((capture, found)));

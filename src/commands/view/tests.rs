@@ -46,7 +46,8 @@ impl Seat {
         let start = |_| std::thread::spawn(|| Ok(()));
         let mut watching = Watching::new(again.clone(), start);
         let mut log = Log { shared: Arc::clone(&again.shared), line: Vec::new() };
-        read(&again.input, &again.config, &mut watching, None, &mut log, false).unwrap();
+        let ran = read(&again.input, &again.config, &mut watching, None, &mut log, false);
+        assert!(matches!(ran, Ok(()) | Err(Failure::Reported)), "{ran:?}");
         again.shared.is_read.store(true, Ordering::Relaxed);
         again.shared.lock_now().reading = Reading::Over;
         let mut seat = Seat { again, view, copied: String::new(), has_quit: false };
@@ -426,6 +427,26 @@ fn marked_conversations_or_what_the_filter_wants_are_written() {
     let (_, out, _) = run(&["dissect", "--no-config", &wanted]);
     let lines = out.lines().skip(1);
     assert!(lines.clone().count() > 2 && lines.clone().all(|line| line.contains("info_response")));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_cannot_be_read_does_not_stand_for_another() {
+    let folder = folder("unreadable");
+    let out = folder.join("out").display().to_string();
+    let files = [sample("README.md"), sample("a2s-goldsrc.pcap"), sample("a2s-quirks.pcap")];
+    let mut seat = Seat::with(&[&files[0], &files[1], &files[2]]);
+    assert!(
+        seat.screen(200, 30).contains("README.md: this is no capture")
+            || seat.screen(200, 30).contains("README.md: ")
+    );
+    seat.keys(&["w", "Clear", &format!(":{out}"), "Enter"]);
+    let count = |args: &[&str]| run(args).1.lines().filter(|line| !line.starts_with("--")).count();
+    let both = count(&["dissect", "--no-config", &files[1]])
+        + count(&["dissect", "--no-config", &files[2]]);
+    assert_eq!(count(&["dissect", "--no-config", &out]), both);
+    seat.keys(&["End", "Enter"]);
+    assert!(seat.screen(100, 30).contains("10.0.1.1:50001"), "the last one of the last file");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
