@@ -93,6 +93,7 @@ impl Model {
             fields: Needs::messages_with_fields().fields,
             findings: Findings::All { in_words: false },
             flows: true,
+            servers: true,
             ..Checker::needs(selection, terms)
         }
     }

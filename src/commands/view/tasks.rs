@@ -15,7 +15,7 @@ use crate::capture::write::PcapNgWriter;
 use crate::commands::{Failure, extract};
 use crate::filter::Filter;
 use crate::report::Envelope;
-use crate::session::{Event, FieldLimits, Findings, Messages, Needs};
+use crate::session::{Event, Findings, Messages, Needs};
 use crate::text::{counted, escaped};
 use crate::view::{Chosen, Conversation, Drawn, Matches, Opened, Reply};
 
@@ -281,8 +281,7 @@ impl Task {
             Chosen::Messages(filter) => (None, filter.clone()),
         };
         // Where packets are is kept with the bytes.
-        let fields = Some(FieldLimits { fields: 10_000, depth: 32 });
-        let needs = Needs { fields, ..Needs::messages_with_fields() };
+        let needs = Needs::messages_with_fields();
         let (mut found, mut count) = (extract::Chosen::default(), 0);
         self.going(|going| {
             self.again.decode(capture, needs, filter, wanted.as_ref(), going, &mut |event| {
