@@ -99,7 +99,7 @@ impl Shared {
         // Of the memory of a run, flows take half. Of the rest, an eighth each is for what is shown.
         let part = limits.flow_bytes / 4;
         Shared {
-            model: Mutex::new(Model::new(part / 2, part, selection, terms)),
+            model: Mutex::new(Model::new(part, part, selection, terms)),
             wanted: AtomicUsize::new(0),
             has_quit: AtomicBool::new(false),
             is_read: AtomicBool::new(false),

@@ -84,6 +84,7 @@ pub struct Index {
     six_gone: u32,
     /// What captures are called, and the number of the first conversation of each.
     captures: Vec<(String, u32)>,
+    /// Bytes of memory that it takes at most.
     most: usize,
     let_go: u64,
     messages: u64,
@@ -100,9 +101,7 @@ impl Index {
             six: VecDeque::new(),
             six_gone: 0,
             captures: Vec::new(),
-            // Room for the addresses of IPv6, and for the rows in the order in which they are shown.
-            most: (bytes / (BYTES_OF_MESSAGE + size_of::<[Ipv6Addr; 2]>() + size_of::<u32>()))
-                .max(16),
+            most: bytes,
             let_go: 0,
             messages: 0,
             changes: 0,
@@ -229,16 +228,22 @@ impl Index {
         while self.end() <= number && self.end() < u32::MAX {
             self.rows.push_back(Row::default());
         }
-        if self.rows.len() > self.most {
+        if self.bytes() > self.most && self.rows.len() > 16 {
             self.let_oldest_go();
         }
         Some(number)
     }
 
+    /// Bytes of memory that it takes, with the numbers of its rows once more: those that are sorted.
+    fn bytes(&self) -> usize {
+        self.rows.len() * size_of::<Row>()
+            + self.order.len() * 2 * size_of::<u32>()
+            + self.six.len() * size_of::<[Ipv6Addr; 2]>()
+    }
+
     /// Lets a part of the oldest conversations go: each time many, so that it takes little for each.
     fn let_oldest_go(&mut self) {
-        let count = (self.most / 16).max(1);
-        for row in self.rows.drain(..count.min(self.rows.len())) {
+        for row in self.rows.drain(..self.rows.len() / 16) {
             self.first += 1;
             self.let_go += u64::from(row.messages > 0);
         }

@@ -490,12 +490,12 @@ fn an_index_stays_within_its_memory_and_says_what_it_let_go() {
     let all = Seat::with(&[&flood]);
     let count = all.again.shared.lock_now().index.order().len();
     assert!(count > 3000, "{count}");
-    let mut small = Seat::with(&["--limit", "flow-bytes=1M", &flood]);
+    let mut small = Seat::with(&["--limit", "flow-bytes=400K", &flood]);
     let (kept, let_go) = {
         let model = small.again.shared.lock_now();
         (model.index.order().len(), model.index.let_go())
     };
-    let bytes = (1 << 20) / 8;
+    let bytes = (400 << 10) / 4;
     assert!(kept * crate::view::BYTES_OF_MESSAGE <= bytes, "{kept}");
     assert!(kept > 100 && kept as u64 + let_go >= count as u64, "{kept} {let_go} {count}");
     let screen = small.screen(120, 30);
