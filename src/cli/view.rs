@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use super::{Input, Times};
+use super::{Input, TimeOption};
 use crate::report::paint::Choice;
 
 /// `gamewire view`.
 #[derive(Args, Debug)]
 pub struct View {
-    /// How times are written in ladders; in lists they are local or in UTC
-    #[arg(long, value_name = "STYLE", default_value = "utc")]
-    pub time: Times,
+    /// How times are written: in lists, local or in UTC.
+    #[command(flatten)]
+    pub times: TimeOption,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Choice,

@@ -48,7 +48,7 @@ pub fn run(args: cli::View, err: &mut dyn Write, terminal: Terminal) -> Result<(
     let config = args.input.config.load()?;
     let filter = args.input.wanted.filter(true).map_err(Failure::Filter)?;
     let colours = painted(args.color, terminal.out).is_enabled();
-    let view = View::new(args.time.style(), filter.clone());
+    let view = View::new(args.times.style(), filter.clone());
     let again = Again::new(args.input, config);
     let (input, config, shared) =
         (Arc::clone(&again.input), Arc::clone(&again.config), Arc::clone(&again.shared));

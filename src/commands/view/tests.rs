@@ -41,7 +41,7 @@ impl Seat {
         let args = ["gamewire", "view", "--no-config"].iter().chain(args).map(OsString::from);
         let Command::View(args) = Cli::read(args).unwrap().command else { panic!("a view") };
         let filter = args.input.wanted.filter(true).unwrap();
-        let view = View::new(args.time.style(), filter);
+        let view = View::new(args.times.style(), filter);
         let again = Again::new(args.input, Config::default());
         let start = |_| std::thread::spawn(|| Ok(()));
         let mut watching = Watching::new(again.clone(), start);
