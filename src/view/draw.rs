@@ -18,8 +18,6 @@ use crate::report::paint::Tone;
 use crate::text::{counted, grouped, shortened};
 use theme::Theme;
 
-pub use help::keys;
-
 /// Columns of the mark before a conversation.
 const MARK: u16 = 1;
 

@@ -25,7 +25,7 @@ use mouse::Areas;
 use opened::{LadderScreen, MessageScreen};
 use tabs::{FindingRow, Order, Party, Tab};
 
-pub use draw::{draw, keys};
+pub use draw::draw;
 pub use index::{BYTES_OF_MESSAGE, Conversation, Index};
 pub use model::{Matches, Model, Reading};
 pub use opened::{Drawn, Opened};

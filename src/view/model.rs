@@ -1,4 +1,4 @@
-//! What was read so far: what the screen shows, filled by whoever reads the captures.
+//! What was read so far: what the screen shows, filled by the thread that reads.
 
 use roaring::RoaringBitmap;
 

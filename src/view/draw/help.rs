@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Clear};
 use super::theme::{Theme, columns};
 use crate::report::paint::Tone;
 
-/// Keys, and what each does.
+/// Keys, and what each does; without a key, the line above goes on.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "open: the ladder of a conversation or a finding, a message's"),
     ("", "fields and bytes, the conversations of a server"),
@@ -28,11 +28,6 @@ const KEYS: &[(&str, &str)] = &[
     ("mouse", "click: select, again: open; a byte: its field; wheel: move;"),
     ("", "right button: back"),
 ];
-
-/// Keys, and what each does; without a key, the line above goes on.
-pub fn keys() -> &'static [(&'static str, &'static str)] {
-    KEYS
-}
 
 /// Draws them, from a line on. Returns the line that was the first after all.
 pub(super) fn draw(frame: &mut Frame<'_>, top: usize, theme: Theme, area: Rect) -> usize {
