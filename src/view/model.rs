@@ -120,7 +120,7 @@ impl Model {
                 }
             }
             Event::Checked(checked) => self.index.checked(checked),
-            Event::CrossFlow(_) | Event::Icmp(_) | Event::FlowEnded(_) => {}
+            Event::CrossFlow(_) | Event::Icmp(_) | Event::FlowEnded(_) | Event::Datagram(_) => {}
         }
     }
 

@@ -426,6 +426,16 @@ fn marked_conversations_or_what_the_filter_wants_are_written() {
     seat.keys(&[&format!(":{wanted}"), "Enter"]);
     let (_, out, _) = run(&["dissect", "--no-config", &wanted]);
     let lines = out.lines().skip(1);
+    assert!(lines.clone().count() > 2 && lines.clone().all(|line| line.contains("info_response")));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_cannot_be_read_does_not_stand_for_another() {
+    let folder = folder("unreadable");
+    let out = folder.join("out").display().to_string();
+    let files = [sample("README.md"), sample("a2s-goldsrc.pcap"), sample("a2s-quirks.pcap")];
+    let mut seat = Seat::with(&[&files[0], &files[1], &files[2]]);
     let screen = seat.screen(200, 30);
     assert!(screen.contains("README.md: "), "{screen}");
     seat.keys(&["w", "Clear", &format!(":{out}"), "Enter"]);
