@@ -3,6 +3,7 @@
 mod abuse;
 mod diagnose;
 mod names;
+mod report;
 mod sniffing;
 mod summary;
 mod times;
@@ -29,6 +30,7 @@ use crate::report::paint::Choice;
 
 pub use abuse::{Abuse, AbuseFormat};
 pub use diagnose::{Diagnose, DiagnoseFormat};
+pub use report::Report;
 pub use sniffing::Sniffing;
 pub use summary::{Summary, SummaryFormat};
 pub use times::TimeOption;
@@ -101,6 +103,8 @@ pub enum Command {
     View(View),
     /// Check messages and conversations against the protocols' specifications
     Check(Check),
+    /// Write a report for a browser: one file, with verdict, charts, tables and ladders
+    Report(Report),
     /// Write a capture that may be shown to others: addresses, names and texts become others
     Scrub(Scrub),
     /// List the rules that captures are checked against
@@ -142,6 +146,7 @@ impl Command {
             Command::Follow(follow) => Some(&follow.input),
             #[cfg(feature = "tui")]
             Command::View(view) => Some(&view.input),
+            Command::Report(report) => Some(&report.input),
             Command::Scrub(scrub) => Some(&scrub.input),
             Command::Flows(flows) => Some(&flows.input),
             Command::Check(check) => Some(&check.input),
@@ -163,6 +168,7 @@ impl Command {
             Command::Follow(follow) => Some(&mut follow.input),
             #[cfg(feature = "tui")]
             Command::View(view) => Some(&mut view.input),
+            Command::Report(report) => Some(&mut report.input),
             Command::Scrub(scrub) => Some(&mut scrub.input),
             Command::Flows(flows) => Some(&mut flows.input),
             Command::Check(check) => Some(&mut check.input),

@@ -70,6 +70,7 @@ pub fn run(
         // It was run before: it takes what was typed along to its threads.
         #[cfg(feature = "tui")]
         Command::View(_) => Ok(()),
+        Command::Report(report) => commands::report::run(report, err, terminal),
         Command::Scrub(scrub) => commands::scrub::run(scrub, err, terminal),
         Command::Flows(flows) => commands::flows::run(flows, out, err, terminal),
         Command::Check(check) => {

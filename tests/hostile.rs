@@ -18,11 +18,13 @@ use xtask::wire::Prng;
 #[test]
 fn damaged_captures_end_with_an_exit_code() {
     let project = Project::new("damaged");
-    let commands: [&[&str]; 4] = [
+    let page = project.path("page.html");
+    let commands: [&[&str]; 5] = [
         &["check", "--format", "json"],
         &["dissect", "-v", "-x"],
         &["dissect", "--format", "json", "--tree"],
         &["flows"],
+        &["report", "-o", &page],
     ];
     for (number, sample) in (0..400_u64).zip(samples().iter().cycle()) {
         let bytes = std::fs::read(sample).expect("a sample");

@@ -14,7 +14,7 @@ use crate::abuse;
 use crate::check::{
     self, Baseline, Checker, FailOn, Fingerprint, Ignore, Outcome, RuleOutcome, Selection,
 };
-use crate::cli::{Check, CheckFormat};
+use crate::cli::{Check, CheckFormat, Wanted};
 use crate::commands::consumer::Consumer;
 use crate::commands::outputs;
 use crate::commands::read::read;
@@ -159,10 +159,8 @@ fn selection(
     baseline: Option<Arc<Baseline>>,
     err: &mut dyn Write,
 ) -> Result<Selection, Failure> {
-    let (mut ignores, warnings) = config.ignores(config::today());
-    for warning in warnings {
-        writeln!(err, "gamewire: warning: {warning}").ok();
-    }
+    let chosen = selection_of(&args.input.wanted, config, err)?;
+    let mut ignores = chosen.ignores;
     let [select, ignored, require] = [&args.select, &args.ignore, &args.require]
         .map(|named| Vec::from_iter(named.iter().flat_map(|rules| rules.0.iter().copied())));
     ignores.retain(|ignore| !select.iter().any(|rule| rule.code == ignore.rule.code));
@@ -172,20 +170,33 @@ fn selection(
         select,
         ignores,
         who: args.who,
-        host: match *args.input.wanted.host {
-            [] => None,
-            [host] => Some(host),
-            _ => {
-                return Err(Failure::Filter(
-                    "check takes one --host: whom findings are about".to_owned(),
-                ));
-            }
-        },
-        filter: args.input.wanted.filter(false).map_err(Failure::Filter)?,
         require,
-        severities: config.severities.clone(),
         baseline: baseline.or_else(|| args.write_baseline.as_ref().map(|_| Arc::default())),
+        ..chosen
     })
+}
+
+/// What counts as the configuration, and what is asked of messages, have it.
+pub(super) fn selection_of(
+    wanted: &Wanted,
+    config: &Config,
+    err: &mut dyn Write,
+) -> Result<Selection, Failure> {
+    let (ignores, warnings) = config.ignores(config::today());
+    for warning in warnings {
+        writeln!(err, "gamewire: warning: {warning}").ok();
+    }
+    let host = match *wanted.host {
+        [] => None,
+        [host] => Some(host),
+        _ => {
+            let why = "check and report take one --host: whom findings are about";
+            return Err(Failure::Filter(why.to_owned()));
+        }
+    };
+    let (filter, severities) =
+        (wanted.filter(false).map_err(Failure::Filter)?, config.severities.clone());
+    Ok(Selection { ignores, host, filter, severities, ..Selection::default() })
 }
 
 /// What is asked of every capture.

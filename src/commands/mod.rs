@@ -16,6 +16,7 @@ pub mod manual;
 mod notices;
 pub mod outputs;
 mod read;
+pub mod report;
 pub mod rules;
 pub mod scrub;
 mod shared;

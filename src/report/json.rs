@@ -19,7 +19,7 @@ use dissectors::kit::{Finding, Payload, Transport};
 use self::fields::{Projection, Scratch};
 pub(super) use self::visible::line;
 use self::write::ip4;
-pub(super) use self::write::string;
+pub(super) use self::write::{hex, string};
 use crate::report::clock::Clock;
 use crate::report::digits::unsigned;
 use crate::report::view::View;
@@ -51,6 +51,16 @@ impl Json {
         let mut out = Vec::new();
         of_capture(capture, &mut out);
         Json { capture: out, ..self }
+    }
+
+    /// The tree alone: `,"tree":[...]`.
+    pub(super) fn tree(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) {
+        let view = View { tree: m.tree, payload: m.payload.bytes, lost: m.payload.lost };
+        let line = std::mem::take(out);
+        let scratch = &mut self.scratch;
+        let mut projection = Projection { view, scratch, out: line, has_beside: false };
+        projection.nodes();
+        *out = projection.out;
     }
 
     fn frames(&mut self, payload: &Payload<'_>, out: &mut Vec<u8>) {

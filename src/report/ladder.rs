@@ -8,7 +8,7 @@ mod text;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Message, Severity, Time, Transport, Verdict};
+use dissectors::kit::{Map, Message, Severity, Time, Transport, Verdict};
 
 use crate::report::{Envelope, comment_parts};
 use crate::session::IcmpEvent;
@@ -24,6 +24,8 @@ const STEPS: usize = 20_000;
 pub struct Ladder {
     parties: Vec<Party>,
     steps: Vec<Step>,
+    /// The latest message that each packet completed, by its place among the steps.
+    by_frame: Map<u64, usize>,
     left_out: u64,
     /// The latest request from one end to another, while nothing has come back.
     waiting: HashMap<[SocketAddr; 2], Waiting>,
@@ -110,6 +112,7 @@ impl Ladder {
         payload.frames(&mut frames);
         let (summary, findings) = comment_parts(m);
         let again = self.again(m);
+        self.by_frame.insert(payload.frame, self.steps.len());
         self.steps.push(Step {
             frame: payload.frame,
             packets: frames.len(),
@@ -154,7 +157,7 @@ impl Ladder {
 
     /// Adds an ICMP error about a message that has an arrow.
     pub fn icmp(&mut self, icmp: &IcmpEvent) {
-        let about = self.steps.iter().rev().find(|step| step.frame == icmp.message && !step.icmp);
+        let about = self.by_frame.get(&icmp.message).and_then(|&at| self.steps.get(at));
         let Some(about) = about.filter(|_| self.steps.len() < STEPS) else { return };
         let (to, end, protocol) = (about.from, about.ends[0], about.protocol);
         let host = SocketAddr::new(icmp.from, 0);

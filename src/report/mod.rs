@@ -11,6 +11,7 @@
 //! - [`check`]: verdicts, and the catalogue of rules.
 //! - [`fields`]: the catalogue of fields.
 //! - [`flows`]: the rows of `gamewire flows`.
+//! - [`html`]: the page of `gamewire report`.
 //! - [`ladder`]: who said what to whom, as a diagram.
 //! - [`summary`]: the tables of `gamewire summary`.
 //! - [`paint`]: the only place that knows colours.
@@ -25,6 +26,7 @@ mod digits;
 pub mod fields;
 pub mod firewall;
 pub mod flows;
+pub mod html;
 pub mod json;
 pub mod ladder;
 mod markdown;

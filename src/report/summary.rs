@@ -140,7 +140,7 @@ impl<'r> Report<'r> {
     }
 
     /// When it was recorded, how much, and whether something is missing.
-    fn recording(&self) -> String {
+    pub(in crate::report) fn recording(&self) -> String {
         let Totals { packets, bytes, span, .. } = *self.read;
         let (packets, size) = (counted(packets, "packet"), cell::bytes(bytes));
         let Some([first, last]) = span else { return packets };

@@ -325,16 +325,12 @@ impl<F: Fields> Recorder<F> {
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
         let verdict = self.judge.verdict(rule, recalled.map(|(evidence, _)| evidence));
-        let is_certain = verdict != Verdict::Inconclusive;
-        self.counts.findings += u32::from(is_certain);
-        if rule.asks_for_answer {
-            self.exchanges.requests = self.exchanges.requests.saturating_add(1);
-            self.exchanges.exchanges = self.exchanges.exchanges.saturating_add(1);
-            if let (Some((evidence, mark)), Some(traffic), Some(context)) =
+        let is_certain = self.count_broken(rule, verdict);
+        if rule.asks_for_answer
+            && let (Some((evidence, mark)), Some(traffic), Some(context)) =
                 (recalled, &mut self.traffic, self.batch.context())
-            {
-                traffic.unanswered(context, evidence, mark);
-            }
+        {
+            traffic.unanswered(context, evidence, mark);
         }
         let is_wanted = match self.needs.findings {
             Findings::None => false,
@@ -347,6 +343,16 @@ impl<F: Fields> Recorder<F> {
             self.judge.count_broken(rule, verdict);
         }
         is_wanted
+    }
+
+    /// Counts a breach among those of the flow. Says whether it is certain.
+    fn count_broken(&mut self, rule: &'static Rule, verdict: Verdict) -> bool {
+        let is_certain = verdict != Verdict::Inconclusive;
+        self.counts.findings += u32::from(is_certain);
+        let asked = u32::from(rule.asks_for_answer);
+        self.exchanges.requests = self.exchanges.requests.saturating_add(asked);
+        self.exchanges.exchanges = self.exchanges.exchanges.saturating_add_unsigned(asked);
+        is_certain
     }
 
     /// Whether a finding is to be put into words; counts it, if not.
@@ -539,7 +545,13 @@ impl<F: Fields> Sink for Recorder<F> {
         detail: impl FnOnce() -> String,
     ) {
         match at {
-            _ if self.needs.cross_flow => self.fact(fact, seen),
+            _ if self.needs.cross_flow => {
+                // The flow has it either way: what explains it, if something does, is in another one.
+                let evidence = at.is_none().then(|| fact.evidence());
+                let verdict = self.judge.verdict(rule, evidence);
+                self.count_broken(rule, verdict);
+                self.fact(fact, seen);
+            }
             Some(at) => self.judged(rule, false, at, detail),
             None => self.recalled(rule, false, fact.evidence(), &seen.mark, detail),
         }

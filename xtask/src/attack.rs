@@ -26,9 +26,10 @@ const COMMANDS: [&[&str]; 4] = [
 ];
 
 /// What is run within a budget of memory of its own.
-const WITHIN: [&[&str]; 2] = [
+const WITHIN: [&[&str]; 3] = [
     &["check", "--format", "json", "--memory", "32M"],
     &["dissect", "--format", "json", "--memory", "32M"],
+    &["report", "-o", "target/attack/report.html", "--memory", "32M"],
 ];
 
 struct Range<'a> {

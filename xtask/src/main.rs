@@ -29,6 +29,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- COMMAND
                        tables of docs/performance.md; bench --help has the options
   mutate [--count N]   runs the release on N (1000) damaged captures, within 64 MiB
   exhaust              runs the release on captures made to exhaust it, within 64 MiB
+  report               writes samples/report.html, the report of all samples, which is not kept
   licenses             holds all dependencies against deny.toml, offline
   play PORT SCRIPT FILE  writes the capture that an exchange makes (xtask/src/exchange), of servers
                        with this UDP port
@@ -97,6 +98,14 @@ fn run(arguments: &[&str]) -> io::Result<ExitCode> {
             Err(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),
         },
         ["exhaust"] => attack::exhaust(&root, &mut out),
+        ["report"] => {
+            let files = samples::all().map(|sample| format!("samples/{}", sample.name));
+            let (files, page) = (Vec::from_iter(files), format!("samples/{}", samples::REPORT));
+            let arguments = ["report", "--no-config", "-o", &page];
+            let files = files.iter().map(String::as_str);
+            written(&root, &Vec::from_iter(arguments.into_iter().chain(files)))?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["licenses"] => licenses::run(&root, &mut out),
         ["dist"] => dist::run(&root, &mut out),
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, USAGE)),

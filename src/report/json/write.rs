@@ -188,7 +188,7 @@ pub(super) fn hex_byte(out: &mut Vec<u8>, byte: u8) {
 }
 
 /// Bytes as lower-case hex.
-pub(super) fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(in crate::report) fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     for &byte in bytes {
         hex_byte(out, byte);
     }

@@ -2,26 +2,32 @@
 
 use serde_json::{Value, json};
 
-use super::{Ladder, Step};
+use super::{Ladder, Party, Step};
 use crate::report::clock::Clock;
 use crate::report::json;
 
 impl Ladder {
     /// Writes one object in a line.
     pub fn json(&self, capture: Option<&str>, out: &mut Vec<u8>) {
-        let parties: Vec<Value> = self
-            .parties
-            .iter()
-            .map(|party| json!({ "address": party.address, "ports": party.ports }))
-            .collect();
-        let mut clock = Clock::default();
-        let steps: Vec<Value> = self.steps.iter().map(|step| object(step, &mut clock)).collect();
+        let (parties, steps) = (self.party_objects(), Vec::from_iter(self.step_objects()));
         let mut ladder = json!({ "parties": parties, "steps": steps, "left_out": self.left_out });
         if let (Some(capture), Some(ladder)) = (capture, ladder.as_object_mut()) {
             ladder.insert("capture".to_owned(), capture.into());
         }
         // Writing to bytes cannot fail, and the object has nothing that is not JSON.
         let _ = json::line(&ladder, out);
+    }
+
+    /// The columns.
+    pub(in crate::report) fn party_objects(&self) -> Vec<Value> {
+        let object = |party: &Party| json!({ "address": party.address, "ports": party.ports });
+        self.parties.iter().map(object).collect()
+    }
+
+    /// The arrows, one after the other.
+    pub(in crate::report) fn step_objects(&self) -> impl Iterator<Item = Value> {
+        let mut clock = Clock::default();
+        self.steps.iter().map(move |step| object(step, &mut clock))
     }
 }
 

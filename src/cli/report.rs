@@ -1,0 +1,22 @@
+//! `gamewire report`, as it is typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Input;
+
+/// `gamewire report`.
+#[derive(Args, Debug)]
+pub struct Report {
+    /// The file to write: HTML that needs nothing beside itself, and opens in any browser
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// State that the capture is complete: whatever is missing from it was not sent
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true")]
+    pub complete: Option<bool>,
+    /// Where packets come from.
+    #[command(flatten)]
+    pub input: Input,
+}

@@ -1,0 +1,283 @@
+//! `gamewire report`: a page for a browser.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use dissectors::kit::Verdict;
+use dissectors::ledger::Terms;
+
+use crate::Terminal;
+use crate::check::{self, Checker, FailOn, Selection};
+use crate::cli;
+use crate::commands::consumer::Consumer;
+use crate::commands::read::read;
+use crate::commands::{Failure, check as checking, outputs};
+use crate::filter::{Filter, Subject};
+use crate::report::html::{self, Capture, Sample};
+use crate::session::{Event, MessageEvent, Needs, Totals};
+use crate::summary::Summary;
+use crate::text::{counted, escaped};
+
+/// Messages that a page shows.
+const MESSAGES: usize = 10_000;
+
+/// Bytes that their fields take on it at most.
+const DETAILS: usize = 48 << 20;
+
+/// Runs the command.
+///
+/// # Errors
+/// The input cannot be read, or the output not be written.
+pub fn run(args: &cli::Report, err: &mut dyn Write, terminal: Terminal) -> Result<(), Failure> {
+    let input = &args.input;
+    if input.live.interface.is_some() || input.live.write.is_some() {
+        let why = "report reads files and writes to -o; --interface and -w are for other commands";
+        return Err(Failure::Filter(why.to_owned()));
+    }
+    if args.output.as_os_str() == "-" {
+        let why = "-o -: a report is written whole or not at all; name a file";
+        return Err(Failure::Filter(why.to_owned()));
+    }
+    outputs::refuse_capture(&args.output, "-o", &input.files)?;
+    let config = input.config.load()?;
+    let selection = checking::selection_of(&input.wanted, &config, err)?;
+    let limits = input.limits();
+    let room = DETAILS.min(limits.flow_bytes / 8);
+    let mut collecting = Collecting {
+        terms: check::terms(&config.settings, limits.protocols.remembered),
+        filter: input.wanted.filter(true).map_err(Failure::Filter)?,
+        complete: args.complete.unwrap_or(config.complete),
+        fail_on: config.fail_on.unwrap_or(FailOn::Severity(dissectors::kit::Severity::Error)),
+        bytes: limits.flow_bytes / 4,
+        most: MESSAGES,
+        room,
+        merged: merged(input),
+        name: String::new(),
+        selection,
+        captures: Vec::new(),
+        current: None,
+        again: None,
+    };
+    let ran = read(input, &config, &mut collecting, terminal.stop, err, terminal.err);
+    if collecting.captures.is_empty() {
+        return ran;
+    }
+    if collecting.shares_out(room) {
+        if let Some(once) = input.files.iter().find(|file| !file.is_file()) {
+            let name = escaped(&once.to_string_lossy()).into_owned();
+            return Err(Failure::Filter(format!(
+                "a report of more than {MESSAGES} messages, or of very large ones, reads its input twice, and \
+                 {name} can be read only once; save it to a file first, or choose messages with -Y"
+            )));
+        }
+        collecting.again = Some(0);
+        // What there is to warn of was said the first time.
+        let again = read(input, &config, &mut collecting, terminal.stop, &mut io::sink(), false);
+        if !matches!(again, Ok(()) | Err(Failure::Reported)) {
+            return again;
+        }
+    }
+    save(&args.output, &collecting.captures)?;
+    let (name, seen) = (args.output.to_string_lossy(), collecting.captures.len() as u64);
+    writeln!(err, "gamewire: wrote a report of {} to {}", counted(seen, "capture"), escaped(&name))
+        .ok();
+    ran
+}
+
+/// The name of what is read where it is one capture.
+fn merged(input: &cli::Input) -> String {
+    let names = input.files.iter().map(|file| escaped(&file.to_string_lossy()).into_owned());
+    Vec::from_iter(names).join(", ")
+}
+
+/// Writes the page, whole or not at all: beside it first, and then in its place.
+fn save(output: &Path, captures: &[Capture]) -> Result<(), Failure> {
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let beside = output.with_file_name(name);
+    let written = File::create_new(&beside).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        html::write(captures, cli::VERSION, &mut file)?;
+        file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        std::fs::rename(&beside, output)
+    });
+    written.map_err(|error| {
+        std::fs::remove_file(&beside).ok();
+        let name = escaped(&output.to_string_lossy()).into_owned();
+        Failure::Filter(format!("cannot write {name}: {}", crate::why::unwritable(&error)))
+    })
+}
+
+/// What is known of the capture that is being read.
+struct Current {
+    checker: Checker,
+    summary: Summary,
+    sample: Sample,
+}
+
+struct Collecting {
+    selection: Selection,
+    terms: Terms,
+    /// Which messages are shown.
+    filter: Option<Filter>,
+    complete: bool,
+    fail_on: FailOn,
+    /// Memory for the tables of a capture.
+    bytes: usize,
+    /// Messages of a capture at most, and bytes of their fields.
+    most: usize,
+    room: usize,
+    /// What the capture is called where there is one.
+    merged: String,
+    name: String,
+    /// Those that were read.
+    captures: Vec<Capture>,
+    current: Option<Current>,
+    /// They are read again, for a sample of their messages: which of them is next.
+    again: Option<usize>,
+}
+
+impl Consumer for Collecting {
+    fn needs(&self) -> Needs {
+        let checker = Checker::needs(&self.selection, &self.terms);
+        let messages = Needs::messages_with_fields();
+        Needs {
+            messages: messages.messages,
+            fields: messages.fields,
+            icmp: true,
+            flows: true,
+            ports: true,
+            servers: true,
+            ..checker
+        }
+    }
+
+    fn selects_messages(&self) -> bool {
+        false
+    }
+
+    fn complete(&self) -> bool {
+        self.complete
+    }
+
+    fn begin(&mut self, name: Option<&str>) -> io::Result<()> {
+        self.name = name.map_or_else(|| self.merged.clone(), str::to_owned);
+        let known = self.again.and_then(|nth| self.captures.get(nth));
+        let sample = match known {
+            Some(capture) => capture.sample.again(capture.found(), self.most, self.room),
+            None => Sample::new(self.most, self.room),
+        };
+        self.current = Some(Current {
+            checker: Checker::new(self.selection.clone(), self.terms, self.complete),
+            summary: Summary::new(self.bytes, self.filter.is_some()),
+            sample,
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        let (filter, Some(current)) = (&self.filter, &mut self.current) else { return Ok(()) };
+        let is_first = self.again.is_none();
+        if is_first {
+            current.checker.event(event);
+        }
+        match event {
+            Event::Message(message) => {
+                if filter.as_ref().is_some_and(|filter| !is_wanted(message, filter)) {
+                    return Ok(());
+                }
+                current.sample.message(message);
+            }
+            Event::Icmp(icmp) => current.sample.icmp(icmp),
+            Event::FlowEnded(row) => current.sample.flow(row),
+            Event::Checked(_) | Event::CrossFlow(_) => {}
+        }
+        if is_first {
+            current.summary.event(event);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, read: &mut Totals) -> io::Result<()> {
+        let Some(Current { checker, summary, sample }) = self.current.take() else { return Ok(()) };
+        if let Some(nth) = &mut self.again {
+            let capture = self.captures.get_mut(*nth);
+            if let Some(capture) = capture.filter(|it| is_short(&it.sample, self.most)) {
+                capture.sample = sample;
+            }
+            *nth += 1;
+            return Ok(());
+        }
+        let (messages, bytes) = sample.taken();
+        (self.most, self.room) = (self.most - messages, self.room.saturating_sub(bytes));
+        let outcome = checker.outcome(vec![self.name.clone()], read);
+        let least = self.fail_on.least();
+        let name = self.name.clone();
+        self.captures.push(Capture::new(name, &summary, &outcome, least, sample, read)?);
+        Ok(())
+    }
+}
+
+impl Collecting {
+    /// Shares out what all captures may take together: those that want more than their share are to be
+    /// read again. Says whether there are any.
+    fn shares_out(&mut self, room: usize) -> bool {
+        let seen = self.captures.iter().map(|capture| capture.sample.seen());
+        self.most = share(seen.collect(), MESSAGES);
+        self.room = room / self.captures.len().max(1);
+        self.captures.iter().any(|capture| is_short(&capture.sample, self.most))
+    }
+}
+
+/// Whether a capture is to be read again, where each may take so many messages.
+fn is_short(sample: &Sample, most: usize) -> bool {
+    sample.is_full() || sample.taken().0 > most
+}
+
+/// How many each may take of so many, so that nobody gets less than it for the sake of one that wants
+/// more.
+fn share(mut wanted: Vec<u64>, all: usize) -> usize {
+    wanted.sort_unstable();
+    let (mut left, mut sharers) = (all, wanted.len());
+    for wants in wanted {
+        let share = left / sharers;
+        let Some(wants) = usize::try_from(wants).ok().filter(|wants| *wants <= share) else {
+            return share.max(1);
+        };
+        (left, sharers) = (left - wants, sharers - 1);
+    }
+    all
+}
+
+/// Whether a display filter wants a message.
+fn is_wanted(m: &MessageEvent<'_>, filter: &Filter) -> bool {
+    let (context, checked, payload) = (m.context(), m.checked(), m.payload());
+    filter.matches(&Subject {
+        protocol: context.protocol,
+        message: Some(m.message()),
+        payload: &payload,
+        tree: m.tree(),
+        reply: m.reply(),
+        copy_of: context.copy_of,
+        broken: &|see| {
+            let certain = checked.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive);
+            certain.for_each(|finding| see(finding.rule, finding.severity));
+            checked.left_out.iter().for_each(|it| see(it.rule, it.rule.severity));
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn nobody_gets_less_than_another_who_wants_more() {
+        assert_eq!(share(vec![3, 5], 10), 10, "all get what they want");
+        assert_eq!(share(vec![100, 2], 10), 8);
+        assert_eq!(share(vec![100, 2, 100], 10), 4);
+        assert_eq!(share(vec![7, 7], 10), 5);
+        assert_eq!(share(vec![1; 20], 10), 1);
+    }
+}

@@ -1,0 +1,98 @@
+// The data of the page: what was embedded, and what follows from it once for all.
+
+const embedded = JSON.parse(document.getElementById("report").textContent);
+
+// What is not shown as it is: characters that are invisible, or that change the order of others.
+const hidden = new RegExp("[" + embedded.hidden + "]", "gu");
+
+// A text of the wire, with such characters spelled out.
+const visible = (text) =>
+  String(text).replace(hidden, (c) => "\\u{" + c.codePointAt(0).toString(16).toUpperCase() + "}");
+
+const grouped = (number) => String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
+const counted = (count, noun) => grouped(count) + " " + noun + (Math.round(count) === 1 ? "" : "s");
+
+// Adds a value to those of a key.
+function collect(map, key, value) {
+  if (map.has(key)) map.get(key).push(value);
+  else map.set(key, [value]);
+}
+
+// Seconds as people read them: 20 ms, 1.5 s.
+function span(seconds) {
+  if (seconds < 1e-3) return +(seconds * 1e6).toFixed(0) + " \u00B5s";
+  if (seconds < 1) return +(seconds * 1e3).toFixed(seconds < 0.01 ? 1 : 0) + " ms";
+  if (seconds < 120) return +seconds.toFixed(seconds < 10 ? 1 : 0) + " s";
+  if (seconds < 7200) return +(seconds / 60).toFixed(1) + " min";
+  return +(seconds / 3600).toFixed(1) + " h";
+}
+
+// Which kind of number a text is sorted by: a party's address without its port.
+const host = (end) => end.replace(/^\[(.*)\]:\d+$|^([\d.]+):\d+$/, "$1$2");
+
+// A time as seconds since a whole second, so that no digit is lost.
+const whole = (time) => Date.parse(time.slice(0, 19) + "Z") / 1000;
+const fraction = (time) => Number("0" + time.slice(19, -1));
+
+// What a capture's messages and findings are for the page, prepared when it is shown first.
+function prepare(capture, nth) {
+  const { sample, check } = capture;
+  const messages = sample.messages;
+  const times = messages.map((m) => m.time).concat(check.findings.filter((f) => f.frames.length).map((f) => f.time));
+  capture.base = times.length ? times.map(whole).reduce((a, b) => Math.min(a, b)) : 0;
+  const since = (time) => whole(time) - capture.base + fraction(time);
+  capture.byFrame = new Map();
+  messages.forEach((m, index) => {
+    m.index = index;
+    m.at = since(m.time);
+    m.path = m.icmp ? "ICMP" : m.protocol + "." + m.message;
+    m.findings = [];
+    m.weight = m.certain || m.icmp ? 1 : sample.weight;
+    m.hosts = [host(m.src), host(m.dst)];
+    if (!m.icmp) collect(capture.byFrame, m.frame, m);
+  });
+  for (const finding of check.findings) {
+    const frame = finding.frames[finding.frames.length - 1];
+    const of = (capture.byFrame.get(frame) || []).filter((m) => !finding.flow || m.flow === finding.flow);
+    finding.of = of.find((m) => m.message === finding.about) || of[0];
+    finding.at = frame ? since(finding.time) : undefined;
+    finding.of?.findings.push(finding);
+  }
+  for (const m of messages) {
+    m.rules = m.findings.map((f) => f.rule);
+    m.text = [m.path, m.src, m.dst, m.summary, m.frame, ...m.findings.map((f) => f.rule + " " + f.slug + " " + f.message)]
+      .join("\n").toLowerCase();
+  }
+  capture.ends = messages.length ? [messages[0].at, messages[0].at] : [0, 0];
+  for (const m of messages) capture.ends = [Math.min(capture.ends[0], m.at), Math.max(capture.ends[1], m.at)];
+  capture.nth = nth;
+  return capture;
+}
+
+// The fields and bytes of a message: parsed only when they are looked at.
+function details(capture, message) {
+  if (!capture.lines) capture.lines = document.getElementById("details-" + capture.nth).textContent.split("\n");
+  return JSON.parse(capture.lines[message.index] || "null");
+}
+
+// A time of the capture as people read it, in UTC.
+function clock(capture, seconds, digits = 3) {
+  let [rest, base] = [Math.floor(seconds), capture.base];
+  let part = Math.round((seconds - rest) * 10 ** digits);
+  if (part === 10 ** digits) [rest, part] = [rest + 1, 0];
+  const text = new Date((base + rest) * 1000).toISOString().slice(11, 19);
+  return digits ? text + "." + String(part).padStart(digits, "0") : text;
+}
+
+const day = (capture, seconds) => new Date((capture.base + Math.floor(seconds)) * 1000).toISOString().slice(0, 10);
+
+// The value that so many percent of sorted pairs of value and weight are not above, by nearest rank.
+function percentile(sorted, percent) {
+  const all = sorted.reduce((sum, [, weight]) => sum + weight, 0);
+  let seen = 0;
+  for (const [value, weight] of sorted) {
+    seen += weight;
+    if (seen * 100 >= all * percent - 1e-9) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,53 @@
+// Elements, made without HTML: texts can be nothing but texts.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== undefined && value !== false) element.setAttribute(name, visible(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === undefined || child === null || child === false) continue;
+    element.append(child instanceof Node ? child : visible(child));
+  }
+  return element;
+}
+
+const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+// A text of the wire: whatever its direction, what surrounds it keeps its own.
+const wire = (text) => make("bdi", {}, text);
+
+const by = (id) => document.getElementById(id);
+const put = (id, ...children) => by(id).replaceChildren(...children.flat().filter(Boolean));
+
+const button = (text, onclick, attributes = {}) => make("button", { type: "button", onclick, ...attributes }, text);
+
+// Buttons that lead through pages; nothing where there is but one.
+function pager(page, pages, name, go) {
+  if (pages < 2) return [];
+  const to = (text, where) => button(text, () => go(where), { disabled: where < 0 || where >= pages || where === page });
+  return [
+    to("First", 0), to("Previous", page - 1),
+    make("span", { class: "where" }, `${name} ${grouped(page + 1)} of ${grouped(pages)}`),
+    to("Next", page + 1), to("Last", pages - 1),
+  ];
+}
+
+// The width that a chart has.
+const widthOf = (id) => Math.max(by(id).clientWidth || 900, 320);
+
+// A text in at most so many characters.
+function shortened(text, most) {
+  const letters = [...visible(text)];
+  return letters.length <= most ? letters.join("") : letters.slice(0, most - 1).join("") + "\u2026";
+}
+
+// Each protocol has its colour throughout.
+function colour(protocol) {
+  const all = captures.flatMap((it) => it.summary.protocols.map((row) => row.protocol));
+  return "p" + ([...new Set(all)].sort().indexOf(protocol) % 6);
+}

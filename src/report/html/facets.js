@@ -1,0 +1,82 @@
+// Choices beside the page: each has the values of what the other choices leave.
+
+const FACETS = [
+  ["protocol", "Protocol"],
+  ["answered", "Requests"],
+  ["message", "Message"],
+  ["rule", "Rule"],
+  ["party", "Party"],
+];
+
+const ANSWERED = { yes: "answered", challenged: "answered by a challenge", no: "not answered" };
+
+// Values of a facet that are listed; further ones are found by typing.
+const LISTED = 8;
+
+// What was typed to find values of a facet.
+const typed = {};
+
+function showFacets(capture) {
+  const names = Object.fromEntries(capture.check.rules.map((rule) => [rule.code, rule.slug]));
+  const focused = document.activeElement?.id;
+  put("facets", chips(), FACETS.map(([facet, title]) => showFacet(capture, facet, title, names)));
+  if (focused) by(focused)?.focus();
+}
+
+function showFacet(capture, facet, title, names) {
+  const counts = new Map();
+  for (const m of chosen(capture, facet)) {
+    for (const value of new Set(facetValues(facet, m))) counts.set(value, (counts.get(value) || 0) + m.weight);
+  }
+  for (const value of state[facet]) if (!counts.has(value)) counts.set(value, 0);
+  const all = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const isFound = ([value]) => (value + " " + (names[value] || "")).toLowerCase().includes((typed[facet] || "").toLowerCase());
+  const found = all.filter(isFound);
+  const listed = found.filter(([value], at) => at < LISTED || state[facet].includes(value));
+  if (!all.length) return undefined;
+  const id = "facet-" + facet;
+  return make("fieldset", { class: "facet" }, make("legend", {}, title),
+    all.length > LISTED && make("input", {
+      type: "search", id, value: typed[facet] || "", "aria-label": "Find: " + title, placeholder: "find one of " + grouped(all.length),
+      oninput: (event) => { typed[facet] = event.target.value; refresh(id, capture); },
+    }),
+    listed.map(([value, count], at) => make("label", { class: "value" },
+      make("input", { type: "checkbox", id: id + "-" + at, "data-value": value, checked: state[facet].includes(value),
+        onchange: () => toggle(facet, value) }),
+      make("span", { class: "name", title: value }, facetName(facet, value, names)),
+      make("span", { class: "number" }, grouped(count)))),
+    found.length > listed.length && make("p", { class: "more" }, grouped(found.length - listed.length) + " more"));
+}
+
+// Parties are found by their hosts and by their sockets: the list has servers by socket, others by host.
+function facetValues(facet, m) {
+  if (facet === "answered") return answer(m) ? [answer(m)] : [];
+  if (facet !== "party") return m.icmp && facet === "protocol" ? [] : VALUES[facet](m);
+  const isAsked = (end) => end === (m.speaker === "client" ? m.dst : m.src);
+  return [m.src, m.dst].map((end) => (isAsked(end) && !m.icmp ? end : host(end)));
+}
+
+function facetName(facet, value, names) {
+  if (facet === "answered") return ANSWERED[value];
+  return facet === "rule" ? value + " " + (names[value] || "") : value;
+}
+
+function refresh(id, capture) {
+  const at = by(id).selectionStart;
+  showFacets(capture);
+  by(id)?.setSelectionRange(at, at);
+}
+
+// What is chosen, each with a way to undo it.
+function chips() {
+  const chip = (text, undo) => button([text, make("span", { "aria-hidden": true }, " \u2715")], undo,
+    { class: "chip", "aria-label": "Remove: " + text });
+  const all = [];
+  if (state.flow.length) state.flow.forEach((flow) => all.push(chip("conversation " + flow, () => toggle("flow", flow))));
+  if (state.from !== undefined || state.to !== undefined) {
+    all.push(chip("span of time", () => change({ from: undefined, to: undefined })));
+  }
+  const clear = () => change({ q: "", from: undefined, to: undefined, ...Object.fromEntries(SETS.map((set) => [set, []])) });
+  if (isNarrowed()) all.push(button("Show everything", clear, { class: "clear", id: "clear" }));
+  return all.length ? make("div", { class: "chips" }, all) : undefined;
+}

@@ -1,0 +1,72 @@
+// Findings below the rules that they break: what a rule asks is in the page already.
+
+// Findings of a party that are listed at first.
+const FOUND = 5;
+
+function showFindings(capture, messages) {
+  const found = chosenFindings(capture, messages);
+  const ofRule = new Map();
+  for (const finding of found) collect(ofRule, finding.rule, finding);
+  const counts = new Map(capture.check.rules.map((rule) => [rule.code, rule]));
+  for (const card of document.querySelectorAll("[data-rule]")) {
+    const code = card.getAttribute("data-rule");
+    const own = ofRule.get(code) || [];
+    card.hidden = !own.length;
+    if (!own.length) continue;
+    card.querySelector("[data-count]").textContent = count(own, counts.get(code));
+    card.querySelector("[data-parties]").replaceChildren(...parties(capture, own));
+  }
+  by("no-findings").hidden = found.length > 0;
+}
+
+// How many there are: of very many, only some were kept.
+function count(own, rule) {
+  const open = own.filter((f) => f.verdict === "inconclusive").length;
+  const sure = own.length - open;
+  const all = isNarrowed() || !rule ? sure : Math.max(sure, rule.failed);
+  const shown = all > sure ? ` (${grouped(sure)} listed)` : "";
+  return [sure && grouped(all) + " \u00D7" + shown, open && grouped(open) + " inconclusive"].filter(Boolean).join(", ");
+}
+
+function parties(capture, own) {
+  const groups = new Map();
+  for (const finding of own) {
+    const party = finding.party === null ? finding.who : finding.who === "client" ? host(finding.party) : finding.party;
+    collect(groups, party, finding);
+  }
+  const sorted = [...groups].sort((a, b) => b[1].length - a[1].length);
+  const section = ([party, of]) => {
+    const list = make("ul", {});
+    const fillIn = (from, to) => {
+      list.append(...of.slice(from, to).map((finding) => item(capture, finding)));
+      if (to >= of.length) return;
+      const more = make("li", {}, button(`${grouped(Math.min(of.length - to, 100))} more of ${grouped(of.length)}`, () => {
+        const next = list.children.length - 1;
+        more.remove();
+        fillIn(to, to + 100);
+        list.children[next]?.querySelector("button")?.focus();
+      }));
+      list.append(more);
+    };
+    fillIn(0, FOUND);
+    const who = of[0].party === null || of[0].who === "any" ? "" : of[0].who + " ";
+    return make("details", { class: "party", open: sorted.length <= 3 },
+      make("summary", {}, `${who}${party}: ${grouped(of.length)} \u00D7`), list);
+  };
+  const shown = sorted.slice(0, 10).map(section);
+  if (sorted.length > 10) {
+    shown.push(make("p", { class: "more" }, `and ${counted(sorted.length - 10, "other")}: choose one under Party`));
+  }
+  return shown;
+}
+
+// A finding: where, and what is wrong; it opens the message that it is about.
+function item(capture, finding) {
+  const frame = finding.frames[finding.frames.length - 1];
+  const when = finding.at === undefined ? "" : clock(capture, finding.at) + " ";
+  const place = frame ? `${when}packet ${grouped(frame)}` : "no packet";
+  const open = finding.verdict === "inconclusive" ? "? " : "";
+  return make("li", {},
+    finding.of ? button(place, () => openMessage(finding.of), { class: "place" }) : make("span", { class: "place" }, place),
+    " ", wire(open + finding.message));
+}

@@ -1,0 +1,218 @@
+//! The page of `gamewire report`: one file, for people who were sent it.
+//!
+//! What is fixed is a template here: verdicts, rules and what they ask, and the frame of all that a script
+//! draws. What it draws is embedded as JSON, which no browser executes; the page's policy allows its own
+//! script and style, and nothing else: no request, no handler in an attribute, no `eval`.
+
+mod sample;
+mod template;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use dissectors::kit::{Code, Rule, Set, Severity};
+use sha2::{Digest, Sha256};
+
+use self::verdict::Words;
+use super::TimeStyle;
+use super::check::json;
+use super::json::line;
+use super::summary::{self, Shown};
+use crate::check::Outcome;
+use crate::session::Totals;
+use crate::summary::Summary;
+use crate::text::is_hidden;
+
+pub use self::sample::Sample;
+
+const STYLE: &str = include_str!("page.css");
+
+/// Some files, one script, whose names are its own.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("data.js"),
+    include_str!("state.js"),
+    include_str!("elements.js"),
+    include_str!("facets.js"),
+    include_str!("timeline.js"),
+    include_str!("times.js"),
+    include_str!("tables.js"),
+    include_str!("findings.js"),
+    include_str!("ladder.js"),
+    include_str!("message.js"),
+    include_str!("page.js"),
+    "})();\n"
+);
+
+/// What a page has of one capture.
+pub struct Capture {
+    name: String,
+    recording: String,
+    verdict: Words,
+    /// The objects that `summary` and `check` write.
+    summary: Vec<u8>,
+    check: Vec<u8>,
+    rules: BTreeMap<Code, (&'static Rule, Severity)>,
+    /// Packets of requests that were not answered.
+    unanswered: Set<u64>,
+    /// Packets that findings are about.
+    found: Set<u64>,
+    /// Its messages.
+    pub sample: Sample,
+}
+
+impl Capture {
+    /// Of a capture that was read: its tables, its verdicts, its messages.
+    ///
+    /// # Errors
+    /// None that a `Vec` can have.
+    pub fn new(
+        name: String,
+        tables: &Summary,
+        outcome: &Outcome,
+        least: Severity,
+        sample: Sample,
+        read: &Totals,
+    ) -> io::Result<Capture> {
+        let shown = Shown { table: None, order: None, top: usize::MAX, times: TimeStyle::Utc };
+        let report = summary::Report::new(tables, read, None, shown);
+        let (mut summary, mut check) = (Vec::new(), Vec::new());
+        report.json(&mut summary);
+        json::write(outcome, least, &mut check)?;
+        let found = outcome.findings.iter();
+        let rules = found.clone().map(|it| (it.rule.code, (it.rule, it.severity)));
+        let of_requests = found.clone().filter(|it| it.rule.asks_for_answer);
+        Ok(Capture {
+            name,
+            recording: report.recording(),
+            verdict: Words::of(outcome, least, read),
+            summary,
+            check,
+            rules: rules.collect(),
+            unanswered: of_requests.map(crate::check::Found::frame).collect(),
+            found: found.map(crate::check::Found::frame).filter(|frame| *frame > 0).collect(),
+            sample,
+        })
+    }
+
+    /// Packets that findings are about.
+    pub fn found(&self) -> Set<u64> {
+        self.found.clone()
+    }
+}
+
+/// Writes the page, by this version of the program.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write(captures: &[Capture], version: &str, to: &mut dyn Write) -> io::Result<()> {
+    to.write_all(template::above(captures, &policy(), version).into_string().as_bytes())?;
+    data("report", &report(captures), to)?;
+    for (nth, capture) in captures.iter().enumerate() {
+        data(&format!("details-{nth}"), capture.sample.details(), to)?;
+    }
+    write!(to, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
+}
+
+/// What the page may do: apply this style, run this script.
+fn policy() -> String {
+    let hash = |text: &str| BASE64.encode(Sha256::digest(text.as_bytes()));
+    let (style, script) = (hash(STYLE), hash(SCRIPT));
+    format!(
+        "default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// Writes JSON as data of the page. A `<` is only in texts, and is spelled as they may spell it: nothing
+/// that ends the data, or begins a comment, can be in it.
+fn data(id: &str, json: &[u8], to: &mut dyn Write) -> io::Result<()> {
+    write!(to, "<script type=\"application/json\" id=\"{id}\">")?;
+    for (nth, part) in json.split(|byte| *byte == b'<').enumerate() {
+        if nth > 0 {
+            to.write_all(b"\\u003c")?;
+        }
+        to.write_all(part)?;
+    }
+    to.write_all(b"</script>\n")
+}
+
+/// All but the fields and bytes of messages.
+fn report(captures: &[Capture]) -> Vec<u8> {
+    let mut json = b"{\"hidden\":".to_vec();
+    let out = &mut json;
+    // Writing a text to a vector cannot fail.
+    let _ = line(&hidden(), out);
+    out.extend_from_slice(b",\"captures\":[");
+    for (nth, capture) in captures.iter().enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"name\":");
+        let _ = line(&capture.name, out);
+        out.extend_from_slice(b",\"summary\":");
+        out.extend_from_slice(&capture.summary);
+        out.extend_from_slice(b",\"check\":");
+        out.extend_from_slice(&capture.check);
+        out.extend_from_slice(b",\"sample\":");
+        capture.sample.json(&capture.unanswered, out);
+        out.push(b'}');
+    }
+    out.extend_from_slice(b"]}");
+    json
+}
+
+/// The characters that are not shown as they are, as ranges of a regular expression of the script.
+fn hidden() -> String {
+    let mut ranges: Vec<[u32; 2]> = Vec::new();
+    for c in ('\0'..=char::MAX).filter(|c| is_hidden(*c)).map(u32::from) {
+        match ranges.last_mut().filter(|[_, last]| *last + 1 == c) {
+            Some([_, last]) => *last = c,
+            None => ranges.push([c, c]),
+        }
+    }
+    ranges.iter().map(|[first, last]| format!("\\u{{{first:X}}}-\\u{{{last:X}}}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_end_itself() {
+        let (mut page, hostile) =
+            (Vec::new(), br#"["</script><script>alert(1)</script>", "<!-- x"]"#);
+        data("d", hostile, &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert_eq!(page.matches('<').count(), 2, "{page}");
+        let json = &page[page.find('>').unwrap() + 1..page.rfind('<').unwrap()];
+        let read: Vec<String> = serde_json::from_str(json).unwrap();
+        assert_eq!(read, ["</script><script>alert(1)</script>", "<!-- x"]);
+    }
+
+    #[test]
+    fn the_script_and_the_style_end_only_where_they_end() {
+        for text in [SCRIPT, STYLE] {
+            assert!(!text.contains("</") && !text.contains("<!--"));
+        }
+        let banned = [
+            "eval(",
+            "innerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "fetch(",
+            "new Function",
+        ];
+        assert!(!banned.iter().any(|word| SCRIPT.contains(word)));
+    }
+
+    #[test]
+    fn the_ranges_are_of_hidden_characters() {
+        let ranges = hidden();
+        assert!(ranges.starts_with("\\u{0}-\\u{1F}\\u{7F}-\\u{9F}\\u{AD}-\\u{AD}"), "{ranges}");
+        assert!(ranges.contains("\\u{2028}-\\u{202E}") && ranges.contains("\\u{FEFF}-\\u{FEFF}"));
+    }
+}

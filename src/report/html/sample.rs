@@ -1,0 +1,317 @@
+//! The messages that a page shows: all, or of very many a sample that has those with findings.
+
+use dissectors::kit::{Map, Purpose, Set, Who};
+use serde_json::{Value, json};
+
+use crate::flows::FlowRow;
+use crate::report::json::{Json, hex};
+use crate::report::ladder::Ladder;
+use crate::report::{Envelope, put};
+use crate::session::{IcmpEvent, MessageEvent};
+
+/// Bytes that the fields of one message take on a page; of a larger one only its first bytes are shown.
+const LARGE: usize = 1 << 20;
+
+/// Those first bytes.
+const SHOWN: usize = 4096;
+
+/// Messages as a page has them: an arrow of a ladder each, and apart from it the fields and the bytes.
+pub struct Sample {
+    /// Messages at most, and bytes that their fields take.
+    most: usize,
+    room: usize,
+    /// Which messages are taken; `None`: all, as long as they fit.
+    choice: Option<Choice>,
+    ladder: Ladder,
+    /// What a page knows of each arrow beside it; `None` of an ICMP error.
+    rows: Vec<Option<Row>>,
+    taken: usize,
+    /// The latest message that each packet completed.
+    by_frame: Map<u64, usize>,
+    /// Of each flow of theirs, how many requests were given up, once it has ended.
+    flows: Map<u32, u64>,
+    json: Json,
+    /// A line for each arrow: its fields and its bytes.
+    details: Vec<u8>,
+    /// Messages that there are.
+    seen: u64,
+    is_full: bool,
+}
+
+/// How a sample is taken of messages whose number is known.
+struct Choice {
+    /// Packets that findings are about.
+    frames: Set<u64>,
+    /// Other messages that are still to be taken, and that are still to come.
+    wanted: u64,
+    left: u64,
+    random: u64,
+}
+
+struct Row {
+    frame: u64,
+    flow: u32,
+    length: u64,
+    speaker: Who,
+    /// It was taken because a finding is about it, and represents no other message.
+    is_certain: bool,
+    /// Of a response: what was asked for has come.
+    completes: Option<bool>,
+    /// It is a request: not a heartbeat, nor a check by a master, which others may answer or not.
+    asks: bool,
+    /// Of a request: the packet of its response, and whether that is all that was asked for.
+    response: Option<(u64, bool)>,
+}
+
+impl Sample {
+    /// For so many messages, whose fields take so many bytes.
+    pub fn new(most: usize, room: usize) -> Sample {
+        Sample {
+            most,
+            room,
+            choice: None,
+            ladder: Ladder::default(),
+            rows: Vec::new(),
+            taken: 0,
+            by_frame: Map::default(),
+            flows: Map::default(),
+            json: Json::new(true),
+            details: Vec::new(),
+            seen: 0,
+            is_full: false,
+        }
+    }
+
+    /// Whether there were more messages than fit: the capture has to be read again, with
+    /// [`Sample::again`].
+    pub fn is_full(&self) -> bool {
+        self.is_full && self.choice.is_none()
+    }
+
+    /// How many messages there are.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// How many of them it has, and how many bytes their fields take.
+    pub fn taken(&self) -> (usize, usize) {
+        (self.taken, self.details.len())
+    }
+
+    /// An empty sample of the same messages: of those that these packets completed, and of as many
+    /// others as fit.
+    pub fn again(&self, frames: Set<u64>, most: usize, room: usize) -> Sample {
+        let of_findings = (frames.len() as u64).min(self.seen);
+        let left = self.seen - of_findings;
+        let wanted = (most as u64).saturating_sub(of_findings).min(left);
+        let choice = Choice { frames, wanted, left, random: 0 };
+        Sample { choice: Some(choice), ..Sample::new(most, room) }
+    }
+
+    /// The next message of the capture.
+    pub fn message(&mut self, m: &MessageEvent<'_>) {
+        self.seen += 1;
+        if self.is_full() {
+            return;
+        }
+        let payload = m.payload();
+        if let Some(reply) = m.reply()
+            && let Some(&request) = self.by_frame.get(&reply.request)
+            && let Some(Some(request)) = self.rows.get_mut(request)
+            && request.asks
+            && request.response.is_none_or(|(_, completes)| !completes)
+        {
+            request.response = Some((payload.frame, reply.complete));
+        }
+        let has_finding = self.choice.as_ref().is_some_and(|it| it.frames.contains(&payload.frame));
+        if !has_finding && !self.choice.as_mut().is_none_or(Choice::takes) {
+            return;
+        }
+        let Some(envelope) = Envelope::of(m, &payload) else { return };
+        if self.taken >= self.most {
+            return self.fill();
+        }
+        let before = self.ladder.len();
+        // What was found is beside the messages: much of it is known only after them.
+        self.ladder.message(&Envelope { findings: &[], ..envelope });
+        if self.ladder.len() == before {
+            return self.fill();
+        }
+        self.taken += 1;
+        self.by_frame.insert(payload.frame, self.rows.len());
+        self.flows.entry(payload.flow).or_default();
+        self.rows.push(Some(Row {
+            frame: payload.frame,
+            flow: payload.flow,
+            length: m.length(),
+            speaker: m.message().speaker,
+            asks: is_counted(m.message().purpose),
+            is_certain: has_finding,
+            completes: m.reply().map(|reply| reply.complete),
+            response: None,
+        }));
+        let is_exempt = has_finding || self.choice.is_none();
+        let room = if is_exempt { self.room } else { self.room / 2 };
+        if !self.detail(&envelope, room) && self.choice.is_none() {
+            self.fill();
+        }
+    }
+
+    /// An ICMP error about a message.
+    pub fn icmp(&mut self, icmp: &IcmpEvent) {
+        let before = self.ladder.len();
+        if !self.is_full() && self.rows.len() < 2 * self.most {
+            self.ladder.icmp(icmp);
+        }
+        if self.ladder.len() > before {
+            self.rows.push(None);
+            self.details.extend_from_slice(b"null\n");
+        }
+    }
+
+    /// A flow has ended.
+    pub fn flow(&mut self, row: &FlowRow) {
+        if let Some(given_up) = self.flows.get_mut(&row.flow) {
+            *given_up = row.exchanges.saturating_sub(row.exchanges_answered);
+        }
+    }
+
+    /// Which messages are requests that were not answered: those that findings say it of, and of the
+    /// others in their flows the last ones, as many as were given up there.
+    fn unanswered(&self, found: &Set<u64>) -> Vec<bool> {
+        let is_open = |row: &&Row| row.asks && row.response.is_none_or(|(_, completes)| !completes);
+        let mut left = self.flows.clone();
+        let mut unanswered = vec![false; self.rows.len()];
+        for certain in [true, false] {
+            for (row, unanswered) in self.rows.iter().zip(&mut unanswered).rev() {
+                let Some(row) = row.as_ref().filter(is_open) else { continue };
+                let Some(left) = left.get_mut(&row.flow) else { continue };
+                let counts = if certain { found.contains(&row.frame) } else { *left > 0 };
+                if counts && !*unanswered {
+                    *unanswered = true;
+                    *left = left.saturating_sub(1);
+                }
+            }
+        }
+        unanswered
+    }
+
+    /// Writes the fields and the bytes of a message. Says whether there was room for them.
+    fn detail(&mut self, m: &Envelope<'_>, room: usize) -> bool {
+        let (start, out) = (self.details.len(), &mut self.details);
+        let line = |out: &mut Vec<u8>, bytes: &[u8]| {
+            out.extend_from_slice(b"{\"bytes\":\"");
+            hex(out, bytes);
+            put(out, format_args!("\",\"length\":{}", m.payload.bytes.len()));
+        };
+        line(out, m.payload.bytes);
+        self.json.tree(m, out);
+        if out.len() - start > LARGE {
+            out.truncate(start);
+            line(out, m.payload.bytes.get(..SHOWN).unwrap_or(m.payload.bytes));
+        }
+        out.extend_from_slice(b"}\n");
+        let has_room = out.len() <= room;
+        if !has_room {
+            out.truncate(start);
+            out.extend_from_slice(b"null\n");
+        }
+        has_room
+    }
+
+    /// No more fits: without a choice, all will be read again, and what there is is of no use.
+    fn fill(&mut self) {
+        self.is_full = true;
+        if self.choice.is_none() {
+            let (seen, empty) = (self.seen, Sample::new(self.most, self.room));
+            *self = Sample { seen, is_full: true, ..empty };
+        }
+    }
+
+    /// How many messages each one represents, but for those with findings.
+    fn weight(&self) -> f64 {
+        let count = |certain: bool| {
+            let is = |row: &&Row| row.is_certain == certain;
+            self.rows.iter().flatten().filter(is).count() as f64
+        };
+        let (others, all) = (count(false), self.seen as f64 - count(true));
+        if self.choice.is_none() || others == 0.0 { 1.0 } else { (all / others).max(1.0) }
+    }
+
+    /// Lines of JSON, one for each arrow: `{"bytes": "...", "length": 9, "tree": [...]}`, or `null`.
+    pub(super) fn details(&self) -> &[u8] {
+        &self.details
+    }
+
+    /// `{"seen": .., "weight": .., "parties": [..], "messages": [..]}`, with a message for each line
+    /// of the details.
+    pub(super) fn json(&self, found: &Set<u64>, out: &mut Vec<u8>) {
+        let (parties, weight) = (self.ladder.party_objects(), self.weight());
+        let head = json!({ "seen": self.seen, "weight": weight, "parties": parties });
+        let text = head.to_string();
+        out.extend_from_slice(text.strip_suffix('}').unwrap_or(&text).as_bytes());
+        out.extend_from_slice(b",\"messages\":[");
+        let rows = self.rows.iter().zip(self.unanswered(found));
+        for (nth, (step, (row, unanswered))) in self.ladder.step_objects().zip(rows).enumerate() {
+            if nth > 0 {
+                out.push(b',');
+            }
+            out.push(b'\n');
+            put(out, format_args!("{}", with_row(step, row.as_ref(), unanswered)));
+        }
+        out.extend_from_slice(b"]}");
+    }
+}
+
+/// Whether the summary counts messages for this as asked: others may answer checks, or not.
+fn is_counted(purpose: Purpose) -> bool {
+    purpose.is_request() && purpose != Purpose::Check
+}
+
+impl Choice {
+    /// Whether the next message that no finding is about is taken: of those that are left, each is
+    /// with the same probability, and the same ones are each time.
+    fn takes(&mut self) -> bool {
+        // SplitMix64.
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.random;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        let is_taken =
+            (u128::from(mixed) * u128::from(self.left.max(1))) >> 64 < u128::from(self.wanted);
+        self.left = self.left.saturating_sub(1);
+        self.wanted -= u64::from(is_taken);
+        is_taken
+    }
+}
+
+/// An arrow, with what else a page knows of it.
+fn with_row(mut step: Value, row: Option<&Row>, unanswered: bool) -> Value {
+    let (Some(object), Some(row)) = (step.as_object_mut(), row) else { return step };
+    object.remove("findings");
+    let mut add = |name: &str, value: Value| object.insert(name.to_owned(), value);
+    add("flow", row.flow.into());
+    add("length", row.length.into());
+    add("speaker", row.speaker.name().into());
+    if row.is_certain {
+        add("certain", true.into());
+    }
+    if row.completes == Some(false) {
+        add("completes", false.into());
+    }
+    match row.response {
+        Some((by, true)) => {
+            add("answered", true.into());
+            add("answered_by", by.into());
+        }
+        _ if unanswered => {
+            add("answered", false.into());
+        }
+        Some((by, false)) => {
+            add("answered_by", by.into());
+        }
+        None => {}
+    }
+    step
+}

@@ -1,0 +1,97 @@
+// What is shown: kept in the address, so that a link leads to the same place.
+
+const captures = embedded.captures;
+
+// Choices that can have several values at once.
+const SETS = ["protocol", "message", "party", "rule", "answered", "flow"];
+
+// All that is chosen, as it is in the address.
+const state = { capture: 0, q: "", from: undefined, to: undefined, m: undefined, page: 0, spacing: "even", sort: {} };
+for (const set of SETS) state[set] = [];
+
+function read() {
+  const chosen = new URLSearchParams(location.hash.slice(1));
+  const number = (name) => (chosen.has(name) && isFinite(chosen.get(name)) ? Number(chosen.get(name)) : undefined);
+  state.capture = Math.min(Math.max(Math.trunc(number("capture") ?? 0), 0), captures.length - 1);
+  state.q = chosen.get("q") ?? "";
+  state.from = number("from");
+  state.to = number("to");
+  state.m = number("m");
+  state.page = Math.max(Math.trunc(number("page") ?? 0), 0);
+  state.spacing = chosen.get("spacing") === "time" ? "time" : "even";
+  for (const set of SETS) state[set] = chosen.getAll(set);
+  state.sort = {};
+  for (const sorted of chosen.getAll("sort")) {
+    const [table, column] = sorted.split(":");
+    if (column) state.sort[table] = column;
+  }
+}
+
+function written() {
+  const chosen = new URLSearchParams();
+  if (state.capture) chosen.set("capture", state.capture);
+  if (state.q) chosen.set("q", state.q);
+  for (const set of SETS) state[set].forEach((value) => chosen.append(set, value));
+  if (state.from !== undefined) chosen.set("from", state.from);
+  if (state.to !== undefined) chosen.set("to", state.to);
+  for (const [table, column] of Object.entries(state.sort)) chosen.append("sort", table + ":" + column);
+  if (state.spacing !== "even") chosen.set("spacing", state.spacing);
+  if (state.page) chosen.set("page", state.page);
+  if (state.m !== undefined) chosen.set("m", state.m);
+  return "#" + chosen;
+}
+
+// Takes a change, and shows what follows from it. What chooses other messages begins at their first page.
+function change(changes, { keep = false } = {}) {
+  if (!["m", "page", "spacing", "sort"].some((name) => name in changes)) state.page = 0;
+  Object.assign(state, changes);
+  const hash = written();
+  // `keep`: one of many small steps, such as a letter typed, is no step back for the browser's button.
+  if (keep) history.replaceState(null, "", hash);
+  else if (hash !== (location.hash || "#")) history.pushState(null, "", hash);
+  show();
+}
+
+// Adds a value to a choice, or takes it away.
+function toggle(set, value) {
+  const has = state[set].includes(value);
+  change({ [set]: has ? state[set].filter((other) => other !== value) : [...state[set], value] });
+}
+
+// How a request fared; nothing where that cannot be known, and for other messages.
+const answer = (m) => (m.answered === false ? "no" : m.answered ? "yes" : m.answered_by !== undefined ? "challenged" : "");
+
+// What a message has for each choice.
+const VALUES = {
+  protocol: (m) => [m.protocol],
+  message: (m) => [m.path],
+  party: (m) => [m.src, m.dst, ...m.hosts],
+  rule: (m) => m.rules,
+  answered: (m) => [answer(m)],
+  flow: (m) => [String(m.flow)],
+};
+
+// Whether messages are chosen, and not all shown.
+const isNarrowed = () =>
+  Boolean(state.q) || state.from !== undefined || state.to !== undefined || SETS.some((set) => state[set].length);
+
+// The messages that are chosen; by all that is chosen but one thing, if that is named.
+function chosen(capture, but) {
+  const words = but === "q" ? [] : state.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const sets = SETS.filter((set) => set !== but && state[set].length).map((set) => [VALUES[set], new Set(state[set])]);
+  const [from, to] = but === "time" ? [undefined, undefined] : [state.from, state.to];
+  return capture.sample.messages.filter(
+    (m) =>
+      (from === undefined || m.at >= from) &&
+      (to === undefined || m.at <= to) &&
+      sets.every(([values, set]) => values(m).some((value) => set.has(value))) &&
+      words.every((word) => m.text.includes(word)),
+  );
+}
+
+// Findings of the chosen messages, and, unless messages are chosen, those about none.
+function chosenFindings(capture, messages) {
+  if (!isNarrowed()) return capture.check.findings;
+  const rules = new Set(state.rule);
+  return messages.flatMap((m) => m.findings).filter((f) => !rules.size || rules.has(f.rule));
+}

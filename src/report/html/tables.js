@@ -1,0 +1,173 @@
+// Servers, masters, clients, conversations: tables that are sorted and searched.
+
+const ROWS = 25;
+
+const percent = (some, all) => (all ? Math.floor((1000 * some) / all) / 10 : undefined);
+const number = (value) => grouped(value);
+const share = (value) => value.toFixed(1) + " %";
+
+// A column: its name in the data and in the address, its heading, how a value is written, and what the heading means.
+const COLUMNS = {
+  servers: [
+    ["server", "Server"], ["protocol", "Protocol"], ["name", "Name"], ["map", "Map"], ["players", "Players"],
+    ["exchanges", "Asked", number, "requests, each with its repeats and challenges as one"], ["share", "Answered", share],
+    ["p50", "Median", span, "half of all responses came within this time"], ["p95", "95 %", span, "95 % of all responses came within this time"],
+    ["max", "Slowest", span], ["largest", "Largest", (value) => grouped(value) + " B", "the largest response, in bytes as sent"],
+    ["findings", "Findings", number],
+  ],
+  masters: [
+    ["master", "Master"], ["protocol", "Protocol"], ["lists_asked", "Lists asked", number], ["lists_whole", "Whole", number],
+    ["listed", "Servers listed", number], ["joins", "Joins", number], ["heartbeats", "Heartbeats", number],
+    ["p50", "Median", span], ["max", "Slowest", span], ["findings", "Findings", number],
+  ],
+  clients: [
+    ["client", "Client"], ["sockets", "Sockets", number], ["sent", "Sent", number], ["rate", "Per second", (value) => value.toFixed(1)],
+    ["exchanges", "Asked", number], ["share", "Answered", share], ["kinds", "Requests"],
+  ],
+  flows: [
+    ["flow", "No.", number], ["client", "From"], ["server", "To"], ["protocol", "Protocol"], ["first", "First"], ["messages", "Messages", number],
+    ["exchanges", "Asked", number], ["share", "Answered", share], ["max", "Slowest", span], ["findings", "Findings", number],
+  ],
+};
+
+// What was typed above each table, and its page.
+const finding = {}, pageOf = {};
+
+// How requests fared among some messages, as the summary counts them: with their challenges as one.
+function fared(messages) {
+  const asked = messages.filter((m) => m.answered !== undefined);
+  const times = messages.filter((m) => m.response_time !== undefined && m.copy_of === undefined)
+    .map((m) => [m.response_time, m.weight]).sort((a, b) => a[0] - b[0]);
+  const sum = (of) => of.reduce((all, m) => all + m.weight, 0);
+  const [exchanges, answered] = [sum(asked), sum(asked.filter((m) => m.answered))];
+  return {
+    exchanges, answered, share: percent(answered, exchanges), times,
+    p50: percentile(times, 50), p95: percentile(times, 95), max: times.length ? times[times.length - 1][0] : undefined,
+    findings: messages.flatMap((m) => m.findings).filter((f) => f.verdict !== "inconclusive").length,
+  };
+}
+
+// A row as the summary has it, under the names of the columns.
+const whole_row = (row) => ({
+  ...row, share: percent(row.answered, row.exchanges), p50: row.response_time_p50, p95: row.response_time_p95, max: row.response_time_max,
+});
+
+const playersOf = (row) => (row.players === null && row.max_players === null ? undefined : `${row.players ?? "?"}/${row.max_players ?? "?"}`);
+const kindsOf = (kinds) => Object.entries(kinds).map(([name, count]) => `${name} ${grouped(count)}`).join(", ");
+
+// Rows of the summary that the messages are of: with its numbers, or, where messages are chosen, with theirs.
+function rowsOf(table, key, capture, messages) {
+  const ends = new Map();
+  if (isNarrowed()) {
+    for (const m of messages) {
+      for (const end of new Set([m.src, m.dst, ...m.hosts])) collect(ends, end, m);
+    }
+  }
+  return capture.summary[table].flatMap((row) => {
+    const shown = { ...whole_row(row), players: playersOf(row), kinds: row.kinds && kindsOf(row.kinds) };
+    if (!isNarrowed()) return [shown];
+    const own = ends.get(row[key]);
+    if (!own) return [];
+    const sent = own.filter((m) => m.src === row[key] || m.hosts[0] === row[key]);
+    const kinds = {};
+    for (const m of sent) if (m.speaker === "client") kinds[m.path] = (kinds[m.path] || 0) + m.weight;
+    const numbers = {
+      ...fared(own), sent: Object.values(kinds).reduce((a, b) => a + b, 0), kinds: kindsOf(kinds), rate: undefined,
+      sockets: new Set(sent.map((m) => m.src)).size, largest: Math.max(0, ...sent.filter((m) => m.speaker !== "client").map((m) => m.length)),
+    };
+    const has = Object.fromEntries(Object.entries(numbers).filter(([name]) => name in shown));
+    return [{ ...shown, ...has }];
+  });
+}
+
+function flowRows(messages) {
+  const flows = new Map();
+  for (const m of messages) if (!m.icmp) collect(flows, m.flow, m);
+  return [...flows].map(([flow, own]) => {
+    const asks = own.find((m) => m.speaker === "client") || own[0];
+    const ends = asks.speaker === "client" || asks.speaker === "server" ? [asks.src, asks.dst] : [asks.dst, asks.src];
+    return { flow, client: ends[0], server: ends[1], protocol: own[0].protocol, first: own[0].at,
+      messages: own.reduce((sum, m) => sum + m.weight, 0), ...fared(own) };
+  });
+}
+
+function showTables(capture, messages) {
+  showTable("servers", rowsOf("servers", "server", capture, messages), capture, ["server", "party"]);
+  showTable("masters", rowsOf("masters", "master", capture, messages), capture, ["master", "party"]);
+  showTable("clients", rowsOf("clients", "client", capture, messages), capture, ["client", "party"]);
+  showTable("flows", flowRows(messages), capture, ["flow", "flow"]);
+}
+
+function sorted(table, rows) {
+  const chosen = state.sort[table];
+  if (!chosen) return rows;
+  const [column, sign] = [chosen.replace(/^-/, ""), chosen.startsWith("-") ? -1 : 1];
+  const rank = (row) => row[column] ?? undefined;
+  const compare = (a, b) => {
+    const [one, other] = [rank(a), rank(b)];
+    // What is not known is last, whichever way.
+    if (one === undefined || other === undefined) return (one === undefined) - (other === undefined);
+    if (typeof one === "number" && typeof other === "number") return sign * (one - other);
+    return sign * String(one).localeCompare(String(other), "en", { numeric: true });
+  };
+  return [...rows].sort(compare);
+}
+
+// Numbers begin with the largest, texts with the first.
+function sort(table, column, isNumber) {
+  const now = state.sort[table];
+  const next = isNumber ? ["-" + column, column] : [column, "-" + column];
+  const then = now === next[0] ? next[1] : now === next[1] ? undefined : next[0];
+  const all = { ...state.sort, [table]: then };
+  if (!then) delete all[table];
+  change({ sort: all });
+  by(`sort-${table}-${column}`)?.focus();
+}
+
+function showTable(table, rows, capture, [key, set]) {
+  by(table + "-section").hidden = !rows.length;
+  if (!rows.length) return put(table);
+  const columns = COLUMNS[table].filter(([name]) => rows.some((row) => row[name] !== undefined && row[name] !== null && row[name] !== ""));
+  const words = (finding[table] || "").toLowerCase().split(/\s+/).filter(Boolean);
+  const text = (row) => columns.map(([name]) => row[name] ?? "").join("\n").toLowerCase();
+  const found = sorted(table, words.length ? rows.filter((row) => words.every((word) => text(row).includes(word))) : rows);
+  const pages = Math.max(Math.ceil(found.length / ROWS), 1);
+  const page = (pageOf[table] = Math.min(pageOf[table] || 0, pages - 1));
+  const id = "find-" + table, again = () => showTable(table, rows, capture, [key, set]);
+  const search = rows.length > 5 && make("input", {
+    type: "search", id, placeholder: "find in " + grouped(rows.length), "aria-label": "Find in this table", value: finding[table] || "",
+    oninput: (event) => {
+      [finding[table], pageOf[table]] = [event.target.value, 0];
+      const at = event.target.selectionStart;
+      again();
+      by(id).focus();
+      by(id).setSelectionRange(at, at);
+    },
+  });
+  const heading = ([name, title, write, meaning]) => {
+    const now = state.sort[table];
+    const order = now === name ? "ascending" : now === "-" + name ? "descending" : undefined;
+    return make("th", { scope: "col", "aria-sort": order, class: write ? "number" : undefined, title: meaning },
+      button([title, make("span", { class: "arrow", "aria-hidden": true }, order === "ascending" ? " \u25B2" : order ? " \u25BC" : "")],
+        () => sort(table, name, Boolean(write)), { id: `sort-${table}-${name}` }));
+  };
+  const cell = (row, [name, , write]) => {
+    const value = row[name] ?? undefined;
+    if (name === key) {
+      const chosen = state[set].includes(String(value));
+      return make("th", { scope: "row", class: write ? "number" : undefined }, button(String(value), () => toggle(set, String(value)),
+        { "aria-pressed": String(chosen), title: chosen ? "Show others, too" : "Show only this" }));
+    }
+    if (value === undefined || value === "") return make("td", { class: write ? "number" : undefined }, "\u2013");
+    if (name === "first") return make("td", {}, clock(capture, value));
+    const isBad = (name === "findings" && value > 0) || (name === "share" && value < 100);
+    const classes = [write && "number", isBad && "bad"].filter(Boolean).join(" ");
+    return make("td", { class: classes || undefined }, write ? write(value) : wire(shortened(value, 60)));
+  };
+  put(table, search || "",
+    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": table + "-title" }, make("table", {},
+      make("thead", {}, make("tr", {}, columns.map(heading))),
+      make("tbody", {}, found.slice(page * ROWS, (page + 1) * ROWS).map((row) => make("tr", {}, columns.map((column) => cell(row, column))))))),
+    capture.summary.cut.includes(table) && make("p", { class: "note" }, "There were more: these are those that there was memory for."),
+    make("nav", { class: "pages", "aria-label": "Pages of this table" }, pager(page, pages, "page", (to) => { pageOf[table] = to; again(); })));
+}

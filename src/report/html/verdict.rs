@@ -1,0 +1,111 @@
+//! What came of a capture, in words.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dissectors::kit::{Severity, Verdict, Who};
+
+use crate::abuse;
+use crate::check::{Fared, Found, Outcome, Party};
+use crate::diagnose;
+use crate::session::Totals;
+use crate::text::{counted, escaped, grouped};
+
+/// Rules, and parties, that are named in a sentence.
+const NAMED: usize = 4;
+
+/// A headline, and what there is to say of it.
+pub(super) struct Words {
+    /// `fail`, `warning`, `pass` or `unknown`.
+    pub(super) tone: &'static str,
+    pub(super) headline: String,
+    pub(super) sentences: Vec<String>,
+}
+
+impl Words {
+    pub(super) fn of(outcome: &Outcome, least: Severity, read: &Totals) -> Words {
+        let [errors, warnings, notes] = Severity::ALL.map(|severity| outcome.count(severity));
+        let counts = || {
+            let [errors, warnings, notes] =
+                [(errors, "error"), (warnings, "warning"), (notes, "note")]
+                    .map(|(count, noun)| (count > 0).then(|| counted(count, noun)));
+            Vec::from_iter([errors, warnings, notes].into_iter().flatten()).join(", ")
+        };
+        let (tone, headline) = match outcome.fared(least) {
+            Fared::Fail => ("fail", format!("Not as specified: {}", counts())),
+            Fared::Pass if warnings + errors > 0 => {
+                ("warning", format!("Passed, with {}", counts()))
+            }
+            Fared::Pass if notes > 0 => ("pass", format!("As specified: {}", counts())),
+            Fared::Pass => ("pass", "As specified: no rule was broken".to_owned()),
+            Fared::Inconclusive => {
+                ("unknown", "Inconclusive: the capture does not show enough to decide".to_owned())
+            }
+            Fared::NotExercised => ("unknown", "Nothing to check in this capture".to_owned()),
+        };
+        let mut sentences: Vec<_> = [Who::Server, Who::Client, Who::Master]
+            .iter()
+            .filter_map(|who| broken(*who, outcome))
+            .collect();
+        if outcome.findings.iter().any(abuse::concerns) {
+            sentences
+                .push("It shows abuse: gamewire abuse says who is attacked, and how.".to_owned());
+        }
+        if outcome.findings.iter().any(diagnose::concerns) {
+            let means = "What this means for players: gamewire diagnose says it, and what to do.";
+            sentences.push(means.to_owned());
+        }
+        let (asked, answered) = (outcome.requests.asked, outcome.requests.answered);
+        if asked > 0 {
+            let (some, all) = (grouped(answered), counted(asked, "request"));
+            let which = if answered == asked {
+                "All requests were answered".to_owned()
+            } else {
+                format!("{some} of {all} were answered")
+            };
+            sentences.push(format!("{which}."));
+        }
+        let open: u64 = outcome.rules.iter().map(|rule| rule.inconclusive).sum();
+        if open > 0 {
+            let findings = counted(open, "finding");
+            let are = if open == 1 { "is" } else { "are" };
+            sentences.push(format!(
+                "{findings} {are} inconclusive: what this capture lacks could explain them."
+            ));
+        }
+        if read.lossy || read.dropped {
+            sentences.push(
+                "The recording lost packets: that something is missing from it proves nothing."
+                    .to_owned(),
+            );
+        }
+        for (_, holds) in &outcome.lacking {
+            sentences.push(format!("It holds {}.", escaped(holds)));
+        }
+        Words { tone, headline, sentences }
+    }
+}
+
+/// Which rules one kind of party broke, and who that was.
+fn broken(who: Who, outcome: &Outcome) -> Option<String> {
+    let is_broken =
+        |it: &&Found| it.verdict == Verdict::Fail && it.severity > Severity::Note && it.who == who;
+    let found = outcome.findings.iter().filter(is_broken);
+    let rules: BTreeMap<_, _> = found.clone().map(|it| (it.rule.code, it.rule.slug)).collect();
+    let parties: BTreeSet<_> = found.filter_map(Party::of).collect();
+    let (count, names) =
+        (rules.len() as u64, named(rules.iter().map(|(code, slug)| format!("{code} {slug}"))));
+    let by = named(parties.iter().map(ToString::to_string));
+    let by = if by.is_empty() { by } else { format!(": {by}") };
+    let kind = counted(parties.len().max(1) as u64, who.name());
+    (count > 0).then(|| format!("{kind} broke {} ({names}){by}.", counted(count, "rule")))
+}
+
+/// The first of some names, and how many more there are.
+fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let mut named: Vec<_> = names.take(NAMED).collect();
+    if more > 0 {
+        named.push(format!("{} more", grouped(more as u64)));
+    }
+    named.join(", ")
+}
