@@ -11,9 +11,9 @@ mod support;
 use std::fmt::Write;
 use std::path::Path;
 
-use browser::{Browser, DOWN, ENTER, ESCAPE, RIGHT, TAB};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use browser::{Browser, DOWN, ENTER, ESCAPE, RIGHT, TAB};
 use project::Project;
 use serde_json::{Value, json};
 use support::{gamewire, samples};

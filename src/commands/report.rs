@@ -191,7 +191,7 @@ impl Consumer for Collecting {
             }
             Event::Icmp(icmp) => current.sample.icmp(icmp),
             Event::FlowEnded(row) => current.sample.flow(row),
-            Event::Checked(_) | Event::CrossFlow(_) => {}
+            Event::Checked(_) | Event::CrossFlow(_) | Event::Datagram(_) => {}
         }
         if is_first {
             current.summary.event(event);
