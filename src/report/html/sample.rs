@@ -131,10 +131,10 @@ impl Sample {
         if self.taken >= self.most {
             return self.fill();
         }
-        let before = self.ladder.len();
+        let before = self.ladder.steps();
         // What was found is beside the messages: much of it is known only after them.
         self.ladder.message(&Envelope { findings: &[], ..envelope });
-        if self.ladder.len() == before {
+        if self.ladder.steps() == before {
             return self.fill();
         }
         self.taken += 1;
@@ -159,11 +159,11 @@ impl Sample {
 
     /// An ICMP error about a message.
     pub fn icmp(&mut self, icmp: &IcmpEvent) {
-        let before = self.ladder.len();
+        let before = self.ladder.steps();
         if !self.is_full() && self.rows.len() < 2 * self.most {
             self.ladder.icmp(icmp);
         }
-        if self.ladder.len() > before {
+        if self.ladder.steps() > before {
             self.rows.push(None);
             self.details.extend_from_slice(b"null\n");
         }
