@@ -26,7 +26,7 @@ pub struct Limits {
     pub stream_bytes: usize,
     /// Unread and out-of-order bytes of all TCP connections.
     pub streams_bytes: usize,
-    /// Bytes that unfinished answers hold in all.
+    /// Bytes that unfinished responses hold in all.
     pub unfinished_bytes: usize,
     /// What one flow's protocol may hold.
     pub protocols: kit::Limits,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_told_as_they_would_be_typed() {
+    fn defaults_are_reported_as_they_would_be_typed() {
         for named in ALL {
             let text = format!("{}={}", named.name, named.default());
             let setting: Setting = text.parse().unwrap();

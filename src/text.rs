@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn all_and_none_are_said_only_of_all_and_none() {
-        let told = [0.0, 0.000_01, 0.5, 0.333_3, 0.999_97, 1.0].map(percent);
-        assert_eq!(told, ["0 %", "0.01 %", "50.0 %", "33.4 %", "99.99 %", "100 %"]);
+        let reported = [0.0, 0.000_01, 0.5, 0.333_3, 0.999_97, 1.0].map(percent);
+        assert_eq!(reported, ["0 %", "0.01 %", "50.0 %", "33.4 %", "99.99 %", "100 %"]);
     }
 
     #[test]

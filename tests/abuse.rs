@@ -51,7 +51,7 @@ fn a_flood_is_counted() {
 }
 
 #[test]
-fn a_reflector_and_its_victim_are_told_apart() {
+fn a_reflector_and_its_victim_are_reported_apart() {
     let [reflector] = &attacks("samples/abuse-reflector.pcap")[..] else { panic!("one attack") };
     assert_eq!(reflector["seat"], "reflector");
     assert_eq!(reflector["targets"], json!(["23.17.34.51:27015"]));

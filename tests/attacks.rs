@@ -240,7 +240,7 @@ fn users_say_what_a_filter_may_cost_and_how_large_networks_are() {
     std::fs::remove_file(file).ok();
 }
 
-/// The rest of a test in a network namespace of its own: this very program again, told by the environment
+/// The rest of a test in a network namespace of its own: this very program again, reported by the environment
 /// what to replay.
 const INSIDE: &str = "GAMEWIRE_TEST_REPLAYS";
 

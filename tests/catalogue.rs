@@ -30,7 +30,7 @@ fn rows(text: &str) -> BTreeMap<String, Row> {
         assert!(!asks.is_empty(), "{code} asks for nothing");
         let row = [slug, severity, who].map(str::to_owned);
         let again = rows.insert(code.to_owned(), row);
-        assert!(again.is_none(), "{code} stands there twice");
+        assert!(again.is_none(), "{code} is there twice");
     }
     rows
 }

@@ -157,12 +157,15 @@ fn a_note_is_said_once_of_each_server() {
     let script: String = (1..10).map(asked).collect();
     let file = File::of("notes-once", &script);
     let out = file.check(&["--select", "A2S026"]).out;
-    let told: Vec<_> = out.lines().filter(|line| line.contains(" x server ")).collect();
+    let reported: Vec<_> = out.lines().filter(|line| line.contains(" x server ")).collect();
     let begin = [
         "  5 x server 10.0.1.2:27015, first in frame 2,",
         "  4 x server 10.0.0.2:27015, first in frame 4,",
     ];
-    assert!(told.len() == 2 && told.iter().zip(begin).all(|(a, b)| a.starts_with(b)), "{out}");
+    assert!(
+        reported.len() == 2 && reported.iter().zip(begin).all(|(a, b)| a.starts_with(b)),
+        "{out}"
+    );
     let outcome = file.json(&["--select", "A2S026"]);
     assert_eq!(outcome["findings"].as_array().map(Vec::len), Some(9), "all of them");
 }
@@ -267,7 +270,7 @@ fn a_conversation_that_began_before_the_capture_is_judged_once_its_pairs_are_kno
 }
 
 #[test]
-fn what_was_said_before_the_protocol_is_told_is_read_in_its_order() {
+fn what_was_said_before_the_protocol_is_reported_is_read_in_its_order() {
     let script = r"0.0 c > m:80 tcp 'GET /index.html HTTP/1.1\r\n\r\n'
         0.1 m:80 > c tcp 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage'
         0.2 c > m:80 tcp 'GET /r?v=140 HTTP/1.1\r\n\r\n'
@@ -326,13 +329,13 @@ fn what_was_judged_before_an_unreadable_file_is_not_lost() {
     assert_eq!(run.code, 2);
     assert!(run.err.contains("/no/such/file") && run.out.contains("A2S030"));
     // Nor what follows it.
-    let other = File::of("behind", UNANSWERED);
-    let behind = other.0.to_string_lossy().into_owned();
-    let files = ["/no/such/file", &name, "/nor/this", &behind, "/nor/that"];
+    let other = File::of("after", UNANSWERED);
+    let after = other.0.to_string_lossy().into_owned();
+    let files = ["/no/such/file", &name, "/nor/this", &after, "/nor/that"];
     let run = gamewire(["check", "--format", "json"].iter().chain(&files).copied());
     assert_eq!((run.code, run.err.lines().count()), (2, 3), "{}", run.err);
     let outcome: Value = serde_json::from_str(&run.out).expect("one object");
-    assert_eq!(outcome["captures"], serde_json::json!([name, behind]));
+    assert_eq!(outcome["captures"], serde_json::json!([name, after]));
 }
 
 #[test]
@@ -373,8 +376,8 @@ fn github_annotations_name_file_rule_and_packet() {
     );
 }
 
-/// A master gives its list without a challenge: one that does so again and again, to one address, may
-/// be used against it.
+/// A master gives its list without a challenge: one that does so again and again, to one address,
+/// may be used against it.
 #[test]
 fn a_master_that_lists_the_same_again_and_again_is_a_reflector() {
     let asked = |apart: f64| {
@@ -402,7 +405,7 @@ fn a_master_that_lists_the_same_again_and_again_is_a_reflector() {
     assert_eq!(asked(1.0), ["pass", "pass"]);
 }
 
-/// Parts of one split answer that come from two addresses are one fault: nothing is missing then.
+/// Parts of one split response that come from two addresses are one fault: nothing is missing then.
 #[test]
 fn parts_of_one_answer_may_come_from_two_addresses() {
     let rules = |parts: &str, case: &str| {

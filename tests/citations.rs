@@ -1,7 +1,7 @@
-//! What rules quote is in the documents, word for word and below the heading they name.
+//! What rules quote is in the specifications, word for word and below the heading they name.
 //!
-//! The documents are looked for beside the checkout, or in `GAMEWIRE_DOCUMENTS`. They are not part
-//! of the project; without them these tests say so and do nothing.
+//! The specifications are looked for beside the checkout, or in `GAMEWIRE_DOCUMENTS`. They are not
+//! part of the project; without them these tests say so and do nothing.
 
 #[path = "support/skip.rs"]
 mod skip;
@@ -12,7 +12,7 @@ use dissectors::catalogue;
 use dissectors::kit::Cite;
 use skip::skipped;
 
-/// What only the document of this title says.
+/// What only the specification of this title says.
 fn mark(document: &str) -> &'static str {
     match document {
         "Valve Developer Community, Master Server Query Protocol" => {
@@ -60,8 +60,8 @@ impl Text {
             return Some(format!("there is no heading \"{}\"", cite.section));
         };
         let quote = plain(cite.quote);
-        let stands = self.words.get(from..).is_some_and(|below| below.contains(&quote));
-        (!stands).then(|| format!("below \"{}\" does not stand \"{quote}\"", cite.section))
+        let is_there = self.words.get(from..).is_some_and(|below| below.contains(&quote));
+        (!is_there).then(|| format!("below \"{}\" there is no \"{quote}\"", cite.section))
     }
 }
 

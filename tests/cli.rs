@@ -47,7 +47,7 @@ fn the_captures_of_a_folder_are_read_in_its_place() {
     let folder = Folder::new("folder");
     let capture = fs::read(sample("a2s-info-players-rules.pcap")).expect("a sample");
     let other = fs::read(sample("valve-master-xash3d.pcapng")).expect("a sample");
-    // Told by their content, not by their names.
+    // Reported by their content, not by their names.
     let names = [("b.pcap", &*other), ("a", &*capture), ("notes.pcap", b"notes"), ("zero", b"")];
     let paths = names.map(|(name, bytes)| folder.file(name, bytes));
     fs::create_dir(folder.0.join("inside")).expect("a folder");
@@ -194,9 +194,9 @@ fn halves_of_a_capture_are_merged() {
     let mut at = 0;
     while let Some(length) = rest.get(8..12) {
         let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
-        let (record, behind) = rest.split_at(16 + length);
+        let (record, after) = rest.split_at(16 + length);
         halves[usize::from(at >= 10)].extend_from_slice(record);
-        (rest, at) = (behind, at + 1);
+        (rest, at) = (after, at + 1);
     }
     let first = folder.file("first.pcap", &halves[0]);
     let second = folder.file("second.pcap", &halves[1]);
@@ -239,7 +239,7 @@ fn a_count_ends_the_reading() {
 }
 
 #[test]
-fn who_interrupts_a_pipe_is_told_what_came_by_then() {
+fn who_interrupts_a_pipe_is_reported_what_came_by_then() {
     let name = sample("a2s-info-players-rules.pcap");
     let mut child = binary()
         .args([OsStr::new("check"), name.as_os_str(), OsStr::new("-")])

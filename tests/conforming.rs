@@ -1,6 +1,6 @@
-//! Traffic that is as the documents want it gives nothing to find, however many conversations go on
-//! at once and whatever way their packets take. Nor does a recording of it that lacks something:
-//! what is missing from a capture proves nothing against anybody.
+//! Traffic that is as the specifications want it gives nothing to find, however many conversations
+//! go on at once and whatever way their packets take. Nor does a recording of it that lacks
+//! something: what is missing from a capture proves nothing against anybody.
 //!
 //! The conversations are the right examples of all rules, and those of the samples.
 
@@ -80,7 +80,7 @@ fn hundreds_of_conversations_at_once_give_nothing_to_find() {
     }
 }
 
-/// Cuts a recording down, and judges what is left of it.
+/// Cuts a recording down, and checks what is left of it.
 fn nothing_is_proven(what: &str, cut: impl Fn(&mut Traffic, &mut Prng) -> Option<usize>) {
     for seed in 1..=SEEDS {
         let mut traffic = traffic(100 + seed);
@@ -110,8 +110,8 @@ fn a_late_start_proves_nothing() {
 #[test]
 fn an_early_end_proves_nothing() {
     nothing_is_proven("early end", |traffic, prng| {
-        let behind = some(traffic, prng);
-        traffic.end_early(behind);
+        let after = some(traffic, prng);
+        traffic.end_early(after);
         None
     });
 }

@@ -50,11 +50,11 @@ fn the_example_of_a_configuration_is_one_and_has_every_key() {
         let error = error.to_string();
         let (_, known) = error.split_once("; there are ").expect("all are listed");
         for key in known.split(", ") {
-            let is_told = |line: &str| {
+            let is_reported = |line: &str| {
                 let line = line.trim_start_matches('[');
                 line.trim_start_matches("keys.").starts_with(key) || line.starts_with(key)
             };
-            assert!(example.lines().any(is_told), "{key} is not in the example");
+            assert!(example.lines().any(is_reported), "{key} is not in the example");
         }
     }
 }

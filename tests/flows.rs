@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use support::{Run, gamewire};
 use xtask::exchange::{Setting, capture};
 
-/// Two requests, one of which is answered, with a challenge on the way.
+/// Two requests, one of them answered, with a challenge on the way.
 const HALF_ANSWERED: &str = "
     0.00 c > s  FFFFFFFF 55 FFFFFFFF
     0.02 s > c  FFFFFFFF 41 4BA1D522

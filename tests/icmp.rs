@@ -90,7 +90,7 @@ fn errors_of_ipv6_are_tied_the_same_way() {
 
 /// Where lines are to be written at once, an error that comes later has a line of its own.
 #[test]
-fn an_error_about_a_message_that_was_written_is_told_all_the_same() {
+fn an_error_about_a_message_that_was_written_is_reported_all_the_same() {
     let recording = Recording::of("late", REFUSED, &Setting::udp(27015));
     let out = recording.run(&["dissect", "--line-buffered"]).out;
     let lines: Vec<_> = out.lines().skip(1).collect();

@@ -1,5 +1,5 @@
-//! Every limit holds, is reported as NET011 and named, and ends nothing: each is set low here, and met.
-//! And captures made to exhaust whoever reads them, in sizes that are quick.
+//! Every limit holds, is reported as NET011 and named, and ends nothing: each is set low here, and
+//! met. And captures made to exhaust their reader, in sizes that are quick.
 
 mod support;
 
@@ -44,10 +44,10 @@ impl Captured {
     }
 
     /// The limit is met and reported with this; with the default it is not met.
-    fn meets(&self, limit: &str, told: &str) {
-        let met = told_of(&self.check(limit));
-        assert!(met.iter().any(|detail| detail.contains(told)), "{limit}: {met:?}");
-        assert_eq!(told_of(&self.check("flows=4M")).first(), None, "met by default");
+    fn meets(&self, limit: &str, reported: &str) {
+        let met = reported_of(&self.check(limit));
+        assert!(met.iter().any(|detail| detail.contains(reported)), "{limit}: {met:?}");
+        assert_eq!(reported_of(&self.check("flows=4M")).first(), None, "met by default");
     }
 }
 
@@ -58,7 +58,7 @@ impl Drop for Captured {
 }
 
 /// What NET011 says.
-fn told_of(report: &Value) -> Vec<String> {
+fn reported_of(report: &Value) -> Vec<String> {
     let findings = report["findings"].as_array().expect("findings").iter();
     let met = findings.filter(|finding| finding["rule"] == "NET011");
     met.map(|finding| finding["message"].as_str().expect("a text").to_owned()).collect()
@@ -97,7 +97,7 @@ fn flow_bytes() {
     assert!(few.iter().all(|code| all.contains(code)), "only for want of memory: {few:?}");
 }
 
-/// Connections of which nothing but the first segment comes.
+/// Connections with nothing but their first segment.
 #[test]
 fn flow_bytes_of_connections() {
     let mut flood = Vec::new();
@@ -117,9 +117,9 @@ fn flow_bytes_of_connections() {
 #[test]
 fn memory() {
     let captured = Captured::script("memory", "0.0 c > s FFFFFFFF 57", &UDP);
-    for (memory, told) in [("1K", "the least is 16M"), ("much", "a number of bytes")] {
+    for (memory, reported) in [("1K", "the least is 16M"), ("much", "a number of bytes")] {
         let run = captured.run(&["check", "--memory", memory]);
-        assert!(run.code == 2 && run.err.contains(told), "{memory}: {}", run.err);
+        assert!(run.code == 2 && run.err.contains(reported), "{memory}: {}", run.err);
     }
     assert_eq!(captured.run(&["check", "--memory", "16M"]).code, 0);
 }
@@ -149,7 +149,7 @@ fn traffic(packets: &[(u64, &str, &str, &[u8])]) -> Captured {
 /// A report in which no limit was met, and how a rule fared in it: passed and failed.
 fn fared_within_limits(captured: &Captured, code: &str) -> [u64; 2] {
     let report = captured.check("flows=4M");
-    assert_eq!(told_of(&report), Vec::<String>::new());
+    assert_eq!(reported_of(&report), Vec::<String>::new());
     let mut rules = report["rules"].as_array().expect("rules").iter();
     let rule = rules.find(|rule| rule["code"] == code).expect("the rule");
     ["passed", "failed"].map(|count| rule[count].as_u64().expect("a number"))
@@ -190,7 +190,7 @@ fn a_monitor_of_dead_servers_meets_no_limit() {
 }
 
 /// Two thousand players ask a server that restarts, until it is back and asks each for a challenge.
-/// No answer to a challenged query is taken for one to a query without.
+/// No response to a challenged query is taken for one to a query without.
 #[test]
 fn a_crowd_after_a_restart_meets_no_limit() {
     for one_host in [true, false] {
@@ -252,11 +252,11 @@ fn fragments() {
     captured.meets("fragments-bytes=1M", "the limit fragment-bytes or fragments-bytes");
     let report = captured.check("fragment-bytes=1M");
     let missing = report["rules"].as_array().unwrap().iter();
-    let told: u64 = missing
+    let reported: u64 = missing
         .filter(|rule| rule["code"] == "NET005" || rule["code"] == "NET011")
         .map(|rule| rule["failed"].as_u64().unwrap() + rule["inconclusive"].as_u64().unwrap())
         .sum();
-    assert_eq!(told, 600, "each datagram is told of");
+    assert_eq!(reported, 600, "each datagram is reported of");
 }
 
 #[test]
@@ -394,16 +394,16 @@ fn a_compressed_answer_that_holds_more_than_it_says() {
     let captured = Captured::script("bomb", &bomb(3), &UDP);
     let report = captured.check("flows=4M");
     let says = "the limit inflated-ratio was met";
-    assert!(told_of(&report).iter().any(|detail| detail.contains(says)));
+    assert!(reported_of(&report).iter().any(|detail| detail.contains(says)));
     let report = captured.check("inflated-ratio=100000");
     let says = "the limit inflated was met";
-    assert!(told_of(&report).iter().any(|detail| detail.contains(says)));
+    assert!(reported_of(&report).iter().any(|detail| detail.contains(says)));
     let run = captured.run(&["dissect", "--format", "json"]);
     assert_eq!(run.code, 0);
     assert!(run.out.contains(r#""decompressed_size":4096"#));
     // With more room it is read whole, and only the size is wrong.
     let report = captured.check("inflated=4M,inflated-ratio=100000");
-    assert_eq!(told_of(&report), Vec::<String>::new());
+    assert_eq!(reported_of(&report), Vec::<String>::new());
     let fared = |code: &str| {
         let mut rules = report["rules"].as_array().unwrap().iter();
         rules.find(|rule| rule["code"] == code).unwrap()["verdict"].clone()
@@ -411,7 +411,8 @@ fn a_compressed_answer_that_holds_more_than_it_says() {
     assert_eq!(fared("A2S047"), "fail");
 }
 
-/// Hundreds of such answers cost little, and what is written of them is not thousands of times as much.
+/// Hundreds of such responses cost little, and what is written of them is not thousands of times as
+/// much.
 #[test]
 fn decompressed_bytes_are_shown_in_part() {
     let captured = Captured::script("shown", &bomb(1), &UDP);
@@ -426,7 +427,7 @@ fn decompressed_bytes_are_shown_in_part() {
     assert!(!full.contains("--full"));
 }
 
-/// Sixty such answers, each another and some 200 bytes of capture, of which each holds twenty
+/// Sixty such responses, each another and some 200 bytes of capture, of which each holds twenty
 /// thousand rules.
 fn bombs() -> Captured {
     let mut script = "0.0 c > s FFFFFFFF 56 4BA1D522\n".to_owned();
@@ -450,8 +451,8 @@ fn what_answers_decompress_to_is_bounded_in_all() {
         assert_eq!(run.code, 0, "{}", run.err);
         run.out
     };
-    // Of the first as much as a datagram may hold, of the others 50 times their bytes; with a rate, nothing
-    // of most of them.
+    // Of the first as much as a datagram may hold, of the others 50 times their bytes; with a rate,
+    // nothing of most of them.
     let decompressed = |limits: &[&str]| {
         let command = [&["dissect", "--format=json", "--tree", "--full"], limits].concat();
         let out = output(&command);
@@ -470,7 +471,7 @@ fn what_answers_decompress_to_is_bounded_in_all() {
         ("flows=4M", "the limit inflated-ratio was met"),
         ("inflated-rate=50K", "the limit inflated-rate was met"),
     ] {
-        let details = told_of(&captured.check(limit));
+        let details = reported_of(&captured.check(limit));
         assert!(details.iter().any(|detail| detail.contains(says)), "{details:?}");
     }
     // What is shown of them is in proportion to the capture, and says so.
@@ -510,8 +511,8 @@ fn interfaces_and_statistics_without_end() {
             "34444 more broken records, 34464 in all",
             "99979 more reports of dropped packets, 99999 in all",
         ] {
-            let told = lines.iter().filter(|line| line.ends_with(what));
-            assert_eq!(told.count(), 1, "{command}: {}", run.err);
+            let reported = lines.iter().filter(|line| line.ends_with(what));
+            assert_eq!(reported.count(), 1, "{command}: {}", run.err);
         }
         assert!(lines.len() <= 2 * 21 + 2, "{command}: {}", run.err);
     }
@@ -571,13 +572,13 @@ fn a_record_of_four_gigabytes() {
 #[test]
 fn a_limit_that_does_not_exist_is_named_with_those_that_do() {
     let captured = Captured::script("usage", "0.0 c > s FFFFFFFF 57", &UDP);
-    for (limit, told) in [
+    for (limit, reported) in [
         ("flow=1", "there are flows, flow-bytes, fragment-bytes"),
         ("flows", "NAME=N"),
         ("flows=many", "a whole number"),
         ("fragment-bytes=1K", "at least 1048576"),
     ] {
         let run = captured.run(&["dissect", "--limit", limit]);
-        assert!(run.code == 2 && run.err.contains(told), "{limit}: {}", run.err);
+        assert!(run.code == 2 && run.err.contains(reported), "{limit}: {}", run.err);
     }
 }

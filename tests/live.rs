@@ -232,7 +232,7 @@ fn a_file_that_cannot_be_begun_anew_goes_on() {
 }
 
 #[test]
-fn root_keeps_of_its_rights_only_that_to_rotate_files_where_it_was_told_to() {
+fn root_keeps_of_its_rights_only_that_to_rotate_files_where_it_was_reported_to() {
     if !nix::unistd::geteuid().is_root() {
         return skipped("root", "only root has rights to give up");
     }
@@ -350,7 +350,7 @@ fn findings_show_as_they_happen() {
     let Some(mut sniffer) = Sniffer::start(server.port, &["check", "--color", "never"]) else {
         return;
     };
-    // A split header toward a server: there is no answer to wait for.
+    // A split header toward a server: there is no response to wait for.
     let attack = b"\xFE\xFF\xFF\xFF\x01\0\0\0\x02\0\xE0\x04\xFF\xFF\xFF\xFFU\xFF\xFF\xFF\xFF";
     let socket = client();
     query(&socket, server.port);
@@ -395,8 +395,8 @@ fn third_party_clients_are_understood() {
     }
 }
 
-/// Whoever reads the output is slow, so that packets wait: the first signal says how many, the second leaves
-/// them, and what was read is there.
+/// Whoever reads the output is slow, so that packets wait: the first signal says how many, the
+/// second leaves them, and what was read is there.
 #[test]
 fn a_second_signal_leaves_what_waits() {
     let server = Server::start();

@@ -253,7 +253,7 @@ fn a_field_of_which_no_byte_was_recorded_is_absent() {
 }
 
 #[test]
-fn a_snapped_segment_is_told_as_one() {
+fn a_snapped_segment_is_reported_as_one() {
     let script = "0.0 c > m  tcp 'GET /c?build_defs=4 HTTP/1.1\\r\\n\\r\\n'\n\
         0.1 m > c  tcp snap=100 'HTTP/1.1 200 OK\\r\\nContent-Length: 120\\r\\n\\r\\n' 'x'*120 fin";
     let project = Project::new("snapped");
@@ -294,11 +294,11 @@ fn an_unknown_link_type_is_one_warning() {
     let packets = capture(script, &Setting::udp(27015)).expect("a good script").packets;
     let mut file = PcapNg::new(ByteOrder::Little);
     let known = file.interface(Interface::new(Link::Ethernet));
-    let behind = file.clone().done().len();
+    let after = file.clone().done().len();
     let unknown = file.interface(Interface::new(Link::Ethernet));
     packets.iter().zip([known, unknown]).for_each(|(packet, of)| file.enhanced(of, packet));
     let mut bytes = file.done();
-    bytes[behind + 8] = 195;
+    bytes[after + 8] = 195;
     let (messages, err) = read(&bytes, &[]);
     assert_eq!((messages.len(), err.lines().count()), (1, 1));
     assert!(
@@ -349,7 +349,7 @@ fn segments_are_judged_whole_however_they_were_fragmented() {
 }
 
 #[test]
-fn lost_bytes_are_told_of_the_message_that_lacks_them() {
+fn lost_bytes_are_reported_of_the_message_that_lacks_them() {
     let script = concat!(
         r"0.00 m:28900 > c  tcp '\\basic\\\\secure\\XDWAOR'",
         "\n",

@@ -11,7 +11,8 @@ use xtask::exchange::Setting;
 
 const SETTING: Setting = Setting::udp(27015);
 
-/// A player list whose count is right, of the first server; one whose count is wrong, of the second.
+/// A player list whose count is right, of the first server; one whose count is wrong, of the
+/// second.
 const TWO_SERVERS: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n\
     0.02 s > c  FFFFFFFF 41 4BA1D522\n0.03 c > s  FFFFFFFF 55 4BA1D522\n\
     0.05 s > c  FFFFFFFF 44 01 00 'Ann' 00 00000000 f32:1.5\n\
@@ -19,7 +20,7 @@ const TWO_SERVERS: &str = "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n\
     1.02 t > c  FFFFFFFF 41 4BA1D522\n1.03 c > t  FFFFFFFF 55 4BA1D522\n\
     1.05 t > c  FFFFFFFF 44 02 00 'Ann' 00 00000000 f32:1.5\nend 9";
 
-/// An answer that ends inside a field: nobody may send such.
+/// A response that ends inside a field: nobody may send such.
 const CUT_SHORT: &str = "0.00 c > s  FFFFFFFF 54 'Source Engine Query' 00\n\
     0.02 s > c  FFFFFFFF 49 11 'Name' 00 'map' 00 'fol'\nend 9";
 

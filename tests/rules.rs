@@ -1,6 +1,6 @@
-//! Every rule of the catalogue proves itself on a capture: its right example exercises it and breaks
-//! nothing, its wrong example breaks it and nothing else. The examples are what `gamewire explain`
-//! prints, played into a capture and judged by `gamewire check` as a user would.
+//! Every rule of the catalogue proves itself on a capture: its right example exercises it and
+//! breaks nothing, its wrong example breaks it and nothing else. The examples are what `gamewire
+//! explain` prints, played into a capture and checked by `gamewire check` as a user would.
 
 #[path = "support/examples.rs"]
 mod examples;
@@ -22,7 +22,7 @@ const VOUCHED: &[&str] = &["VM046", "GS1032", "ACR030", "SEC004"];
 /// The key that the examples of ACR033 are made with.
 const ACR_KEY: &str = "user=42,key=6c61626b6579";
 
-/// Judges an example; the rules broken at error or warning severity, and how this one fared.
+/// Checks an example; the rules broken at error or warning severity, and how this one fared.
 fn check(rule: &Rule, script: &str, is_right: bool) -> Result<(Vec<String>, String), String> {
     let bytes = examples::play(rule, script, is_right)?;
     let path = std::env::temp_dir().join(format!(

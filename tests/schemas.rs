@@ -173,8 +173,8 @@ fn a_file_that_cannot_be_read_is_an_error_in_the_report() {
         assert_eq!(sarif_errors(&log), Vec::<String>::new());
         let invocation = &log["runs"][0]["invocations"][0];
         assert_eq!(invocation["executionSuccessful"], false);
-        let told = &invocation["toolExecutionNotifications"][0];
-        let location = &told["locations"][0]["physicalLocation"]["artifactLocation"];
+        let reported = &invocation["toolExecutionNotifications"][0];
+        let location = &reported["locations"][0]["physicalLocation"]["artifactLocation"];
         assert_eq!(location["uri"], "/no/such/file");
     }
 }

@@ -19,13 +19,13 @@ struct Said {
 }
 
 /// What a command tells of a recording, in JSON.
-fn told(project: &Project, command: &str, capture: &Capture) -> String {
+fn reported(project: &Project, command: &str, capture: &Capture) -> String {
     project.write("streams.pcap", capture.pcap());
     project.run(&[command, "--format", "json", "streams.pcap"]).out
 }
 
 fn said(project: &Project, capture: &Capture) -> Said {
-    let run = |command| told(project, command, capture);
+    let run = |command| reported(project, command, capture);
     let text = |value: &Value| value.to_string();
     let message = |line: &str| {
         let message: Value = serde_json::from_str(line).expect("JSON");
@@ -154,17 +154,17 @@ fn what_is_recorded_far_too_late_is_nobody_s_fault() {
 /// The messages of an exchange with the AssaultCube Reloaded master, and their packets.
 fn messages(name: &str, script: &str) -> Vec<(String, u64)> {
     let capture = capture(script, &Setting::tcp(80)).expect("a good script");
-    let told = told(&Project::new(name), "dissect", &capture);
+    let reported = reported(&Project::new(name), "dissect", &capture);
     let message = |line: &str| {
         let message: Value = serde_json::from_str(line).expect("JSON");
         let name = message["message"].as_str().expect("a name").to_owned();
         (name, message["frame"].as_u64().expect("a number"))
     };
-    told.lines().map(message).collect()
+    reported.lines().map(message).collect()
 }
 
 #[test]
-fn an_answer_that_tells_the_protocol_by_its_end_is_read_behind_its_request() {
+fn an_answer_that_tells_the_protocol_by_its_end_is_read_after_its_request() {
     let script = r"0.0 c > m 'GET /r?v=140 HTTP/1.0\r\n\r\n'
         0.1 m > c 'HTTP/1.0 200 OK\r\n\r\nserver registered'
         0.2 m > c fin
@@ -174,7 +174,7 @@ fn an_answer_that_tells_the_protocol_by_its_end_is_read_behind_its_request() {
 }
 
 #[test]
-fn what_is_told_late_to_be_ours_is_read_in_the_order_of_the_capture() {
+fn what_is_reported_late_to_be_ours_is_read_in_the_order_of_the_capture() {
     let script = r"0.0 c > m 'GET /r?v=140 HTTP/1.1\r\n\r\n'
         0.1 m > c 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx\n'
         0.2 c > m 'GET /a?p=1&a=::1 HTTP/1.1\r\n\r\n'
@@ -246,7 +246,7 @@ fn a_hole_that_is_filled_does_not_excuse_what_the_other_side_said_before() {
 }
 
 #[test]
-fn what_waits_until_the_end_is_whole_behind_its_fin() {
+fn what_waits_until_the_end_is_whole_after_its_fin() {
     let script = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
         0.1 c > m:28900 tcp lost '\\gamename\\ut\\locatio'
         0.1 c > m:28900 tcp 'n\\0\\validate\\3JOdDFU5\\final\\\\list\\\\gamename\\ut\\final\\'
@@ -256,18 +256,18 @@ fn what_waits_until_the_end_is_whole_behind_its_fin() {
     let counts = |code: &str| found.rules.iter().find(|(it, _)| it.contains(code)).map(|it| it.1);
     assert_eq!(counts("GS1016"), Some([1, 0, 0]));
     assert_eq!(counts("GS1014"), Some([0, 0, 0]), "nobody knows what was validated");
-    assert!(!told(&Project::new("whole"), "dissect", &capture).contains("recording lost"));
+    assert!(!reported(&Project::new("whole"), "dissect", &capture).contains("recording lost"));
 }
 
 /// What `check` says of a rule: how often it passed, failed and was inconclusive; and the findings.
 fn checked(name: &str, capture: &Capture, code: &str) -> ([u64; 3], Vec<Value>) {
-    let told = told(&Project::new(name), "check", capture);
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    let rules = told["rules"].as_array().expect("rules");
+    let reported = reported(&Project::new(name), "check", capture);
+    let reported: Value = serde_json::from_str(&reported).expect("JSON");
+    let rules = reported["rules"].as_array().expect("rules");
     let rule = rules.iter().find(|rule| rule["code"] == code).expect("the rule");
     let counts =
         ["passed", "failed", "inconclusive"].map(|key| rule[key].as_u64().expect("a count"));
-    let findings = told["findings"].as_array().expect("findings").iter();
+    let findings = reported["findings"].as_array().expect("findings").iter();
     (counts, findings.filter(|finding| finding.to_string().contains(code)).cloned().collect())
 }
 
@@ -277,7 +277,7 @@ const VALIDATED: &str = r"0.0 m:28900 > c tcp '\\basic\\\\secure\\XDWAOR'
 ";
 
 #[test]
-fn a_fin_behind_a_hole_has_its_own_time_and_so_has_the_gap() {
+fn a_fin_after_a_hole_has_its_own_time_and_so_has_the_gap() {
     let script = format!(
         r"{VALIDATED}
         0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\'
@@ -330,7 +330,7 @@ fn an_acknowledgment_of_bytes_that_are_not_there_tells_of_them() {
 }
 
 #[test]
-fn what_goes_on_behind_a_reset_is_read() {
+fn what_goes_on_after_a_reset_is_read() {
     let script = format!(
         r"{VALIDATED}
         0.2 m:28900 > c tcp '\\ip\\10.0.0.2:7778\\final\\'

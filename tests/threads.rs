@@ -1,6 +1,6 @@
 //! One thread or many: the same bytes, in the same order.
 //!
-//! The captures are the samples, and many conversations at once, right ones and wrong ones, of which
+//! The captures are the samples, and many conversations at once, right ones and wrong ones, where
 //! the recording lost something.
 
 mod support;
@@ -162,7 +162,7 @@ fn packed_files_among_others_have_the_same_headings() {
 }
 
 #[test]
-fn a_cut_file_is_told_once() {
+fn a_cut_file_is_reported_once() {
     let file = recording(21);
     let mut bytes = std::fs::read(&file).expect("it was written");
     bytes.truncate(bytes.len() - 5);
@@ -180,8 +180,8 @@ fn fragments(packet: &[u8], id: u32, size: usize) -> Vec<Vec<u8>> {
     ip.fragments(packet[9], size, &packet[20..])
 }
 
-/// The threads of outer and inner hosts are not the same: whoever follows the inner ones must join
-/// what goes between the outer ones.
+/// The threads of outer and inner hosts are not the same: the one that follows the inner ones must
+/// join what goes between the outer ones.
 #[test]
 fn fragmented_tunnels_are_read_by_whose_the_inner_hosts_are() {
     let host = |net: u8, n: u32| IpAddr::from([net, 0, (n >> 8) as u8, n as u8]);

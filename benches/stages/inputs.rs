@@ -51,7 +51,7 @@ pub(super) struct Packet {
 
 impl Packet {
     /// The packet as a capture lends it.
-    pub(super) fn lent(&self) -> capture::Packet<'_> {
+    pub(super) fn borrowed(&self) -> capture::Packet<'_> {
         capture::Packet {
             time: self.time,
             link: self.link,

@@ -25,7 +25,7 @@ use inputs::{Conversation, File};
 /// Packets of a capture, where a stage takes one.
 const PACKETS: u64 = 10_000;
 
-/// Bytes that unfinished answers may hold.
+/// Bytes that unfinished responses may hold.
 const UNFINISHED: usize = 16 << 20;
 
 /// A stage, and what makes it ready.
@@ -114,7 +114,7 @@ fn flows() -> Prepared {
     })
 }
 
-/// Every message of whole conversations, with its fields and what it is judged by; and as JSON.
+/// Every message of whole conversations, with its fields and what it is checked by; and as JSON.
 fn dissector(id: Id, as_json: bool) -> Prepared {
     let conversations = inputs::conversations(id);
     let json = as_json.then(|| Json::new(false));
@@ -164,12 +164,12 @@ fn speak(
                     }
                 }
             };
-            let (bytes, behind) = rest.split_at(length);
+            let (bytes, after) = rest.split_at(length);
             let piece = Piece { at: 0, length: length as u32, frame: said.frame, offset: 42 };
             let payload = payload(conversation, &flow, said, bytes, std::slice::from_ref(&piece));
             state.message(shared, &flow, settings, budget, &payload, writer);
             writer.clear();
-            rest = behind;
+            rest = after;
         }
     }
 }
@@ -267,7 +267,7 @@ fn check() -> Prepared {
             }
         };
         for packet in &packets {
-            decoder.push(&packet.lent());
+            decoder.push(&packet.borrowed());
             read(&mut decoder);
         }
         while decoder.finish() {

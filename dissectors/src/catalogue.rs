@@ -1,5 +1,5 @@
-//! All rules, in the order of their codes, and all fields: what listings, reports and tests are made
-//! from.
+//! All rules, in the order of their codes, and all fields: what listings, reports and tests are
+//! made from.
 
 use crate::Id;
 use crate::kit::{Field, Kind, Message, Rule};
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// A rule that its protocol's list forgets would be judged, and never shown.
+    /// A rule that its protocol's list forgets would be checked, and never shown.
     #[test]
     fn every_rule_that_is_declared_is_listed() {
         let mut found = Vec::new();

@@ -1,9 +1,9 @@
 //! Rules that span more than a pair of hosts: one server seen by many clients, one server's
 //! masters, one client's list and its queries, one master's challenges.
 //!
-//! Conversations tell [`CrossFlowEvent`]s; what they come to is told when the capture has been read. The ledger keeps
-//! a bounded number of entries of each kind: once one does not fit, what is missing proves nothing
-//! any more.
+//! Conversations report [`CrossFlowEvent`]s; verdicts on them come when the capture has been read.
+//! The ledger keeps a bounded number of entries of each kind: once one does not fit, what is
+//! missing proves nothing any more.
 
 mod challenges;
 mod elsewhere;
@@ -89,7 +89,7 @@ pub enum Detail {
     Unasked(&'static str),
     /// This was not answered.
     Unanswered(&'static str),
-    /// Only these packets of an answer came.
+    /// Only these packets of a response came.
     Incomplete(Parts),
     /// A challenge that was never given was used.
     Foreign(i32),
@@ -114,12 +114,12 @@ impl fmt::Display for Detail {
     }
 }
 
-/// What the user can set of what the ledger judges.
+/// What the user can set of what the ledger checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// Entries of a kind that are kept.
     pub most: usize,
-    /// How long an answer may take, in nanoseconds.
+    /// How long a response may take, in nanoseconds.
     pub answer_timeout: i64,
     /// What is abuse.
     pub abuse: Abuse,
@@ -132,7 +132,7 @@ impl Terms {
     }
 }
 
-/// What there was no room for, and is judged by itself: only counted.
+/// What there was no room for, and is checked by itself: only counted.
 #[derive(Default)]
 struct Beyond(Vec<(&'static Rule, Evidence, u64)>);
 
@@ -160,8 +160,8 @@ pub struct Ledger {
     /// Answers that there was no room for: to whom they went.
     victims: Victims,
     beyond: Beyond,
-    /// The layout of each server's first split answer, and the number of the flow it went to, by the
-    /// hashes of the servers.
+    /// The layout of each server's first split response, and the number of the flow it went to, by
+    /// the hashes of the servers.
     layouts: HashedMap<(&'static str, u32)>,
     /// Two masters of each game server at most, and its first join.
     masters: BTreeMap<SocketAddr, (BTreeSet<SocketAddr>, &'static Rule, Witness)>,
@@ -185,8 +185,8 @@ pub struct Review {
     pub rulings: Rulings,
     /// What was kept beside these.
     pub kept: Vec<Kept>,
-    /// What was judged and not kept for want of room: a rule, what is known of the recording, and how
-    /// often it was broken so.
+    /// What was checked and not kept for want of room: a rule, what is known of the recording, and
+    /// how often it was broken so.
     pub beyond: Vec<(&'static Rule, Evidence, u64)>,
 }
 
@@ -234,7 +234,8 @@ impl Ledger {
         }
     }
 
-    /// Takes a fact that a message of this flow shows; the servers of [`CrossFlowEvent::Listed`] with it.
+    /// Takes a fact that a message of this flow shows; the servers of [`CrossFlowEvent::Listed`]
+    /// with it.
     pub fn fact(&mut self, fact: CrossFlowEvent, servers: &[Listed], witness: &Witness) {
         let seen = &witness.seen;
         if !self.full {
@@ -327,7 +328,7 @@ impl Ledger {
         self.challenges.push(key, to.ip(), self.terms.most);
     }
 
-    /// An answer without a request, or a request without an answer.
+    /// A response without a request, or a request without a response.
     fn open(&mut self, exchange: Exchange, is_answer: bool, witness: &Witness) {
         let (most, beyond) = (self.terms.most, &mut self.beyond);
         if !self.elsewhere.open(exchange, is_answer, witness, most, beyond) {
@@ -343,12 +344,12 @@ impl Ledger {
         self.full |= !self.elsewhere.challenge(challenge, is_accepted, witness, most, beyond);
     }
 
-    /// What stands for a server's challenge.
+    /// A hash of a server's challenge.
     fn key(&self, server: SocketAddr, challenge: u32) -> Short {
         self.seed.hash_one((Socket(server), challenge)).into()
     }
 
-    /// The first split answer of a flow; what follows in the flow is judged there.
+    /// The first split response of a flow; what follows in the flow is checked there.
     fn split(&mut self, layout: &'static str, rule: &'static Rule, witness: Witness) {
         let server = self.seed.hash_one(Socket(witness.seen.from));
         if !self.has_room(self.layouts.len(), |it| it.layouts.contains_key(&server)) {
@@ -401,22 +402,22 @@ impl Ledger {
         self.rule(rule, fresh, witness, Who::Master, detail);
     }
 
-    /// What it all comes to, together with what servers were asked.
+    /// The verdicts on all of it, together with what servers were asked.
     pub fn review(mut self, loads: Loads) -> Review {
         let mut elsewhere = std::mem::take(&mut self.elsewhere);
-        let told = elsewhere.review(self.terms.answer_timeout);
+        let review = elsewhere.review(self.terms.answer_timeout);
         self.shared(&elsewhere);
         self.masters();
         self.lists();
         let kept = std::mem::take(&mut self.kept).into_values();
         let kept = kept.map(|(rule, times)| Kept { rule, server: None, times });
-        let mut kept = Vec::from_iter(kept.chain(told.kept));
+        let mut kept = Vec::from_iter(kept.chain(review.kept));
         let mut rulings = std::mem::take(&mut self.rulings);
         for ruling in &mut rulings {
             ruling.evidence.lossy |= self.full;
         }
-        rulings.extend(told.rulings);
-        for seen in &told.unasked {
+        rulings.extend(review.rulings);
+        for seen in &review.unasked {
             self.victims.answered(seen, &self.terms);
         }
         self.full |= self.victims.review(&self.terms, &mut rulings, &mut kept);
@@ -430,7 +431,7 @@ impl Ledger {
             of_flow: false,
             detail: Detail::Text(format!("the limit {} was met", Limit::Remembered.name())),
         }));
-        let rulings = Rulings::new(rulings, elsewhere, told.places);
+        let rulings = Rulings::new(rulings, elsewhere, review.places);
         Review { rulings, kept, beyond: self.beyond.0 }
     }
 
@@ -459,8 +460,8 @@ impl Ledger {
         }
     }
 
-    /// Who joins two masters. Who is not seen to turn to others may do so where nobody records: only
-    /// the user knows.
+    /// Who joins two masters. Who is not seen to turn to others may do so where nobody records:
+    /// only the user knows.
     fn masters(&mut self) {
         for (_, (masters, rule, witness)) in std::mem::take(&mut self.masters) {
             let witness = Witness { began: false, ..witness };

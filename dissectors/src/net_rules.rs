@@ -1,5 +1,5 @@
 //! What the recording itself shows. No document asks for these: they say how far a capture can be
-//! trusted. The layers that read packets judge them; here they are declared.
+//! trusted. The layers that read packets check them; here they are declared.
 
 use crate::kit::{Group, Rule};
 use crate::rule;
@@ -8,7 +8,8 @@ use crate::rule;
 pub const GROUP: Group = Group { prefix: "NET", about: "the recording itself", document: None };
 
 rule! {
-    /// Bytes after the snap length were never recorded: what they said cannot be judged. Record with -s 0.
+    /// Bytes after the snap length were never recorded: what they said cannot be checked. Record
+    /// with -s 0.
     pub NET001 "snapped" { severity: Note, who: Capture, needs: Interval,
         asks: "no packet was cut by the snap length",
         cite: [],
@@ -16,7 +17,8 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  snap=46 FFFFFFFF 41 4BA1D522" }
 }
 rule! {
-    /// Routers drop such packets; if one is in the capture it was damaged, forged, or recorded before the network card filled the sum in.
+    /// Routers drop such packets; if one is in the capture it was damaged, forged, or recorded
+    /// before the network card filled the sum in.
     pub NET002 "ip-checksum" { severity: Note, who: Any, needs: Message,
         asks: "the IPv4 header checksum is right",
         cite: [],
@@ -24,7 +26,8 @@ rule! {
         wrong: "0.00 c > s  ipsum=bad FFFFFFFF 55 FFFFFFFF" }
 }
 rule! {
-    /// The receiver drops such packets. Off by default: network cards fill the sum in after the place where captures are made.
+    /// The receiver drops such packets. Off by default: network cards fill the sum in after the
+    /// place where captures are made.
     pub NET003 "transport-checksum" { severity: Note, who: Any, needs: Message,
         asks: "the UDP or TCP checksum is right",
         cite: [],
@@ -32,7 +35,8 @@ rule! {
         wrong: "0.00 c > s  udpsum=bad FFFFFFFF 55 FFFFFFFF" }
 }
 rule! {
-    /// Overlapping fragments are how bytes are slipped past filters: which copy counts differs from system to system. Here the first one does.
+    /// Overlapping fragments are how bytes are slipped past filters: which copy counts differs from
+    /// system to system. Here the first one does.
     pub NET004 "fragment-overlap" { severity: Warning, who: Any, needs: Message,
         asks: "the IP fragments of one datagram do not overlap",
         cite: [],
@@ -40,7 +44,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The datagram is not in the capture: what it said, and whether an answer came, cannot be known.
+    /// The datagram is not in the capture: what it said, and whether a response came, cannot be
+    /// known.
     pub NET005 "fragment-missing" { severity: Note, who: Capture, needs: Interval,
         asks: "the IP fragments of every datagram become whole",
         cite: [],
@@ -56,7 +61,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// One of the two copies is not what the sender sent: a broken middlebox, or somebody who injects bytes.
+    /// One of the two copies is not what the sender sent: a broken middlebox, or somebody who
+    /// injects bytes.
     pub NET007 "tcp-overlap-differs" { severity: Warning, who: Any, needs: Message,
         asks: "a retransmission carries the same bytes as the original",
         cite: [],
@@ -72,7 +78,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The recorder was stopped, or the disk was full, in the middle of a packet. All before it is judged.
+    /// The recorder was stopped, or the disk was full, in the middle of a packet. All before it is
+    /// checked.
     pub NET009 "file-cut" { severity: Note, who: Capture, needs: Interval,
         asks: "the capture file ends after a whole record",
         cite: [],
@@ -80,7 +87,8 @@ rule! {
         wrong: "" }
 }
 rule! {
-    /// The recorder could not keep up: what it dropped may be what seems to be missing. Record with a filter, or a larger buffer.
+    /// The recorder could not keep up: what it dropped may be what seems to be missing. Record with
+    /// a filter, or a larger buffer.
     pub NET010 "capture-drops" { severity: Note, who: Capture, needs: Interval,
         asks: "the recorder dropped no packet",
         cite: [],
@@ -89,7 +97,9 @@ rule! {
 }
 
 rule! {
-    /// Whoever writes a capture could otherwise choose how much memory and time reading it takes. What was left out for it was not judged: raise the limit that the finding names with --limit and look again.
+    /// Whoever writes a capture could otherwise choose how much memory and time reading it takes.
+    /// What was left out for it was not checked: raise the limit that the finding names with
+    /// --limit and look again.
     pub NET011 "limit-met" { severity: Note, who: Capture, needs: Message,
         asks: "nothing was left out for a limit on memory or length",
         cite: [],
@@ -98,7 +108,9 @@ rule! {
 }
 
 rule! {
-    /// Whoever looks at a list of servers sees none of these: the server is down, the port is closed or filtered, or the answers go elsewhere. A capture in which nothing is answered says nothing good of anybody, however orderly the requests are.
+    /// Whoever looks at a list of servers sees none of these: the server is down, the port is
+    /// closed or filtered, or the responses go elsewhere. A capture in which nothing is answered
+    /// says nothing good of anybody, however orderly the requests are.
     pub NET012 "nothing-answered" { severity: Error, who: Server, needs: Answer,
         asks: "of all the requests that are judged, at least one is answered",
         cite: [],
@@ -106,7 +118,8 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  icmp=3.3\n1.00 c > s  FFFFFFFF 55 FFFFFFFF\n1.02 s > c  icmp=3.3" }
 }
 rule! {
-    /// A copy of a datagram says nothing anew: a switch that mirrors both ends of a line, or two taps, made it. It is shown, and counted nowhere.
+    /// A copy of a datagram says nothing anew: a switch that mirrors both ends of a line, or two
+    /// taps, made it. It is shown, and counted nowhere.
     pub NET013 "datagram-copied" { severity: Note, who: Capture, needs: Message,
         asks: "no datagram arrives twice",
         cite: [],
@@ -114,7 +127,8 @@ rule! {
         wrong: "0.00 c > s  twice FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 41 4BA1D522" }
 }
 rule! {
-    /// Players do not see this server, though others are well: it is down, its port is closed or filtered, or its answers go elsewhere.
+    /// Players do not see this server, though others are well: it is down, its port is closed or
+    /// filtered, or its responses go elsewhere.
     pub NET014 "server-silent" { severity: Warning, who: Server, needs: Answer,
         asks: "of the requests to one server, at least one is answered",
         cite: [],

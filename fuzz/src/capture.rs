@@ -68,8 +68,8 @@ fn events(mut packets: Box<dyn Packets + Send>, bytes: &[u8]) -> Vec<String> {
                 if !is_packed {
                     let recorded = usize::try_from(packet.offset).ok();
                     let recorded = recorded.and_then(|offset| bytes.get(offset..));
-                    let stands = recorded.is_some_and(|bytes| bytes.starts_with(packet.data));
-                    assert!(stands, "a packet's bytes stand where it says");
+                    let is_there = recorded.is_some_and(|bytes| bytes.starts_with(packet.data));
+                    assert!(is_there, "a packet's bytes are where it says");
                 }
                 format!("{packet:?}")
             }

@@ -223,7 +223,7 @@ impl Lab {
         flow.conversation.closed(shared, &flow.facts, settings, budget, how, &payload, sink);
     }
 
-    /// Lets the conversations judge what time has decided: those that want to, or at the end all.
+    /// Lets the conversations check what time has decided: those that want to, or at the end all.
     fn elapse<S: Sink>(&mut self, end: bool, sink: &mut S) {
         for flow in &mut self.flows {
             if end || flow.conversation.deadline().is_some_and(|deadline| deadline <= self.now) {

@@ -1,9 +1,9 @@
-//! Fuzz targets: everything that reads bytes, told any bytes.
+//! Fuzz targets: everything that reads bytes, given any bytes.
 //!
 //! A target is a function that takes bytes and panics where a promise is broken. [`targets`] lists
-//! them: the fixed ones, one line each, and one for every protocol of the registry. libFuzzer drives
-//! them in the program `fuzz`; the test of this crate replays `fuzz/corpus`, so that what was found
-//! once stays mended. [`seeds`] makes the inputs that fuzzing begins with.
+//! them: the fixed ones, one line each, and one for every protocol of the registry. libFuzzer
+//! drives them in the program `fuzz`; the test of this crate replays `fuzz/corpus`, so that what
+//! was found once stays mended. [`seeds`] makes the inputs that fuzzing begins with.
 
 mod baseline;
 mod capture;

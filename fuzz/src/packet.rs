@@ -25,9 +25,9 @@ pub(crate) fn run(bytes: &[u8]) {
 fn examine(outcome: &Outcome<'_>, data: &[u8]) {
     checksum::verify(outcome);
     match outcome {
-        Outcome::Udp(datagram) => stands(&datagram.payload, data),
-        Outcome::Tcp(segment) => stands(&segment.payload, data),
-        Outcome::Fragment(fragment) => stands(&fragment.payload, data),
+        Outcome::Udp(datagram) => is_there(&datagram.payload, data),
+        Outcome::Tcp(segment) => is_there(&segment.payload, data),
+        Outcome::Fragment(fragment) => is_there(&fragment.payload, data),
         Outcome::Malformed(malformed) => assert!(!malformed.to_string().is_empty()),
         Outcome::Aggregate(aggregate) => aggregate.frames().for_each(|it| examine(&it, data)),
         Outcome::Icmp(error) => assert!(error.quote.bytes.len() <= error.quote.length),
@@ -36,8 +36,8 @@ fn examine(outcome: &Outcome<'_>, data: &[u8]) {
 }
 
 /// A payload's bytes are in the packet where it says.
-fn stands(payload: &Payload<'_>, data: &[u8]) {
+fn is_there(payload: &Payload<'_>, data: &[u8]) {
     let there = data.get(payload.offset as usize..);
-    let stands = there.is_some_and(|there| there.starts_with(payload.bytes));
-    assert!(stands, "a payload of {} bytes at {}", payload.bytes.len(), payload.offset);
+    let is_there = there.is_some_and(|there| there.starts_with(payload.bytes));
+    assert!(is_there, "a payload of {} bytes at {}", payload.bytes.len(), payload.offset);
 }

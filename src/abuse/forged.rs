@@ -166,7 +166,7 @@ impl Sight<'_> {
         (part >= MOST && networks >= NETWORKS).then_some((text, Forged::Yes))
     }
 
-    /// Identifications that go on from packet to packet, whoever seems to send them.
+    /// Identifications that go on from packet to packet, regardless of their sources.
     fn one_series(&self) -> Option<Evidence> {
         let ids = self.target.ids;
         let text = format!(

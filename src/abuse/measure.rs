@@ -38,7 +38,7 @@ const SECOND: i64 = 1_000_000_000;
 /// What filters are measured by.
 pub(super) struct Measure<'m> {
     target: &'m Target,
-    /// The attack's packets, or a sample of them, and for how many each stands.
+    /// The attack's packets, or a sample of them, and how many each represents.
     attack: Vec<Packet>,
     weight: f64,
     /// Real clients' packets, by time.
@@ -264,8 +264,8 @@ impl<'m> Measure<'m> {
         over.count() as f64
     }
 
-    /// A limit for all, in the capture's time: in each second as many pass as there are tokens, whoever
-    /// sent them.
+    /// A limit for all, in the capture's time: in each second as many pass as there are tokens,
+    /// from all sources together.
     fn over_all(&self, matches: &[Match], rate: u32) -> [f64; 2] {
         let mut seconds: BTreeMap<i64, [f64; 2]> = BTreeMap::new();
         let sides = [(&self.attack, self.weight), (&self.clients, 1.0)];

@@ -93,7 +93,7 @@ impl Hops {
     }
 }
 
-/// Whether identifications go on from packet to packet, whoever seems to send them.
+/// Whether identifications go on from packet to packet, regardless of their sources.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Identifications {
     latest: Option<(IpAddr, u16)>,

@@ -25,7 +25,7 @@ const HOSTS: usize = 16;
 /// Addresses that are few: toward them, responses are drawn.
 const FEW: usize = 16;
 
-/// Responses from which on they are judged, as the rules have it.
+/// Responses from which on they are checked, as the rules have it.
 const JUDGED: u64 = 20;
 
 /// Targets of one attack that are named.
@@ -72,7 +72,7 @@ pub enum Forged {
     Yes,
     /// They are.
     No,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -113,8 +113,8 @@ pub struct Legitimate {
     pub clients: u64,
     /// Packets of theirs.
     pub packets: u64,
-    /// How many returned a challenge, went on after the last part of a split response, and asked something
-    /// else after a response.
+    /// How many returned a challenge, went on after the last part of a split response, and asked
+    /// something else after a response.
     pub proofs: [u64; 3],
 }
 
@@ -248,8 +248,8 @@ impl Abuse {
         target.timeline.most_within((self.setting.terms.abuse.flood_window / SECOND).max(1))
     }
 
-    /// Whether responses went to an address in numbers. Those of other services must make a flood: not
-    /// every request for a name may be in the capture.
+    /// Whether responses went to an address in numbers. Those of other services must make a flood:
+    /// not every request for a name may be in the capture.
     fn is_victim(&self, target: &Target) -> bool {
         let others: u64 = target.others.iter().map(|(_, packets)| packets).sum();
         let is_ours = target.packets[0].saturating_sub(others) >= JUDGED
@@ -257,8 +257,8 @@ impl Abuse {
         is_ours || self.most_of_flood(target) >= self.flood()
     }
 
-    /// Networks of which many hosts are asked on the same port, together as fast as in a flood: their
-    /// lengths, their first addresses, the hosts, and all that is sent to them.
+    /// Networks of which many hosts are asked on the same port, together as fast as in a flood:
+    /// their lengths, their first addresses, the hosts, and all that is sent to them.
     fn carpets(&self) -> Vec<(u8, SocketAddr, Vec<SocketAddr>, Target)> {
         let lengths = self.setting.networks;
         let mut networks: BTreeMap<SocketAddr, Vec<SocketAddr>> = BTreeMap::new();
@@ -382,9 +382,9 @@ impl<'p> Place<'p> {
     }
 }
 
-/// The seat of a server that is flooded, used against others, or both. A flood from many is the server's;
-/// where few addresses ask for nearly all, responses are drawn toward them. Where both requests and
-/// responses have passed routers, the capture is from a link between.
+/// The seat of a server that is flooded, used against others, or both. A flood from many is the
+/// server's; where few addresses ask for nearly all, responses are drawn toward them. Where both
+/// requests and responses have passed routers, the capture is from a link between.
 fn seat_of(target: &Target, [flooded, reflecting]: [bool; 2]) -> (Seat, Option<Seat>) {
     let drawn: u64 = target.sources.top(FEW).0.iter().map(|(_, packets)| packets).sum();
     let is_toward_few = drawn.saturating_mul(2) >= target.packets[0];

@@ -2,10 +2,10 @@
 //!
 //! Reading after the end of a mapped file raises SIGBUS, which kills the process. Here a handler
 //! puts a page of zeros in the place of the missing one and takes a note; the reader sees the note
-//! and stops with what it has. A SIGBUS anywhere else goes to whoever handled it before.
+//! and stops with what it has. A SIGBUS anywhere else goes to the handler before it.
 //!
-//! This is the one module of the capture side that needs `unsafe`: for mapping, for the handler, and
-//! for a hint to the processor.
+//! This is the one module of the capture side that needs `unsafe`: for mapping, for the handler,
+//! and for a hint to the processor.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -20,8 +20,8 @@ const GUARDED: usize = 64;
 /// Pages are given back in windows of this many bytes.
 const WINDOW: usize = 4 << 20;
 
-/// Pages are mapped ahead in stretches of this many bytes: of as many, the system keeps the pages in
-/// one table.
+/// Pages are mapped ahead in stretches of this many bytes: of as many, the system keeps the pages
+/// in one table.
 pub(super) const STRETCH: usize = 2 << 20;
 
 /// Stretches of a window.
@@ -68,9 +68,9 @@ impl Mapping {
     /// What the system says; also where no guard is free.
     pub(super) fn new(file: File) -> io::Result<Mapping> {
         handler::install()?;
-        // SAFETY: the bytes may change while they are mapped; they are read as plain bytes only, and
-        // every length found in them is checked against the slice. Pages that vanish are mended by
-        // the handler.
+        // SAFETY: the bytes may change while they are mapped; they are read as plain bytes only,
+        // and every length found in them is checked against the slice. Pages that vanish are mended
+        // by the handler.
         let map = unsafe { MmapOptions::new().map(&file) }?;
         #[cfg(unix)]
         map.advise(memmap2::Advice::Sequential).ok();
@@ -92,12 +92,13 @@ impl Mapping {
         &self.map
     }
 
-    /// One more reads it from here on, and whoever lent it does not. Tells how many did before.
+    /// One more reads it from here on, and the one that passed it on does not. Returns how many did
+    /// before.
     pub(super) fn share(&self) -> u8 {
         self.readers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A reader, the `nth` from 0, comes to a stretch; to one after the other, from the first on.
+    /// A reader, the `nth` from 0, reaches a stretch; to one after the other, from the first on.
     #[cold]
     pub(super) fn enter(&self, stretch: usize, nth: u8) {
         if stretch > 0 && stretch.is_multiple_of(STRETCHES) {
@@ -106,8 +107,9 @@ impl Mapping {
         self.map_ahead(stretch + 1, nth);
     }
 
-    /// Where several read, each lets the system map every so many of the stretches ahead: all at the
-    /// same place would wait for each other there. Worth 10 % of reading bulk traffic with two threads.
+    /// Where several read, each lets the system map every so many of the stretches ahead: all at
+    /// the same place would wait for each other there. Worth 10 % of reading bulk traffic with two
+    /// threads.
     fn map_ahead(&self, next: usize, nth: u8) {
         let readers = usize::from(self.readers.load(Ordering::Relaxed));
         // What is gone from the file is reported when it is read, and not before.
@@ -120,9 +122,9 @@ impl Mapping {
         }
     }
 
-    /// A reader has passed a window and will not come back. When all have, its pages are given back:
-    /// each thread does some of what would else be done at the end by one, and a large file does not
-    /// stay in the memory of the process.
+    /// A reader has passed a window and will not come back. When all have, its pages are given
+    /// back: each thread does some of what would else be done at the end by one, and a large file
+    /// does not stay in the memory of the process.
     fn pass(&self, window: usize) {
         let Some(passed) = self.passed.get(window) else { return };
         let count = passed.fetch_add(1, Ordering::AcqRel).saturating_add(1);
@@ -130,8 +132,8 @@ impl Mapping {
             return;
         }
         #[cfg(unix)]
-        // SAFETY: the mapping is a file's, shared and never written to: pages that are read once more
-        // all the same come from the file again.
+        // SAFETY: the mapping is a file's, shared and never written to: pages that are read once
+        // more all the same come from the file again.
         unsafe {
             let dropped = memmap2::UncheckedAdvice::DontNeed;
             self.map.unchecked_advise_range(dropped, window * WINDOW, WINDOW).ok();
@@ -238,8 +240,8 @@ mod handler {
             }
             let page = PAGE.load(Ordering::Acquire);
             let at = address & !(page - 1);
-            // SAFETY: the page lies in a mapping of ours that only readers of plain bytes use; it is
-            // replaced by zeros in one step.
+            // SAFETY: the page lies in a mapping of ours that only readers of plain bytes use; it
+            // is replaced by zeros in one step.
             let mended = unsafe {
                 libc::mmap(
                     at as *mut libc::c_void,
@@ -256,8 +258,8 @@ mod handler {
             }
         }
         // SAFETY: the action that was in force before is put back. An access that faulted is tried
-        // again then, and fails as it would have without this module; a signal that somebody sent is
-        // sent once more, and delivered when this handler returns.
+        // again then, and fails as it would have without this module; a signal that somebody sent
+        // is sent once more, and delivered when this handler returns.
         unsafe {
             match BEFORE.get() {
                 Some(before) => libc::sigaction(libc::SIGBUS, before, std::ptr::null_mut()),

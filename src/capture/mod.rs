@@ -132,4 +132,4 @@ pub trait Packets {
 
 /// At most so much of one packet is borrowed, and buffered: far more than any IP packet has.
 #[cfg(feature = "files")]
-const LENT: usize = 1 << 20;
+const BORROWED: usize = 1 << 20;

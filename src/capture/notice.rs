@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::text::escaped;
 
-/// Something about the recording that whoever judges it has to know.
+/// Something about the recording that its verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The file ends inside a record.
@@ -40,8 +40,8 @@ pub enum Notice {
         /// Its name.
         path: PathBuf,
     },
-    /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the nearest
-    /// time inside. Said once for a file.
+    /// A packet's time is outside of what 64 bits of nanoseconds reach, and is taken for the
+    /// nearest time inside. Said once for a file.
     TimeOutOfRange {
         /// The file.
         path: PathBuf,

@@ -1,17 +1,17 @@
 //! The classic format: a header, then records.
 //!
-//! pcap-parser reads the header. The heads of records are four numbers and are read here, in one way
-//! for all forms: its functions have no big-endian form of the modified record and none with swapped
-//! lengths, and they tell a length only of a record that is there whole, so one that lies cannot be
-//! told from a file that is cut. Its iterators take big-endian files for little-endian ones, and
-//! repeat an error for ever.
+//! pcap-parser reads the header. The heads of records are four numbers and are read here, in one
+//! way for all forms: its functions have no big-endian form of the modified record and none with
+//! swapped lengths, and they tell a length only of a record that is there whole, so one that lies
+//! cannot be distinguished from a file that is cut. Its iterators take big-endian files for
+//! little-endian ones, and repeat an error for ever.
 
 use std::path::{Path, PathBuf};
 
 use pcap_parser::pcap::parse_pcap_header;
 
 use super::input::{Input, numbers};
-use super::{Event, LENT, Memory, Notice, Packet, Packets};
+use super::{BORROWED, Event, Memory, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
 const HEADER: usize = 24;
@@ -54,8 +54,8 @@ enum Lengths {
     SwappedIfTooLong,
 }
 
-/// What else that may be: recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number, some of
-/// Red Hat 6.1 (28) the modified one. Only the records tell.
+/// What else that may be: recorders of SuSE 6.3 (24) and Nokia (20) use the usual magic number,
+/// some of Red Hat 6.1 (28) the modified one. Only the records tell.
 fn other_heads(magic: u32, lengths: Lengths) -> &'static [usize] {
     match magic {
         _ if lengths != Lengths::InOrder => &[],
@@ -65,7 +65,8 @@ fn other_heads(magic: u32, lengths: Lengths) -> &'static [usize] {
     }
 }
 
-/// Which of these heads the records have: another than the usual one, if more of them look like some so.
+/// Which of these heads the records have: another than the usual one, if more of them look like
+/// some so.
 fn record_head(records: &[u8], usual: usize, others: &[usize], big_endian: bool) -> usize {
     let of_usual = plausible(records, usual, big_endian);
     let better = others.iter().find(|&&head| {
@@ -78,7 +79,8 @@ fn record_head(records: &[u8], usual: usize, others: &[usize], big_endian: bool)
 /// No recorder is older: 1990, in seconds since 1970.
 const EARLIEST: u32 = 631_152_000;
 
-/// How many of the first records look like some, up to 8; one more than that if they end with the file.
+/// How many of the first records look like some, up to 8; one more than that if they end with the
+/// file.
 fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
     let mut count = 0;
     while count < 8 {
@@ -119,7 +121,7 @@ pub(super) struct Pcap {
     time: i64,
     original_length: u32,
     /// Bytes borrowed from the current packet.
-    lent: usize,
+    borrowed: usize,
     /// Stands in the place of a packet; the capture is over then.
     notice: Option<Notice>,
 }
@@ -161,13 +163,14 @@ impl Pcap {
             record: 0,
             time: 0,
             original_length: 0,
-            lent: 0,
+            borrowed: 0,
             notice: None,
         })
     }
 
-    /// Finds out how long the heads of records are, at the first or the second of them. Of a pipe, only what
-    /// has come is looked at: the next packet may be seconds away. What is wrong, if it was found out too late.
+    /// Finds out how long the heads of records are, at the first or the second of them. Of a pipe,
+    /// only what has come is looked at: the next packet may be seconds away. What is wrong, if it
+    /// was found out too late.
     #[cold]
     fn decide(&mut self) -> Option<&'static str> {
         if self.input.position() == HEADER as u64 {
@@ -197,7 +200,7 @@ impl Pcap {
     #[inline(always)]
     fn is_at(&mut self, (seconds, fraction): (u32, u32), (length, original_length): (u32, u32)) {
         self.record = self.head + length as usize;
-        self.lent = LENT.min(length as usize);
+        self.borrowed = BORROWED.min(length as usize);
         self.original_length = original_length;
         self.time = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
     }
@@ -210,7 +213,7 @@ impl Pcap {
             link: self.link,
             interface: 0,
             original_length: self.original_length,
-            data: self.input.unread().get(self.head..self.head + self.lent).unwrap_or_default(),
+            data: self.input.unread().get(self.head..self.head + self.borrowed).unwrap_or_default(),
             file: self.file,
             offset: self.input.position() + self.head as u64,
             digits: if self.unit == 1 { 9 } else { 6 },
@@ -268,7 +271,7 @@ impl Packets for Pcap {
             let what = "a record of more than 256 MiB: the file is damaged from here on";
             return self.stop(Notice::BrokenBlock { path: self.path.clone(), offset, what });
         }
-        let wanted = self.head + LENT.min(length as usize);
+        let wanted = self.head + BORROWED.min(length as usize);
         if self.input.fill(wanted) < wanted {
             return self.end(offset, true);
         }

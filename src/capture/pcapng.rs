@@ -15,7 +15,7 @@ use pcap_parser::{
 
 use super::clock::Clock;
 use super::input::{Input, numbers};
-use super::{Event, LENT, Memory, Notice, Packet, Packets};
+use super::{BORROWED, Event, Memory, Notice, Packet, Packets};
 use crate::capture::LinkType;
 
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -62,7 +62,7 @@ struct Here {
     digits: u8,
     /// Bytes of the block before the packet's.
     head: usize,
-    lent: usize,
+    borrowed: usize,
 }
 
 /// A pcapng file.
@@ -83,7 +83,7 @@ pub(super) struct PcapNg {
     notice: Option<Notice>,
     over: bool,
     /// A time out of range was reported.
-    told_of_time: bool,
+    reported_of_time: bool,
 }
 
 /// What a block came to.
@@ -107,7 +107,7 @@ impl PcapNg {
             original_length: 0,
             digits: 6,
             head: 0,
-            lent: 0,
+            borrowed: 0,
         };
         PcapNg {
             path: path.to_owned(),
@@ -121,20 +121,20 @@ impl PcapNg {
             here,
             notice: None,
             over: false,
-            told_of_time: false,
+            reported_of_time: false,
         }
     }
 
     /// The current packet.
     #[inline(always)]
     fn here(&self) -> Packet<'_> {
-        let &Here { time, link, interface, original_length, digits, head, lent } = &self.here;
+        let &Here { time, link, interface, original_length, digits, head, borrowed } = &self.here;
         Packet {
             time,
             link,
             interface,
             original_length,
-            data: self.input.unread().get(head..head + lent).unwrap_or_default(),
+            data: self.input.unread().get(head..head + borrowed).unwrap_or_default(),
             file: self.file,
             offset: self.input.position() + head as u64,
             digits,
@@ -214,7 +214,7 @@ impl PcapNg {
             self.interfaces.clear();
             self.names.clear();
         }
-        if length > LENT {
+        if length > BORROWED {
             if kind == INTERFACE {
                 self.describe(Interface::UNREADABLE);
             }
@@ -326,7 +326,7 @@ impl PcapNg {
         const PAST_ITS_BLOCK: Block = Block::Broken("a packet that is longer than its block");
         let head = if kind == SIMPLE_PACKET { 12 } else { HEAD };
         // Of a block that is longer, no more is needed than is borrowed of its packet.
-        let wanted = length.min(head + LENT + 4);
+        let wanted = length.min(head + BORROWED + 4);
         if self.input.fill(wanted) < wanted {
             return Block::Cut;
         }
@@ -360,8 +360,8 @@ impl PcapNg {
         if recorded as usize > room {
             return PAST_ITS_BLOCK;
         }
-        if time.is_err() && !self.told_of_time {
-            self.told_of_time = true;
+        if time.is_err() && !self.reported_of_time {
+            self.reported_of_time = true;
             self.notice = Some(Notice::TimeOutOfRange { path: self.path.clone(), offset });
             // The same block comes again after the notice.
             self.block = 0;
@@ -375,7 +375,7 @@ impl PcapNg {
             original_length,
             digits: interface.clock.digits(),
             head,
-            lent: (recorded as usize).min(LENT),
+            borrowed: (recorded as usize).min(BORROWED),
         };
         Block::Event
     }
@@ -383,8 +383,8 @@ impl PcapNg {
     /// Whether the length after a block is the one in front.
     #[inline]
     fn has_both_lengths(&self, length: usize) -> bool {
-        let behind = self.input.unread().get(length - 4..).unwrap_or_default();
-        numbers(behind, self.big_endian).is_some_and(|[behind]| behind as usize == length)
+        let after = self.input.unread().get(length - 4..).unwrap_or_default();
+        numbers(after, self.big_endian).is_some_and(|[after]| after as usize == length)
     }
 }
 
@@ -458,7 +458,7 @@ impl Packets for PcapNg {
     fn comments(&self) -> Vec<String> {
         /// The option of this number is a comment.
         const COMMENT: u16 = 1;
-        let (mut comments, recorded) = (Vec::new(), self.here.lent.next_multiple_of(4));
+        let (mut comments, recorded) = (Vec::new(), self.here.borrowed.next_multiple_of(4));
         // What is in front of the packet is as long only in blocks that may have options.
         let options = self.here.head + recorded..self.block.saturating_sub(4);
         let options = self.input.unread().get(options).filter(|_| self.here.head == HEAD);

@@ -20,7 +20,7 @@ pub struct Fingerprint {
     pub protocol: String,
     /// The message's name; empty where a past message or none is concerned.
     pub message: String,
-    /// What is wrong: `#` stands for a number, `"…"` for a quoted text.
+    /// What is wrong: `#` replaces a number, `"…"` a quoted text.
     pub detail: String,
 }
 
@@ -54,15 +54,15 @@ fn lasting(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let (token, behind) = if first == '"' {
+        let (token, after) = if first == '"' {
             (r#""…""#, unquoted(rest))
         } else {
             let word = |c: char| c.is_alphanumeric() || c == '_';
             let minus = usize::from(first == '-' && !out.ends_with(word));
             let (sign, number) = rest.split_at(minus);
-            let (run, behind) = number.split_at(number.find(|c| !word(c)).unwrap_or(number.len()));
+            let (run, after) = number.split_at(number.find(|c| !word(c)).unwrap_or(number.len()));
             if is_number(run) {
-                ("#", behind)
+                ("#", after)
             } else if run.is_empty() && sign.is_empty() {
                 rest.split_at(first.len_utf8())
             } else {
@@ -76,7 +76,7 @@ fn lasting(text: &str) -> String {
         } else {
             out.push_str(of_many(&out, token));
         }
-        rest = behind;
+        rest = after;
     }
     out
 }
@@ -102,8 +102,8 @@ fn of_many<'t>(before: &str, word: &'t str) -> &'t str {
 /// has three dots after it.
 fn unquoted(text: &str) -> &str {
     let inside = text.get(1..).unwrap_or_default();
-    let behind = inside.split_once('"').map_or("", |(_, behind)| behind);
-    behind.strip_prefix("...").unwrap_or(behind)
+    let after = inside.split_once('"').map_or("", |(_, after)| after);
+    after.strip_prefix("...").unwrap_or(after)
 }
 
 /// Digits, hex with a digit in it, or whole bytes in upper-case hex.

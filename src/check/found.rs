@@ -205,8 +205,8 @@ fn party(who: Who, sender: Side, roles: [Option<Who>; 2]) -> Option<Side> {
 
 fn file_offset(payload: &Payload<'_>, at: u32, (frame, begins): (u64, u64)) -> Option<u64> {
     // Pieces are in the order of the bytes.
-    let behind = payload.pieces.partition_point(|piece| piece.at <= at);
-    let piece = payload.pieces.get(behind.checked_sub(1)?)?;
+    let after = payload.pieces.partition_point(|piece| piece.at <= at);
+    let piece = payload.pieces.get(after.checked_sub(1)?)?;
     let holds = piece.frame == frame && at < piece.at.saturating_add(piece.length);
     let piece = Some(piece).filter(|_| holds && !payload.inflated)?;
     Some(begins + u64::from(piece.offset) + u64::from(at - piece.at))

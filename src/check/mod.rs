@@ -1,8 +1,7 @@
 //! From judgements to verdicts: who broke what, where, and how every rule of the catalogue fared.
 //!
-//! A [`Checker`] reads the events of a capture. It keeps what was found, bounded, and the counts of every
-//! rule; [`Checker::outcome`] is what all reports of `gamewire check` are written
-//! from.
+//! A [`Checker`] reads the events of a capture. It keeps what was found, bounded, and the counts of
+//! every rule; [`Checker::outcome`] is what all reports of `gamewire check` are written from.
 
 mod baseline;
 mod fingerprint;
@@ -41,8 +40,8 @@ pub use parties::{Parties, Party};
 pub use selection::{FailOn, Host, Ignore, Rules, Selection, rule, severity};
 use traffic::Hosts;
 
-/// Findings of one rule and one verdict that are kept; further ones are counted. One message may have
-/// them all.
+/// Findings of one rule and one verdict that are kept; further ones are counted. One message may
+/// have them all.
 const KEPT: u64 = Judge::MOST;
 
 /// Findings of one rule, by verdict.
@@ -81,7 +80,7 @@ pub fn check(
     checker.outcome(Vec::new(), &mut totals)
 }
 
-/// The terms on which what spans flows is judged, where so much of each kind is remembered.
+/// The terms on which what spans flows is checked, where so much of each kind is remembered.
 pub fn terms(settings: &Settings, remembered: usize) -> Terms {
     // Until they are distinguished, the challenges among it take up to twice as much.
     Terms::of(settings, remembered / 2)
@@ -109,8 +108,8 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Nothing judged yet. `terms`: those on which what is known across flows is judged; `vouched`: the
-    /// user vouches that the capture is complete.
+    /// Nothing checked yet. `terms`: those on which what is known across flows is checked;
+    /// `vouched`: the user vouches that the capture is complete.
     pub fn new(selection: Selection, terms: Terms, vouched: bool) -> Checker {
         let mut judge = Judge::new(selection.severities.clone());
         judge.evidence(Evidence { vouched, ..Evidence::default() });
@@ -195,8 +194,8 @@ impl Checker {
         &self.found
     }
 
-    /// How many findings there are so far, kept or only counted, by rule and severity: of each rule that is
-    /// judged by those of its severity, be they none, and what was only noted.
+    /// How many findings there are so far, kept or only counted, by rule and severity: of each rule
+    /// that is checked by those of its severity, be they none, and what was only noted.
     pub fn counts(&self) -> impl Iterator<Item = (&'static Rule, Severity, u64)> {
         let rules = catalogue::rules().into_iter().filter(|rule| self.selection.has(rule));
         rules.flat_map(|rule| {
@@ -273,7 +272,7 @@ impl Checker {
         }
     }
 
-    /// How a rule fared. One that is required, but not judged by, had no occasion.
+    /// How a rule fared. One that is required, but not checked by, had no occasion.
     fn fared(&self, rule: &'static Rule, read: &Totals) -> RuleOutcome {
         let severity = self.selection.severities.of(rule);
         let mut fared = RuleOutcome::new(rule, severity);
@@ -297,7 +296,8 @@ impl Checker {
         fared
     }
 
-    /// A capture that was not cut, and for which no limit was met, keeps the rules that ask for that.
+    /// A capture that was not cut, and for which no limit was met, keeps the rules that ask for
+    /// that.
     fn is_kept_by_silence(&self, rule: &Rule, read: &Totals) -> bool {
         let is_silent = match () {
             () if rule.code == NET009.code => !self.cut,
@@ -307,7 +307,7 @@ impl Checker {
         is_silent && read.packets > 0 && self.selection.asks_for(rule.who, None)
     }
 
-    /// Judges what only all flows together show.
+    /// Checks what only all flows together show.
     fn review(&mut self, read: &Totals) {
         let loads = std::mem::take(&mut self.traffic.loads);
         let ledger = std::mem::replace(&mut self.ledger, Ledger::new(self.terms));
@@ -356,7 +356,7 @@ impl Checker {
         }
     }
 
-    /// Judges what all requests together show.
+    /// Checks what all requests together show.
     fn review_requests(&mut self, read: &Totals) {
         let vouched = self.judge.is_vouched();
         let review = self.traffic.requests.review(&read.heard, vouched, read.lossy || read.dropped);
@@ -401,7 +401,7 @@ impl Checker {
         self.take(&context);
     }
 
-    /// Takes over what the judge found: nothing of it is about a current message.
+    /// Takes over what the check found: nothing of it is about a current message.
     fn take(&mut self, context: &FlowContext) {
         let findings = std::mem::take(&mut self.judge.findings);
         for finding in &findings {

@@ -1,4 +1,4 @@
-//! What came of judging one or several captures.
+//! What came of checking one or several captures.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use crate::text::escaped;
 pub enum Fared {
     /// Broken at least once.
     Fail,
-    /// Judged at least once, never broken.
+    /// Checked at least once, never broken.
     Pass,
     /// There were occasions, but what is missing from the capture could explain each.
     Inconclusive,
@@ -99,7 +99,7 @@ pub struct Outcome {
     pub messages: u64,
     /// Flows of protocols of ours.
     pub flows: u64,
-    /// Requests that were judged, and those of them that were answered.
+    /// Requests that were checked, and those of them that were answered.
     pub requests: Answered,
     /// Every rule of the catalogue that counts, by code.
     pub rules: Vec<RuleOutcome>,
@@ -117,13 +117,13 @@ pub struct Outcome {
 
 /// Those of some findings that are reported, the gravest first.
 pub fn gravest_first<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
-    let mut told: Vec<_> = found.filter(|it| it.verdict != Verdict::Inconclusive).collect();
-    told.sort_by_key(|found| Reverse(found.severity));
-    told
+    let mut reported: Vec<_> = found.filter(|it| it.verdict != Verdict::Inconclusive).collect();
+    reported.sort_by_key(|found| Reverse(found.severity));
+    reported
 }
 
 impl Outcome {
-    /// Several captures, each judged on its own, as one.
+    /// Several captures, each checked on its own, as one.
     pub fn sum(outcomes: Vec<Outcome>) -> Option<Outcome> {
         outcomes.into_iter().reduce(|mut sum, other| {
             let first = u32::try_from(sum.captures.len()).unwrap_or(u32::MAX);

@@ -93,7 +93,7 @@ pub fn rule(name: &str) -> Result<&'static Rule, String> {
     catalogue::rule(name).ok_or_else(|| unknown(name))
 }
 
-/// Rules that one word on the command line stands for.
+/// Rules that one word on the command line names.
 #[derive(Clone, Debug)]
 pub struct Rules(pub Vec<&'static Rule>);
 

@@ -10,7 +10,7 @@ use crate::filter::{Filter, FilterError};
 /// What is above the options that choose messages.
 const WANTED: &str = "Which messages";
 
-/// Which messages are shown; for `check`, of which the findings count.
+/// Which messages are shown; for `check`, whose findings count.
 #[derive(Args, Debug)]
 pub struct Wanted {
     /// Only messages that match this display filter, such as `a2s.info_response.players > 0`;

@@ -1,4 +1,4 @@
-//! `gamewire check`: what was said, judged by the protocols' documents.
+//! `gamewire check`: what was said, checked by the protocols' documents.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -151,8 +151,8 @@ fn gone(
     }
 }
 
-/// What is not judged by these rules, what by these only, and what everything weighs. What the
-/// command line selects is judged whatever the configuration ignores.
+/// What is not checked by these rules, what by these only, and what everything weighs. What the
+/// command line selects is checked whatever the configuration ignores.
 fn selection(
     args: &Check,
     config: &Config,
@@ -228,7 +228,7 @@ struct Checking<'a> {
     /// Facts of a kind that are kept of what is known across flows.
     terms: Terms,
     checker: Checker,
-    /// The names of what is being judged: of one capture, or of those that are merged.
+    /// The names of what is being checked: of one capture, or of those that are merged.
     names: Vec<String>,
     terminal: Terminal,
     found: bool,
@@ -249,7 +249,7 @@ struct Checking<'a> {
     occurred: BTreeSet<Fingerprint>,
     /// They show more than there is room for.
     is_full: bool,
-    /// An attack was found, of which `abuse` has more to say.
+    /// An attack was found that `abuse` says more about.
     attacked: bool,
     /// Something was found that `diagnose` has something to say about.
     points: bool,
@@ -298,8 +298,8 @@ impl Consumer for Checking<'_> {
         let mut lines = String::new();
         for found in self.checker.found().iter().skip(self.shown) {
             self.shown += 1;
-            let is_told = found.verdict != Verdict::Inconclusive;
-            if is_told && self.args.format == CheckFormat::Text {
+            let is_reported = found.verdict != Verdict::Inconclusive;
+            if is_reported && self.args.format == CheckFormat::Text {
                 text::line(found, &mut self.stamp, paint, &mut lines);
             }
         }
@@ -377,8 +377,8 @@ impl Checking<'_> {
             self.args.format,
             CheckFormat::Junit | CheckFormat::Sarif | CheckFormat::Github
         );
-        let is_told = !outcomes.is_empty() || tells_unreadable && !self.unreadable.is_empty();
-        if !is_told && self.args.format != CheckFormat::Text {
+        let is_reported = !outcomes.is_empty() || tells_unreadable && !self.unreadable.is_empty();
+        if !is_reported && self.args.format != CheckFormat::Text {
             return Ok(());
         }
         match self.args.format {
@@ -433,7 +433,7 @@ impl Checking<'_> {
     fn require(&mut self, outcome: &Outcome) {
         let capture = outcome.captures.first().cloned().unwrap_or_default();
         for rule in &self.selection.require {
-            // One that is not judged by is not exercised, either.
+            // One that is not checked by is not exercised, either.
             let is = |fared: &RuleOutcome| fared.rule.code == rule.code && fared.missing == 0;
             if !outcome.rules.iter().any(is) {
                 self.missing.push((capture.clone(), rule.code.to_string()));

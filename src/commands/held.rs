@@ -1,5 +1,5 @@
-//! Messages that are written but wait for a moment: an ICMP error that quotes one of them is written
-//! into its line.
+//! Messages that are written but wait for a moment: an ICMP error that quotes one of them is
+//! written into its line.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ pub(super) const BUFFER: usize = 64 << 10;
 /// Bytes that wait at most.
 const MOST: usize = 1 << 20;
 
-/// Nanoseconds of the capture for which a message waits: an error comes as quickly as an answer.
+/// Nanoseconds of the capture for which a message waits: an error comes as quickly as a response.
 const WAITS: i64 = 1_000_000_000;
 
 /// Errors about messages that were not reported yet.
@@ -47,10 +47,12 @@ struct Line {
 }
 
 impl Text {
-    /// A message was appended whose last packet this is; at `end` something can be put into its line.
+    /// A message was appended whose last packet this is; at `end` something can be put into its
+    /// line.
     pub(super) fn push(&mut self, frame: u64, end: usize, time: Time) {
         self.latest = self.latest.max(Some(time));
-        // Rising, so that one can be found. What is reported late is an answer that never became whole.
+        // Rising, so that one can be found. What is reported late is a response that never became
+        // whole.
         if self.lines.last().is_none_or(|line| line.frame < frame) {
             self.lines.push(Line { frame, end, notes: 0 });
         }
@@ -113,7 +115,7 @@ pub(super) struct Held {
     waiting: VecDeque<Text>,
     bytes: usize,
     spare: Vec<Text>,
-    /// Errors about packets of which no message was reported yet: it may come with a later packet.
+    /// Errors about packets without a reported message so far: it may come with a later packet.
     early: Vec<IcmpEvent>,
     /// ICMP errors about messages that were written before, for which the format has no line.
     pub(super) late: u64,
@@ -128,8 +130,8 @@ impl Held {
         self.waiting.push_back(full);
     }
 
-    /// Notes an error about the message in this packet, in what waits or in `text` after it; or in a
-    /// line of its own, where the message was written before.
+    /// Notes an error about the message in this packet, in what waits or in `text` after it; or in
+    /// a line of its own, where the message was written before.
     pub(super) fn note(&mut self, text: &mut Text, note: IcmpEvent, report: &mut dyn Report) {
         let is_here = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
         if is_here {
@@ -142,7 +144,8 @@ impl Held {
         }
     }
 
-    /// Of messages of which only some are shown: an error about one that is not is not shown either.
+    /// Where only some messages are shown: an error about one that is not shown is not shown
+    /// either.
     pub(super) fn note_of_shown(&mut self, text: &mut Text, note: IcmpEvent) {
         let _ = text.note(note) || self.waiting.iter_mut().rev().any(|text| text.note(note));
     }

@@ -29,8 +29,8 @@ const LARGE: u64 = 64 << 20;
 /// How many packets pass between two looks at the clock of the progress bar.
 const STEP: u64 = 1 << 14;
 
-/// Reads all captures, one by one or merged, and writes the packets that are wanted, if that is asked
-/// for. Warnings go to `err`.
+/// Reads all captures, one by one or merged, and writes the packets that are wanted, if that is
+/// asked for. Warnings go to `err`.
 pub(super) fn read<C: Consumer>(
     input: &Input,
     config: &Config,
@@ -108,7 +108,7 @@ fn read_all<C: Consumer>(
         }
         let name = display(file);
         let shown = (input.files.len() > 1).then_some(name.as_str());
-        // A pipe ends by itself: whoever writes to it was often interrupted, too, and has something left.
+        // A pipe ends by itself: its writer was often interrupted, too, and has something left.
         monitor.stop = if file.is_file() { stop } else { Stop::default() };
         let opened = capture::open_within(file, unpacking).map_err(Failure::from);
         let read = opened.and_then(|packets| {

@@ -1,9 +1,10 @@
-//! One capture read by several threads, each of which follows the flows of its share of all pairs of
+//! One capture read by several threads; each follows the flows of its share of all pairs of
 //! hosts.
 //!
 //! Every thread walks the whole capture, so that none waits for another: to read a packet's headers
-//! takes less than to hand it over. Their events come here in batches, and are put in the order in which
-//! one thread would have reported them. Flows get the numbers that one thread would have given them.
+//! takes less than to hand it over. Their events come here in batches, and are put in the order in
+//! which one thread would have reported them. Flows get the numbers that one thread would have
+//! given them.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -18,12 +19,12 @@ use crate::session::{Batch, Decoder, EventOrder, Options, Totals};
 /// Files that are at least this large are read by several threads.
 const LARGE: u64 = 4 << 20;
 
-/// Batches of a thread that wait at most: with fewer, a thread that is ahead for a moment waits; with
-/// more, what waits is in nobody's cache.
+/// Batches of a thread that wait at most: with fewer, a thread that is ahead for a moment waits;
+/// with more, what waits is in nobody's cache.
 const WAITING: usize = 4;
 
-/// Packets after which a batch is sent, whatever is in it: so many that to wake the thread that puts
-/// batches in order costs little of what reading them does.
+/// Packets after which a batch is sent, whatever is in it: so many that to wake the thread that
+/// puts batches in order costs little of what reading them does.
 const PACKETS: u64 = 1 << 14;
 
 /// Bytes that a batch holds at most, but for its last message.
@@ -53,8 +54,8 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// As many readers as there are to be threads; `None` where one thread reads it all: of what comes
-    /// only once, or of little, or where to read it takes less than to put it in order.
+    /// As many readers as there are to be threads; `None` where one thread reads it all: of what
+    /// comes only once, or of little, or where to read it takes less than to put it in order.
     pub(super) fn of(
         wanted: Option<u16>,
         options: &Options,

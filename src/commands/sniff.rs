@@ -18,7 +18,7 @@ use crate::session::{Decoder, Options};
 use crate::text::escaped;
 
 /// Captures until a signal, a count, a time or the device ends it. What was worked out until then is
-/// told, however it ends.
+/// reported, however it ends.
 pub(super) fn sniff<C: Consumer>(
     request: &Request,
     wanted: Wanted,
@@ -52,14 +52,14 @@ pub(super) fn sniff<C: Consumer>(
         writeln!(err, "gamewire: note: -f leaves out IP fragments: {FRAGMENTS}").ok();
     }
     let line = Line::new(running);
-    let mut told = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
+    let mut reported = Reported { interface: &interface, lost: 0, downs: 0, unread: 0 };
     let mut reader = Reader { consumer: &mut *consumer, exporter: exporter.as_mut() };
     let ended =
-        listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut told)?;
+        listen(&mut live, &mut decoder, wanted.packets, &mut reader, err, &line, &mut reported)?;
     let finished = live.finish();
-    told.losses(live.counts(), &mut decoder);
-    if told.lost == 0 && told.downs == 0 {
-        told.drops(0, &mut decoder);
+    reported.losses(live.counts(), &mut decoder);
+    if reported.lost == 0 && reported.downs == 0 {
+        reported.drops(0, &mut decoder);
     }
     let judged = finish(&mut decoder, consumer);
     line.ends();
@@ -71,7 +71,7 @@ pub(super) fn sniff<C: Consumer>(
     consumer.pause(true)?;
     consumer.end(&mut read)?;
     tell_no_traffic(&interface, &read, consumer, err);
-    told.counts(live.counts(), err);
+    reported.counts(live.counts(), err);
     Ok(ended.and_then(|()| finished.map(|_| ())).map_err(|error: LiveError| error)?)
 }
 
@@ -122,7 +122,7 @@ fn listen<C: Consumer>(
     reader: &mut Reader<'_, C>,
     err: &mut dyn Write,
     line: &Line,
-    told: &mut Reported<'_>,
+    reported: &mut Reported<'_>,
 ) -> Result<Result<(), LiveError>, Failure> {
     let (mut ending, waiting) = (live.ending(), live.waiting());
     let (interval, mut due) = (reader.consumer.interval(), Instant::now());
@@ -151,13 +151,13 @@ fn listen<C: Consumer>(
             Ok(Turn::End) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error)),
         }
-        if told.downs < live.counts().downs {
-            let down = Notice::InterfaceDown { path: told.interface.into() };
+        if reported.downs < live.counts().downs {
+            let down = Notice::InterfaceDown { path: reported.interface.into() };
             line.suspended(|| writeln!(err, "gamewire: warning: {down}").ok());
         }
-        told.losses(live.counts(), decoder);
+        reported.losses(live.counts(), decoder);
         if ending.is_left() {
-            told.unread(unread + waiting(), decoder);
+            reported.unread(unread + waiting(), decoder);
             return Ok(Ok(()));
         }
         reader.consume(decoder)?;
@@ -173,7 +173,7 @@ fn listen<C: Consumer>(
             line.suspended(|| writeln!(err, "gamewire: warning: {error}; {goes_on}").ok());
         }
         if live.counts_wanted() {
-            line.suspended(|| told.counts(live.counts(), err));
+            line.suspended(|| reported.counts(live.counts(), err));
         }
         if reader_is_gone() {
             return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());

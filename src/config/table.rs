@@ -1,4 +1,4 @@
-//! A table of the file, read key by key: whoever asks for a key makes it a known one, and what
+//! A table of the file, read key by key: asking for a key makes it a known one, and what
 //! nobody asked for is a mistake that names its nearest neighbour.
 
 use std::ops::Range;
@@ -122,7 +122,7 @@ impl<'t> Value<'t> {
         Ok(values.iter().map(value).collect())
     }
 
-    /// What the text stands for.
+    /// What the text means.
     pub(super) fn parsed<T>(
         self,
         parse: impl FnOnce(&str) -> Result<T, String>,

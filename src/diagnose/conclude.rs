@@ -15,7 +15,8 @@ use crate::check::{Checker, Selection};
 use crate::session::Totals;
 use crate::text::grouped;
 
-/// Heartbeats are due at least so often, in nanoseconds: a server that sent none for twice as long does not.
+/// Heartbeats are due at least so often, in nanoseconds: a server that sent none for twice as long
+/// does not.
 const HEARTBEAT: i64 = 300_000_000_000;
 
 impl Diagnosis {
@@ -101,7 +102,7 @@ impl Diagnosis {
                 fact.bad(
                     Cause::ChallengeUnanswered,
                     frame,
-                    "no answer comes to the master's challenge",
+                    "the master's challenge gets no response",
                 );
             }
         }
@@ -110,8 +111,8 @@ impl Diagnosis {
         if let Some(known) = server.known
             && server.fact(Item::Accepted).good == 0
         {
-            let told = "the master goes on with it as with a server that it knows";
-            server.told.get_or_insert_with(|| told.to_owned());
+            let reported = "the master goes on with it as with a server that it knows";
+            server.reported.get_or_insert_with(|| reported.to_owned());
             server.good(Item::Accepted, known);
         }
         let span = read.span.map_or(0, |[begin, end]| end.since(begin));
@@ -252,7 +253,7 @@ fn list_whole<'g>(
         (None, Some(sighting), _) if is_narrowed => server.good(Item::ListWhole, sighting.frame),
         _ => {
             if let Some(frame) = begun {
-                let text = "no list comes to its end";
+                let text = "no list is whole";
                 server.fact_mut(Item::ListWhole).open(Cause::ListCut, frame, text);
             }
         }
@@ -270,7 +271,7 @@ fn listed(address: SocketAddr, server: &mut Server, sighting: &Sighting) {
             server.good(item, sighting.frame);
         }
     }
-    server.told.get_or_insert_with(|| "it is in the list".to_owned());
+    server.reported.get_or_insert_with(|| "it is in the list".to_owned());
     let client = sighting.client.ip();
     let fact = server.fact_mut(Item::Address);
     match address.ip() {
@@ -302,7 +303,8 @@ fn no_list(server: &mut Server, given: &[&Given]) {
     server.fact_mut(Item::Listed).open(cause, frame, text);
 }
 
-/// Whether a rule of the protocol in which a server registers says that a challenge was not answered.
+/// Whether a rule of the protocol in which a server registers says that a challenge was not
+/// answered.
 pub(super) fn judges_silence(server: &Server) -> bool {
     let symptoms = server.registers.map_or(&[][..], |id| id.info().diagnosis.symptoms);
     symptoms.iter().any(|it| it.item == Item::Echo && it.rule.needs == Needs::Answer)
@@ -320,7 +322,7 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Of a server of which responses came from elsewhere, whether most did: one that is set up so does it
+/// Of a server whose responses came from elsewhere, whether most did: one that is set up so does it
 /// always, but for what another program answers.
 fn elsewhere(server: &mut Server) {
     let Some((from, cause, _)) = server.elsewhere.first().copied() else { return };
@@ -335,7 +337,7 @@ fn elsewhere(server: &mut Server) {
     server.fact_mut(Item::FromAsked).fails_by(failures);
 }
 
-/// Of a server that answers some kinds of requests, whether others get no answer.
+/// Of a server that answers some kinds of requests, whether others get no response.
 fn only_info(server: &mut Server) {
     if server.fact(Item::Answered).good == 0 || server.kinds.is_empty() {
         return;

@@ -30,7 +30,7 @@ pub(super) struct Fact {
     pub(super) open: Option<Failure>,
 }
 
-/// Why it was not so, or why that cannot be told.
+/// Why it was not so, or why that is unknown.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) cause: Cause,
@@ -73,7 +73,7 @@ impl Fact {
         self.bad.push(Failure { cause, frame, text: text.into() });
     }
 
-    /// Whether it is so cannot be told.
+    /// Whether it is so is unknown.
     pub(super) fn open(&mut self, cause: Cause, frame: u64, text: impl Into<String>) {
         self.open = Some(Failure { cause, frame, text: text.into() });
     }
@@ -88,8 +88,8 @@ impl Fact {
         self.bad = failures;
     }
 
-    /// The failure that counts in the end, if one does. `of_many`: it happens again and again, so that
-    /// one failure after many successes means little.
+    /// The failure that counts in the end, if one does. `of_many`: it happens again and again, so
+    /// that one failure after many successes means little.
     pub(super) fn failure(&self, of_many: bool) -> Option<&Failure> {
         let enough = if of_many && self.good > 0 { NO_ACCIDENT } else { 1 };
         if self.run < enough {

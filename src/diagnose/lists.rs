@@ -11,7 +11,7 @@ const MOST: usize = 1 << 12;
 /// Masters that are known.
 const MASTERS: usize = 1 << 12;
 
-/// Games of which a master's latest whole list is known.
+/// Games with a master's latest whole list known.
 const GAMES: usize = 1 << 8;
 
 /// Questions for some servers only, to which the latest whole list is known.
@@ -218,8 +218,8 @@ impl Lists {
 }
 
 impl Given {
-    /// The latest whole list that could hold a server of this game; an empty name: its game is not known.
-    /// `selects`: whether one that was asked for with these values has the server.
+    /// The latest whole list that could hold a server of this game; an empty name: its game is not
+    /// known. `selects`: whether one that was asked for with these values has the server.
     pub(super) fn whole(
         &self,
         game: &[u8],

@@ -1,8 +1,8 @@
 //! Why players see a server, or do not.
 //!
-//! What must be so is a list of items, in the order in which they must happen; each protocol says which
-//! of them its servers have, and which rules show that one is not so. Messages show what went well,
-//! findings what did not; in the end the latest of both counts.
+//! What must be so is a list of items, in the order in which they must happen; each protocol says
+//! which of them its servers have, and which rules show that one is not so. Messages show what went
+//! well, findings what did not; in the end the latest of both counts.
 
 mod conclude;
 mod fact;
@@ -59,8 +59,8 @@ pub struct Diagnosis {
     asked: RecentMap<SocketAddr, SocketAddr>,
     /// Responses that nobody asked their senders for, and whom the client asked last.
     unasked: RecentMap<u64, SocketAddr>,
-    /// Which client was challenged by which server, and for which kind of request; `None`: it had asked for
-    /// just that, and whatever it asks next needs the challenge.
+    /// Which client was challenged by which server, and for which kind of request; `None`: it had
+    /// asked for just that, and whatever it asks next needs the challenge.
     challenged: RecentMap<[SocketAddr; 2], Option<&'static str>>,
     /// Packets that are remembered.
     remembered: usize,
@@ -71,7 +71,7 @@ pub struct Diagnosis {
     challengers: Set<SocketAddr>,
     /// Who refused a TCP connection last, of whom, and in which packet.
     refused: RecentMap<SocketAddr, (IpAddr, u64)>,
-    /// Judges what only all flows together show.
+    /// Checks what only all flows together show.
     checker: Checker,
     terms: Terms,
     /// The user vouches that the capture is complete.

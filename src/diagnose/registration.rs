@@ -94,7 +94,7 @@ impl Diagnosis {
         Some(address)
     }
 
-    /// The known server of which a master probes this address.
+    /// The known server whose address a master probes here.
     pub(super) fn below(&self, id: Id, probed: SocketAddr) -> Option<SocketAddr> {
         let above = masters(id).and_then(|it| it.probe_above).unwrap_or(0);
         let port = probed.port().checked_sub(above)?;
@@ -139,7 +139,8 @@ impl Diagnosis {
         if is_proven {
             shown.extend(items);
         } else {
-            let text = "whether the answer is right cannot be told without the game's secret key";
+            let text =
+                "whether the response is right cannot be known without the game's secret key";
             server.fact_mut(Item::Echo).open(Cause::KeyUnknown, payload.frame, text);
         }
         Some(address)
@@ -171,7 +172,7 @@ impl Diagnosis {
             server.fact_mut(Item::Accepted).bad(Cause::RegistrationRefused, payload.frame, said);
         } else {
             shown.push(Item::Accepted);
-            server.told = text;
+            server.reported = text;
         }
         Some(address)
     }

@@ -1,4 +1,5 @@
-//! Where a capture was taken, as hop limits and directions tell: that decides what can be known from it.
+//! Where a capture was taken, as hop limits and directions tell: that decides what can be known
+//! from it.
 
 use std::net::IpAddr;
 
@@ -13,7 +14,7 @@ pub enum Seat {
     Master,
     /// Somewhere on the way.
     Between,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -128,21 +129,21 @@ mod tests {
     fn hop_limits_tell_the_seat() {
         let host = |n: u8| IpAddr::from([10, 0, 0, n]);
         let (server, client, master) = (host(1), host(2), host(3));
-        let told = |hops: HopLimits, pairs: &[(IpAddr, IpAddr)]| {
+        let seat = |hops: HopLimits, pairs: &[(IpAddr, IpAddr)]| {
             let mut everywhere = Everywhere::default();
             pairs.iter().for_each(|(from, to)| everywhere.see(*from, *to));
             seat(server, &hops, &everywhere, (&[client], &[master]))
         };
-        assert_eq!(told(hops(&[64], &[117, 50], &[55]), &[]), Seat::Server);
-        assert_eq!(told(hops(&[50], &[128], &[]), &[]), Seat::Client);
-        assert_eq!(told(hops(&[50], &[], &[64]), &[]), Seat::Master);
-        assert_eq!(told(hops(&[50], &[120], &[]), &[]), Seat::Between);
-        assert_eq!(told(hops(&[64], &[64], &[]), &[(server, client)]), Seat::Unknown);
+        assert_eq!(seat(hops(&[64], &[117, 50], &[55]), &[]), Seat::Server);
+        assert_eq!(seat(hops(&[50], &[128], &[]), &[]), Seat::Client);
+        assert_eq!(seat(hops(&[50], &[], &[64]), &[]), Seat::Master);
+        assert_eq!(seat(hops(&[50], &[120], &[]), &[]), Seat::Between);
+        assert_eq!(seat(hops(&[64], &[64], &[]), &[(server, client)]), Seat::Unknown);
         let both = [(server, client), (master, server)];
-        assert_eq!(told(hops(&[64], &[64], &[64]), &both), Seat::Server);
+        assert_eq!(seat(hops(&[64], &[64], &[64]), &both), Seat::Server);
         let both = [(server, client), (client, master)];
-        assert_eq!(told(hops(&[64], &[64], &[64]), &both), Seat::Client);
+        assert_eq!(seat(hops(&[64], &[64], &[64]), &both), Seat::Client);
         let apart = [(server, client), (client, master), (master, server)];
-        assert_eq!(told(hops(&[64], &[64], &[64]), &apart), Seat::Unknown);
+        assert_eq!(seat(hops(&[64], &[64], &[64]), &apart), Seat::Unknown);
     }
 }

@@ -18,7 +18,7 @@ const CLIENTS: usize = 1 << 10;
 const KEYS: usize = 32;
 const LONG: usize = 64;
 
-/// Kinds of requests that are told apart.
+/// Kinds of requests that are distinguished.
 const KINDS: usize = 16;
 
 /// What is known of one server.
@@ -31,8 +31,8 @@ pub(super) struct Server {
     pub(super) name: Option<String>,
     facts: [Fact; Item::ALL.len()],
     pub(super) masters: Vec<SocketAddr>,
-    /// The first responses that did not come from the address asked: from where, why that is, in which
-    /// packet; and how many there were.
+    /// The first responses that did not come from the address asked: from where, why that is, in
+    /// which packet; and how many there were.
     pub(super) elsewhere: Vec<(SocketAddr, Cause, u64)>,
     pub(super) responses_elsewhere: u64,
     pub(super) clients: Set<IpAddr>,
@@ -43,7 +43,7 @@ pub(super) struct Server {
     /// The game that it named to a master.
     pub(super) game: Vec<u8>,
     /// What the master said to its registration.
-    pub(super) told: Option<String>,
+    pub(super) reported: Option<String>,
     /// Joins or heartbeats: the first, the last, and how many.
     pub(super) joins: Option<(Time, Time, u64)>,
     /// A challenge of a master that is not answered yet.

@@ -49,7 +49,8 @@ impl Diagnosis {
         failed
     }
 
-    /// Something was found; `about`: in a message that is here. Returns which item that shows not to be so.
+    /// Something was found; `about`: in a message that is here. Returns which item that shows not
+    /// to be so.
     pub(super) fn finding(
         &mut self,
         finding: &Finding,
@@ -121,8 +122,8 @@ impl Diagnosis {
         }
     }
 
-    /// A datagram's fragments did not all come. Its sender's port is 0 where the fragment that has it did
-    /// not.
+    /// A datagram's fragments did not all come. Its sender's port is 0 where the fragment that has
+    /// it did not.
     fn lost_fragment(&mut self, sender: SocketAddr, frame: u64, words: &str) {
         let Some(host) = self.hosts.get_mut(&sender.ip()) else { return };
         let server = match sender.port() {
@@ -184,7 +185,7 @@ fn of_icmp(error: &IcmpEvent) -> Option<Cause> {
     })
 }
 
-/// Why what a rule asks cannot be told from a capture: by what the rule needs.
+/// Why what a rule asks is unknown from a capture: by what the rule needs.
 pub(super) fn why_open(rule: &Rule) -> Cause {
     match rule.needs {
         Needs::Beginning => Cause::CaptureStartsLate,

@@ -18,7 +18,7 @@ pub enum Verdict {
     Yes,
     /// It is not.
     No,
-    /// It cannot be told from this capture.
+    /// Unknown from this capture.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl Verdict {
 pub enum Outcome {
     /// Something is wrong.
     Fault,
-    /// Nothing is wrong, as far as can be told.
+    /// Nothing is wrong, as far as is known.
     Unknown,
     /// Clients see it.
     Good,
@@ -62,7 +62,7 @@ pub struct ItemVerdict {
     pub item: Item,
     /// Whether it is so.
     pub verdict: Verdict,
-    /// Why not, or why it cannot be told.
+    /// Why not, or why it is unknown.
     pub cause: Option<Cause>,
     /// The first packets that show it.
     pub frames: Vec<u64>,
@@ -142,8 +142,8 @@ pub struct Diagnoses {
 }
 
 impl Diagnosis {
-    /// What came of it all. `wanted`: only servers of this address, and port if there is one; one that is
-    /// named with its port has a diagnosis even if nothing is known of it.
+    /// What came of it all. `wanted`: only servers of this address, and port if there is one; one
+    /// that is named with its port has a diagnosis even if nothing is known of it.
     pub fn outcome(
         mut self,
         read: &mut Totals,
@@ -218,8 +218,8 @@ impl Diagnosis {
         }
     }
 
-    /// Whether there is something to say of a server's registration: its protocol has none, or registers
-    /// in another one, of which the capture may have nothing.
+    /// Whether there is something to say of a server's registration: its protocol has none, or
+    /// registers in another one, which the capture may lack.
     fn shows_registration(&self, server: &Server) -> bool {
         let own = server.query.is_some_and(|id| id.info().diagnosis.items.contains(&Item::Join));
         server.registers.is_some() || own
@@ -231,7 +231,8 @@ fn is_of_registration(item: Item) -> bool {
     item <= Item::Address
 }
 
-/// Whether an item is so. `heard`: whoever is to respond is in the capture; `lacks`: packets are missing.
+/// Whether an item is so. `heard`: the party that is to respond is in the capture; `lacks`: packets
+/// are missing.
 fn verdict(
     item: Item,
     server: &Server,
@@ -260,7 +261,7 @@ fn verdict(
     }
     let (cause, frames, text) = match &fact.open {
         _ if cannot_arrive => {
-            let text = "captured at the server: whether all packets arrive cannot be told";
+            let text = "captured at the server: whether all packets arrive is unknown";
             (Cause::CaptureOneSided, Vec::new(), text.to_owned())
         }
         Some(open) => {
@@ -307,7 +308,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             masters.join(", ")
         }
         Item::Heartbeats => every(),
-        Item::Accepted => server.told.clone().unwrap_or_default(),
+        Item::Accepted => server.spans.clone().unwrap_or_default(),
         Item::Listed | Item::Address => format!("as {address}"),
         Item::Asked => {
             let clients = counted(server.clients.len() as u64, "client");
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn spans_are_minutes_and_seconds() {
-        let told = [59, 60, 301].map(|seconds| span(seconds * 1_000_000_000));
-        assert_eq!(told, ["59 s", "1 min 0 s", "5 min 1 s"]);
+        let spans = [59, 60, 301].map(|seconds| span(seconds * 1_000_000_000));
+        assert_eq!(spans, ["59 s", "1 min 0 s", "5 min 1 s"]);
     }
 }

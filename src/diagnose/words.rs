@@ -41,10 +41,10 @@ pub fn headline(item: Item, cause: Cause) -> String {
     }
 }
 
-/// That it cannot be told whether an item is so, as the first line says it.
+/// That it is unknown whether an item is so, as the first line says it.
 pub fn open(item: Item, cause: Cause) -> String {
     let it = if item == Item::ListWhole { "" } else { "it " };
-    format!("whether {it}{} cannot be told: {}", label(item), of_cause(cause))
+    format!("whether {it}{} is unknown: {}", label(item), of_cause(cause))
 }
 
 /// Whether an ICMP error says so.
@@ -69,7 +69,7 @@ const fn of_cause(cause: Cause) -> &'static str {
         Cause::InfoMalformed => "what it tells the master cannot be read",
         Cause::InfoPlayersOverMax => "it tells the master of more players than fit",
         Cause::HeartbeatRare => "it shows too seldom that it is there, and the master forgets it",
-        Cause::QuitSent => "it told the master that it has shut down",
+        Cause::QuitSent => "it announced to the master that it has shut down",
         Cause::NotInList => "the master's list does not have it",
         Cause::NotChallenged => "it sends heartbeats, and the master does not challenge it",
         Cause::SecureUnanswered => "the master challenges it, and no validate comes",
@@ -151,8 +151,8 @@ pub const fn advice(cause: Cause) -> &'static str {
             "Join again when the server starts; check that it does not quit on a map change."
         }
         Cause::NotInList => {
-            "Ask whoever runs the master whether the address is banned or the version outdated; a list \
-             may lag behind by some minutes."
+            "Ask the master's operator whether the address is banned or the version outdated; a list \
+             may lag after by some minutes."
         }
         Cause::NotChallenged => {
             "Check the game name in the heartbeat: masters ignore games that they do not know."
@@ -236,6 +236,6 @@ pub const fn seat(seat: Seat) -> &'static str {
         Seat::Client => "captured at a client",
         Seat::Master => "captured at the master",
         Seat::Between => "captured on the way between server and clients",
-        Seat::Unknown => "where it was captured cannot be told",
+        Seat::Unknown => "where it was captured is unknown",
     }
 }

@@ -26,7 +26,7 @@ pub enum Value<'a> {
     Text(&'a [u8]),
     /// A text of a map, which may read as a number.
     MapText(&'a [u8]),
-    /// Bytes of which no more is known.
+    /// Bytes with no more known about them.
     Bytes(&'a [u8]),
     /// An address and a port.
     End(SocketAddr),
@@ -57,7 +57,8 @@ impl Node {
 }
 
 impl Node {
-    /// What it says of a message of which all that is known is in these, one for either end as its sender.
+    /// What it says of a message of which all that is known is in these, one for either end as its
+    /// sender.
     pub(super) fn decide(&self, each_way: &[Subject<'_>; 2]) -> Option<bool> {
         // Whether any of them is so; not known, where one that matters is not.
         let any = |nodes: &[Node], so: bool| {

@@ -142,7 +142,8 @@ fn sign(input: &mut Input<'_>) -> ModalResult<Kind> {
     winnow::combinator::fail(input)
 }
 
-/// A quoted text: `\"`, `\\` and `\x41` as in C; any other backslash stays, as regular expressions need it.
+/// A quoted text: `\"`, `\\` and `\x41` as in C; any other backslash stays, as regular expressions
+/// need it.
 fn quoted(input: &mut Input<'_>) -> ModalResult<String> {
     let hex = preceded('x', take_while(2..=2, |c: char| c.is_ascii_hexdigit()))
         .try_map(|digits: &str| u8::from_str_radix(digits, 16))
@@ -202,7 +203,7 @@ fn tokens(source: &str) -> Result<Vec<Token>, FilterError> {
     }
 }
 
-/// The parts of a path that stands alone.
+/// The parts of a path that is alone.
 pub(super) fn path(source: &str) -> Option<Vec<String>> {
     match &*tokens(source).ok()? {
         [Token { kind: Kind::Word(head, keys), .. }] => {

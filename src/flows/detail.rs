@@ -1,5 +1,5 @@
-//! What only a listing of flows asks for: what each direction carried, and how requests fared. It is
-//! kept beside the table, by place; where nobody asks for it, there is none.
+//! What only a listing of flows asks for: what each direction carried, and how requests fared. It
+//! is kept beside the table, by place; where nobody asks for it, there is none.
 
 use dissectors::kit::Side;
 
@@ -65,7 +65,7 @@ pub struct Detail {
     pub(super) bytes: u64,
     /// Messages of the second end.
     pub messages: u32,
-    /// Requests that were judged: answered, or given up.
+    /// Requests that were checked: answered, or given up.
     pub requests: u32,
     /// Requests that were answered.
     pub answered: u32,
@@ -105,8 +105,9 @@ impl Detail {
     }
 }
 
-/// Response times: exact as long as they are few, as they are in nearly all flows. Buckets of `hdrhistogram`
-/// would take 18 KiB where these take 8, and one more crate in the library without default features.
+/// Response times: exact as long as they are few, as they are in nearly all flows. Buckets of
+/// `hdrhistogram` would take 18 KiB where these take 8, and one more crate in the library without
+/// default features.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseTimes {
     exact: Vec<u64>,
@@ -141,8 +142,8 @@ impl ResponseTimes {
         }
     }
 
-    /// Those that half of all, nineteen of twenty, and all are not above, in nanoseconds; `None` where
-    /// there are none.
+    /// Those that half of all, nineteen of twenty, and all are not above, in nanoseconds; `None`
+    /// where there are none.
     pub fn of_half_most_all(&self) -> Option<[u64; 3]> {
         (self.count > 0).then(|| self.percentiles([50, 95, 100]))
     }

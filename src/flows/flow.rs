@@ -21,8 +21,8 @@ pub enum State {
     Ignored,
 }
 
-/// One flow. In a flood there are millions of them: with its place in the table it takes 160 bytes at
-/// most, beside what its state holds.
+/// One flow. In a flood there are millions of them: with its place in the table it takes 160 bytes
+/// at most, beside what its state holds.
 pub struct Flow {
     /// Its ends and what carries it: the key of its first packet.
     pub(super) key: Key,
@@ -226,8 +226,8 @@ impl FlowMut<'_> {
         }
     }
 
-    /// Counts so many packets of one side, with so many bytes of payload in all. Returns for how many
-    /// nanoseconds the flow was silent before.
+    /// Counts so many packets of one side, with so many bytes of payload in all. Returns for how
+    /// many nanoseconds the flow was silent before.
     #[inline]
     pub fn count(&mut self, side: Side, time: Time, packets: u64, bytes: usize) -> u64 {
         self.details.change(self.at, |detail| detail.count(side, packets, bytes));
@@ -236,8 +236,8 @@ impl FlowMut<'_> {
         self.touch(side, time)
     }
 
-    /// A packet of one side was recorded that counts for nothing but that the flow goes on. Returns for
-    /// how many nanoseconds the flow was silent before.
+    /// A packet of one side was recorded that counts for nothing but that the flow goes on. Returns
+    /// for how many nanoseconds the flow was silent before.
     #[inline]
     pub fn touch(&mut self, side: Side, time: Time) -> u64 {
         self.seen[side.index()] = true;
@@ -270,8 +270,8 @@ impl FlowMut<'_> {
         self.details.change(self.at, count);
     }
 
-    /// The ports are used again: what follows is another conversation, from its beginning on. It has
-    /// no number yet; what was seen stays seen.
+    /// The ports are used again: what follows is another conversation, from its beginning on. It
+    /// has no number yet; what was seen stays seen.
     pub fn begin_again(&mut self, now: Time) {
         let state = std::mem::replace(&mut self.state, State::New);
         let Flow { key, seen, held, .. } = *self.flow;
@@ -314,7 +314,7 @@ pub struct FlowRow {
     pub bytes: [u64; 2],
     /// Messages reported of each end.
     pub messages: [u64; 2],
-    /// Requests that were judged: answered, or given up.
+    /// Requests that were checked: answered, or given up.
     pub requests: u64,
     /// Requests that were answered.
     pub answered: u64,
@@ -322,8 +322,8 @@ pub struct FlowRow {
     pub exchanges: u64,
     /// Those that brought what was asked for.
     pub exchanges_answered: u64,
-    /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and all
-    /// are not above.
+    /// Nanoseconds from a request to its response, those that half of all, nineteen of twenty, and
+    /// all are not above.
     pub response_times: Option<[u64; 3]>,
     /// Findings reported.
     pub findings: u64,

@@ -23,7 +23,7 @@ pub struct Table {
     /// One more than the highest place that a flow ever had.
     places: u32,
     details: Details,
-    /// The seed differs in every run: whoever made the capture cannot choose what collides.
+    /// The seed differs in every run: the maker of a capture cannot choose what collides.
     hasher: RandomState,
     /// The flow that was found last: many packets belong to that of the packet before.
     latest: u32,
@@ -168,7 +168,8 @@ impl Table {
         true
     }
 
-    /// The flow that has been silent longest among the next few: the one to go when there is no room.
+    /// The flow that has been silent longest among the next few: the one to go when there is no
+    /// room.
     pub fn stalest(&mut self) -> Option<Slot> {
         let mut stalest: Option<(Time, u32)> = None;
         let mut seen = 0;

@@ -230,7 +230,7 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
-/// An open device, or a stand-in for one of which only the link type is known.
+/// An open device, or a stand-in for one with only its link type known.
 pub(super) struct Handle {
     library: Arc<Library>,
     pcap: NonNull<Opaque>,

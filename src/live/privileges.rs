@@ -14,11 +14,12 @@ struct Account {
     group: Gid,
 }
 
-/// Gives root's rights up for those of `user`; where none is named, of the user behind sudo, else of
-/// nobody. Who is not root keeps their name. Returns the name of who goes on, if it is another one.
+/// Gives root's rights up for those of `user`; where none is named, of the user who called sudo,
+/// else of nobody. Who is not root keeps their name. Returns the name of who goes on, if it is
+/// another one.
 ///
-/// Of root's rights one may stay: that to make files in `folders`, if the process `is_confined` to them
-/// and the user alone may not.
+/// Of root's rights one may stay: that to make files in `folders`, if the process `is_confined` to
+/// them and the user alone may not.
 pub(super) fn drop_to(
     user: Option<&str>,
     variable: impl Fn(&str) -> Option<OsString>,
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_user_behind_sudo_goes_on_else_nobody() {
+    fn the_user_after_sudo_goes_on_else_nobody() {
         let sudo = |name: &str| match name {
             "SUDO_UID" => Some("4242".into()),
             "SUDO_GID" => Some("4343".into()),

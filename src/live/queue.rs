@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_behind_what_waits() {
+    fn the_end_comes_after_what_waits() {
         let queue = Queue::new(1000);
         queue.push(0, 1, b"a");
         queue.end(Some("the interface went away".to_owned()));

@@ -2,8 +2,8 @@
 //!
 //! Not part of decoding: summing a payload costs more than all the rest, and on a host that sends,
 //! checksums are left to the network card and are wrong in its own captures. Who asks for all gets
-//! them judged; else only the IPv4 header's are, which are seldom left to the card, and are 0 then.
-//! Only complete bytes are judged.
+//! them checked; else only the IPv4 header's are, which are seldom left to the card, and are 0
+//! then. Only complete bytes are checked.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects, clippy::indexing_slicing))]
 

@@ -1,6 +1,6 @@
-//! Ordinary packets, recognized and decoded at a glance: UDP, TCP and fragments over IPv4 without options
-//! and Ethernet without tags, which nearly all packets are. What a glance tells is what
-//! [`decode`](super::decode()) comes to, in a quarter of the time.
+//! Ordinary packets, recognized and decoded at a glance: UDP, TCP and fragments over IPv4 without
+//! options and Ethernet without tags, which nearly all packets are. What a glance tells is what
+//! [`decode`](super::decode()) finds, in a quarter of the time.
 
 use std::net::Ipv4Addr;
 
@@ -200,7 +200,7 @@ mod tests {
                 Outcome::Udp(datagram) => datagram.ip,
                 Outcome::Tcp(segment) => segment.ip,
                 Outcome::Fragment(fragment) => fragment.ip,
-                other => panic!("told at a glance, but decoded as {other:?}"),
+                other => panic!("reported at a glance, but decoded as {other:?}"),
             };
             assert_eq!([ip.source, ip.destination], glance.hosts().map(IpAddr::V4));
         }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_packets_are_told() {
+    fn ordinary_packets_are_reported() {
         for mut packet in ordinary() {
             assert!(agrees(&packet));
             packet.extend([0; 18]);
@@ -254,13 +254,13 @@ mod tests {
         }
         match decode_ip_payload(ip, protocol, bytes) {
             Outcome::Udp(datagram) => assert_eq!(datagram.ip, ip),
-            other => panic!("told at a glance, but decoded as {other:?}"),
+            other => panic!("reported at a glance, but decoded as {other:?}"),
         }
         true
     }
 
     #[test]
-    fn joined_datagrams_are_told() {
+    fn joined_datagrams_are_reported() {
         assert!(agrees_when_joined(17, &query()));
         assert!(agrees_when_joined(17, &udp(1, 2, &[])));
         assert!(!agrees_when_joined(17, &query()[..7]));

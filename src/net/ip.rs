@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
     ) -> ControlFlow<Outcome<'a>, Carried<'a>> {
         let version6 = carried.ip.source.is_ipv6();
         for _ in 0..=limits::EXTENSION_HEADERS {
-            let behind = match carried.protocol {
+            let after = match carried.protocol {
                 protocol::UDP | protocol::TCP => return ControlFlow::Continue(carried),
                 protocol::AUTHENTICATION => authentication(&mut carried),
                 protocol::FRAGMENT if version6 => match self.fragment_header(&mut carried) {
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
                 }
                 _ => return ControlFlow::Break(self.tunnelled(carried)),
             };
-            match behind {
+            match after {
                 Ok(()) => {}
                 Err(None) => {
                     let layer = if version6 { Layer::Ipv6 } else { Layer::Ipv4 };

@@ -1,6 +1,6 @@
 //! Every bound that decoding and defragmentation keep, in one place.
 //!
-//! A capture is written by whoever could send to the recorded host; without these numbers its
+//! A capture is written by anybody who could send to the recorded host; without these numbers its
 //! author would choose how much memory and time reading it takes.
 
 /// Headers below the transport that one packet may stack (VLAN tags, LLC, IP, ...); a packet that

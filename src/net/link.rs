@@ -237,10 +237,10 @@ impl<'a> Walk<'a> {
         }
         let mut rest = bytes;
         for _ in 0..limits::LABELS {
-            let Some((entry, behind)) = u32_be(rest) else {
+            let Some((entry, after)) = u32_be(rest) else {
                 return self.short(Layer::Mpls);
             };
-            rest = behind;
+            rest = after;
             if entry & 0x0100 != 0 {
                 if let Err(malformed) = self.enter(Tunnel::Mpls, Some(entry >> 12)) {
                     return Outcome::Malformed(malformed);

@@ -177,7 +177,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Ethernet with the tag of a switch, of so many bytes, between the addresses and the EtherType.
+    /// Ethernet with the tag of a switch, of so many bytes, between the addresses and the
+    /// EtherType.
     fn switch_tag(&mut self, length: usize, bytes: &'a [u8]) -> Outcome<'a> {
         let at = length.saturating_add(12);
         match bytes.get(at..).and_then(|rest| rest.split_first_chunk()) {
@@ -223,7 +224,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Linux netfilter's log: a family, then attributes, one of which is the packet.
+    /// Linux netfilter's log: a family, then attributes, one of them the packet.
     fn netfilter_log(&mut self, bytes: &'a [u8]) -> Outcome<'a> {
         const PAYLOAD: u16 = 9;
         let Some((&[_, version, _, _], mut rest)) = bytes.split_first_chunk() else {
@@ -233,7 +234,8 @@ impl<'a> Walk<'a> {
             return malformed(Layer::Link, "the version of the NFLOG header is not 0");
         }
         while let Some((&[l0, l1, k0, k1], _)) = rest.split_first_chunk() {
-            // In the byte order of the recording host: no attribute has 256 bytes of header or more.
+            // In the byte order of the recording host: no attribute has 256 bytes of header or
+            // more.
             let (little, big) = (u16::from_le_bytes([l0, l1]), u16::from_be_bytes([l0, l1]));
             let is_little = k1 & 0x7F == 0;
             let kind = if is_little { u16::from(k0) } else { u16::from(k1) };

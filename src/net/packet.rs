@@ -214,7 +214,7 @@ pub struct Fragment<'a> {
     /// The datagram's number: 16 bits in IPv4, 32 in IPv6.
     pub identification: u32,
     /// The protocol of the datagram's payload; in IPv6 the header that follows the fragment
-    /// header, of which only the first fragment's counts.
+    /// header; only the first fragment's counts.
     pub protocol: u8,
     /// Where the payload is in the datagram, in bytes; a multiple of 8.
     pub at: u32,

@@ -181,7 +181,7 @@ pub(super) fn uncut(packet: &[u8]) -> Outcome<'_> {
     decode(LinkType::RAW, packet, packet.len() as u32)
 }
 
-/// A query was found behind these tunnels.
+/// A query was found inside these tunnels.
 #[track_caller]
 pub(super) fn through(packet: &[u8], kinds: &[Tunnel], identifier: Option<u32>) {
     is_query(packet, uncut(packet));

@@ -119,8 +119,8 @@ impl<'a> GreHeader<'a> {
             if flags & present == 0 {
                 return Some(None);
             }
-            let (word, behind) = u32_be(rest)?;
-            rest = behind;
+            let (word, after) = u32_be(rest)?;
+            rest = after;
             Some(Some(word))
         };
         word(gre::CHECKSUM | gre::ROUTING)?;

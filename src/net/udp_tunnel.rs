@@ -127,13 +127,13 @@ fn vxlan_gpe(payload: &[u8]) -> Option<Inner<'_>> {
 /// RFC 4380, section 5.1.1: authentication and the origin's address may come before the IPv6 packet.
 fn teredo(payload: &[u8]) -> Option<Inner<'_>> {
     let mut rest = payload;
-    if let [0x00, 0x01, client, authentication, behind @ ..] = rest {
+    if let [0x00, 0x01, client, authentication, after @ ..] = rest {
         let lengths = usize::from(*client).saturating_add(usize::from(*authentication));
         // A nonce of eight bytes and a byte of confirmation.
-        rest = behind.get(lengths.saturating_add(9)..)?;
+        rest = after.get(lengths.saturating_add(9)..)?;
     }
-    if let [0x00, 0x00, _, _, _, _, _, _, behind @ ..] = rest {
-        rest = behind;
+    if let [0x00, 0x00, _, _, _, _, _, _, after @ ..] = rest {
+        rest = after;
     }
     let is_ipv6 = matches!(rest, [0x60..=0x6f, ..]);
     let packet = InnerPacket::Ip(rest);
@@ -149,18 +149,18 @@ fn l2tp(payload: &[u8]) -> Option<Inner<'_>> {
         return None;
     }
     if has(0x4000) {
-        let (length, behind) = u16_be(rest)?;
+        let (length, after) = u16_be(rest)?;
         (usize::from(length) >= 8).then_some(())?;
-        rest = behind;
+        rest = after;
     }
-    let (identifier, behind) = u32_be(rest)?;
-    rest = behind;
+    let (identifier, after) = u32_be(rest)?;
+    rest = after;
     if has(0x0800) {
         rest = rest.get(4..)?;
     }
     if has(0x0200) {
-        let (offset, behind) = u16_be(rest)?;
-        rest = behind.get(usize::from(offset)..)?;
+        let (offset, after) = u16_be(rest)?;
+        rest = after.get(usize::from(offset)..)?;
     }
     let rest = rest.strip_prefix(&[0xff, 0x03]).unwrap_or(rest);
     let packet = match rest {
@@ -175,12 +175,12 @@ fn tzsp(payload: &[u8]) -> Option<Inner<'_>> {
     let (&[1, 0, 0, 1], mut rest) = payload.split_first_chunk()? else { return None };
     for _ in 0..limits::LAYERS {
         match rest {
-            [0, behind @ ..] => rest = behind,
+            [0, after @ ..] => rest = after,
             [1, frame @ ..] => {
                 let packet = InnerPacket::Ethernet(frame);
                 return Some(Inner { tunnel: Tunnel::Tzsp, identifier: None, packet });
             }
-            [_, length, behind @ ..] => rest = behind.get(usize::from(*length)..)?,
+            [_, length, after @ ..] => rest = after.get(usize::from(*length)..)?,
             _ => return None,
         }
     }
@@ -238,9 +238,9 @@ fn gtp_extensions(mut next: u8, mut rest: &[u8]) -> Option<&[u8]> {
             return Some(rest);
         }
         let length = usize::from(*rest.first()?).checked_mul(4).filter(|length| *length > 0)?;
-        let (header, behind) = rest.split_at_checked(length)?;
+        let (header, after) = rest.split_at_checked(length)?;
         next = *header.last()?;
-        rest = behind;
+        rest = after;
     }
     None
 }

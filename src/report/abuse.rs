@@ -315,7 +315,7 @@ fn one(attack: &Attack, paint: Paint, out: &mut Vec<u8>) {
         Forged::Yes => "very likely: ",
         Forged::No if attack.seat == Seat::Victim => "",
         Forged::No => "no: ",
-        Forged::Unknown => "cannot be told: ",
+        Forged::Unknown => "unknown: ",
     };
     say("forged", format!("{forged}{}", attack.evidence.join("; ")));
     if let Some(real) = attack.legitimate {

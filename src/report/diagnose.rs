@@ -109,7 +109,7 @@ impl Report<'_> {
         let _ = line(&capture, out);
     }
 
-    /// The servers of which all is said.
+    /// The servers that are shown in full.
     fn whole(&self) -> &[Diagnosed] {
         let servers = &self.diagnoses.servers;
         if self.is_named || servers.len() == 1 { servers } else { &[] }
@@ -272,7 +272,7 @@ fn one(item: &ItemVerdict, (wide, frames_wide): (usize, usize), paint: Paint, ou
     put(out, format_args!("{}\n", line.trim_end()));
 }
 
-/// What to do about an item that is not so, or that cannot be told.
+/// What to do about an item that is not so, or that is unknown.
 fn advice(item: &ItemVerdict) -> Option<&'static str> {
     item.cause.map(words::advice)
 }

@@ -31,7 +31,8 @@ fn short(out: &mut Vec<u8>, value: u32) {
     leading(out, digits, length);
 }
 
-/// The digits of an integer if it has at most eight, and how many these are. Zero bytes follow them.
+/// The digits of an integer if it has at most eight, and how many these are. Zero bytes follow
+/// them.
 #[inline]
 pub(super) fn word(value: u64) -> Option<([u8; 8], usize)> {
     let (digits, length) = few(value.try_into().ok().filter(|_| value < TEN_TO_8)?);
@@ -53,7 +54,7 @@ fn long(out: &mut Vec<u8>, value: u64) {
     padded(out, low, 8);
 }
 
-/// The first `width` of eight bytes, of which the lowest comes first.
+/// The first `width` of eight bytes, the lowest first.
 #[inline]
 fn leading(out: &mut Vec<u8>, bytes: u64, width: usize) {
     let end = out.len() + width;

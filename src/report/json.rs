@@ -162,7 +162,7 @@ impl Report for Json {
     }
 }
 
-/// What the message answers, and of which packet it is a copy.
+/// What the message responds to, and the packet that it is a copy of.
 fn request(m: &Envelope<'_>, out: &mut Vec<u8>) {
     if let Some(reply) = m.reply {
         let now = m.payload.time;

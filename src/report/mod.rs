@@ -1,7 +1,7 @@
 //! What users read: views of the one decoded tree.
 //!
 //! A report is handed every message with its annotated fields and its findings, in capture order,
-//! and appends to a buffer. It decodes nothing, judges nothing, opens nothing, and writes no name
+//! and appends to a buffer. It decodes nothing, checks nothing, opens nothing, and writes no name
 //! of its own but those of the envelope: fields, messages and rules are named where they are
 //! declared.
 //!
@@ -66,7 +66,7 @@ pub struct Envelope<'a> {
     pub digits: u8,
     /// The request that it answers, where it is a response to one.
     pub reply: Option<&'a Reply>,
-    /// The packet of which its own is a copy, where the datagram was doubled on the way.
+    /// The packet that its own is a copy of, where the datagram was doubled on the way.
     pub copy_of: Option<u64>,
     /// The tunnels that its packets passed through, if any.
     pub via: Option<&'a dyn fmt::Display>,
@@ -102,7 +102,8 @@ pub trait Report {
     /// Appends what is put into the line of a message that did not arrive.
     fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>);
 
-    /// Appends a line of its own about a message that was written before. Says whether there is one.
+    /// Appends a line of its own about a message that was written before. Says whether there is
+    /// one.
     fn icmp_late(&mut self, _note: &IcmpEvent, _out: &mut Vec<u8>) -> bool {
         false
     }

@@ -98,7 +98,7 @@ pub(super) const fn message(name: &'static str, summary: &'static str) -> Messag
     Message { name, label: "", speaker, purpose, summary, fields: &[], describes: None }
 }
 
-static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// One message with all it needs to be shown.
 pub(super) struct Sample {
@@ -147,7 +147,7 @@ impl Sample {
         }
     }
 
-    /// An answer with two players that says it has three.
+    /// A response with two players that says it has three.
     pub(super) fn players() -> Sample {
         let mut bytes = b"\xFF\xFF\xFF\xFFD\x03".to_vec();
         bytes.extend(b"Ann\0\x05\0\0\0");

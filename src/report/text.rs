@@ -1,7 +1,7 @@
 //! Messages as text: a line each, for people who search a capture at night.
 //!
 //! A line is never broken, whatever a packet says: what a terminal would obey is spelled out, and
-//! a text that is not a plain word is in quotes, inside of which a quote is written `\x22`.
+//! a text that is not a plain word is in quotes; a quote inside is written `\x22`.
 //! With [`Detail::fields`] the annotated fields follow the line, with [`Detail::bytes`] the bytes.
 
 mod dump;
@@ -152,15 +152,15 @@ impl Text {
         }
     }
 
-    /// Each rule once, at the end of the line: with what is wrong, unless that follows below. A note
-    /// is only reported with the fields.
+    /// Each rule once, at the end of the line: with what is wrong, unless that follows below. A
+    /// note is only reported with the fields.
     fn findings(&mut self, findings: &[Finding], out: &mut Vec<u8>) {
         let is_verbose = self.detail.fields;
-        let is_told = |it: &&Finding| is_verbose || it.severity > Severity::Note;
-        for finding in findings.iter().filter(is_told) {
+        let is_reported = |it: &&Finding| is_verbose || it.severity > Severity::Note;
+        for finding in findings.iter().filter(is_reported) {
             self.count(finding, |count| *count = count.saturating_add(1));
         }
-        for finding in findings.iter().filter(is_told) {
+        for finding in findings.iter().filter(is_reported) {
             let mut count = 0;
             self.count(finding, |counted| count = std::mem::take(counted));
             if count == 0 {

@@ -56,12 +56,12 @@ impl<'a> View<'a> {
         self.tree.children(at)
     }
 
-    /// The text that a node stands for, without its terminator.
+    /// The text of a node, without its terminator.
     pub(super) fn text(self, node: &Node) -> &'a [u8] {
         self.tree.bytes(node, self.payload)
     }
 
-    /// The text that a node stands for, and the bytes around it.
+    /// The text of a node, and the bytes around it.
     #[inline]
     pub(super) fn text_among(self, node: &Node) -> Among<'a> {
         let (bytes, start, length) = self.tree.text(node, self.payload);
@@ -85,10 +85,10 @@ impl<'a> View<'a> {
 
     /// Whether of a pair's value no byte was recorded.
     pub(super) fn lacks(self, value: Option<usize>) -> bool {
-        let is_behind = |value: &Node| {
+        let is_after = |value: &Node| {
             value.field.kind == Kind::Text && self.text_among(value).start >= self.payload.len()
         };
-        self.lost && value.and_then(|at| self.node(at)).is_none_or(is_behind)
+        self.lost && value.and_then(|at| self.node(at)).is_none_or(is_after)
     }
 
     /// The text of the node at this place.

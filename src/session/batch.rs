@@ -1,6 +1,6 @@
 //! What a session reports: events, in the order of the capture.
 //!
-//! A session writes them into a batch, whose memory is used again; whoever reads them borrows from
+//! A session writes them into a batch, whose memory is used again; readers borrow from
 //! it. A batch owns all that its events show, so that it can go to another thread.
 
 use std::net::{IpAddr, SocketAddr};
@@ -188,8 +188,8 @@ pub struct Batch {
     /// The fields of messages, and texts of them that had to be decoded.
     nodes: Vec<Node>,
     texts: Vec<u8>,
-    /// The servers of lists, and where those of the current message begin: as cross-flow events have
-    /// them, and as messages do.
+    /// The servers of lists, and where those of the current message begin: as cross-flow events
+    /// have them, and as messages do.
     servers: Vec<Listed>,
     next_list: usize,
     listed: Vec<SocketAddr>,
@@ -395,7 +395,8 @@ impl Batch {
         self.entries.push(Entry { order, kind, at: at as u32 });
     }
 
-    /// What follows belongs to this flow. It is written where it is wanted if something does follow.
+    /// What follows belongs to this flow. It is written where it is wanted if something does
+    /// follow.
     #[inline]
     pub(super) fn set_context(&mut self, context: FlowContext) {
         self.context = self.records_in_use;

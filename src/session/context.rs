@@ -25,7 +25,7 @@ pub struct FlowContext {
     pub moment: EventOrder,
     /// How many digits of a second the capture has: 6 or 9.
     pub digits: u8,
-    /// The packet of which that is a copy, where the datagram was doubled on the way.
+    /// The packet that it is a copy of, where the datagram was doubled on the way.
     pub copy_of: Option<u64>,
     /// The tunnels that the packet came through.
     pub tunnels: Tunnels,
@@ -55,11 +55,11 @@ impl PacketContext {
     #[inline]
     pub(super) fn note(&mut self, note: Option<&Malformed>) {
         #[cold]
-        fn told(note: &Malformed) -> (&'static Rule, bool, String) {
+        fn reported(note: &Malformed) -> (&'static Rule, bool, String) {
             (&NET008, false, note.to_string())
         }
         if let Some(note) = note {
-            self.headers.push(told(note));
+            self.headers.push(reported(note));
         }
     }
 

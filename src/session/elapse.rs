@@ -35,7 +35,8 @@ impl Shard {
         self.see_forgotten();
     }
 
-    /// Whether the shared state has forgotten something by now: reported once, since it never knows it again.
+    /// Whether the shared state has forgotten something by now: reported once, since it never knows
+    /// it again.
     pub(super) fn see_forgotten(&mut self) {
         if !self.forgot && self.shared.forgot() {
             self.forgot = true;
@@ -83,7 +84,7 @@ impl Shard {
         }
     }
 
-    /// Lets a flow's conversation judge what time has decided.
+    /// Lets a flow's conversation check what time has decided.
     fn ask<F: Fields>(
         &mut self,
         context: &mut PacketContext,
@@ -130,15 +131,15 @@ impl Shard {
             recorder,
         );
         let deadline = conversation.deadline();
-        let told = recorder.settle();
-        flow.count_reported(told);
+        let reported = recorder.settle();
+        flow.count_reported(reported);
         flow.count_exchanges(|detail| recorder.count_exchanges(detail));
         // A deadline that has passed and still is would come back at once, for ever.
         let later = Time(now.0.saturating_add(1_000_000));
         self.deadlines.plan(&mut flow, slot, deadline.filter(|_| !end).map(|due| due.max(later)));
     }
 
-    /// A flow is over: what is open in it is judged.
+    /// A flow is over: what is open in it is checked.
     pub(super) fn end_flow<F: Fields>(
         &mut self,
         context: &mut PacketContext,

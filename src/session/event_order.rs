@@ -9,7 +9,7 @@ impl EventOrder {
     /// From here on a capture has no more packets.
     pub const END: EventOrder = EventOrder(1 << 63);
 
-    /// Shards of which the last moments can be distinguished.
+    /// Shards whose last events can be distinguished.
     const SHARDS: u64 = 1 << 8;
 
     /// Bits for the moments of one packet: no packet holds as many frames.

@@ -25,7 +25,7 @@ pub enum Value<'b> {
     Name(&'static str),
     /// Text, as it was sent: it need not be UTF-8.
     Text(&'b [u8]),
-    /// Bytes of which no more is known.
+    /// Bytes with no more known about them.
     Bytes(&'b [u8]),
     /// An address and a port.
     Endpoint(SocketAddr),
@@ -39,8 +39,8 @@ impl<'b> MessageEvent<'b> {
         format!("{protocol}.{}", self.message().name)
     }
 
-    /// The first value of a field, by its path below the message: `map`, `players.name`. `None`: the
-    /// message has none, or [`Needs::fields`](super::Needs::fields) did not ask for fields.
+    /// The first value of a field, by its path below the message: `map`, `players.name`. `None`:
+    /// the message has none, or [`Needs::fields`](super::Needs::fields) did not ask for fields.
     pub fn field(&self, path: &str) -> Option<Value<'b>> {
         self.values(path).into_iter().next()
     }

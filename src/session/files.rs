@@ -3,14 +3,14 @@
 /// Changes from one file to another that are remembered.
 pub(super) const MOST: usize = 1 << 20;
 
-/// Where the packets of each file begin among those of all: what packets are told of later, too, is
-/// told with its file.
+/// Where the packets of each file begin among those of all: what is reported of packets later, too,
+/// is reported with its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// The first packet of a row, and its file, wherever that is another than before.
     rows: Vec<(u64, u32)>,
     latest: u32,
-    /// The first packet of which its file is not remembered.
+    /// The first packet whose file is not remembered.
     end: Option<u64>,
 }
 
@@ -39,8 +39,8 @@ impl Files {
         if self.end.is_some_and(|end| frame >= end) {
             return None;
         }
-        let behind = self.rows.partition_point(|&(first, _)| first <= frame);
-        Some(behind.checked_sub(1).and_then(|at| self.rows.get(at)).map_or(0, |&(_, file)| file))
+        let after = self.rows.partition_point(|&(first, _)| first <= frame);
+        Some(after.checked_sub(1).and_then(|at| self.rows.get(at)).map_or(0, |&(_, file)| file))
     }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_too_many_changes_no_file_is_named() {
+    fn after_too_many_changes_no_file_is_named() {
         let mut files = Files::default();
         let first = MOST as u64 + 2;
         let ends = (1..first + 9).filter(|&frame| files.go_on(frame, 1 - frame as u32 % 2));

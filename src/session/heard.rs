@@ -1,4 +1,5 @@
-//! Whom the recording has heard beside the flows of ours: hosts of which some other packet is in it.
+//! Hosts that the recording has heard beside the flows of ours: some other packet of theirs is in
+//! it.
 
 use std::collections::HashSet;
 use std::net::IpAddr;

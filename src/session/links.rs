@@ -3,7 +3,7 @@
 use crate::capture::LinkType;
 use crate::net::link_name;
 
-/// Link types that are told apart.
+/// Link types that are counted separately.
 const MOST: usize = 16;
 
 /// The link types of packets.

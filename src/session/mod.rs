@@ -141,13 +141,14 @@ struct Left {
     /// The rank of the next one: its number less one, so that those without a number are after.
     rank: u64,
     next: Option<Slot>,
-    behind: InOrder,
+    after: InOrder,
 }
 
 impl Left {
-    /// Goes on to the shard's next flow; one that made room for others meanwhile is not there any more.
+    /// Goes on to the shard's next flow; one that made room for others meanwhile is not there any
+    /// more.
     fn go_on(&mut self, shard: &Shard) {
-        let next = self.behind.find_map(|slot| Some((slot, shard.table.get(slot)?.number)));
+        let next = self.after.find_map(|slot| Some((slot, shard.table.get(slot)?.number)));
         self.next = next.map(|(slot, _)| slot);
         self.rank = next.map_or(u64::MAX, |(_, number)| number.wrapping_sub(1).into());
     }
@@ -273,14 +274,14 @@ impl Session {
         let [source, destination] = glance.hosts().map(IpAddr::from);
         if let Some(shard) = self.share.place_of(source, destination) {
             let transport = if glance.is_udp() { Transport::Udp } else { Transport::Tcp };
-            // Made of what was read, not of what was written for the outcome: a processor that reads in
-            // other pieces than were just written waits for all that was written before.
+            // Made of what was read, not of what was written for the outcome: a processor that
+            // reads in other pieces than were just written waits for all that was written before.
             let key = Key { source, destination, ports: glance.ports(), transport };
             self.carried(shard, key, &glance.outcome(), time, Recorded::Here, recorder);
         }
     }
 
-    /// No packet has come until now: what was due by then is judged, and what is idle ends.
+    /// No packet has come until now: what was due by then is checked, and what is idle ends.
     fn reach<F: Fields>(&mut self, now: Time, recorder: &mut Recorder<F>) {
         /// Flows that are looked at in one turn.
         const MOST: u32 = 1000;
@@ -292,7 +293,7 @@ impl Session {
         }
     }
 
-    /// The capture is over: what is open is judged, flow after flow, as often as the flows that
+    /// The capture is over: what is open is checked, flow after flow, as often as the flows that
     /// are left are asked for.
     #[must_use]
     fn finish<F: Fields>(&mut self, recorder: &mut Recorder<F>) -> Open {
@@ -300,7 +301,7 @@ impl Session {
         self.context.defragmenter.finish(&mut self.fragment_events);
         self.fragment_events(recorder);
         let left = |shard: &mut Shard| {
-            let mut left = Left { rank: 0, next: None, behind: shard.table.in_order() };
+            let mut left = Left { rank: 0, next: None, after: shard.table.in_order() };
             left.go_on(shard);
             left
         };

@@ -17,7 +17,7 @@ pub struct Options {
     pub settings: Settings,
     /// The user vouches that the capture is complete.
     pub complete: bool,
-    /// Judge IP, UDP and TCP checksums.
+    /// Check IP, UDP and TCP checksums.
     pub verify_checksums: bool,
     /// What somebody wants to read of it.
     pub needs: Needs,
@@ -27,9 +27,9 @@ pub struct Options {
     pub severities: Severities,
     /// Flows that are followed at a time.
     pub flows: usize,
-    /// Bytes of memory that these flows take, unfinished answers and streams left out.
+    /// Bytes of memory that these flows take, unfinished responses and streams left out.
     pub flow_bytes: usize,
-    /// Bytes that unfinished answers may hold, over all flows.
+    /// Bytes that unfinished responses may hold, over all flows.
     pub unfinished_bytes: usize,
     /// What open IP fragments may hold, and for how long.
     pub fragments: FragmentLimits,

@@ -1,5 +1,5 @@
-//! The bytes of a TCP connection, put in order, on their way to messages: which protocol they are of, and
-//! where each message ends.
+//! The bytes of a TCP connection, put in order, on their way to messages: which protocol they are
+//! of, and where each message ends.
 
 use dissectors::kit::{
     Closed, Evidence, FlowFacts, Framed, Mark, Payload, Piece, Rule, Side, Sink, Span, StreamView,
@@ -123,8 +123,8 @@ impl<F: Fields> Reading<'_, F> {
         let &Event { frame, time, way, .. } = event;
         let mark = Mark { frame, time: Time(time), length: 0, side: side(way) };
         let flow_context = self.flow_context(id);
-        let told = tell(self.recorder, flow_context, rule, false, &mark, || detail);
-        self.flow.count_reported(told);
+        let reported = tell(self.recorder, flow_context, rule, false, &mark, || detail);
+        self.flow.count_reported(reported);
     }
 
     fn identify(&mut self, side: Side, run: &Run<'_>) -> Result<Id, Undecided> {
@@ -146,11 +146,11 @@ impl<F: Fields> Reading<'_, F> {
             stream.ended.swap(0, 1);
             ports.swap(0, 1);
         }
-        let told = self.context.options.identifier.stream(&stream, ports);
+        let reported = self.context.options.identifier.stream(&stream, ports);
         // What was said before may tell.
-        let may_tell = told == Err(Undecided::None) && run.other_has_hole();
-        if told != Err(Undecided::More) && !may_tell {
-            return told;
+        let may_tell = reported == Err(Undecided::None) && run.other_has_hole();
+        if reported != Err(Undecided::More) && !may_tell {
+            return reported;
         }
         let beginnings = self.speech.beginnings.get_or_insert_default();
         let own = &mut beginnings[side.index()];
@@ -167,8 +167,8 @@ impl<F: Fields> Reading<'_, F> {
         is_silent && self.speech.wait(side.other()).is_none()
     }
 
-    /// Whether, now that the protocol is identified, the other direction has bytes that are to be read with
-    /// these.
+    /// Whether, now that the protocol is identified, the other direction has bytes that are to be
+    /// read with these.
     fn other_begins(&self, side: Side, run: &Run<'_>) -> bool {
         let Some(other) = self.speech.wait(side.other()) else { return false };
         match run.end() {
@@ -178,7 +178,8 @@ impl<F: Fields> Reading<'_, F> {
         }
     }
 
-    /// Whether what the other direction said before is to be read first: it is missing yet, or waits.
+    /// Whether what the other direction said before is to be read first: it is missing yet, or
+    /// waits.
     fn has_to_wait(&self, side: Side, run: &Run<'_>) -> bool {
         match run.end() {
             Some(End::Gap | End::Limit) => false,
@@ -313,7 +314,7 @@ impl<F: Fields> Reading<'_, F> {
         self.pieces = pieces;
     }
 
-    /// Lets the conversation judge what time has decided; with `end`, all that is open.
+    /// Lets the conversation check what time has decided; with `end`, all that is open.
     fn elapse(&mut self, other_has_hole: bool, end: bool) {
         let now = self.context.now;
         self.conversation(false, other_has_hole, |conversation, shared, cx| {
@@ -339,7 +340,7 @@ impl<F: Fields> Reading<'_, F> {
         });
     }
 
-    /// The ports are used again: what was said so far is judged as it is.
+    /// The ports are used again: what was said so far is checked as it is.
     fn end_talk(&mut self) {
         self.elapse(false, true);
         if let Some(conversation) = self.speech.conversation.take() {
@@ -356,8 +357,8 @@ impl<F: Fields> Reading<'_, F> {
         Payload { frame, time, ..self.flow.facts().payload(side, bytes, &[]) }
     }
 
-    /// Lets the conversation work, in the context of this flow, and counts what was reported. `other_has_hole`:
-    /// of the other direction, bytes that were sent before are not here.
+    /// Lets the conversation work, in the context of this flow, and counts what was reported.
+    /// `other_has_hole`: of the other direction, bytes that were sent before are not here.
     fn conversation(
         &mut self,
         lost: bool,

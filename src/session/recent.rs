@@ -104,9 +104,9 @@ impl Recent {
         None
     }
 
-    /// The packet of the datagram that is quoted, sent with these addresses and ports: the latest one
-    /// that begins with the bytes that are quoted. Where there are too few of them it is recognized by the
-    /// header, if only one packet has it.
+    /// The packet of the datagram that is quoted, sent with these addresses and ports: the latest
+    /// one that begins with the bytes that are quoted. Where there are too few of them it is
+    /// recognized by the header, if only one packet has it.
     pub(super) fn quoted(&self, key: &Key, quote: &Quote<'_>) -> Option<u64> {
         let ends = self.ends(key);
         if quote.bytes.len() < quote.length.min(HEAD) {
@@ -128,19 +128,19 @@ impl Recent {
         bucket.iter().filter(same).map(|entry| entry.frame).max()
     }
 
-    /// What stands for the addresses and the ports.
+    /// A hash of the addresses and the ports.
     #[inline]
     fn ends(&self, key: &Key) -> u64 {
         key.words().map_or_else(|| self.seed.hash_one(key), |words| self.seed.hash_one(words))
     }
 
-    /// What stands for the bytes of a datagram.
+    /// A hash of the bytes of a datagram.
     #[inline]
     pub(super) fn hash(&self, bytes: &[u8]) -> u64 {
         self.seed.hash_one(bytes)
     }
 
-    /// What stands for a datagram of this length that begins with these bytes.
+    /// A hash of a datagram of this length that begins with these bytes.
     #[inline]
     fn head(&self, ends: u64, length: usize, bytes: &[u8]) -> u64 {
         let mut hasher = self.seed.build_hasher();
@@ -150,7 +150,7 @@ impl Recent {
     }
 }
 
-/// What stands for the addresses, the ports and an identification.
+/// A hash of the addresses, the ports and an identification.
 #[inline]
 fn header(ends: u64, identification: u16) -> u64 {
     // Odd, so that no two identifications come to the same.

@@ -320,8 +320,8 @@ impl<F: Fields> Recorder<F> {
         }
     }
 
-    /// A rule was broken: by a past message, if there is evidence of its own. Says whether that is to be
-    /// put into words.
+    /// A rule was broken: by a past message, if there is evidence of its own. Says whether that is
+    /// to be put into words.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<(Evidence, &Mark)>) -> bool {
         let verdict = self.judge.verdict(rule, recalled.map(|(evidence, _)| evidence));
@@ -432,7 +432,7 @@ impl<F: Fields> Recorder<F> {
     }
 }
 
-/// Moves what the judge found to the batch.
+/// Moves what the check found to the batch.
 #[cold]
 fn collect(judge: &mut Judge, batch: &mut Batch) {
     let left_out = |(rule, verdict, times)| LeftOut { rule, verdict, side: None, times };
@@ -455,8 +455,8 @@ impl Exchanges {
         *self = Exchanges { response_times, ..Exchanges::default() };
     }
 
-    /// A message is whole. One that gives the challenge that a request must have first does not answer
-    /// the exchange.
+    /// A message is whole. One that gives the challenge that a request must have first does not
+    /// answer the exchange.
     #[inline]
     fn message_ends(&mut self, sending: Sending, reply: Option<&Reply>) {
         let just_answered = std::mem::take(&mut self.just_answered);
@@ -546,7 +546,8 @@ impl<F: Fields> Sink for Recorder<F> {
     ) {
         match at {
             _ if self.needs.cross_flow => {
-                // The flow has it either way: what explains it, if something does, is in another one.
+                // The flow has it either way: what explains it, if something does, is in another
+                // one.
                 let evidence = at.is_none().then(|| fact.evidence());
                 let verdict = self.judge.verdict(rule, evidence);
                 self.count_broken(rule, verdict);

@@ -1,5 +1,5 @@
-//! What the recording itself shows: notices, headers, fragments, and limits that were met. It is reported
-//! round no message.
+//! What the recording itself shows: notices, headers, fragments, and limits that were met. It is
+//! reported round no message.
 
 use dissectors::kit::{Evidence, FlowFacts, Mark, Rule, Side, Sink, Time, counted};
 use dissectors::net_rules::{NET002, NET003, NET004, NET005, NET008, NET009, NET010, NET011};
@@ -98,7 +98,7 @@ impl PacketContext {
         }
     }
 
-    /// Judges the checksum of a message's IPv4 header, where not all checksums are judged anyway.
+    /// Checks the checksum of a message's IPv4 header, where not all checksums are checked anyway.
     #[inline]
     pub(super) fn header_checksum(
         &self,

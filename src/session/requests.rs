@@ -1,6 +1,6 @@
-//! Requests and whether they were answered: what NET012 and NET014 are judged by.
+//! Requests and whether they were answered: what NET012 and NET014 are checked by.
 //!
-//! Which requests count, their own rules say: those that ask for an answer.
+//! Which requests count, their own rules say: those that ask for a response.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use dissectors::net_rules::{NET012, NET014};
 
 use super::{FlowContext, Heard};
 
-/// How many requests were judged, and how many of them were answered.
+/// How many requests were checked, and how many of them were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// Requests that were owed an answer.
+    /// Requests that were owed a response.
     pub asked: u64,
     /// Those of them that got one.
     pub answered: u64,
@@ -56,13 +56,13 @@ struct Silence {
     refused: u64,
     /// Behind how many the capture goes on for long enough.
     waited: u64,
-    /// To how many no answer can come any more, for either reason.
+    /// To how many no response can come any more, for either reason.
     settled: u64,
     /// The recording lost something round one of them.
     lossy: bool,
-    /// The server said something to one of those who asked, if no answer.
+    /// The server said something to one of those who asked, if no response.
     heard: bool,
-    /// The latest one, who sent it to whom, and of which protocol it is.
+    /// The latest one, who sent it to whom, and its protocol.
     mark: Mark,
     client: SocketAddr,
     server: SocketAddr,
@@ -70,7 +70,7 @@ struct Silence {
     digits: u8,
 }
 
-/// A server, or all of them, of which a rule asks for an answer.
+/// A server, or all of them, where a rule asks for a response.
 pub struct Unanswered {
     /// The rule.
     pub rule: &'static Rule,
@@ -167,8 +167,8 @@ impl Requests {
         }
     }
 
-    /// What the requests come to, if these hosts are in the recording; nothing, where there were more
-    /// servers than are kept. With `lossy`, packets are missing, and nobody knows whose.
+    /// What the requests come to, if these hosts are in the recording; nothing, where there were
+    /// more servers than are kept. With `lossy`, packets are missing, and nobody knows whose.
     pub fn review(&mut self, heard: &Heard, vouched: bool, lossy: bool) -> RequestReview {
         let (count, mut review) = (self.servers.len(), RequestReview::default());
         if self.is_full {
@@ -218,7 +218,7 @@ impl Server {
 }
 
 impl Silence {
-    /// Requests without an answer from which on a silence is no accident.
+    /// Requests without a response from which on a silence is no accident.
     const NO_ACCIDENT: u64 = 3;
 
     /// Both, by whatever order they are put together.

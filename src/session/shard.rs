@@ -2,9 +2,9 @@
 //!
 //! A conversation stays between two hosts, so that what one pair of hosts says changes nothing of
 //! what another says. A session therefore keeps its flows in shards, every pair of hosts in one of
-//! them, each with its own shared state, budgets and deadlines: threads can own shards, and what comes of it
-//! all does not depend on who owns which. What does span pairs of hosts is told as facts, and judged
-//! when the capture has been read.
+//! them, each with its own shared state, budgets and deadlines: threads can own shards, and what
+//! comes of it all does not depend on who owns which. What does span pairs of hosts is reported as
+//! events, and checked when the capture has been read.
 
 use std::net::IpAddr;
 use std::num::NonZeroU64;
@@ -232,8 +232,8 @@ impl Shard {
         key.ports.iter().any(|&port| self.ports.contains(port) || is_usual(port))
     }
 
-    /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it who
-    /// sends it.
+    /// The flow of a datagram of ours: the one that goes on with it, or that it begins. Says in it
+    /// who sends it.
     #[inline]
     fn flow_of<F: Fields>(
         &mut self,
@@ -250,8 +250,8 @@ impl Shard {
         if let Some((_, side)) = found {
             payload.side = side;
         }
-        let told = context.options.identifier.datagram(payload.bytes, key.ports, known);
-        let id = told.or_else(|| self.shared.expects(payload))?;
+        let reported = context.options.identifier.datagram(payload.bytes, key.ports, known);
+        let id = reported.or_else(|| self.shared.expects(payload))?;
         if let (Some((slot, _)), Some(known)) = (found, known)
             && known != id
         {
@@ -384,8 +384,8 @@ impl Shard {
             recorder,
         );
         let (deadline, held) = (conversation.deadline(), conversation.held());
-        let told = recorder.settle();
-        flow.count_reported(told);
+        let reported = recorder.settle();
+        flow.count_reported(reported);
         flow.count_exchanges(|detail| recorder.count_exchanges(detail));
         flow.set_held(held);
         let now = flow.memory();

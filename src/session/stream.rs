@@ -62,7 +62,7 @@ impl Shard {
     }
 
     /// A TCP segment, whose [`place`](Shard::place) this is.
-    #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is told")]
+    #[allow(clippy::too_many_arguments, reason = "of whom, where and when, and who is reported")]
     pub(super) fn segment<F: Fields>(
         &mut self,
         context: &mut PacketContext,
@@ -92,7 +92,7 @@ impl Shard {
         let mut pieces = std::mem::take(&mut context.pieces);
         let (offset, length) = (segment.payload.offset, segment.payload.bytes.len());
         context.locate(offset, length, recorded, &mut pieces);
-        let mut is_untold = false;
+        let mut is_unreported = false;
         let refuses = segment.flags.rst() && side == Side::Second && recorder.wants_refusals();
         let mut refused = None;
         self.with_stream(
@@ -109,7 +109,8 @@ impl Shard {
                 let segment = read(segment, &pieces, &recorded, time);
                 connection.segment(way(side), &segment, budget, reading);
                 let was_undecided = reading.cut_short || !connection.is_ignored();
-                is_untold = reading.speech.conversation.is_none() && !was_ignored && was_undecided;
+                is_unreported =
+                    reading.speech.conversation.is_none() && !was_ignored && was_undecided;
             },
         );
         context.pieces = pieces;
@@ -120,7 +121,7 @@ impl Shard {
             recorder.fact(CrossFlowEvent::Refused, Seen { mark, from, to });
             recorder.settle();
         }
-        if is_untold && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
+        if is_unreported && cut::may_be_ours(&segment.payload, self.has_known_port(key)) {
             self.cut.see(context);
         }
         self.keep_within(context, recorder);

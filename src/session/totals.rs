@@ -31,9 +31,9 @@ pub struct Totals {
     pub digits: u8,
     /// Flows whose protocol was identified.
     pub flows: u32,
-    /// The recording lost something of which nobody knows what.
+    /// The recording lost something unknown.
     pub lossy: bool,
-    /// The recorder dropped packets before it said so: what was judged by then may be explained.
+    /// The recorder dropped packets before it said so: what was checked by then may be explained.
     pub dropped: bool,
     /// Packets whose link type cannot be read.
     pub unknown_links: u64,
@@ -43,7 +43,7 @@ pub struct Totals {
     pub unread: [u64; UnreadLayer::ALL.len()],
     /// Which file packets are from.
     pub files: Files,
-    /// The hosts of which some packet was read, if that was to be noted.
+    /// The hosts with some packet read, if that was to be noted.
     pub heard: Heard,
     /// Packets that nobody wanted.
     pub passed_over: u64,
@@ -97,8 +97,8 @@ pub struct Port {
 }
 
 /// Packets of no protocol of ours, by transport and port. Of a packet's two ports the lower one
-/// counts: servers have it. Packets are counted until the first flow's protocol is identified, or all
-/// of them, ours too, where that is asked for.
+/// counts: servers have it. Packets are counted until the first flow's protocol is identified, or
+/// all of them, ours too, where that is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Foreign {
     /// All packets are to be counted.

@@ -1,4 +1,4 @@
-//! What a session counts of all messages: how many, of which protocols, and what servers are asked.
+//! What a session counts of all messages: how many, by protocol, and what servers are asked.
 
 use std::net::SocketAddr;
 

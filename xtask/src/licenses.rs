@@ -18,14 +18,14 @@ pub(crate) fn run(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> {
     // What other platforms need may not be here.
     let arguments = ["metadata", "--format-version", "1", "--locked", "--offline"];
     let platform = ["--filter-platform", &host()?];
-    let told = Command::new(cargo()).args(arguments).args(platform).current_dir(root).output()?;
-    if !told.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&told.stderr).into_owned()));
+    let output = Command::new(cargo()).args(arguments).args(platform).current_dir(root).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
-    let told: Value = serde_json::from_slice(&told.stdout)?;
+    let output: Value = serde_json::from_slice(&output.stdout)?;
     let mut versions: BTreeMap<&str, u32> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for package in told["packages"].as_array().into_iter().flatten() {
+    for package in output["packages"].as_array().into_iter().flatten() {
         let text = |key: &str| package[key].as_str().unwrap_or_default();
         let (name, version) = (text("name"), text("version"));
         *versions.entry(name).or_default() += 1;

@@ -9,22 +9,24 @@ use super::rules::{A2S006, A2S008, A2S030, A2S033};
 /// The whole of an info request.
 const INFO_REQUEST: &[u8] = b"TSource Engine Query\0";
 
-/// The whole of a Source server's answer to a ping.
+/// The whole of a Source server's response to a ping.
 const PING_ANSWER: &[u8] = b"j00000000000000\0";
 
-/// Behind FF FF FF FF: Valve's master servers, Steam clients that look for each other, the texts that
-/// games were asked for info with before (no ping), and the lines of a server's log (no print).
+/// Behind FF FF FF FF: Valve's master servers, Steam clients that look for each other, the texts
+/// that games were asked for info with before (no ping), and the lines of a server's log (no
+/// print).
 const OTHERS: [&[u8]; 5] = [b"f\n", b"s\n", b"!", b"info", b"log L "];
 
 /// Whether a datagram is A2S.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
-    let told = hint.known || hint.forced;
-    let weak = |plausible| if plausible || told { Claim::Weak } else { Claim::No };
+    let expected = hint.known || hint.forced;
+    let weak = |plausible| if plausible || expected { Claim::Weak } else { Claim::No };
     if bytes.starts_with(&SPLIT) {
         return weak(is_split(bytes));
     }
     let Some(message) = bytes.strip_prefix(&SINGLE) else {
-        // Games send their own traffic on the same port; only a conversation that waits for an answer looks at it.
+        // Games send their own traffic on the same port; only a conversation that waits for a
+        // response looks at it.
         return weak(is_runt(bytes) && hint.to_port && !hint.from_port);
     };
     if OTHERS.iter().any(|other| message.starts_with(other)) && !hint.forced {
@@ -38,8 +40,9 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         // One library sends four bytes more; a text of nine characters may be any game's.
         [b'U' | b'V', ref rest @ ..] if rest.len() == 8 => sure(!rest.is_ascii()),
         [b'U' | b'V', ref rest @ ..] => weak(rest.len() < 16 || rest.iter().all(|&byte| byte == 0)),
-        // A list without entries is too short to be sure of. Where the flow is known, there is no need to look.
-        [b'I' | b'm' | b'D' | b'E', _, _, _, ..] => sure(!told && is_whole(bytes)),
+        // A list without entries is too short to be sure of. Where the flow is known, there is no
+        // need to look.
+        [b'I' | b'm' | b'D' | b'E', _, _, _, ..] => sure(!expected && is_whole(bytes)),
         [b'I' | b'm' | b'D' | b'E', ..] => Claim::Weak,
         [b'j', ..] if message == PING_ANSWER => Claim::Sure,
         [b'j'] | [b'j', .., 0] | [b'l', ..] => Claim::Weak,
@@ -80,15 +83,15 @@ pub(super) fn is_for_server(bytes: &[u8]) -> bool {
         || bytes.strip_prefix(&SINGLE).is_some_and(|message| !of_another(message))
 }
 
-/// Whether after a first long that is none of the document is a whole request. Where it is short,
-/// games may say the like: then the long must be nearly right.
-pub(super) fn is_request_behind(bytes: &[u8]) -> bool {
+/// Whether after a first long that is none of the specification is a whole request. Where it is
+/// short, games may say the like: then the long must be nearly right.
+pub(super) fn is_request_after(bytes: &[u8]) -> bool {
     let Some((long, message)) = bytes.split_first_chunk::<4>() else { return false };
     let is_near = long.iter().filter(|&&byte| byte == 0xFF).count() == 3;
     match *message {
         [b'T', ..] => {
-            let behind = message.strip_prefix(INFO_REQUEST);
-            behind.is_some_and(|challenge| matches!(challenge.len(), 0 | 4))
+            let after = message.strip_prefix(INFO_REQUEST);
+            after.is_some_and(|challenge| matches!(challenge.len(), 0 | 4))
         }
         [b'U' | b'V', _, _, _, _] | [b'W' | b'i'] => is_near,
         _ => false,
@@ -96,7 +99,7 @@ pub(super) fn is_request_behind(bytes: &[u8]) -> bool {
 }
 
 /// Whether a split packet's header makes sense in some layout. It need hold nothing else: what
-/// follows it may be missing, which is then told.
+/// follows it may be missing, which is then reported.
 fn is_split(bytes: &[u8]) -> bool {
     [Layout::GoldSrc, Layout::Source].into_iter().any(|layout| {
         Header::read(bytes, layout)

@@ -81,5 +81,5 @@ fn is_message(conversation: &Conversation, payload: &Payload<'_>, toward_server:
         || toward_server && is_runt()
         || !conversation.was_asked(payload.side)
             && conversation.began
-            && claim::is_request_behind(bytes)
+            && claim::is_request_after(bytes)
 }

@@ -81,8 +81,8 @@ impl Counters {
     }
 }
 
-/// A time in the room of a byte: quarters of the answer timeout. It comes round after 64 timeouts:
-/// who asks whether two are near must have looked within that.
+/// A time in the room of a byte: quarters of the response timeout. It comes round after 64
+/// timeouts: who asks whether two are near must have looked within that.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CoarseTime(u8);
 

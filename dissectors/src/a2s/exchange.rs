@@ -1,12 +1,12 @@
-//! What messages mean for the conversation of a flow: who asks, what waits for an answer, which challenges
-//! were given. It makes [`Observation`]s and hands them to the rules.
+//! What messages mean for the conversation of a flow: who asks, what waits for a response, which
+//! challenges were given. It makes [`Observation`]s and hands them to the rules.
 
 use std::net::SocketAddr;
 
 use super::counters::{CoarseTime, Count, Counters};
 use super::decode::Summary;
 use super::kinds::{Answer, ChallengeStatus, Request};
-use super::observation::{Observation, Told};
+use super::observation::{Observation, Occasion};
 use super::overdue::expire;
 use super::pending::{BEHIND_INFO, FOREIGN, PASSED_OVER, PendingRequest, ResponseDue};
 use super::repeats::{take_answered, wait};
@@ -45,7 +45,7 @@ fn ask<S: Sink>(
     let is_foreign =
         standing == ChallengeStatus::NeverIssued && may_be_given_by_another(cx, payload);
     let value = said.challenge.map(|challenge| challenge.value);
-    let foreign = is_foreign.then(|| Told::of(payload, cx.flow.evidence(), value));
+    let foreign = is_foreign.then(|| Occasion::of(payload, cx.flow.evidence(), value));
     rules::exchange(
         &Observation::Sent { challenge: said.challenge, standing, mark, foreign },
         kind_at(payload.bytes),
@@ -70,8 +70,8 @@ fn ask<S: Sink>(
     wait(cx, asked, payload.time, sink);
 }
 
-/// Whether another may have given a challenge in the asked one's stead: that one has said nothing so
-/// far, or owes an answer that may be a challenge.
+/// Whether another may have given a challenge in the asked one's stead: that one has said nothing
+/// so far, or owes a response that may be a challenge.
 fn may_be_given_by_another(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     let open = |request| Answer::Challenge.is_for(request);
     let waits = |asked: PendingRequest| {
@@ -156,9 +156,9 @@ fn answer<S: Sink>(
     expire(cx, now, false, sink);
 }
 
-/// Whether a list may be a hybrid server's answer to info, though this request for one waits without
-/// a good challenge: then that waits on. Where the capture lacks the beginning, a challenge may be
-/// good that was not seen.
+/// Whether a list may be a hybrid server's response to info, though this request for one waits
+/// without a good challenge: then that waits on. Where the capture lacks the beginning, a challenge
+/// may be good that was not seen.
 fn may_be_info(cx: &mut Context<'_, A2s>, at: usize) -> bool {
     let began = cx.flow.began;
     match cx.conversation.at(at) {
@@ -229,8 +229,8 @@ fn heard<S: Sink>(
         _ if answer == Answer::Challenge => {}
         ChallengeStatus::Issued => rules::own_challenge(kind, sink),
         ChallengeStatus::NeverIssued | ChallengeStatus::Unknown => {
-            let told = Told::of(payload, cx.flow.evidence(), None);
-            rules::accepted(asked, &told, guarded, kind, sink);
+            let occasion = Occasion::of(payload, cx.flow.evidence(), None);
+            rules::accepted(asked, &occasion, guarded, kind, sink);
         }
         ChallengeStatus::Absent | ChallengeStatus::Asking | ChallengeStatus::Zero => {
             sink.reflects(asked.request.name(), asked.mark.length, payload);
@@ -246,7 +246,7 @@ fn serve(cx: &mut Context<'_, A2s>, payload: &Payload<'_>) {
     }
 }
 
-/// How often in a row a valid challenge was answered by another, this answer included.
+/// How often in a row a valid challenge was answered by another, this response included.
 fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: Answer) -> u8 {
     let Some(count) = Count::rounds(asked.request) else { return 0 };
     let before = tally.get(count);
@@ -261,7 +261,7 @@ fn rounds(tally: &mut Counters, asked: &PendingRequest, answer: Answer) -> u8 {
     before + 1
 }
 
-/// An answer came that fits no request of the flow. `Some`: another endpoint was asked.
+/// A response came that fits no request of the flow. `Some`: another endpoint was asked.
 fn unexpected<S: Sink>(
     cx: &mut Context<'_, A2s>,
     (answer, challenge): (Answer, Option<Read<i32>>),
@@ -301,12 +301,12 @@ fn unexpected<S: Sink>(
         return Some(asked);
     }
     let elsewhere = (!cx.conversation.was_asked(payload.side))
-        .then(|| Told::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
+        .then(|| Occasion::of(payload, cx.flow.evidence(), challenge.map(|it| it.value)));
     rules::exchange(&Observation::Unasked { answer, elsewhere }, kind, sink);
     None
 }
 
-/// Whether an answer came instead of what was asked for; or a player list of which the rest of the
+/// Whether another response came than was asked for; or a player list whose meaning the rest of the
 /// exchange will tell what it is.
 fn answered_wrongly<S: Sink>(
     cx: &mut Context<'_, A2s>,

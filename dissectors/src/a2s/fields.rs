@@ -1,4 +1,4 @@
-//! The fields of A2S messages, in the order of the document's tables.
+//! The fields of A2S messages, in the order of the specification's tables.
 
 use std::borrow::Cow;
 
@@ -148,7 +148,7 @@ fields! {
     /// Value of the rule.
     RULE_VALUE = Field::new("value", "Rule Value", Kind::Text).value();
 
-    // Not in the document
+    // Not in the specification
     /// Text for the console of the client.
     TEXT = Field::new("text", "Text", Kind::Text);
     /// What follows the message byte.
@@ -182,7 +182,7 @@ fn message_type(value: u64) -> Option<&'static str> {
     })
 }
 
-/// The layouts a split answer may have. The values are [`Layout`](super::layout::Layout)'s.
+/// The layouts a split response may have. The values are [`Layout`](super::layout::Layout)'s.
 fn layout(value: u64) -> Option<&'static str> {
     ["goldsrc", "source", "orange_box"].get(value as usize).copied()
 }
@@ -191,8 +191,8 @@ fn layout(value: u64) -> Option<&'static str> {
 fn chosen_by(value: u64) -> Option<&'static str> {
     Some(match value {
         0 => "only in this layout do the parts make one whole",
-        1 => "FF FF FF FF stands where this layout's payload begins",
-        2 => "bzip2 data stands where this layout's payload begins",
+        1 => "FF FF FF FF is where this layout's payload begins",
+        2 => "bzip2 data is where this layout's payload begins",
         3 => "earlier answers of this server",
         4 => "the form of the Size field",
         5 => "nothing decides: the newest layout is assumed",

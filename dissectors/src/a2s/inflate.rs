@@ -1,4 +1,4 @@
-//! Compressed answers, bzip2: to decompress one takes as long as to read hundreds of others. A
+//! Compressed responses, bzip2: to decompress one takes as long as to read hundreds of others. A
 //! server gives the same one to all who ask, until one of its rules changes: what was decompressed
 //! lately is kept, and found by the compressed bytes. That saves time and changes nothing else.
 
@@ -24,7 +24,7 @@ pub(super) struct Inflated {
     /// There are more bytes than were asked for.
     pub(super) more: bool,
     /// Bytes that follow the compressed ones, where those were read to their end.
-    pub(super) behind: usize,
+    pub(super) after: usize,
 }
 
 /// Decompresses, up to `most` bytes.
@@ -124,7 +124,7 @@ fn inflate_at(level: u8, rest: &[u8], most: usize) -> io::Result<Inflated> {
     bytes.truncate(most);
     bytes.shrink_to_fit();
     let left = ((head.len() + rest.len()) as u64).saturating_sub(decoder.total_in());
-    Ok(Inflated { bytes, more, behind: if more { 0 } else { left as usize } })
+    Ok(Inflated { bytes, more, after: if more { 0 } else { left as usize } })
 }
 
 #[cfg(test)]
@@ -155,12 +155,12 @@ mod tests {
         for (length, level) in [(20_000, 1), (20_000, 9), (300_000, 1), (300_000, 9)] {
             let noise = noise(length, 1);
             let compressed = compress(&noise, level);
-            let whole = Inflated { bytes: noise.clone(), more: false, behind: 0 };
-            let beginning = Inflated { bytes: noise[..1000].to_vec(), more: true, behind: 0 };
+            let whole = Inflated { bytes: noise.clone(), more: false, after: 0 };
+            let beginning = Inflated { bytes: noise[..1000].to_vec(), more: true, after: 0 };
             let followed = [&compressed[..], b"\0behind"].concat();
-            let left = |most| inflate(&followed, most).map(|inflated| inflated.behind);
+            let left = |most| inflate(&followed, most).map(|inflated| inflated.after);
             assert_eq!((left(length), left(length - 1)), (Ok(7), Ok(0)));
-            // Forwards and backwards: what is kept is no answer to another question.
+            // Forwards and backwards: what is kept is no response to another question.
             for most in [1 << 20, length, 1000, length, 1 << 20] {
                 let expected = if most < length { &beginning } else { &whole };
                 assert_eq!(inflate(&compressed, most).as_deref(), Ok(expected));

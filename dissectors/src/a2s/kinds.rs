@@ -32,7 +32,7 @@ impl Request {
         1 << self as u8
     }
 
-    /// The document's name.
+    /// The specification's name.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Request::Info => "A2S_INFO",
@@ -53,7 +53,7 @@ pub(super) enum Answer {
     Players,
     Rules,
     Ping,
-    /// A text, a message the document does not name, or bytes that are none.
+    /// A text, a message the specification does not name, or bytes that are none.
     Other,
 }
 
@@ -116,6 +116,6 @@ pub(super) enum ChallengeStatus {
     Issued,
     /// It did not.
     NeverIssued,
-    /// It may have: the recording lost an answer, or too many have been seen to remember all.
+    /// It may have: the recording lost a response, or too many have been seen to remember all.
     Unknown,
 }

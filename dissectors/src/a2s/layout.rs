@@ -1,4 +1,5 @@
-//! The layouts of split packets, "Multi-packet Response": three, which do not tell themselves apart.
+//! The layouts of split packets, "Multi-packet Response": three, which do not tell themselves
+//! apart.
 
 use crate::kit::Span;
 
@@ -21,7 +22,7 @@ pub(super) const SIZE: Span = Span { start: 10, end: 12 };
 /// The header of a split packet.
 pub(super) const SPLIT: [u8; 4] = [0xFE, 0xFF, 0xFF, 0xFF];
 
-/// The header of a single packet, and of what the packets of an answer make together.
+/// The header of a single packet, and of what the packets of a response make together.
 pub(super) const SINGLE: [u8; 4] = [0xFF; 4];
 
 /// The three layouts of a split packet's header.
@@ -73,7 +74,7 @@ impl Layout {
 pub(super) enum Reason {
     /// Only in this layout do the packets make one whole.
     Only,
-    /// FF FF FF FF stands where this layout's payload begins.
+    /// FF FF FF FF is where this layout's payload begins.
     Header,
     /// bzip2 data is there.
     Bzip2,
@@ -127,13 +128,13 @@ pub(super) const fn plain(id: u32) -> u32 {
     id & !COMPRESSED
 }
 
-/// Whether an answer of this ID is compressed. The bit means nothing in the GoldSrc layout.
+/// Whether a response of this ID is compressed. The bit means nothing in the GoldSrc layout.
 pub(super) const fn is_compressed(id: u32, layout: Layout) -> bool {
     !matches!(layout, Layout::GoldSrc) && id & COMPRESSED != 0
 }
 
 /// "This is only present in the first packet of the response and only if the response is being
-/// compressed": size and sum, told by the bzip2 data after them.
+/// compressed": size and sum, recognized by the bzip2 data after them.
 pub(super) fn announced(payload: &[u8]) -> Option<(u32, u32)> {
     let (size, rest) = payload.split_first_chunk()?;
     let (sum, data) = rest.split_first_chunk()?;

@@ -1,9 +1,10 @@
 //! A2S, the queries of Source and GoldSource game servers: Valve Developer Community, "Server
 //! queries".
 //!
-//! What is odd about it: a request may first be answered by a challenge that it must then carry;
-//! an answer may be split over packets in one of three layouts which do not tell themselves apart,
-//! compressed or not (see `split`); info is answered in two forms; and games send their own traffic on the same port.
+//! What is odd about it: a request may first be answered by a challenge that it must then carry; a
+//! response may be split over packets in one of three layouts which do not tell themselves apart,
+//! compressed or not (see `split`); info is answered in two forms; and games send their own traffic
+//! on the same port.
 
 mod claim;
 mod conversation;

@@ -13,40 +13,45 @@ pub(super) enum Observation<'a> {
         challenge: Option<Read<i32>>,
         standing: ChallengeStatus,
         mark: Mark,
-        foreign: Option<Told>,
+        foreign: Option<Occasion>,
     },
-    /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as far
-    /// as that is counted. `guarded`: the server asks for a challenge before it answers the like.
-    /// `again`: so was the request's sending before.
+    /// A request was answered. `rounds`: how often in a row a valid challenge was by another, as
+    /// far as that is counted. `guarded`: the server asks for a challenge before it answers the
+    /// like. `again`: so was the request's sending before.
     Answered { asked: &'a PendingRequest, answer: Answer, rounds: u8, guarded: bool, again: bool },
     /// One more answer of another form came to an info request.
     Again { answer: Answer },
     /// A request was answered by something else than it asked for.
     Other { asked: &'a PendingRequest, answer: Answer },
-    /// Nobody asked for it. `elsewhere`: the sender was never asked at all, and another may have been.
-    Unasked { answer: Answer, elsewhere: Option<Told> },
+    /// Nobody asked for it. `elsewhere`: the sender was never asked at all, and another may have
+    /// been.
+    Unasked { answer: Answer, elsewhere: Option<Occasion> },
     /// Nor for a player list that came in the past; or it came `instead` of info.
     UnmatchedList { mark: Mark, instead: bool, evidence: Evidence },
     /// Another endpoint of the asked host answered.
     Elsewhere { answer: Answer, asked: SocketAddr, from: SocketAddr },
     /// That request was answered by it.
     Moved { asked: &'a PendingRequest },
-    /// The answer did not come, unless it came from another.
-    Overdue { asked: &'a PendingRequest, told: Told },
+    /// The response did not come, unless it came from another.
+    Overdue { asked: &'a PendingRequest, occasion: Occasion },
 }
 
 /// What other flows may explain: the message, or the two ends of that of the past.
-pub(super) struct Told {
+pub(super) struct Occasion {
     pub(super) seen: Seen,
     pub(super) evidence: Evidence,
-    /// The challenge that an answer gives, or that a request carries and should not.
+    /// The challenge that a response gives, or that a request carries and should not.
     pub(super) challenge: Option<u32>,
 }
 
-impl Told {
+impl Occasion {
     /// Of the current message.
-    pub(super) fn of(payload: &Payload<'_>, evidence: Evidence, challenge: Option<i32>) -> Told {
+    pub(super) fn of(
+        payload: &Payload<'_>,
+        evidence: Evidence,
+        challenge: Option<i32>,
+    ) -> Occasion {
         let evidence = Evidence { lost: payload.lost, ..evidence };
-        Told { seen: payload.seen(), evidence, challenge: challenge.map(|it| it as u32) }
+        Occasion { seen: payload.seen(), evidence, challenge: challenge.map(|it| it as u32) }
     }
 }

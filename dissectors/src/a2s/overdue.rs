@@ -1,6 +1,6 @@
 //! Requests that wait no longer.
 
-use super::observation::{Observation, Told};
+use super::observation::{Observation, Occasion};
 use super::pending::{FOREIGN, REFUSED, ResponseDue};
 use super::state::UnmatchedList;
 use super::{A2s, rules};
@@ -34,11 +34,11 @@ pub(super) fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut 
     };
     let challenge = asked.is(FOREIGN).then_some(asked.challenge as u32);
     let seen = Seen { mark, from: client_end, to: server_end };
-    let told = Told { seen, evidence, challenge };
-    rules::exchange(&Observation::Overdue { asked: &asked, told }, KIND, sink);
+    let occasion = Occasion { seen, evidence, challenge };
+    rules::exchange(&Observation::Overdue { asked: &asked, occasion }, KIND, sink);
 }
 
-/// Gives up what is overdue, or with `end` all. What is owed waits on while its answer is on its
+/// Gives up what is overdue, or with `end` all. What is owed waits on while its response is on its
 /// way, and while nothing of the asked party is in the capture: it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, end: bool, sink: &mut S) {
     while let Some(asked) = cx.conversation.at(0) {

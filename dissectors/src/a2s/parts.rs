@@ -1,4 +1,4 @@
-//! The split answers of one flow: packets come in, whole answers and given-up fragments go out.
+//! The split responses of one flow: packets come in, whole responses and given-up fragments go out.
 
 use super::inflate::{self, Inflated};
 use super::kinds::Answer;
@@ -54,8 +54,8 @@ pub(super) fn message<S: Sink>(
     add(cx, set, payload, sink);
 }
 
-/// Whether a packet toward a server is no part of an answer to it. Where only the ports tell who is the
-/// server, it may be one: a server may answer from any port a client on a usual one.
+/// Whether a packet toward a server is no part of a response to it. Where only the ports tell who
+/// is the server, it may be one: a server may answer from any port a client on a usual one.
 fn is_no_answer(cx: &Context<'_, A2s>, payload: &Payload<'_>) -> bool {
     !cx.conversation.is_guessed()
         || split::carries_request(payload.bytes)
@@ -95,7 +95,7 @@ fn add<S: Sink>(cx: &mut Context<'_, A2s>, mut set: Box<Set>, payload: &Payload<
     }
 }
 
-/// An answer is given up for want of room, before the current packet is reported.
+/// A response is given up for want of room, before the current packet is reported.
 fn evict_oldest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: Box<Set>,
@@ -107,10 +107,10 @@ fn evict_oldest<S: Sink>(
     sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
 }
 
-/// A packet that repeats one of an answer which is whole already: in which layout, and whether it
-/// is a copy. With another answer awaited, an ID used again begins that. A copy does only where it
-/// would be the right one, and the request came after the first: one that was waiting then may be
-/// a copy, too, and is owed nothing more.
+/// A packet that repeats one of a response which is whole already: in which layout, and whether it
+/// is a copy. With another response awaited, an ID used again begins that. A copy does only where
+/// it would be the right one, and the request came after the first: one that was waiting then may
+/// be a copy, too, and is owed nothing more.
 fn late(cx: &mut Context<'_, A2s>, payload: &Payload<'_>, id: u32) -> Option<(Layout, Repeat)> {
     let (layout, repeat, kind) =
         cx.conversation.done()?.repeated(payload.side, id, payload.bytes, payload.lost)?;
@@ -166,7 +166,7 @@ fn whole<S: Sink>(
     cx.shared.spare.done(joined);
 }
 
-/// Decodes a whole answer, decompressed if it must be. Returns its message byte.
+/// Decodes a whole response, decompressed if it must be. Returns its message byte.
 fn emit<S: Sink>(
     cx: &mut Context<'_, A2s>,
     shape: &Shape,
@@ -218,12 +218,12 @@ fn emit<S: Sink>(
             return said.kind;
         }
     };
-    let Inflated { bytes, more, behind } = &*inflated;
+    let Inflated { bytes, more, after } = &*inflated;
     rules::bzip2_decodes(None, Span::default(), sink);
     if *more {
         met(cx, sink);
     }
-    judge_inflated(joined, bytes, *more, *behind, sink);
+    judge_inflated(joined, bytes, *more, *after, sink);
     let lost = payload.lost || *more;
     let payload = Payload { bytes, inflated: true, lost, ..payload };
     let said = decode::message(bytes, known, sink);
@@ -237,7 +237,7 @@ fn judge_inflated<S: Sink>(
     joined: &Joined,
     inflated: &[u8],
     more: bool,
-    behind: usize,
+    after: usize,
     sink: &mut S,
 ) {
     let Some((size, sum)) = joined.announced else { return };
@@ -245,12 +245,13 @@ fn judge_inflated<S: Sink>(
     if !more && inflated.len() as u64 == u64::from(size) {
         let at = Span::new(0, inflated.len());
         rules::bzip2_crc32(sum, crc32fast::hash(inflated), at, sink);
-        rules::behind_bzip2(behind, sink);
+        rules::after_bzip2(after, sink);
     }
 }
 
-/// What is asked of the packets' headers, whether or not all came. `part`: the current one, of which
-/// only its own faults are reported, and of the first what is right; `None` where they make a whole.
+/// What is asked of the packets' headers, whether or not all came. `part`: the current one, of
+/// which only its own faults are reported, and of the first what is right; `None` where they make a
+/// whole.
 fn judge_packets<S: Sink>(shape: &Shape, part: Option<usize>, sink: &mut S) {
     let here = |place: Place| match part {
         Some(part) => (part == place.part).then_some(place.at),
@@ -292,11 +293,11 @@ fn judge_whole<S: Sink>(shape: &Shape, joined: &Joined, sink: &mut S) {
     rules::split_needless(joined.buffer.bytes.len(), fits, sink);
 }
 
-/// The rest of an answer did not come: each of its packets is a message of its own.
+/// The rest of a response did not come: each of its packets is a message of its own.
 fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &mut S) {
     let layout = set.likeliest(cx.conversation.layout());
     let timeout = cx.settings.answer_timeout;
-    // Packets that there was no room for may have been this answer's.
+    // Packets that there was no room for may have been this response's.
     let spilled = cx.conversation.parts_so_far().and_then(|parts| parts.spilled);
     let spilled = spilled.is_some_and(|when| set.last.since(when) < timeout);
     let evidence = Evidence {
@@ -322,8 +323,8 @@ fn give_up<S: Sink>(cx: &mut Context<'_, A2s>, set: Box<Set>, now: Time, sink: &
     set.release(&mut cx.shared.spare, cx.budget);
 }
 
-/// What is asked of packets that did not make a whole, taken together. What remains is to judge each
-/// by their shape, unless they are copies.
+/// What is asked of packets that did not make a whole, taken together. What remains is to check
+/// each by their shape, unless they are copies.
 fn judge_rest<S: Sink>(
     cx: &mut Context<'_, A2s>,
     set: &Set,
@@ -351,8 +352,8 @@ fn judge_rest<S: Sink>(
     Some(shape)
 }
 
-/// Which way packets went that did not make a whole, by what was said since. Toward a server they are
-/// an attack; where both ports are those of servers, they may be.
+/// Which way packets went that did not make a whole, by what was said since. Toward a server they
+/// are an attack; where both ports are those of servers, they may be.
 fn direction<S: Sink>(cx: &Context<'_, A2s>, set: &Set, sink: &mut S) -> &'static Message {
     let first = set.parts().first().map(|part| recorded(cx, set, part, &[]));
     let Some(first) = first else { return &m::SPLIT_FRAGMENT };

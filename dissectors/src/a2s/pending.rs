@@ -1,16 +1,18 @@
-//! A request that waits for its answer, and its form in the room that millions of flows have for it.
+//! A request that waits for its response, and its form in the room that millions of flows have for
+//! it.
 
 use std::num::NonZeroU16;
 
 use super::kinds::{Answer, ChallengeStatus, Request};
 use crate::kit::{Mark, Reply, Side, Time};
 
-/// A request that waits for its answer. Sent again while it waits, it is the same request.
+/// A request that waits for its response. Sent again while it waits, it is the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PendingRequest {
     /// Its latest sending.
     pub(super) mark: Mark,
-    /// The first sending of the exchange: of a request after a challenge, that of the one before it.
+    /// The first sending of the exchange: of a request after a challenge, that of the one before
+    /// it.
     pub(super) began: Time,
     pub(super) challenge: i32,
     pub(super) request: Request,
@@ -20,13 +22,14 @@ pub(super) struct PendingRequest {
     pub(super) past: u8,
     /// How often it was sent, as far as that is counted.
     pub(super) tries: u8,
-    /// How many answers may yet come: one for each sending. At [`MOST_LEFT`] they are not counted.
+    /// How many responses may yet come: one for each sending. At [`MOST_LEFT`] they are not
+    /// counted.
     pub(super) left: u8,
 }
 
-/// It was asked after an answer with info: once it is answered, no more of that comes.
+/// It was asked after a response with info: once it is answered, no more of that comes.
 pub(super) const BEHIND_INFO: u8 = 1;
-/// A list as it asks for came while it waited, and was the right answer to another request.
+/// A list as it asks for came while it waited, and was the right response to another request.
 pub(super) const PASSED_OVER: u8 = 2;
 /// An ICMP error says that its latest sending did not arrive.
 pub(super) const REFUSED: u8 = 4;
@@ -40,22 +43,22 @@ pub(super) const FOREIGN: u8 = 16;
 const MOST_LEFT: u8 = 15;
 const MOST_TRIES: u8 = 127;
 
-/// Whether an answer is owed.
+/// Whether a response is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseDue {
     Yes,
     /// The request is itself wrong, or one that servers are documented to ignore.
     No,
-    /// Something came that may have been meant as its answer, or may not: it waits on, and nobody is
-    /// to blame if nothing more comes.
+    /// Something came that may have been meant as its response, or may not: it waits on, and nobody
+    /// is to blame if nothing more comes.
     NoMore,
     /// It was answered. Its other sendings may be, too, and it may go on after a challenge.
     Answered,
 }
 
 impl PendingRequest {
-    /// How well an answer fits it: the lower, the better. `None`: not at all. `guarded`: the server has
-    /// answered info by a challenge: it gives none without.
+    /// How well a response fits it: the lower, the better. `None`: not at all. `guarded`: the
+    /// server has answered info by a challenge: it gives none without.
     pub(super) fn fits(&self, answer: Answer, guarded: bool) -> Option<u8> {
         let asks = match self.standing {
             // A list request without a challenge is none that servers know.
@@ -92,7 +95,7 @@ impl PendingRequest {
         matches!(self.owed, ResponseDue::Answered) || self.is(GOES_ON)
     }
 
-    /// Whether an answer to it may come, at this time or any before.
+    /// Whether a response to it may come, at this time or any before.
     pub(super) fn may_be_answered(&self, now: Time, timeout: i64) -> bool {
         self.owed != ResponseDue::Answered || self.left > 0 && now.since(self.mark.time) < timeout
     }
@@ -103,8 +106,9 @@ impl PendingRequest {
         kind(self) == kind(before) && self.challenge == before.challenge
     }
 
-    /// Whether this is a request once more, and that is still waited with: not for ever, since who asks
-    /// a dead server every second asks more than once. Behind a challenge, the exchange began before.
+    /// Whether this is a request once more, and that is still waited with: not for ever, since who
+    /// asks a dead server every second asks more than once. Behind a challenge, the exchange began
+    /// before.
     pub(super) fn is_again(&self, before: &PendingRequest, timeout: i64) -> bool {
         let rounds = if self.is_asking() { 1 } else { 3 };
         let now = self.mark.time;
@@ -141,27 +145,27 @@ impl PendingRequest {
         }
     }
 
-    /// An answer came to one of its sendings.
+    /// A response came to one of its sendings.
     pub(super) fn answered(&mut self) {
         if self.left < MOST_LEFT {
             self.left = self.left.saturating_sub(1);
         }
     }
 
-    /// What an answer to it says of it.
+    /// What a response to it says of it.
     pub(super) fn reply(&self, complete: bool) -> Reply {
         let PendingRequest { mark, began, tries, .. } = *self;
         Reply { request: mark.frame, sent: mark.time, began, tries: tries.into(), complete }
     }
 
-    /// Whether such an answer is all that it asks for.
+    /// Whether such a response is all that it asks for.
     pub(super) fn is_complete(&self, answer: Answer) -> bool {
         answer != Answer::Challenge || self.request == Request::Challenge
     }
 }
 
-/// An [`PendingRequest`] in two thirds of its room. Of a packet after the 2^40th it tells this bound, of an
-/// exchange that takes more than two seconds whole microseconds, up to 35 minutes.
+/// An [`PendingRequest`] in two thirds of its room. Of a packet after the 2^40th it tells this
+/// bound, of an exchange that takes more than two seconds whole microseconds, up to 35 minutes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     // Bytes, so that it needs no room for alignment.
@@ -172,8 +176,8 @@ pub(super) struct Kept {
     /// From the beginning of the exchange to the latest sending.
     since: [u8; 4],
     challenge: [u8; 4],
-    /// From the lowest bit on: one more than the request's place among all, in three bits; where its
-    /// challenge comes from, in three; what is owed, in two; the past; what is left.
+    /// From the lowest bit on: one more than the request's place among all, in three bits; where
+    /// its challenge comes from, in three; what is owed, in two; the past; what is left.
     state: NonZeroU16,
 }
 
@@ -304,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn beyond_two_seconds_an_exchange_is_told_in_microseconds() {
-        for (nanoseconds, told) in [
+    fn beyond_two_seconds_an_exchange_is_reported_in_microseconds() {
+        for (nanoseconds, reported) in [
             (2_147_483_648, 2_147_483_000),
             (90_000_000_999, 90_000_000_000),
             (i64::MAX, 2_147_483_647_000),
@@ -322,7 +326,7 @@ mod tests {
                 tries: 1,
                 left: 1,
             };
-            assert_eq!(mark.time.since(Kept::from(asked).get().began), told);
+            assert_eq!(mark.time.since(Kept::from(asked).get().began), reported);
         }
     }
 }

@@ -73,10 +73,10 @@ impl<'a> Names<'a> {
         }
         let (mut names, mut rest) = (Vec::new(), self.bytes);
         while let Some(name) = scan::terminated(rest)
-            && let Some(value) = scan::terminated(name.behind)
+            && let Some(value) = scan::terminated(name.after)
         {
             names.push((name.text, self.start + self.bytes.len() - rest.len()));
-            rest = value.behind;
+            rest = value.after;
         }
         names.sort_unstable();
         let twice = names.windows(2).filter_map(|pair| match pair {
@@ -101,8 +101,8 @@ fn mixed(bytes: &[u8], length: usize) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut hash = length as u64;
     for at in (0..length).step_by(8) {
-        let behind = 64 - 8 * (length - at).min(8) as u32;
-        let word = scan::word_at(bytes, at) << behind;
+        let after = 64 - 8 * (length - at).min(8) as u32;
+        let word = scan::word_at(bytes, at) << after;
         hash = (hash ^ word).wrapping_mul(MIX).rotate_left(29);
     }
     (hash ^ hash >> 32).wrapping_mul(MIX)

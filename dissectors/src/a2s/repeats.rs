@@ -1,5 +1,5 @@
-//! Requests that wait: sent again they are the same; after a challenge they go on; and an answer to one
-//! may be meant for another's further sending.
+//! Requests that wait: sent again they are the same; after a challenge they go on; and a response
+//! to one may be meant for another's further sending.
 
 use super::A2s;
 use super::kinds::{Answer, ChallengeStatus, Request};
@@ -8,7 +8,8 @@ use super::pending::{GOES_ON, PendingRequest, REFUSED, ResponseDue};
 use super::state::{GUARDED, issued};
 use crate::kit::{Context, Limit, Payload, Read, Sending, Sink, Time};
 
-/// One more request waits, or one that does was sent once more; with too many, the oldest is given up.
+/// One more request waits, or one that does was sent once more; with too many, the oldest is given
+/// up.
 pub(super) fn wait<S: Sink>(
     cx: &mut Context<'_, A2s>,
     mut asked: PendingRequest,
@@ -33,8 +34,8 @@ pub(super) fn wait<S: Sink>(
     cx.conversation.push(asked);
 }
 
-/// Who asks again for what was answered, or may have been, has seen no answer in what came, wants a
-/// new one, or goes on with the challenge that came. Says whether it is the latter.
+/// Who asks again for what was answered, or may have been, has seen no response in what came, wants
+/// a new one, or goes on with the challenge that came. Says whether it is the latter.
 fn go_on(cx: &mut Context<'_, A2s>, asked: &mut PendingRequest) -> bool {
     let before = cx.conversation.place(|before| asked.goes_on_from(before));
     let before = before.or_else(|| trade(cx, asked));
@@ -86,7 +87,8 @@ fn trade(cx: &mut Context<'_, A2s>, asked: &PendingRequest) -> Option<usize> {
     Some(cx.conversation.join_alike(at, now, timeout))
 }
 
-/// The oldest request is given up: what is not overdue by now is not judged. What was answered goes first.
+/// The oldest request is given up: what is not overdue by now is not checked. What was answered
+/// goes first.
 fn make_room<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     if let Some(at) = cx.conversation.place(|asked| asked.owed == ResponseDue::Answered) {
         cx.conversation.take(at);
@@ -103,9 +105,10 @@ fn make_room<S: Sink>(cx: &mut Context<'_, A2s>, now: Time, sink: &mut S) {
     }
 }
 
-/// The request that was answered, as it was before: it waits no more, unless its further sendings may
-/// be answered, or its asker go on with the challenge that came. A challenge that was given before may
-/// be a late copy, even where a request with it waits: that one waits on, but is owed nothing more.
+/// The request that was answered, as it was before: it waits no more, unless its further sendings
+/// may be answered, or its asker go on with the challenge that came. A challenge that was given
+/// before may be a late copy, even where a request with it waits: that one waits on, but is owed
+/// nothing more.
 pub(super) fn take_answered(
     cx: &mut Context<'_, A2s>,
     at: usize,
@@ -147,8 +150,8 @@ pub(super) fn take_answered(
     Some(asked)
 }
 
-/// A challenge that is taken for the answer to one more sending of a request may be meant for the one
-/// that goes on from it: who waits with a challenge may have been given another.
+/// A challenge that is taken for the response to one more sending of a request may be meant for the
+/// one that goes on from it: who waits with a challenge may have been given another.
 fn excuse(
     cx: &mut Context<'_, A2s>,
     before: &PendingRequest,
@@ -171,8 +174,8 @@ fn excuse(
     }
 }
 
-/// A challenge that answers a request may be meant for another one's further sending: then what comes for
-/// that is this one's.
+/// A challenge that answers a request may be meant for another one's further sending: then what
+/// comes for that is this one's.
 fn lend(cx: &mut Context<'_, A2s>, to: &mut PendingRequest, payload: &Payload<'_>) {
     let (now, timeout) = (payload.time, cx.settings.answer_timeout);
     let may_lend = |asked: &PendingRequest| {

@@ -1,7 +1,7 @@
 //! Split answers, "Multi-packet Response": the packets of one ID are read in all three layouts at
 //! once, until they make one whole in one of them.
 //!
-//! This file knows packets and layouts. It refuses to know conversations, and judges nothing.
+//! This file knows packets and layouts. It refuses to know conversations, and checks nothing.
 
 use std::cmp::Reverse;
 
@@ -13,10 +13,10 @@ use super::layout::{
     announced, id, is_compressed, plain,
 };
 
-/// Packets that one answer may have beside copies: a byte counts them.
+/// Packets that one response may have beside copies: a byte counts them.
 const MOST_PARTS: usize = 300;
 
-/// Whether a number of an answer came more than once.
+/// Whether a number of a response came more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repeat {
     /// No.
@@ -64,7 +64,7 @@ pub(super) enum Added {
     Full,
 }
 
-/// The packets of one answer, as far as they have come.
+/// The packets of one response, as far as they have come.
 pub(super) struct Set {
     pub(super) side: Side,
     /// Without the compressed bit, in which packets may disagree.
@@ -95,7 +95,7 @@ impl Set {
         }
     }
 
-    /// The beginning of another answer, in the room that this one took.
+    /// The beginning of another response, in the room that this one took.
     pub(super) fn begin(&mut self, side: Side, id: u32, asked: bool) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
@@ -173,8 +173,8 @@ impl Set {
     }
 
     /// By rising weight: the newest; a Size that can be one; a total that is allowed, and packets
-    /// that agree; what the server sent before; how little speaks against it; a payload that begins as
-    /// it must.
+    /// that agree; what the server sent before; how little speaks against it; a payload that begins
+    /// as it must.
     fn best(&self, known: Option<Layout>, among: impl Fn(&Layout) -> bool) -> (Layout, Reason) {
         let rank = |layout: &Layout| {
             let reading = self.reading(*layout);
@@ -325,16 +325,16 @@ impl Set {
         };
         let mut even = None;
         for (at, &(_, part, bytes, mut start)) in parts.iter().enumerate() {
-            let behind = bytes.get(start..).unwrap_or_default();
+            let after = bytes.get(start..).unwrap_or_default();
             if at == 0 && joined.compressed {
-                joined.announced = announced(behind);
+                joined.announced = announced(after);
                 start += joined.announced.map_or(0, |_| 8);
             }
             let payload = bytes.get(start..).unwrap_or_default();
             joined.longest = joined.longest.max(payload.len());
             if at + 1 < parts.len() {
                 // No document says whether size and sum count as payload.
-                let [least, most] = even.get_or_insert([payload.len(), behind.len()]);
+                let [least, most] = even.get_or_insert([payload.len(), after.len()]);
                 joined.uneven |= ![*least, *most].contains(&payload.len());
                 if at == 1 {
                     even = Some([payload.len(); 2]);
@@ -346,7 +346,7 @@ impl Set {
     }
 }
 
-/// Room of answers that have been reported: most answers are whole before the next one begins.
+/// Room of responses that have been reported: most answers are whole before the next one begins.
 #[derive(Default)]
 pub(super) struct Spare {
     set: Option<Box<Set>>,
@@ -357,19 +357,19 @@ impl Spare {
     /// Bytes beyond which room goes back at once.
     const MOST: usize = 16 << 10;
 
-    /// The beginning of an answer.
+    /// The beginning of a response.
     pub(super) fn set(&mut self, side: Side, id: u32, asked: bool) -> Box<Set> {
         let Some(mut set) = self.set.take() else { return Box::new(Set::new(side, id, asked)) };
         set.begin(side, id, asked);
         set
     }
 
-    /// Where an answer can be joined.
+    /// Where a response can be joined.
     pub(super) fn joined(&mut self) -> Buffer {
         std::mem::take(&mut self.joined)
     }
 
-    /// A joined answer is reported.
+    /// A joined response is reported.
     pub(super) fn done(&mut self, joined: Joined) {
         if joined.buffer.room() <= Spare::MOST {
             self.joined = joined.buffer;
@@ -401,7 +401,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether the headers can be judged further: of one fault only its first sign counts.
+    /// Whether the headers can be checked further: of one fault only its first sign counts.
     pub(super) fn is_right(&self) -> bool {
         layout::is_total(self.layout, self.total)
             && self.differs.is_none()
@@ -410,7 +410,7 @@ impl Shape {
     }
 }
 
-/// The payloads of all packets of an answer, in their order.
+/// The payloads of all packets of a response, in their order.
 pub(super) struct Joined {
     pub(super) buffer: Buffer,
     /// The first packet's ID, with the compressed bit.
@@ -425,7 +425,7 @@ pub(super) struct Joined {
     pub(super) longest: usize,
 }
 
-/// The split answers of a flow that are not whole yet.
+/// The split responses of a flow that are not whole yet.
 #[derive(Default)]
 pub(super) struct Parts {
     #[allow(clippy::vec_box, reason = "a set takes 250 bytes, and a list has room for four")]
@@ -440,7 +440,7 @@ impl Parts {
         self.sets.is_empty() && self.spilled.is_none()
     }
 
-    /// Whether an answer from this side is on its way.
+    /// Whether a response from this side is on its way.
     pub(super) fn is_coming(&self, from: Side) -> bool {
         self.sets.iter().any(|set| set.side == from)
     }

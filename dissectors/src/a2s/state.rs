@@ -23,15 +23,15 @@ pub struct Conversation {
     asked: Option<Kept>,
     /// What most flows never have.
     more: Option<Box<More>>,
-    /// A keyed hash of the last answer: networks deliver packets twice, some recordings all.
+    /// A keyed hash of the last response: networks deliver packets twice, some recordings all.
     last: Option<NonZeroU64>,
     pub(super) tally: Counters,
     /// Bits: see [`Conversation::has`].
     pub(super) flags: u16,
     /// When info was last answered.
     informed: CoarseTime,
-    /// A message was seen. (By what this byte cannot be, flows of other protocols are identified, so that
-    /// these need no byte of their own.)
+    /// A message was seen. (By what this byte cannot be, flows of other protocols are identified,
+    /// so that these need no byte of their own.)
     pub(super) began: bool,
 }
 
@@ -48,7 +48,8 @@ struct More {
 struct Open {
     parts: Parts,
     stray: Option<UnmatchedList>,
-    /// Requests that were given up before their time, for later ones' sake: each may be answered yet.
+    /// Requests that were given up before their time, for later ones' sake: each may be answered
+    /// yet.
     given_up: u8,
 }
 
@@ -76,14 +77,14 @@ pub(super) const USED: u16 = 8;
 pub(super) const SHIP: u16 = 16;
 /// Or another game.
 pub(super) const OTHER_GAME: u16 = 32;
-/// The first datagram was no packet of the document: only the user's word makes it A2S.
+/// The first datagram was no packet of the specification: only the user's word makes it A2S.
 pub(super) const FORCED: u16 = 64;
 /// The server has answered info by a challenge.
 pub(super) const GUARDED: u16 = 1 << 15;
-/// The layout of the server's last split answer ([`USED`]), or that its info speaks for: one more
+/// The layout of the server's last split response ([`USED`]), or that its info speaks for: one more
 /// than its place among all, or 0, in the two bits from this one on.
 const LAYOUT_AT: u32 = 10;
-/// What was asked in vain, the last time that was so: its answer may come yet. One more than its
+/// What was asked in vain, the last time that was so: its response may come yet. One more than its
 /// place among all, or 0, in the three bits from this one on.
 const MISSED_AT: u32 = 12;
 
@@ -94,11 +95,11 @@ pub struct SharedState {
     pub(super) issued: Recent,
     /// Between whom one was given that the recording lost.
     pub(super) blurred: Recent,
-    /// Who waits for an answer of which host.
+    /// Who waits for a response, by the host that was asked.
     pub(super) waiting: Waiting,
     /// Which server has answered which host: what is sent there is for a server.
     pub(super) served: Recent,
-    /// For the next split answer.
+    /// For the next split response.
     pub(super) spare: Spare,
     /// Keys the hashes by which copies are recognized.
     pub(super) seed: Seed,
@@ -160,7 +161,7 @@ impl Conversation {
         self.flags = self.flags & !(3 << LAYOUT_AT) | (layout as u16 + 1) << LAYOUT_AT;
     }
 
-    /// What was asked in vain, the last time that was so, if its answer may come yet.
+    /// What was asked in vain, the last time that was so, if its response may come yet.
     pub(super) fn missed(&self) -> Option<Request> {
         let place = usize::from(self.flags >> MISSED_AT & 7).checked_sub(1)?;
         Request::ALL.get(place).copied()
@@ -171,7 +172,7 @@ impl Conversation {
         self.flags = self.flags & !(7 << MISSED_AT) | place << MISSED_AT;
     }
 
-    /// The layout of the last split answer; it is this one from now on.
+    /// The layout of the last split response; it is this one from now on.
     pub(super) fn split_in(&mut self, layout: Layout) -> Option<Layout> {
         let before = self.layout().filter(|_| self.has(USED));
         self.set_layout(layout);
@@ -205,27 +206,27 @@ impl Conversation {
         }
     }
 
-    /// The split answers of the flow.
+    /// The split responses of the flow.
     pub(super) fn parts(&mut self) -> &mut Parts {
         &mut self.open().parts
     }
 
-    /// The split answers of the flow, if there is one.
+    /// The split responses of the flow, if there is one.
     pub(super) fn parts_so_far(&self) -> Option<&Parts> {
         Some(&self.open_so_far()?.parts)
     }
 
-    /// Its last split answers that were whole, if there were any.
+    /// Its last split responses that were whole, if there were any.
     pub(super) fn done(&self) -> Option<&RecentResponses> {
         Some(&self.more.as_ref()?.done)
     }
 
-    /// A split answer is whole, under this ID, with this message byte.
+    /// A split response is whole, under this ID, with this message byte.
     pub(super) fn remember(&mut self, set: &Set, id: u32, layout: Layout, kind: u8) {
         self.more.get_or_insert_default().done.remember(set, id, layout, kind);
     }
 
-    /// The player list of which the rest of the exchange tells what it is.
+    /// The player list whose meaning the rest of the exchange shows.
     pub(super) fn stray(&mut self) -> &mut Option<UnmatchedList> {
         &mut self.open().stray
     }
@@ -249,8 +250,8 @@ impl Conversation {
 
     /// The requests that wait, the oldest first.
     pub(super) fn waiting(&self) -> impl Iterator<Item = PendingRequest> {
-        let behind = self.more.iter().flat_map(|more| &*more.waiting);
-        self.asked.iter().chain(behind).map(|kept| kept.get())
+        let after = self.more.iter().flat_map(|more| &*more.waiting);
+        self.asked.iter().chain(after).map(|kept| kept.get())
     }
 
     /// Where the oldest such request is.
@@ -263,7 +264,7 @@ impl Conversation {
         self.has(Conversation::asks(side.other()))
     }
 
-    /// Whether such a request waits for an answer from this side, or nobody was ever seen to ask.
+    /// Whether such a request waits for a response from this side, or nobody was ever seen to ask.
     pub(super) fn awaits(&self, from: Side, is_such: impl Fn(&PendingRequest) -> bool) -> bool {
         let waits = |asked: &PendingRequest| {
             matches!(asked.owed, ResponseDue::Yes | ResponseDue::No) && asked.mark.side != from
@@ -271,7 +272,7 @@ impl Conversation {
         !self.was_asked(from) || self.waiting().any(|asked| waits(&asked) && is_such(&asked))
     }
 
-    /// Whether an answer is due from this side, and none came that may be it.
+    /// Whether a response is due from this side, and none came that may be it.
     pub(super) fn is_due(&self, from: Side, now: Time, timeout: i64) -> bool {
         let due = |asked: PendingRequest| {
             let is_open = matches!(asked.owed, ResponseDue::Yes | ResponseDue::No);
@@ -280,8 +281,8 @@ impl Conversation {
         self.waiting().any(due)
     }
 
-    /// Whether the answers from this side that the capture has begin with what it has of the
-    /// requests: none is under way of which packets may have come before.
+    /// Whether the responses from this side that the capture has begin with what it has of the
+    /// requests: none is under way whose packets may have come before.
     pub(super) fn is_followed(&self, from: Side, began: bool) -> bool {
         self.was_asked(from) && (began || self.has(FOLLOWED))
     }
@@ -293,7 +294,7 @@ impl Conversation {
         open.given_up = open.given_up.saturating_add(1);
     }
 
-    /// Whether an answer may be to a request that was given up before its time: each may have one.
+    /// Whether a response may be to a request that was given up before its time: each may have one.
     pub(super) fn take_given_up(&mut self) -> bool {
         let Some(open) = self.open_if_any() else { return false };
         let left = open.given_up.checked_sub(1);
@@ -317,9 +318,9 @@ impl Conversation {
     /// Takes the request in this place; 0 is the oldest.
     pub(super) fn take(&mut self, at: usize) -> Option<PendingRequest> {
         let taken = match at.checked_sub(1) {
-            Some(at) => self.take_behind(at),
+            Some(at) => self.take_after(at),
             None => {
-                let next = self.take_behind(0);
+                let next = self.take_after(0);
                 std::mem::replace(&mut self.asked, next)
             }
         };
@@ -327,7 +328,7 @@ impl Conversation {
     }
 
     /// Takes one that waits after the oldest.
-    fn take_behind(&mut self, at: usize) -> Option<Kept> {
+    fn take_after(&mut self, at: usize) -> Option<Kept> {
         let more = self.more.as_mut().filter(|more| at < more.waiting.len())?;
         let mut waiting = Vec::from(std::mem::take(&mut more.waiting));
         let taken = waiting.remove(at);
@@ -355,8 +356,8 @@ impl Conversation {
         }
     }
 
-    /// The request in this place was answered: who asked for just that before, and not too long ago, may
-    /// take that for the answer. Returns where the request is now.
+    /// The request in this place was answered: who asked for just that before, and not too long
+    /// ago, may take that for the response. Returns where the request is now.
     pub(super) fn join_alike(&mut self, mut at: usize, now: Time, timeout: i64) -> usize {
         let Some(mut asked) = self.at(at) else { return at };
         let is_alike = |other: &PendingRequest| {
@@ -373,7 +374,7 @@ impl Conversation {
         at
     }
 
-    /// What came may be the answer to the request in this place, or not.
+    /// What came may be the response to the request in this place, or not.
     pub(super) fn may_be_answered(&mut self, at: usize) {
         let Some(mut asked) = self.at(at) else { return };
         if asked.owed == ResponseDue::Answered {
@@ -393,9 +394,10 @@ impl Conversation {
         }
     }
 
-    /// The request that an answer fits best: of those that are not overdue, the oldest, or for a
-    /// `challenge` the youngest; else the latest. One that may have been answered comes after the others,
-    /// then the further sendings of one that was; for a challenge, after all others that ask for one.
+    /// The request that a response fits best: of those that are not overdue, the oldest, or for a
+    /// `challenge` the youngest; else the latest. One that may have been answered comes after the
+    /// others, then the further sendings of one that was; for a challenge, after all others that
+    /// ask for one.
     pub(super) fn best(
         &self,
         fits: impl Fn(&PendingRequest) -> Option<u8>,
@@ -414,16 +416,16 @@ impl Conversation {
             };
             let may_be = mark.side != from && asked.may_be_answered(now, timeout);
             let fit = fits(&asked).filter(|_| may_be)?;
-            let behind = matches!(asked.owed, ResponseDue::NoMore | ResponseDue::Answered);
+            let after = matches!(asked.owed, ResponseDue::NoMore | ResponseDue::Answered);
             let class = if challenge { fit / 2 } else { fit };
-            Some(((late, class, behind, asked.owed == ResponseDue::Answered, fit, place), at))
+            Some(((late, class, after, asked.owed == ResponseDue::Answered, fit, place), at))
         };
         let (best, at) = self.waiting().enumerate().filter_map(fits).min_by_key(|fit| fit.0)?;
         Some((best.4, at))
     }
 
-    /// An answer came of which too little can be read to say what it answers: a request waits on,
-    /// but is owed nothing more.
+    /// A response came with too little of it readable to say what it responds to: a request waits
+    /// on, but is owed nothing more.
     pub(super) fn answered_somehow(&mut self, from: Side, now: Time, timeout: i64) {
         self.answered_perhaps(|_| Some(0), from, now, timeout);
     }
@@ -450,10 +452,10 @@ impl Conversation {
         })
     }
 
-    /// A list was the right answer to another request than those that wait for one.
+    /// A list was the right response to another request than those that wait for one.
     pub(super) fn pass_over(&mut self, answer: Answer) {
-        let behind = self.more.iter_mut().flat_map(|more| &mut *more.waiting);
-        for kept in self.asked.iter_mut().chain(behind) {
+        let after = self.more.iter_mut().flat_map(|more| &mut *more.waiting);
+        for kept in self.asked.iter_mut().chain(after) {
             let mut asked = kept.get();
             if answer.is_for(asked.request) {
                 asked.past |= PASSED_OVER;
@@ -462,8 +464,8 @@ impl Conversation {
         }
     }
 
-    /// Whether an answer is the last one of this side once more, by a keyed hash of its bytes: nobody
-    /// can make another that is taken for it. It is the last one from now on.
+    /// Whether a response is the last one of this side once more, by a keyed hash of its bytes:
+    /// nobody can make another that is taken for it. It is the last one from now on.
     pub(super) fn repeats(&mut self, payload: &Payload<'_>, seed: &Seed) -> bool {
         let hash = payload.hash.or_else(|| NonZeroU64::new(seed.hash_one(payload.bytes)));
         // Where nothing is left of a hash, a copy goes unnoticed.
@@ -500,7 +502,7 @@ impl Conversation {
         Count::FORMS.iter().any(|&form| self.tally.get(form) > 0)
     }
 
-    /// The other forms come while an answer may, or nobody asked for them. `silence`: how long the
+    /// The other forms come while a response may, or nobody asked for them. `silence`: how long the
     /// flow said nothing before.
     pub(super) fn forget_forms(&mut self, now: Time, silence: u64, timeout: i64) {
         let is_near = || {

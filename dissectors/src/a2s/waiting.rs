@@ -1,5 +1,5 @@
-//! Who waits for a response of which host: so that a response from another port of it is distinguished
-//! from one that nobody asked for.
+//! Who waits for a response of which host: so that a response from another port of it is
+//! distinguished from one that nobody asked for.
 
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use super::kinds::{Answer, Request};
 use crate::kit::{HashedMap, Host, Payload, Recent, Seed, Settings, Socket, Time};
 
-/// A keyed hash of the endpoint that asked and the host it asked: under a flood there are as many as
-/// packets.
+/// A keyed hash of the endpoint that asked and the host it asked: under a flood there are as many
+/// as packets.
 type Key = u64;
 
 /// The latest request of an endpoint to a host.
@@ -29,7 +29,7 @@ struct LatestRequest {
 pub(super) struct Waiting {
     /// Since `since`.
     young: HashedMap<LatestRequest>,
-    /// Of the answer timeout before: what is older still waits for nothing.
+    /// Of the response timeout before: what is older still waits for nothing.
     old: HashedMap<LatestRequest>,
     since: Time,
     seed: Seed,
@@ -161,7 +161,7 @@ mod tests {
         Settings { limits, ..Settings::default() }
     }
 
-    /// A client asks a server, is answered, or an answer comes that it may wait for.
+    /// A client asks a server, is answered, or a response comes that it may wait for.
     #[derive(Clone, Debug)]
     enum Step {
         Asks,

@@ -42,7 +42,7 @@ impl<'a> Walk<'a> {
 
     fn text(&mut self) -> Option<&'a [u8]> {
         let found = scan::terminated(self.0)?;
-        self.0 = found.behind;
+        self.0 = found.after;
         Some(found.text)
     }
 

@@ -1,5 +1,5 @@
 //! Whether a connection speaks this protocol: by a request of ours with parameters of ours, by who
-//! asks, or by an answer that only our master gives. Other sites have paths of one letter, too.
+//! asks, or by a response that only our master gives. Other sites have paths of one letter, too.
 //!
 //! The first request need not tell: while little was said, the next one may. An ordinary site says
 //! more than that before long, and is let go.
@@ -8,7 +8,7 @@ use super::http;
 use super::params::{Endpoint, Piece, decimal, decoded, pieces, split};
 use crate::kit::{Claim, StreamView};
 
-/// Bytes of a request, or of an answer, that are looked at.
+/// Bytes of a request, or of a response, that are looked at.
 const FRONT: usize = 2048;
 
 /// While both sides have said no more than this, a connection that began as another's may turn out
@@ -37,13 +37,13 @@ pub(super) fn claim(view: &StreamView<'_>) -> Claim {
             return Claim::Sure;
         }
         let Some((request, first)) = targets(front).next() else { return Claim::No };
-        let told = by_answer(first, answers, !is_open);
-        if told == Claim::Sure {
-            return told;
+        let claim = by_answer(first, answers, !is_open);
+        if claim == Claim::Sure {
+            return claim;
         }
         // Who asks may appear in a header that is yet to come.
         let is_begun = request.len() < FRONT && http::whole_request(request).is_none();
-        let may_tell = told == Claim::Undecided || is_begun || is_little;
+        let may_tell = claim == Claim::Undecided || is_begun || is_little;
         return if is_open && may_tell { Claim::Undecided } else { Claim::No };
     }
     Claim::No
@@ -99,7 +99,7 @@ fn names_game(request: &[u8]) -> bool {
     })
 }
 
-/// What the answer to the first request tells. `No`: it is an ordinary one.
+/// What the response to the first request tells. `No`: it is an ordinary one.
 fn by_answer(target: &[u8], answer: &[u8], ended: bool) -> Claim {
     if !http::may_be_response(answer) {
         return Claim::No;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_path_is_told_by_its_answer() {
+    fn a_bare_path_is_reported_by_its_answer() {
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nmaste\r\nf\r\nrserver_flags 0\n\r\n";
         let whole = b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nregistered";
         let whole_chunk =

@@ -1,4 +1,4 @@
-//! The conversation of one connection: requests wait in order for their answers.
+//! The conversation of one connection: requests wait in order for their responses.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -30,11 +30,11 @@ pub struct Conversation {
 struct Connection {
     framing: Framing,
     waiting: VecDeque<Waiting>,
-    /// What has come tells that the connection is ours: what comes from now on is told at once.
+    /// What has come shows that the connection is ours: what comes from now on is reported at once.
     known: bool,
-    /// A message is missing, so that nobody knows which answer is whose.
+    /// A message is missing, so that nobody knows which response is whose.
     adrift: bool,
-    /// What came last is a whole answer.
+    /// What came last is a whole response.
     settled: bool,
     /// A request was sent while another one waited.
     pipelined: bool,
@@ -43,7 +43,7 @@ struct Connection {
     registrations: Vec<(CheckKey, Mark)>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 struct Waiting {
     mark: Mark,
     request: Request,
@@ -94,10 +94,10 @@ impl Conversation {
 }
 
 impl Connection {
-    /// A new request comes. Where messages were missed it may be paired with its answer again, if
-    /// nothing can be due any more: who does not send ahead has had an answer to all before, and
+    /// A new request comes. Where messages were missed it may be paired with its response again, if
+    /// nothing can be due any more: who does not send ahead has had a response to all before, and
     /// so has everybody after a silence. One that is read late, for bytes missing before it, may
-    /// have its answer already.
+    /// have its response already.
     fn find_way(&mut self, payload: &Payload<'_>, answer_timeout: i64) {
         let is_idle = self.waiting.is_empty() && !self.framing.is_midway(payload.side.other());
         let is_late = payload.lost || self.latest.is_some_and(|latest| payload.time < latest);
@@ -189,12 +189,12 @@ fn response<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, coded: bool, sink: 
     sink.end(messages::response(endpoint), payload);
 }
 
-/// The server that has this answer to its request.
+/// The server that has this response to its request.
 fn asker(payload: &Payload<'_>, request: &Request) -> Server {
     Server { address: payload.to.ip(), port: request.port, master: payload.from }
 }
 
-/// A sound request has its answer: what it means for those that follow.
+/// A sound request has its response: what it means for those that follow.
 fn answered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -218,7 +218,7 @@ fn answered<S: Sink>(
     }
 }
 
-/// A server that asked for a challenge has an answer: only one that is registered gets one.
+/// A server that asked for a challenge has a response: only one that is registered gets one.
 fn registered<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -239,7 +239,7 @@ fn registered<S: Sink>(
     }
 }
 
-/// An auth check has its answer: the id that it gives has a challenge, or none.
+/// An auth check has its response: the id that it gives has a challenge, or none.
 fn challenged<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -351,8 +351,8 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_
     give_up(cx, Evidence { waited: true, asked_party_seen: true, ..Evidence::default() }, sink);
 }
 
-/// Who asked has reset the connection, and wants no answer any more. One that was due by then did not
-/// come.
+/// Who asked has reset the connection, and wants no response any more. One that was due by then did
+/// not come.
 fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let answer_timeout = cx.settings.answer_timeout;
     let is_due = |waiting: &Waiting| now.since(waiting.mark.time) >= answer_timeout;
@@ -363,7 +363,7 @@ fn withdrawn<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     give_up(cx, Evidence { waited: true, asked_party_seen, ..Evidence::default() }, sink);
 }
 
-/// The flow has ended: what is open is judged.
+/// The flow has ended: what is open is checked.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(connection) = cx.conversation.connection.as_deref_mut() else { return };
     for (key, mark) in std::mem::take(&mut connection.registrations) {

@@ -6,7 +6,7 @@ use super::fields::*;
 
 /// HTTP's own faults are not this protocol's.
 pub(super) static ENDINGS: Endings =
-    Endings { whole: None, terminated: None, utf8: None, behind: None };
+    Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// The length of the line that is here, without and with its end.
 pub(super) fn line(bytes: &[u8]) -> (usize, usize) {

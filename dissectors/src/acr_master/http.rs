@@ -84,7 +84,7 @@ impl Walk {
                         chunk.map_or(Next::Broken, |(start, end)| Next::Chunk { start, end });
                 }
                 Next::Chunk { start, end } => {
-                    self.at = behind_chunk(bytes, start, end)?;
+                    self.at = after_chunk(bytes, start, end)?;
                     self.next = if start == end { Next::Trailer } else { Next::Line };
                 }
                 Next::Trailer => {
@@ -110,7 +110,7 @@ impl Walk {
 }
 
 /// Where what follows a chunk begins, if the chunk is whole.
-fn behind_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+fn after_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     match bytes.get(end..)? {
         _ if start == end => Some(end),
         [b'\r', b'\n', ..] => Some(end + 2),
@@ -121,7 +121,7 @@ fn behind_chunk(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 }
 
 impl Framing {
-    /// What comes next in a direction. `bodiless`: the answer is one to HEAD.
+    /// What comes next in a direction. `bodiless`: the response is one to HEAD.
     pub(super) fn next(
         &mut self,
         side: Side,
@@ -158,8 +158,8 @@ impl Framing {
 }
 
 impl Progress {
-    /// What comes next; `Err` where that is so because a limit is met. What is longer than the limit
-    /// is read up to where it is met.
+    /// What comes next; `Err` where that is so because a limit is met. What is longer than the
+    /// limit is read up to where it is met.
     fn next(
         &mut self,
         unread: &Unread<'_>,
@@ -223,13 +223,13 @@ pub(super) fn is_response(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HTTP/")
 }
 
-/// Whether a response at the front of these bytes is an interim one: the answer follows.
+/// Whether a response at the front of these bytes is an interim one: the response follows.
 pub(super) fn is_interim(bytes: &[u8]) -> bool {
     bytes.split(|&byte| byte == b' ').nth(1).is_some_and(|status| status.starts_with(b"1"))
 }
 
-/// What the head of a message says of its body: whether it comes in chunks, and in which, and whether
-/// it is compressed, which is not for us to read.
+/// What the head of a message says of its body: whether it comes in chunks, and in which, and
+/// whether it is compressed, which is not for us to read.
 pub(super) fn coding(bytes: &[u8]) -> (Option<Chunks<'_>>, bool) {
     let Ok(Head { length, body, coded }) = head(bytes) else { return (None, false) };
     ((body == Body::Chunked).then_some(Chunks { bytes, at: length }), coded)
@@ -395,7 +395,7 @@ impl Iterator for Chunks<'_> {
     fn next(&mut self) -> Option<(usize, usize)> {
         let (start, end) = self.announced()?;
         let there = end.min(self.bytes.len());
-        self.at = behind_chunk(self.bytes, start, end).unwrap_or(self.bytes.len());
+        self.at = after_chunk(self.bytes, start, end).unwrap_or(self.bytes.len());
         (start < there).then_some((start, there))
     }
 }
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_and_a_body_that_do_not_end_are_given_up_and_told() {
+    fn a_head_and_a_body_that_do_not_end_are_given_up_and_reported() {
         let endless = [b"GET /c HTTP/1.1\r\n".to_vec(), b"X: y\r\n".repeat(4000)].concat();
         let many = [b"GET /c HTTP/1.1\r\n".to_vec(), b"X: y\r\n".repeat(99)].concat();
         let many = [many, b"\r\n".to_vec()].concat();
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_told_apart_from_what_they_hold() {
+    fn chunks_are_reported_apart_from_what_they_hold() {
         let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n*a\n\r\n2\r\nxy\r\n0\r\n\r\n";
         let held: Vec<_> = coding(bytes).0.unwrap().map(|(from, to)| &bytes[from..to]).collect();
         assert_eq!(held, [b"*a\n".as_slice(), b"xy"]);

@@ -6,7 +6,7 @@ use super::digest;
 use super::fields::NEWLINE;
 use super::head;
 
-/// What an answer says, as far as the conversation depends on it.
+/// What a response says, as far as the conversation depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Response {
     /// The HTTP status.

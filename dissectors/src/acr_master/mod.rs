@@ -3,10 +3,10 @@
 //! A small HTTP API: game clients ask `/c` for servers; game servers register with `/r`, ask `/a`
 //! whether a player may enter and prove players with `/v`. What is odd about it:
 //!
-//! - An answer can be read only beside its question: `*a` and a registration's text look alike on
+//! - A response can be read only beside its question: `*a` and a registration's text look alike on
 //!   the wire. So requests are remembered in order, and answers taken in that order.
 //! - The endpoints are single letters, and ordinary web sites have such paths too: a connection is
-//!   claimed by the endpoint together with its parameters, or by what the answer looks like.
+//!   claimed by the endpoint together with its parameters, or by what the response looks like.
 //! - The master checks a registering server's UDP socket from another socket of its own: that
 //!   datagram of one byte is known only by the registration before it.
 

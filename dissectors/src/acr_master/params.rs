@@ -1,5 +1,5 @@
-//! The endpoints and their parameters, as the document's lists have them; and the query part of a
-//! request's target, piece by piece.
+//! The endpoints and their parameters, as the specification's lists have them; and the query part
+//! of a request's target, piece by piece.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub(super) enum Endpoint {
     Register,
     /// `/a`: may this player enter?
     Auth,
-    /// `/v`: did the player answer the challenge?
+    /// `/v`: did the player response the challenge?
     Verify,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Parameter {
     pub(super) name: &'static str,
     /// What its value is.
     pub(super) value: Value,
-    /// The document asks for it.
+    /// The specification asks for it.
     pub(super) required: bool,
 }
 
@@ -94,7 +94,7 @@ impl Endpoint {
         }
     }
 
-    /// As the document writes it.
+    /// As the specification writes it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Endpoint::Client => "/c",
@@ -104,7 +104,7 @@ impl Endpoint {
         }
     }
 
-    /// What it takes, in the document's order.
+    /// What it takes, in the specification's order.
     pub(super) fn parameters(self) -> &'static [Parameter] {
         match self {
             Endpoint::Client => OF_CLIENT,
@@ -190,14 +190,14 @@ pub(super) fn decoded(value: &[u8]) -> Cow<'_, [u8]> {
     }
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value;
-    while let [first, behind @ ..] = rest {
-        let hex = |at: usize| behind.get(at).and_then(|&digit| (digit as char).to_digit(16));
+    while let [first, after @ ..] = rest {
+        let hex = |at: usize| after.get(at).and_then(|&digit| (digit as char).to_digit(16));
         (rest, _) = match (first, hex(0), hex(1)) {
             (b'%', Some(high), Some(low)) => {
-                (behind.get(2..).unwrap_or_default(), bytes.push((high << 4 | low) as u8))
+                (after.get(2..).unwrap_or_default(), bytes.push((high << 4 | low) as u8))
             }
-            (b'+', ..) => (behind, bytes.push(b' ')),
-            (other, ..) => (behind, bytes.push(*other)),
+            (b'+', ..) => (after, bytes.push(b' ')),
+            (other, ..) => (after, bytes.push(*other)),
         };
     }
     Cow::Owned(bytes)

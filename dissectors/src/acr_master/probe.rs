@@ -16,7 +16,7 @@ pub(super) struct Probing {
     prober: Side,
     /// The latest probe.
     probe: Option<Mark>,
-    /// What an answer to it answers.
+    /// What a response to it answers.
     asked: Option<Reply>,
     /// Something came back.
     answered: bool,
@@ -76,7 +76,7 @@ pub(super) fn socket_check<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink
         if let Some((key, check)) = cx.shared.probe(payload) {
             check.prober.get_or_insert(payload.from);
             check.zero |= payload.bytes == [0x00];
-            check.told = true;
+            check.reported = true;
             probing.check = Some((key, check.mark));
         }
     } else {
@@ -100,8 +100,8 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
     sink.end(message, payload);
 }
 
-/// The flow of a socket check has ended. One that is not judged yet is judged here, where it is known
-/// whether the probe arrived.
+/// The flow of a socket check has ended. One that is not checked yet is checked here, where it is
+/// known whether the probe arrived.
 pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let Some(probing) = cx.conversation.probing.take() else { return };
     let (Some((key, mark)), Some(probe)) = (probing.check, probing.probe) else { return };
@@ -115,7 +115,7 @@ pub(super) fn ended<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     rules::socket_check(checked(&check), key.0.port(), evidence, &probe, sink);
 }
 
-/// Judges the check that a registration on this flow called for.
+/// Checks the check that a registration on this flow called for.
 pub(super) fn judge<S: Sink>(cx: &Cx<'_>, key: CheckKey, check: &Check, now: Time, sink: &mut S) {
     let checked = checked(check);
     let evidence = Evidence {

@@ -8,16 +8,16 @@ use super::head::{ENDINGS, headers, line, word};
 use super::params::{self, Endpoint, Piece, Value, decimal, decoded, hex, pieces};
 use super::rules;
 
-/// The document's default for the server port.
+/// The specification's default for the server port.
 pub(super) const DEFAULT_PORT: u64 = 28770;
 
-/// What a request asks, as far as its answer depends on it.
+/// What a request asks, as far as its response depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) endpoint: Option<Endpoint>,
-    /// Its answer has no body.
+    /// Its response has no body.
     pub(super) bodiless: bool,
-    /// It is whole, and as the document wants it: an answer is owed.
+    /// It is whole, and as the specification wants it: a response is owed.
     pub(super) sound: bool,
     /// The server's port: `p`, or its default.
     pub(super) port: u64,
@@ -50,7 +50,7 @@ impl Request {
     }
 }
 
-/// Decodes and judges a request.
+/// Decodes and checks a request.
 pub(super) fn request<S: Sink>(bytes: &[u8], sink: &mut S) -> Request {
     let mut asked = Request { port: DEFAULT_PORT, sound: true, ..Request::default() };
     decode(bytes, &ENDINGS, sink, |r| {
@@ -172,7 +172,7 @@ fn text_value<S: Sink>(
     }
 }
 
-/// Judges a value by what it is for, and keeps what the answer depends on.
+/// Checks a value by what it is for, and keeps what the response depends on.
 fn note<S: Sink>(
     asked: &mut Request,
     name: &str,
@@ -203,7 +203,7 @@ fn note<S: Sink>(
     }
 }
 
-/// Judges what is not there.
+/// Checks what is not there.
 fn missing<S: Sink>(there: &[&str], asked: &mut Request, at: Span, sink: &mut S) {
     let Some(endpoint) = asked.endpoint else { return };
     let has = |name: &str| there.contains(&name);

@@ -10,8 +10,8 @@ use super::request::Request;
 use super::rules;
 use super::servers;
 
-/// Decodes and judges a response, whose body may be `coded`, and whose end may be cut off: the recording
-/// lost it, or it is too long. `asked`: what it answers, where that is known.
+/// Decodes and checks a response, whose body may be `coded`, and whose end may be cut off: the
+/// recording lost it, or it is too long. `asked`: what it answers, where that is known.
 pub(super) fn response<S: Sink>(
     bytes: &[u8],
     (coded, is_cut): (bool, bool),

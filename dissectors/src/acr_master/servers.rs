@@ -45,8 +45,8 @@ fn is_server(line: &Line<'_>) -> bool {
     line.text.starts_with(OPENING) || keyword(line) == SERVER_LINE
 }
 
-/// A server line as masters write it, single spaces between its words. Each word's end is told from
-/// the start of the line.
+/// A server line as masters write it, single spaces between its words. Each word's end is found
+/// from the start of the line.
 struct Usual {
     address_end: usize,
     port: u32,
@@ -57,7 +57,8 @@ struct Usual {
 }
 
 impl Usual {
-    /// The line that `bytes` begin with, [`OPENING`] and an endpoint. `None`: it may be written otherwise.
+    /// The line that `bytes` begin with, [`OPENING`] and an endpoint. `None`: it may be written
+    /// otherwise.
     #[inline(always)]
     fn of(bytes: &[u8], endpoint: &Endpoint) -> Option<Usual> {
         let address_end = OPENING.len() + endpoint.address_end;
@@ -103,8 +104,8 @@ impl Usual {
     }
 }
 
-/// Decodes the lines. Servers are one list, wherever they are; lines among them come after it. Where
-/// the end is cut off, what there is of the last line is none.
+/// Decodes the lines. Servers are one list, wherever they are; lines among them come after it.
+/// Where the end is cut off, what there is of the last line is none.
 pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
     let (bytes, start) = (r.peek(), r.at());
     let whole =
@@ -144,7 +145,7 @@ pub(super) fn read<S: Sink>(r: &mut Reader<'_, S>, judged: bool, is_cut: bool) {
 /// What is in a list of servers.
 #[derive(Default)]
 struct Found {
-    /// Servers that are written as masters write them: these are yet to be judged.
+    /// Servers that are written as masters write them: these are yet to be checked.
     usual: u32,
     /// There are lines among them that are none.
     others: bool,

@@ -59,12 +59,12 @@ pub(super) struct Check {
     pub(super) elsewhere: Option<u16>,
     /// The registration was reported later than it came: datagrams before that were not looked at.
     pub(super) late: bool,
-    /// The probe was reported as a message: the check is judged where its flow ends.
-    pub(super) told: bool,
+    /// The probe was reported as a message: the check is checked where its flow ends.
+    pub(super) reported: bool,
 }
 
-/// A probe to the default port that was not known as one when it came: the registration before it may
-/// be identified as ours later, by its answer.
+/// A probe to the default port that was not known as one when it came: the registration before it
+/// may be identified as ours later, by its response.
 #[derive(Clone, Copy, Debug)]
 struct Early {
     prober: SocketAddr,
@@ -103,7 +103,7 @@ impl SharedState {
         }
     }
 
-    /// A server asks for it again: that may be granted, even if the answer is not recorded.
+    /// A server asks for it again: that may be granted, even if the response is not recorded.
     pub(super) fn ask_again(&mut self, server: Server, request: &Request, most: usize) {
         match (request.endpoint, request.id) {
             (Some(Endpoint::Register), _)
@@ -121,7 +121,7 @@ impl SharedState {
     }
 
     /// A registration calls for a check. Returns the one that an earlier registration called for
-    /// and that is not judged yet.
+    /// and that is not checked yet.
     pub(super) fn call_for_check(
         &mut self,
         key: CheckKey,
@@ -135,7 +135,7 @@ impl SharedState {
             answered: false,
             elsewhere: None,
             late,
-            told: false,
+            reported: false,
         };
         let early = if late { self.early.get_mut(&key, CHECKS) } else { None };
         if let Some(early) = early.filter(|early| early.time >= mark.time) {
@@ -160,7 +160,7 @@ impl SharedState {
         self.checks.len() < CHECKS
     }
 
-    /// The check that the registration of this mark called for, to be judged.
+    /// The check that the registration of this mark called for, to be checked.
     pub(super) fn take_check(&mut self, key: &CheckKey, mark: &Mark) -> Option<Check> {
         self.checks.get(key).filter(|check| check.mark == *mark)?;
         self.checks.remove(key)
@@ -168,7 +168,7 @@ impl SharedState {
 
     /// The same, unless a flow of its own tells of it and it may go on there.
     pub(super) fn take_unprobed(&mut self, key: &CheckKey, mark: &Mark) -> Option<Check> {
-        self.checks.get(key).filter(|check| !check.told || check.answered)?;
+        self.checks.get(key).filter(|check| !check.reported || check.answered)?;
         self.take_check(key, mark)
     }
 
@@ -183,7 +183,7 @@ impl SharedState {
         Some((key, check))
     }
 
-    /// The check that a datagram is the answer to.
+    /// The check that a datagram is the response to.
     pub(super) fn reply(&mut self, payload: &Payload<'_>) -> Option<&mut Check> {
         self.checks
             .get_mut(&(payload.from, payload.to.ip()))

@@ -1,4 +1,4 @@
-//! Answers that come in several datagrams: they are kept until all are there, and then told as one
+//! Responses in several datagrams: they are kept until all are there, and then reported as one
 //! message, whichever came first.
 
 use crate::kit::{
@@ -12,13 +12,13 @@ use super::{GameSpy1, decode, messages, queries, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// Datagrams of one answer that are kept: far more than any server sends.
+/// Datagrams of one response that are kept: far more than any server sends.
 const MOST_HELD: usize = 256;
 
-/// Whole answers that copies are recognized by.
+/// Whole responses that copies are recognized by.
 const MOST_DONE: usize = 4;
 
-/// One datagram of an answer: which of its parts it holds.
+/// One datagram of a response: which of its parts it holds.
 #[derive(Clone, Copy)]
 struct Held {
     first: u32,
@@ -26,7 +26,7 @@ struct Held {
     closed: bool,
 }
 
-/// An answer that is not whole.
+/// A response that is not whole.
 struct Answer {
     side: Side,
     number: u32,
@@ -37,7 +37,7 @@ struct Answer {
     buffer: Buffer,
     /// What each datagram in `buffer` holds.
     held: Vec<Held>,
-    /// Each of them was in the whole answer before.
+    /// Each of them was in the whole response before.
     copied: bool,
     /// The query that it answers.
     reply: Option<Reply>,
@@ -61,7 +61,7 @@ impl Answer {
     }
 }
 
-/// One of the latest whole answers in several datagrams, to tell a copy of one of them.
+/// One of the latest whole responses in several datagrams, to tell a copy of one of them.
 struct Done {
     side: Side,
     number: u32,
@@ -69,7 +69,7 @@ struct Done {
     datagrams: Vec<u64>,
 }
 
-/// The answers of one flow that are not whole.
+/// The responses of one flow that are not whole.
 #[derive(Default)]
 pub(super) struct Answers {
     waiting: Vec<Answer>,
@@ -99,7 +99,7 @@ impl Answers {
         (at < self.waiting.len()).then(|| self.waiting.remove(at))
     }
 
-    /// When the answer became whole that has this datagram, if it is one of the latest.
+    /// When the response became whole that has this datagram, if it is one of the latest.
     fn was_in(&self, payload: &Payload<'_>, number: u32) -> Option<Time> {
         let same = |done: &&Done| done.side == payload.side && done.number == number;
         let mut done = self.done.iter().rev().filter(same).peekable();
@@ -109,7 +109,7 @@ impl Answers {
     }
 }
 
-/// Takes a datagram of an answer. The query that it answers has it when it begins.
+/// Takes a datagram of a response. The query that it answers has it when it begins.
 pub(super) fn datagram<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -142,7 +142,7 @@ pub(super) fn datagram<S: Sink>(
     gather(cx, payload, number, held, sink);
 }
 
-/// An answer in one datagram.
+/// A response in one datagram.
 fn whole<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -170,7 +170,7 @@ fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: He
     if let Some(done) = done.filter(|_| known.is_none())
         && !cx.conversation.awaits(payload.side, done)
     {
-        // A query that was doubled as well has its answer in this.
+        // A query that was doubled as well has its response in this.
         tell_reply(queries::answered(cx, payload, sink), sink);
         lone(cx, payload, number, held, sink);
         return;
@@ -182,7 +182,7 @@ fn gather<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, number: u32, held: He
                 lone(cx, payload, number, held, sink);
                 return;
             }
-            // The number is used again: for another answer.
+            // The number is used again: for another response.
             Repeat::Differs => {
                 give_up(cx, at, payload.time, sink);
                 known = None;
@@ -313,7 +313,7 @@ fn join<S: Sink>(
     sink.end(&messages::QUERY_RESPONSE, &payload);
 }
 
-/// Gives an answer up: each of its datagrams is reported on its own.
+/// Gives a response up: each of its datagrams is reported on its own.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, at: usize, now: Time, sink: &mut S) {
     let Some(mut answer) = cx.conversation.answers().take(at) else { return };
     let lost = answer.buffer.parts().iter().any(|part| part.lost);

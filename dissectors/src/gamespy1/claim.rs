@@ -11,10 +11,10 @@ const TAIL: usize = 64;
 /// Whether a datagram is this protocol's.
 pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
     let [b'\\', rest @ ..] = bytes else {
-        let told = hint.forced
+        let expected = hint.forced
             || hint.known && !is_of_others(bytes)
             || hint.to_port && bytes.starts_with(b"heartbeat\\");
-        return if told { Claim::Weak } else { Claim::No };
+        return if expected { Claim::Weak } else { Claim::No };
     };
     if is_sure(bytes) {
         return Claim::Sure;
@@ -95,7 +95,7 @@ const STREAMS: [&[u8]; 8] = [
     b"\\list\\gamename\\",
     b"\\list\\cmp\\gamename\\",
 ];
-/// How they go on, where their beginning is not in the capture, or is not the document's.
+/// How they go on, where their beginning is not in the capture, or is not the specification's.
 const LATER: [&[u8]; 5] = [b"\\ip\\", b"\\list\\", b"\\echo\\", b"\\basic\\", b"\\error\\"];
 
 /// How servers of other protocols greet.

@@ -1,4 +1,4 @@
-//! The challenges that one party was given lately, and what its answer is worth.
+//! The challenges that one party was given lately, and what its response is worth.
 
 use crate::kit::{Payload, Read, Settings, Sink};
 
@@ -8,7 +8,7 @@ use super::validate::{CHALLENGE, RESPONSE, expected};
 /// Challenges that may be answered at the same time.
 const MOST: usize = 4;
 
-/// What an answer to a challenge is worth.
+/// What a response to a challenge is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     Right,
@@ -22,7 +22,8 @@ pub(super) fn has_key(game: &[u8], settings: &Settings) -> bool {
     expected(game, [b'0'; CHALLENGE], 0, settings).is_some()
 }
 
-/// Whether a response is one that could be held against its challenge: of a game whose key is known.
+/// Whether a response is one that could be held against its challenge: of a game whose key is
+/// known.
 pub(super) fn is_known(game: Option<&[u8]>, code: Read<&[u8]>, settings: &Settings) -> bool {
     code.value.len() == RESPONSE && game.is_some_and(|game| has_key(game, settings))
 }
@@ -54,7 +55,8 @@ impl Challenges {
         self.given.iter().all(Option::is_none)
     }
 
-    /// Whether there is nothing that a response could be held against, as if it had not been recorded.
+    /// Whether there is nothing that a response could be held against, as if it had not been
+    /// recorded.
     pub(super) fn are_unseen(&self) -> bool {
         self.is_empty() && !self.blurred
     }
@@ -70,7 +72,7 @@ impl Challenges {
         expected(game, latest?, enctype, settings)
     }
 
-    /// Judges a response: to any of the challenges, for they may have crossed.
+    /// Checks a response: to any of the challenges, for they may have crossed.
     pub(super) fn judge<S: Sink>(
         &self,
         game: Option<&[u8]>,

@@ -93,8 +93,8 @@ impl Connection {
         first
     }
 
-    /// What a client that has no list now cannot complain of: its validate is wrong, or it has asked
-    /// without one. `began`: none came before the recording.
+    /// What a client that has no list now cannot complain of: its validate is wrong, or it has
+    /// asked without one. `began`: none came before the recording.
     fn is_refused(&self, began: bool) -> Option<Mark> {
         match (&self.validated, &self.asked) {
             (Some(Validated { worth: Worth::Wrong, mark, .. }), _) => Some(*mark),
@@ -118,7 +118,7 @@ fn master_speaks<S: Sink>(
         connection.misopened = !challenge;
         rules::master_opens(challenge, basic, payload.whole(), sink);
     }
-    // The first challenge is no answer, wherever it was recorded.
+    // The first challenge is no response, wherever it was recorded.
     if let Some((why @ Closing::BadValidate, mark)) = connection.closing
         && !(first && challenge)
     {
@@ -204,7 +204,7 @@ pub(super) fn validate<S: Sink>(
     });
 }
 
-/// Judges a client's first words.
+/// Checks a client's first words.
 fn client_opens<S: Sink>(payload: &Payload<'_>, words: &Words<'_>, sink: &mut S) {
     let missing = [
         (words.gamename.is_none(), "gamename"),
@@ -266,10 +266,10 @@ pub(super) fn list_response<S: Sink>(
     }
     // Where the client is recorded, it has not asked for another one.
     if connection.listed && connection.asked.is_none() && cx.flow.seen == [true; 2] {
-        rules::list_behind(payload.whole(), sink);
+        rules::list_after(payload.whole(), sink);
         return;
     }
-    // A list in answer to a wrong validate is reported as such.
+    // A list in response to a wrong validate is reported as such.
     connection.closing.take_if(|(why, _)| matches!(why, Closing::BadValidate));
     master_speaks(cx, payload, false, false, sink);
     if payload.lost && complete == Some(false) {
@@ -370,7 +370,7 @@ pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, _: How, payload: &Payload<'_>, si
     judge_cut(cx, sink);
 }
 
-/// The flow has ended: what is open is judged.
+/// The flow has ended: what is open is checked.
 pub(super) fn end<S: Sink>(cx: &mut Cx<'_>, now: Time, sink: &mut S) {
     let (flow, timeout) = (cx.flow, cx.settings.answer_timeout);
     let Some(connection) = cx.conversation.connection_so_far() else { return };

@@ -20,7 +20,7 @@ type Cx<'c> = Context<'c, GameSpy1>;
 /// What one flow is up to.
 #[derive(Default)]
 pub struct Conversation {
-    /// The oldest query that waits for its answer.
+    /// The oldest query that waits for its response.
     pub(super) asked: Option<Asked>,
     /// Whose latest answer nobody had asked for: it may have been recorded before its query.
     pub(super) unasked: Option<Side>,
@@ -39,7 +39,8 @@ pub(super) struct More {
     uplink: Option<Box<Uplink>>,
     connection: Option<Box<Connection>>,
     framing: Framing,
-    /// Nothing but the user's word says that this flow is of the protocol: whatever it says is shown.
+    /// Nothing but the user's word says that this flow is of the protocol: whatever it says is
+    /// shown.
     is_forced: bool,
 }
 
@@ -94,13 +95,13 @@ impl Conversation {
         asked.or_else(|| connection.owes().filter(|_| connection.is_master(side)))
     }
 
-    /// When the first of the answers in parts is overdue, or a text in a stream is over.
+    /// When the first of the responses in parts is overdue, or a text in a stream is over.
     pub(super) fn due(&self) -> Option<Time> {
         let more = self.more.as_ref()?;
         more.answers.due().into_iter().chain(more.framing.due()).min()
     }
 
-    /// A query waits no longer. And what is reported of it as the request of an answer.
+    /// A query waits no longer. And what is reported of it as the request of a response.
     pub(super) fn take(&mut self, at: usize) -> Option<(Asked, Reply)> {
         let asked = self.take_asked(at)?;
         let mark = asked.mark.get();
@@ -177,7 +178,7 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
     }
     let words = words::scan(payload.bytes);
     let said = Kind::of(&words, Transport::Udp, Form::Text);
-    let kind = told_as(cx, payload, &words, said);
+    let kind = reported_as(cx, payload, &words, said);
     let is_first = cx.conversation.asked.is_none() && cx.conversation.more.is_none();
     if kind == Kind::Other && !payload.bytes.starts_with(b"\\") && is_first {
         // The user says so.
@@ -208,8 +209,8 @@ pub(super) fn message<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mu
 }
 
 /// What a datagram is identified as, that by itself seems to be a `said`.
-fn told_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind) -> Kind {
-    // Nothing of its own shows an answer without a number and an end: a query does that waits. Nor
+fn reported_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind) -> Kind {
+    // Nothing of its own shows a response without a number and an end: a query does that waits. Nor
     // one that begins as no text does.
     if said == Kind::Other && words.properties > 0 {
         let since = Time(payload.time.0.saturating_sub(cx.settings.answer_timeout));
@@ -217,7 +218,7 @@ fn told_as(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>, said: Kind
             return Kind::Response;
         }
     }
-    // Nor is an answer to a challenge that was given by itself a part of another.
+    // Nor is a response to a challenge that was given by itself a part of another.
     if said == Kind::Response
         && words.is_lone_validate()
         && cx.conversation.uplink_so_far().is_some_and(|uplink| uplink.owes(payload.side))
@@ -250,7 +251,7 @@ pub(super) fn again<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut 
 /// What was found in a stream: what was held before may be over, and this be held in its place.
 fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
     if let Some(held) = cx.conversation.framing().over(payload.side) {
-        told(cx, &held, sink);
+        reported(cx, &held, sink);
         sink.evidence(Evidence { lost: payload.lost, ..cx.flow.evidence() });
     }
     let timeout = cx.settings.answer_timeout;
@@ -260,7 +261,7 @@ fn in_stream<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, sink: &mut S) {
 }
 
 /// A text that was held is over.
-fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
+fn reported<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
     // Where the recording has a hole, the rest of it may be missing.
     let lost = held.lost || cx.flow.lossy && !held.is_whole();
     let &Held { frame, time, side, ref buffer, .. } = held;
@@ -284,7 +285,7 @@ fn told<S: Sink>(cx: &mut Cx<'_>, held: &Held, sink: &mut S) {
 /// A direction has ended, and with it whatever is held: who closes answers, too.
 pub(super) fn closed<S: Sink>(cx: &mut Cx<'_>, how: Closed, payload: &Payload<'_>, sink: &mut S) {
     if let Some(held) = cx.conversation.framing().take() {
-        told(cx, &held, sink);
+        reported(cx, &held, sink);
         sink.evidence(cx.flow.evidence());
     }
     connection::closed(cx, how, payload, sink);
@@ -367,7 +368,7 @@ pub(super) fn elapse<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut 
         if let Some(mut held) = held {
             // The capture may end before the text does.
             held.lost |= !held.may_be_over();
-            told(cx, &held, sink);
+            reported(cx, &held, sink);
         }
         answers::expire(cx, now, end, sink);
     }

@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// Decodes a text, and judges what it alone can show: its pairs and its closing.
+/// Decodes a text, and checks what it alone can show: its pairs and its closing.
 pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink: &mut S) {
     if kind == Kind::ListResponse(Form::Text) {
         list::text(bytes, None, sink);
@@ -106,9 +106,9 @@ pub(super) fn message<S: Sink>(bytes: &[u8], words: &Words<'_>, kind: Kind, sink
     let numbered = words.numbering != words::Numbering::Absent;
     let owes_final = kind == Kind::Validate || kind == Kind::Response && !numbered;
     if owes_final || words.closed.is_some() {
-        rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
+        rules::final_closes(words.closed, words.after, words.numbered_after, sink);
     }
-    // In an answer they may be the game's own keys: the conversation knows.
+    // In a response they may be the game's own keys: the conversation knows.
     if kind == Kind::Response {
         return;
     }
@@ -137,8 +137,8 @@ pub(super) fn plain<S: Sink>(bytes: &[u8], sink: &mut S) {
     });
 }
 
-/// Decodes an answer that was joined from datagrams, each of which ends at one of `ends`. `closed`:
-/// the last part has `\final\`, and no other. Returns what the answer says.
+/// Decodes a response that was joined from datagrams; each ends at one of `ends`. `closed`:
+/// the last part has `\final\`, and no other. Returns what the response says.
 pub(super) fn joined<'a, S: Sink>(
     bytes: &'a [u8],
     ends: &[usize],
@@ -162,12 +162,12 @@ pub(super) fn joined<'a, S: Sink>(
     }
     rules::pairs(words.first_fault(), sink);
     if words.is_sound() && closed {
-        rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
+        rules::final_closes(words.closed, words.after, words.numbered_after, sink);
     }
     words
 }
 
-/// Decodes a datagram of an answer that never became whole.
+/// Decodes a datagram of a response that never became whole.
 pub(super) fn fragment<S: Sink>(
     bytes: &[u8],
     words: &Words<'_>,

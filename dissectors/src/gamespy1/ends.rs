@@ -51,7 +51,7 @@ pub(super) fn reach(text: &[u8], loose: bool, ended: bool) -> Reach {
         _ if loose => junk(text, 0, ended),
         found => match (next_message(text), found) {
             (Some(next), _) => Reach::Over(next),
-            (None, Some(found)) => behind_final(text, found + CLOSING.len(), ended),
+            (None, Some(found)) => after_final(text, found + CLOSING.len(), ended),
             (None, None) => Reach::until(text, text.len() - unsure_of_next(text), ended),
         },
     };
@@ -103,7 +103,7 @@ pub(super) fn closing(bytes: &[u8], from: usize) -> Option<usize> {
     closings(bytes, from).find(is_keyword)
 }
 
-/// The same in a list of addresses, of which nothing else begins so: it is told before it is known
+/// The same in a list of addresses, where nothing else begins so: it is reported before it is known
 /// what follows.
 pub(super) fn list_closing(bytes: &[u8], from: usize) -> Option<usize> {
     closings(bytes, from).next()
@@ -128,8 +128,8 @@ fn challenges(text: &[u8]) -> bool {
 }
 
 /// What begins the next message, though nothing closes this one: a list is asked for after a
-/// validate, or before it, or given after a challenge. Where the client is not recorded, nothing else tells them
-/// apart.
+/// validate, or before it, or given after a challenge. Where the client is not recorded, nothing
+/// else tells them apart.
 fn follower(text: &[u8]) -> Option<&'static [u8]> {
     let is = |opening: &[u8]| text.starts_with(opening);
     match () {
@@ -146,13 +146,13 @@ fn blocks(text: &[u8]) -> Option<usize> {
     let mut pairs = Text::new(text, 0);
     let challenge = pairs.find(|pair| pair.key == b"secure" && pair.text().len() >= CHALLENGE)?;
     let end = challenge.value_at().start as usize + CHALLENGE;
-    let behind = text.get(end..)?;
-    let closing = [CLOSED, CLOSING].into_iter().find(|closing| behind.starts_with(closing));
+    let after = text.get(end..)?;
+    let closing = [CLOSED, CLOSING].into_iter().find(|closing| after.starts_with(closing));
     let end = end + closing.map_or(0, <[u8]>::len);
-    let behind = text.get(end..)?;
-    let behind = behind.get(..opening(behind).unwrap_or(behind.len()))?;
+    let after = text.get(end..)?;
+    let after = after.get(..opening(after).unwrap_or(after.len()))?;
     let is_text = |byte: &u8| matches!(byte, b'\0' | b'\t' | b'\n' | b'\r' | b' '..=b'~');
-    (!behind.iter().all(is_text)).then_some(end)
+    (!after.iter().all(is_text)).then_some(end)
 }
 
 fn next_message(text: &[u8]) -> Option<usize> {
@@ -188,7 +188,7 @@ fn unsure(text: &[u8], openings: &[&[u8]]) -> usize {
 }
 
 /// What follows `\final`: a backslash, a `\queryid\`, the next message, or what should not.
-fn behind_final(text: &[u8], mut end: usize, ended: bool) -> Reach {
+fn after_final(text: &[u8], mut end: usize, ended: bool) -> Reach {
     let mut numbered = false;
     loop {
         let next = match text.get(end..).unwrap_or_default() {

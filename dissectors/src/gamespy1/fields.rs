@@ -27,7 +27,7 @@ fields! {
     BLOCK = Field::new("address", "IP and query port", Kind::Endpoint);
     ENCIPHERED = Field::new("enciphered", "Enciphered list", Kind::Bytes).framing().private();
 
-    // Queries and their answers
+    // Queries and their responses
     /// The first keyword of the query.
     QUERY = Field::new("query", "Query", Kind::Text).public();
     /// What follows the keyword of the query.
@@ -50,7 +50,7 @@ fields! {
     VALUE = Field::new("value", "Value", Kind::Text).value();
 }
 
-/// A key that the document does not name, and its value.
+/// A key that the specification does not name, and its value.
 pub(super) static OTHER: PairFields = PairFields { pair: &PAIR, key: &KEY, value: &VALUE };
 
 fn form(value: u64) -> Option<&'static str> {

@@ -2,9 +2,9 @@
 
 use crate::kit::{Endings, Field, Kind, Reader, Sink, Span, Text};
 
-/// Nothing is judged by the reader alone: the text is split before it is read.
+/// Nothing is checked by the reader alone: the text is split before it is read.
 pub(super) static ENDINGS: Endings =
-    Endings { whole: None, terminated: None, utf8: None, behind: None };
+    Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// A text whose backslashes, and whose key, belong to its bytes.
 pub(super) fn framing<S: Sink>(

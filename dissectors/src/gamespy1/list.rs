@@ -69,8 +69,8 @@ fn closing<S: Sink>(r: &mut Reader<'_, S>) {
     let length = if r.peek().starts_with(CLOSED) { CLOSED.len() } else { CLOSED.len() - 1 };
     let at = Span::new(r.at(), r.at() + length);
     framing(r, &f::FINAL, at, Span::new(r.at() + 1, r.at() + 6));
-    let behind = Span::new(r.at(), r.at() + r.rest());
-    rules::final_closes(Some(at), (!behind.is_empty()).then_some(behind), false, r.sink);
+    let after = Span::new(r.at(), r.at() + r.rest());
+    rules::final_closes(Some(at), (!after.is_empty()).then_some(after), false, r.sink);
 }
 
 /// Shows a list that cannot be read.
@@ -125,7 +125,7 @@ pub(super) fn text<'a, S: Sink>(bytes: &'a [u8], seen: Option<Seen>, sink: &mut 
     });
     rules::pairs(words.first_fault().filter(|(at, _)| !is_cut(bytes, &words, *at)), sink);
     if words.is_sound() && words.closed.is_some() {
-        rules::final_closes(words.closed, words.behind, words.numbered_behind, sink);
+        rules::final_closes(words.closed, words.after, words.numbered_after, sink);
     }
     words
 }
@@ -204,14 +204,14 @@ mod tests {
 
     /// The servers that are reported, and how often GS1015 was kept and broken.
     #[derive(Debug, Default, PartialEq, Eq)]
-    struct Told {
+    struct Reported {
         servers: Vec<SocketAddr>,
         /// They are identified as a list.
         listed: bool,
         judged: [u32; 2],
     }
 
-    impl Sink for Told {
+    impl Sink for Reported {
         fn judged(&mut self, rule: &'static Rule, ok: bool, _: Span, _: impl FnOnce() -> String) {
             if rule.code == rules::GS1015.code {
                 self.judged[usize::from(ok)] += 1;
@@ -236,38 +236,38 @@ mod tests {
     }
 
     /// What a walk from pair to pair tells.
-    fn pair_by_pair(bytes: &[u8]) -> Told {
-        let mut told = Told { listed: true, ..Told::default() };
+    fn pair_by_pair(bytes: &[u8]) -> Reported {
+        let mut reported = Reported { listed: true, ..Reported::default() };
         let is_closed = words::scan(bytes).closed.is_some();
         for pair in Text::new(bytes, 0).filter(|pair| pair.key == KEY) {
             let text = std::str::from_utf8(pair.text()).unwrap();
-            told.servers.extend(text.parse::<SocketAddr>());
+            reported.servers.extend(text.parse::<SocketAddr>());
             if pair.value.is_some() && (is_closed || (pair.at().end as usize) < bytes.len()) {
-                told.judged[usize::from(is_address(pair.text()))] += 1;
+                reported.judged[usize::from(is_address(pair.text()))] += 1;
             }
         }
-        told
+        reported
     }
 
     #[test]
-    fn servers_are_told_to_whom_they_are_listed() {
+    fn servers_are_reported_to_whom_they_are_listed() {
         let text = br"\ip\1.2.3.4:5\ip\1.2.3.4:0\ip\[::1]:7\ip\1.2.3.4\ip\10.0.0.2:08000\final\";
-        let mut told = Told::default();
-        super::text(text, Some(seen()), &mut told);
+        let mut reported = Reported::default();
+        super::text(text, Some(seen()), &mut reported);
         let servers = ["1.2.3.4:5", "1.2.3.4:0", "[::1]:7", "10.0.0.2:8000"];
-        assert_eq!(told.servers, servers.map(|server| server.parse().unwrap()));
-        assert_eq!(told.judged, [3, 2]);
-        let mut told = Told::default();
-        super::text(text, None, &mut told);
-        assert_eq!((told.servers.len(), told.listed, told.judged), (4, false, [3, 2]));
+        assert_eq!(reported.servers, servers.map(|server| server.parse().unwrap()));
+        assert_eq!(reported.judged, [3, 2]);
+        let mut reported = Reported::default();
+        super::text(text, None, &mut reported);
+        assert_eq!((reported.servers.len(), reported.listed, reported.judged), (4, false, [3, 2]));
 
         let blocks = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\0\0\\final\\";
-        let mut told = Told::default();
-        assert!(compact(blocks, Some(seen()), &mut told));
-        assert_eq!(told.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
-        let mut told = Told::default();
-        assert!(compact(blocks, None, &mut told));
-        assert_eq!((told.servers.len(), told.listed, told.judged), (2, false, [1, 1]));
+        let mut reported = Reported::default();
+        assert!(compact(blocks, Some(seen()), &mut reported));
+        assert_eq!(reported.servers, ["10.0.0.2:7778", "10.0.0.3:0"].map(|it| it.parse().unwrap()));
+        let mut reported = Reported::default();
+        assert!(compact(blocks, None, &mut reported));
+        assert_eq!((reported.servers.len(), reported.listed, reported.judged), (2, false, [1, 1]));
     }
 
     fn first_usual(bytes: &[u8]) -> Option<(SocketAddrV4, usize)> {
@@ -289,15 +289,15 @@ mod tests {
                 r"\\ip\\(::1|\[::1\]:7|1[.]2)?|\\ip|\\final|\\queryid\\1[.]1|\\|x){0,12}",
             ),
         ) {
-            let mut told = Told::default();
-            let heard = super::text(text.as_bytes(), Some(seen()), &mut told);
-            prop_assert_eq!(told, pair_by_pair(text.as_bytes()));
+            let mut reported = Reported::default();
+            let heard = super::text(text.as_bytes(), Some(seen()), &mut reported);
+            prop_assert_eq!(reported, pair_by_pair(text.as_bytes()));
             let scanned = words::scan(text.as_bytes());
             prop_assert_eq!(heard.first, scanned.first);
             prop_assert_eq!(heard.properties, scanned.properties);
-            prop_assert_eq!((heard.closed, heard.behind), (scanned.closed, scanned.behind));
+            prop_assert_eq!((heard.closed, heard.after), (scanned.closed, scanned.after));
             prop_assert_eq!((heard.fault, heard.open_key), (scanned.fault, scanned.open_key));
-            prop_assert_eq!(heard.numbered_behind, scanned.numbered_behind);
+            prop_assert_eq!(heard.numbered_after, scanned.numbered_after);
         }
 
         #[test]
@@ -312,8 +312,8 @@ mod tests {
             let expected = server.filter(|_| digits <= 7).map(|server| (server, 4 + text.len()));
             let text = format!("\\ip\\{text}");
             prop_assert_eq!(first_usual(text.as_bytes()), expected);
-            let behind = format!("{text}\\ip\\");
-            prop_assert_eq!(first_usual(behind.as_bytes()), expected);
+            let after = format!("{text}\\ip\\");
+            prop_assert_eq!(first_usual(after.as_bytes()), expected);
         }
 
         #[test]

@@ -4,14 +4,15 @@
 //! they say; clients fetch the list of servers over TCP after the same challenge, and query the
 //! servers. Everything is text: keys and values after backslashes.
 //!
-//! What is odd about it: the document prints the texts without the backslash that an empty value
-//! has on the wire; a stream has no lengths, and its first message no end; lists may come as blocks
-//! of bytes, or enciphered; answers to queries, which the document leaves to the games, come in
-//! numbered parts, several to a datagram or one in several; and the code that proves a game is
-//! ciphered with the game's key, of which one only is known here.
+//! What is odd about it: the specification prints the texts without the backslash that an empty
+//! value has on the wire; a stream has no lengths, and its first message no end; lists may come as
+//! blocks of bytes, or enciphered; answers to queries, which the specification leaves to the games,
+//! come in numbered parts, several to a datagram or one in several; and the code that proves a game
+//! is ciphered with the game's key; only one such key is known here.
 //!
-//! What one pair of hosts shows is judged here. Whether a client queries the servers it was told of
-//! (GS1032) takes more than two hosts to see: that rule is reported here, and checked by the ledger.
+//! What one pair of hosts shows is checked here. Whether a client queries the servers it was given
+//! (GS1032) takes more than two hosts to see: that rule is reported here, and checked by the
+//! ledger.
 
 mod answers;
 mod claim;
@@ -54,7 +55,7 @@ use form::Form;
 /// The protocol.
 pub struct GameSpy1;
 
-/// Masters over UDP, masters over TCP, another master's port of the document, and queries.
+/// Masters over UDP, masters over TCP, another master's port of the specification, and queries.
 const PORTS: &[u16] = &[27900, 28900, 27500, 7778];
 
 /// Whether masters usually hear heartbeats on this port.

@@ -10,7 +10,7 @@ use super::{GameSpy1, rules, uplink};
 
 type Cx<'c> = Context<'c, GameSpy1>;
 
-/// A query that waits for its answer.
+/// A query that waits for its response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     /// Its first sending.
@@ -31,7 +31,7 @@ pub(super) struct Again {
     pub(super) tries: u32,
 }
 
-/// What is asked for, and owed an answer.
+/// What is asked for, and owed a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Info,
@@ -70,7 +70,7 @@ impl Word {
     }
 }
 
-/// A query comes; those that the document names are owed an answer by game servers.
+/// A query comes; those that the specification names are owed a response by game servers.
 pub(super) fn query<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -114,7 +114,7 @@ pub(super) fn query<S: Sink>(
     };
     if cx.conversation.waiting().count() >= cx.settings.limits.pending.max(1) {
         cx.budget.meet(Limit::Pending);
-        // What is given up before its time is not judged.
+        // What is given up before its time is not checked.
         if is_overdue(cx, &oldest.mark.get(), payload.time) {
             give_up(cx, payload.time, sink);
         } else {
@@ -124,7 +124,7 @@ pub(super) fn query<S: Sink>(
     cx.conversation.more().waiting.push(asked);
 }
 
-/// An answer begins: the oldest query of the other side has it, but for one that is overdue where
+/// A response begins: the oldest query of the other side has it, but for one that is overdue where
 /// another is not.
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,

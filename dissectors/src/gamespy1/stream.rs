@@ -177,7 +177,7 @@ impl Framing {
     }
 
     /// What follows a list: backslashes, a `\queryid\`, the next message, or what should not.
-    fn behind_list(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
+    fn after_list(&mut self, side: Side, unread: &Unread<'_>) -> Option<Framed> {
         let (bytes, ended) = (unread.bytes, unread.ended);
         let listed = self.listed.get_mut(side.index()).filter(|listed| **listed)?;
         if let Some(length) = ends::number(bytes) {
@@ -271,7 +271,7 @@ pub(super) fn frame(
     let framed = framing
         .resumes(side, unread)
         .or_else(|| framing.goes_on(side, unread))
-        .or_else(|| framing.behind_list(side, unread));
+        .or_else(|| framing.after_list(side, unread));
     let framed = framed.unwrap_or_else(|| framing.begins(wanted, side, unread, most));
     if framed != Framed::More {
         framing.searched[side.index()] = 0;
@@ -506,13 +506,13 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_final_goes_with_it() {
+    fn what_stands_after_final_goes_with_it() {
         assert_eq!(
             messages(&[br"\ip\1.2.3.4:5\final\rest"], false).0,
             [r"\ip\1.2.3.4:5\final\", "rest"]
         );
         let (found, junk) = messages(&[br"noise\ip\1.2.3.4:5\final\"], false);
-        assert_eq!((&*found[0], found.len(), junk), ("noise", 2, 0), "first words are told");
+        assert_eq!((&*found[0], found.len(), junk), ("noise", 2, 0), "first words are reported");
     }
 
     #[test]
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_gap_reading_goes_on_at_a_known_word() {
+    fn after_a_gap_reading_goes_on_at_a_known_word() {
         let mut framing = Framing::default();
         let bytes = &br"4:7778\ip\1.2.3.4:5\final\"[..];
         let unread = Unread { bytes, seen: 0, ended: false, after_gap: true };

@@ -1,4 +1,4 @@
-//! A game server and a master on one UDP flow: heartbeats, challenges and their answers.
+//! A game server and a master on one UDP flow: heartbeats, challenges and their responses.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -35,7 +35,7 @@ pub(super) struct Uplink {
     given: Option<Given>,
     /// When a validate came that no challenge had waited for.
     unasked: Option<Time>,
-    /// The challenge that waits for its answer.
+    /// The challenge that waits for its response.
     owed: Option<Mark>,
     /// ICMP errors quote the first heartbeat, and the challenge that waits.
     refused: [bool; 2],
@@ -142,7 +142,7 @@ pub(super) fn heartbeat<S: Sink>(
         return;
     }
     let regular = standing.regular.map(|regular| now.since(regular));
-    // What comes while a challenge waits may be meant as its answer.
+    // What comes while a challenge waits may be meant as its response.
     if !answers {
         let regular = regular.filter(|_| !words.statechanged);
         rules::interval(latest, regular, &usual, at, sink);
@@ -159,7 +159,7 @@ pub(super) fn heartbeat<S: Sink>(
     standing.challenged = false;
 }
 
-/// Judges the heartbeat's own keys; those of an unsound text are not judged.
+/// Checks the heartbeat's own keys; those of an unsound text are not checked.
 fn layout<'a, S: Sink>(words: &Words<'a>, sink: &mut S) -> Option<(u16, &'a [u8])> {
     let port = words.heartbeat.filter(|_| words.is_sound())?;
     rules::heartbeat_layout(port, words.gamename, words.first, sink)
@@ -226,7 +226,7 @@ pub(super) fn secure<S: Sink>(
     }
 }
 
-/// The answer to a challenge, of whomever.
+/// The response to a challenge, of whomever.
 pub(super) fn validate<S: Sink>(
     cx: &mut Cx<'_>,
     payload: &Payload<'_>,
@@ -246,7 +246,7 @@ pub(super) fn validate<S: Sink>(
         sink.answers(Reply::to(given.mark.frame, given.mark.time));
     }
     uplink.unasked = (!owed).then_some(payload.time);
-    // What the answer to a challenge lacks is no fault of its heartbeat's.
+    // What the response to a challenge lacks is no fault of its heartbeat's.
     let heartbeat = words.heartbeat.filter(|_| !owed || words.gamename.is_some());
     let said = heartbeat.map(|_| layout(words, sink));
     if owed && said != Some(None) {
@@ -289,14 +289,14 @@ pub(super) fn validate<S: Sink>(
     }
 }
 
-/// A query challenges as well: its answer, which it is owed as a query, may hold a validate.
+/// A query challenges as well: its response, which it is owed as a query, may hold a validate.
 pub(super) fn challenged_in_query(cx: &mut Cx<'_>, payload: &Payload<'_>, words: &Words<'_>) {
     if let Some(challenge) = words.secure {
         cx.conversation.uplink().challenges.give(challenge.value, payload);
     }
 }
 
-/// An answer to a query, or a part of one, answers a challenge as well if one was given and there
+/// A response to a query, or a part of one, answers a challenge as well if one was given and there
 /// is a validate in it. What else is in it may be the game's own, but for a server's heartbeat.
 pub(super) fn answered<S: Sink>(
     cx: &mut Cx<'_>,
@@ -314,8 +314,8 @@ pub(super) fn answered<S: Sink>(
     validate(cx, payload, &Words { heartbeat, ..*words }, sink);
 }
 
-/// Gives up what waits for an answer in vain, or with `end` all. While nothing of the asked party is
-/// in the capture, it may turn up yet.
+/// Gives up what waits for a response in vain, or with `end` all. While nothing of the asked party
+/// is in the capture, it may turn up yet.
 pub(super) fn expire<S: Sink>(cx: &mut Cx<'_>, now: Time, end: bool, sink: &mut S) {
     let (seen, began, timeout) = (cx.flow.seen, cx.flow.began, cx.settings.answer_timeout);
     let Some(uplink) = cx.conversation.uplink_so_far() else { return };

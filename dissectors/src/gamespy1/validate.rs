@@ -1,4 +1,4 @@
-//! The answer to a secure challenge: what proves that a game, and not something else, speaks.
+//! The response to a secure challenge: what proves that a game, and not something else, speaks.
 //!
 //! It knows the GameSpy algorithm and one game's key. Keys never leave this file but into the
 //! arithmetic; nothing prints them.

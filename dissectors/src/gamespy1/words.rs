@@ -1,13 +1,13 @@
 //! The text of a message: keys and values after backslashes, and the keywords that frame them.
 //!
-//! It knows both forms in which a keyword without a value is written: the document prints
+//! It knows both forms in which a keyword without a value is written: the specification prints
 //! `\basic\secure\XDWAOR`, games send `\basic\\secure\XDWAOR`. It refuses to know conversations.
 
 use crate::kit::{Pair, Pairs, Read, Span};
 
 /// Closes a message.
 pub(super) const FINAL: &[u8] = b"final";
-/// Numbers the parts of an answer.
+/// Numbers the parts of a response.
 pub(super) const QUERYID: &[u8] = b"queryid";
 
 /// Keywords that have no value.
@@ -16,7 +16,7 @@ const BARE: [&[u8]; 10] = [
     FINAL,
 ];
 
-/// Keywords that may appear where the document has left out the backslash of an empty value.
+/// Keywords that may appear where the specification has left out the backslash of an empty value.
 const KEYWORDS: [&[u8]; 7] =
     [b"secure", b"gamename", b"validate", b"heartbeat", b"echo", QUERYID, b"location"];
 
@@ -73,8 +73,8 @@ impl<'a> Iterator for Text<'a> {
 
     fn next(&mut self) -> Option<Pair<'a>> {
         let mut pair = Pairs::new(self.rest, self.start).next()?;
-        let behind = self.rest.get(pair.at().len() as usize..).unwrap_or_default();
-        if stands_alone(&pair, behind) {
+        let after = self.rest.get(pair.at().len() as usize..).unwrap_or_default();
+        if stands_alone(&pair, after) {
             let key = usize::from(pair.opened).saturating_add(pair.key.len());
             pair = Pairs::new(self.rest.get(..key)?, self.start).next()?;
         }
@@ -83,8 +83,8 @@ impl<'a> Iterator for Text<'a> {
     }
 }
 
-/// Whether what seems to be the value of a key is the next key. `behind`: what follows the two.
-fn stands_alone(pair: &Pair<'_>, behind: &[u8]) -> bool {
+/// Whether what seems to be the value of a key is the next key. `after`: what follows the two.
+fn stands_alone(pair: &Pair<'_>, after: &[u8]) -> bool {
     let value = pair.text();
     if value.is_empty() {
         return false;
@@ -94,13 +94,13 @@ fn stands_alone(pair: &Pair<'_>, behind: &[u8]) -> bool {
     }
     // A key that lost its value, before a keyword that cannot be one.
     match value {
-        FINAL => matches!(behind, b"" | b"\\") || behind.starts_with(b"\\\\queryid\\"),
-        QUERYID => behind.strip_prefix(b"\\").is_some_and(|id| number(id).is_some()),
+        FINAL => matches!(after, b"" | b"\\") || after.starts_with(b"\\\\queryid\\"),
+        QUERYID => after.strip_prefix(b"\\").is_some_and(|id| number(id).is_some()),
         _ => false,
     }
 }
 
-/// An answer's number, and a part's.
+/// A response's number, and a part's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueryId {
     pub(super) answer: u32,
@@ -123,7 +123,7 @@ pub(super) fn decimal<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// How the `\queryid\`s of a datagram number its part of an answer.
+/// How the `\queryid\`s of a datagram number its part of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Numbering {
     /// There is none.
@@ -131,7 +131,7 @@ pub(super) enum Numbering {
     Absent,
     /// One that is no number, or several that do not follow each other.
     Wrong,
-    /// These parts of the answer are in the datagram.
+    /// These parts of the response are in the datagram.
     Parts { answer: u32, first: u32, last: u32 },
 }
 
@@ -169,15 +169,15 @@ pub(super) struct Words<'a> {
     pub(super) enctype: u8,
     /// Keywords that ask for something.
     pub(super) queries: u32,
-    /// Keys that no message but an answer has.
+    /// Keys that no message but a response has.
     pub(super) properties: u32,
     pub(super) numbering: Numbering,
     /// Where `\final\` is.
     pub(super) closed: Option<Span>,
     /// What follows it, but for backslashes and a `\queryid\`.
-    pub(super) behind: Option<Span>,
+    pub(super) after: Option<Span>,
     /// A `\queryid\` follows it.
-    pub(super) numbered_behind: bool,
+    pub(super) numbered_after: bool,
     /// What is no pair.
     pub(super) fault: Option<(Span, &'static str)>,
     /// The first pair, which no backslash opens, though it can be read.
@@ -202,15 +202,15 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A pair comes; `behind`: what follows it.
-    pub(super) fn hear(&mut self, pair: &Pair<'a>, behind: Text<'a>) {
+    /// A pair comes; `after`: what follows it.
+    pub(super) fn hear(&mut self, pair: &Pair<'a>, after: Text<'a>) {
         if !pair.opened && is_name(pair.key) {
             self.unopened = self.unopened.or(Some(pair.at()));
         }
         if self.fault.is_none() {
-            self.fault = fault(pair, behind).map(|what| (pair.at(), what));
+            self.fault = fault(pair, after).map(|what| (pair.at(), what));
         }
-        if behind.rest.is_empty() && pair.value.is_none() {
+        if after.rest.is_empty() && pair.value.is_none() {
             self.open_key = Some(pair.key);
         }
         self.take(pair);
@@ -222,7 +222,7 @@ impl<'a> Words<'a> {
             self.first = key;
         }
         if self.closed.is_some() {
-            self.stands_behind(at);
+            self.stands_after(at);
         }
         self.properties = self.properties.saturating_add(times);
     }
@@ -232,7 +232,7 @@ impl<'a> Words<'a> {
             self.first = pair.key;
         }
         if self.closed.is_some() && !pair.key.is_empty() {
-            self.take_behind(pair);
+            self.take_after(pair);
         }
         let value = Some(Read { value: pair.text(), at: pair.at() });
         match pair.key {
@@ -257,26 +257,26 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn take_behind(&mut self, pair: &Pair<'a>) {
-        if pair.key == QUERYID && !self.numbered_behind {
-            self.numbered_behind = true;
+    fn take_after(&mut self, pair: &Pair<'a>) {
+        if pair.key == QUERYID && !self.numbered_after {
+            self.numbered_after = true;
             return;
         }
-        self.stands_behind(pair.at());
+        self.stands_after(pair.at());
     }
 
-    fn stands_behind(&mut self, at: Span) {
-        let start = self.behind.map_or(at.start, |behind| behind.start);
-        self.behind = Some(Span { start, end: at.end });
+    fn stands_after(&mut self, at: Span) {
+        let start = self.after.map_or(at.start, |after| after.start);
+        self.after = Some(Span { start, end: at.end });
     }
 
-    /// Whether it is a part of an answer in several.
+    /// Whether it is a part of a response in several.
     pub(super) fn is_part(&self) -> bool {
         let Numbering::Parts { first, .. } = self.numbering else { return false };
         first > 1 || self.closed.is_none()
     }
 
-    /// Whether it says a code and nothing else, or begins an answer so.
+    /// Whether it says a code and nothing else, or begins a response so.
     pub(super) fn is_lone_validate(&self) -> bool {
         matches!(self.numbering, Numbering::Parts { first: 1, .. })
             && self.validate.is_some()
@@ -284,8 +284,8 @@ impl<'a> Words<'a> {
             && self.properties == 0
     }
 
-    /// Whether the pairs are sound, so that what else is asked of them can be judged: only the first
-    /// backslash may be missing.
+    /// Whether the pairs are sound, so that what else is asked of them can be checked: only the
+    /// first backslash may be missing.
     pub(super) fn is_sound(&self) -> bool {
         self.fault.is_none()
     }
@@ -304,14 +304,14 @@ fn is_name(key: &[u8]) -> bool {
     !key.is_empty() && key.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// What is wrong with a pair. `behind`: what follows it.
-fn fault(pair: &Pair<'_>, mut behind: Text<'_>) -> Option<&'static str> {
+/// What is wrong with a pair. `after`: what follows it.
+fn fault(pair: &Pair<'_>, mut after: Text<'_>) -> Option<&'static str> {
     if !pair.opened && !is_name(pair.key) {
         return Some(UNOPENED);
     }
     if pair.key.is_empty() {
         let doubled = pair.value.is_none()
-            && behind.next().is_none_or(|next| [FINAL, QUERYID].contains(&next.key));
+            && after.next().is_none_or(|next| [FINAL, QUERYID].contains(&next.key));
         return (!doubled).then_some("a key is empty");
     }
     let lacks_value = pair.value.is_none() && !is_bare(pair.key);
@@ -361,9 +361,9 @@ mod tests {
         let closed = r"\validate\a\final\\queryid\2.1";
         assert_eq!(pairs(closed)[1], ("final".into(), Some(String::new())));
         let words = scan(closed.as_bytes());
-        assert!(words.numbered_behind && words.behind.is_none() && words.is_sound());
+        assert!(words.numbered_after && words.after.is_none() && words.is_sound());
         assert_eq!(pairs(r"\final\queryid\2.1")[0], ("final".into(), None));
-        assert!(scan(br"\ip\1.2.3.4:5\final\rest\x").behind.is_some());
+        assert!(scan(br"\ip\1.2.3.4:5\final\rest\x").after.is_some());
     }
 
     #[test]

@@ -6,13 +6,13 @@ use super::packet::{Answer, Form, decimal};
 use super::rules::{self, Layout, Properties};
 use crate::kit::{Cut, Field, Read, Reader, Sink, Span, Text};
 
-/// What is known before an answer is decoded.
+/// What is known before a response is decoded.
 #[derive(Clone, Copy)]
 pub(super) struct DecodeContext {
     /// How it was asked for.
     pub(super) form: Option<Form>,
-    /// It is a whole answer: its rules are judged. A packet of one that never became whole is only
-    /// shown.
+    /// It is a whole response: its rules are checked. A packet of one that never became whole is
+    /// only shown.
     pub(super) judging: bool,
 }
 
@@ -27,8 +27,8 @@ pub(super) fn column_name(bytes: &[u8]) -> Option<usize> {
     (named && name.iter().all(u8::is_ascii_graphic)).then_some(length)
 }
 
-/// Whether a section of players or teams begins here. The GameSpy SDK writes one without a column as
-/// well: its byte and its end.
+/// Whether a section of players or teams begins here. The GameSpy SDK writes one without a column
+/// as well: its byte and its end.
 pub(super) fn section_begins(bytes: &[u8]) -> bool {
     match bytes {
         [1 | 2, 0, 1 | 2, ..] => true,
@@ -38,7 +38,7 @@ pub(super) fn section_begins(bytes: &[u8]) -> bool {
     }
 }
 
-/// An answer with a split header, after it.
+/// A response with a split header, after it.
 pub(super) fn split<S: Sink>(
     r: &mut Reader<'_, S>,
     bytes: &[u8],
@@ -61,7 +61,7 @@ pub(super) fn split<S: Sink>(
     read
 }
 
-/// Rules over the whole answer, and what it is.
+/// Rules over the whole response, and what it is.
 fn finish<S: Sink>(
     r: &mut Reader<'_, S>,
     form: Form,
@@ -96,8 +96,8 @@ fn sections<'a, S: Sink>(
     }
     loop {
         let zeros = zeros(r.peek());
-        let behind = r.peek().get(zeros..).unwrap_or_default();
-        let more = section_begins(behind);
+        let after = r.peek().get(zeros..).unwrap_or_default();
+        let more = section_begins(after);
         if zeros > 0 {
             let padding = r.bytes(&f::PADDING, zeros);
             layout.quirk(padding.at, "there are zeros between the sections or after the last");
@@ -205,7 +205,7 @@ struct Column {
     count: u32,
 }
 
-/// The columns of an answer, to be read by rows. Further columns are shown by columns only.
+/// The columns of a response, to be read by rows. Further columns are shown by columns only.
 #[derive(Default)]
 struct Table {
     columns: [Column; 24],
@@ -270,7 +270,7 @@ fn columns<S: Sink>(
         let name = terminated(r, &f::COLUMN_NAME, layout)?;
         if r.is_empty() {
             layout.fault(name.at, "a column has a name and nothing else");
-            return Err(Cut::Told);
+            return Err(Cut::Reported);
         }
         let first = r.u8(&f::COLUMN_FIRST)?;
         let name = Span::new(start, start + name.value.len());
@@ -299,11 +299,11 @@ pub(super) struct Run {
 /// follows the zeros tells.
 pub(super) fn run(bytes: &[u8]) -> Run {
     let zeros = zeros(bytes);
-    let behind = bytes.get(zeros..).unwrap_or_default();
-    if behind.is_empty() || section_begins(behind) {
+    let after = bytes.get(zeros..).unwrap_or_default();
+    if after.is_empty() || section_begins(after) {
         return Run { empty: zeros.saturating_sub(2), ends: true };
     }
-    match column_name(behind) {
+    match column_name(after) {
         Some(_) => Run { empty: zeros.saturating_sub(1), ends: true },
         None => Run { empty: zeros, ends: false },
     }
@@ -348,7 +348,7 @@ fn just_cause_players<S: Sink>(r: &mut Reader<'_, S>, layout: &mut Layout) -> Re
     Ok(())
 }
 
-/// An answer without a split header: Minecraft's basic one, or the GameSpy SDK's.
+/// A response without a split header: Minecraft's basic one, or the GameSpy SDK's.
 pub(super) fn unsplit<'a, S: Sink>(
     r: &mut Reader<'a, S>,
     known: DecodeContext,
@@ -370,7 +370,7 @@ pub(super) fn unsplit<'a, S: Sink>(
     read
 }
 
-/// Whether this is Minecraft's plain list: five texts of which two are numbers, a port and a text.
+/// Whether this is Minecraft's plain list: five texts (two of them numbers), a port and a text.
 fn is_basic(bytes: &[u8]) -> bool {
     let mut texts = bytes.split(|&byte| byte == 0);
     let numbers = texts.nth(3).zip(texts.next());
@@ -404,7 +404,7 @@ fn basic_list<'a, S: Sink>(
         [low, high, ..] => u16::from_le_bytes([low, high]),
         _ => {
             layout.fault(r.here(), "the list ends before the port");
-            return Err(Cut::Told);
+            return Err(Cut::Reported);
         }
     };
     let here = r.here();
@@ -468,7 +468,7 @@ fn counted_rows<S: Sink>(
         let name = terminated(r, &f::COLUMN_NAME, layout)?;
         let Some(free) = names.get_mut(used) else {
             layout.fault(name.at, "more than 32 columns");
-            return Err(Cut::Told);
+            return Err(Cut::Reported);
         };
         *free = Span::new(start, start + name.value.len());
         used += 1;

@@ -1,5 +1,5 @@
-//! What one client and one server have said to each other: who asks, what waits for an answer,
-//! which challenges were given, and the packets of answers that are not whole yet. It knows no
+//! What one client and one server have said to each other: who asks, what waits for a response,
+//! which challenges were given, and the packets of responses that are not whole yet. It knows no
 //! rules.
 
 use super::decode::Header;
@@ -22,7 +22,7 @@ pub struct Conversation {
 struct Rest {
     /// Which side asks, where that is not who sent the latest request.
     client: Option<Side>,
-    /// The port that answers has been judged.
+    /// The port that answers has been checked.
     port_judged: bool,
     /// Earlier requests that may still be answered.
     older: Vec<Asked>,
@@ -34,7 +34,7 @@ struct Rest {
     given: Vec<i32>,
     /// There were more than are remembered.
     gave_more: bool,
-    /// Answers of which not all packets are there.
+    /// Responses whose packets have not all come.
     open: Vec<Unfinished>,
     /// The latest answers.
     done: Done,
@@ -49,7 +49,7 @@ struct Rest {
 /// How many given challenges are remembered.
 const GIVEN: usize = 8;
 
-/// How many packets of answers before the latest one are remembered, to tell their copies.
+/// How many packets of responses before the latest one are remembered, to tell their copies.
 const COPIED: usize = 32;
 
 /// How many info requests wait for the server's first packet.
@@ -85,7 +85,7 @@ enum What {
     Unknown,
 }
 
-/// Nothing is wrong with the request: it is owed an answer.
+/// Nothing is wrong with the request: it is owed a response.
 pub(super) const OWED: u8 = 1;
 /// The recording lost something of it.
 pub(super) const LOST: u8 = 2;
@@ -96,11 +96,11 @@ const WRONG: u8 = 8;
 /// Its latest sending did not arrive.
 pub(super) const REFUSED: u8 = 16;
 
-/// What an answer answers.
+/// What a response answers.
 pub(super) enum Found {
     /// A request that waits for it.
     Asked(Asked),
-    /// Nothing, but it is, byte for byte, a packet of an answer before it.
+    /// Nothing, but it is, byte for byte, a packet of a response before it.
     Copy,
     /// Perhaps a request that was given up.
     GivenUp,
@@ -111,13 +111,13 @@ pub(super) enum Found {
 /// The packets of the latest answers, by their hash, to tell a copy of one.
 #[derive(Default)]
 struct Done {
-    /// The latest whole answer with variables: its timestamp.
+    /// The latest whole response with variables: its timestamp.
     timestamp: u32,
     /// Its request is in the capture.
     asked: bool,
     /// How many packets it has.
     packets: u8,
-    /// Its packets by their index, after those of answers before it and challenges.
+    /// Its packets by their index, after those of responses before it and challenges.
     hashes: Vec<u64>,
 }
 
@@ -181,7 +181,7 @@ impl Asked {
         }
     }
 
-    /// How many answers it is still owed: one for each time that it was sent.
+    /// How many responses it is still owed: one for each time that it was sent.
     fn left(&self) -> usize {
         usize::from(self.times.saturating_sub(self.answers))
     }
@@ -194,8 +194,8 @@ impl Conversation {
 
     /// Which side asks.
     pub(super) fn client(&self) -> Option<Side> {
-        let told = self.rest.as_ref().and_then(|rest| rest.client);
-        told.or(self.latest.map(|asked| asked.mark.get().side))
+        let reported = self.rest.as_ref().and_then(|rest| rest.client);
+        reported.or(self.latest.map(|asked| asked.mark.get().side))
     }
 
     /// This side asks.
@@ -205,7 +205,7 @@ impl Conversation {
         }
     }
 
-    /// Whether this is the first time that the port that answers is judged.
+    /// Whether this is the first time that the port that answers is checked.
     pub(super) fn judges_port(&mut self) -> bool {
         !std::mem::replace(&mut self.rest().port_judged, true)
     }
@@ -247,8 +247,8 @@ impl Conversation {
         claimed.find(|&&(other, _)| other == timestamp).map(|&(_, challenge)| challenge)
     }
 
-    /// The client asks. Says what that is beside what it asked before, and hands back a request that has
-    /// waited so long that there is no room for it.
+    /// The client asks. Says what that is beside what it asked before, and hands back a request
+    /// that has waited so long that there is no room for it.
     pub(super) fn ask(
         &mut self,
         said: &Request,
@@ -297,7 +297,7 @@ impl Conversation {
         }
     }
 
-    /// The request whose timestamp an answer repeats: as it is, or else masked.
+    /// The request whose timestamp a response repeats: as it is, or else masked.
     fn echoed(&mut self, kind: Kind, timestamp: u32) -> Option<&mut Asked> {
         let repeats = |asked: &Asked| asked.kind() == kind && asked.timestamp == timestamp;
         let exactly = self.find(repeats).is_some();
@@ -305,7 +305,7 @@ impl Conversation {
         self.find(|asked| if exactly { repeats(asked) } else { is(asked) })
     }
 
-    /// Whether an answer may be to a request that was given up: each may have one.
+    /// Whether a response may be to a request that was given up: each may have one.
     fn take_given_up(&mut self) -> bool {
         let given_up = self.rest.as_mut().map(|rest| &mut rest.given_up);
         given_up.is_some_and(|left| match left.checked_sub(1) {
@@ -317,12 +317,12 @@ impl Conversation {
         })
     }
 
-    /// How the answer with this timestamp was asked for, if it was.
+    /// How the response with this timestamp was asked for, if it was.
     pub(super) fn form(&mut self, timestamp: u32) -> Option<Form> {
         self.echoed(Kind::Info, timestamp).and_then(|asked| asked.form())
     }
 
-    /// What an answer answers: the request with its timestamp, or else any of its kind.
+    /// What a response answers: the request with its timestamp, or else any of its kind.
     pub(super) fn answer(&mut self, kind: Kind, timestamp: u32, bytes: &[u8]) -> Found {
         let exact = self.echoed(kind, timestamp).map(|asked| asked.timestamp);
         if exact.is_none() && self.is_copy(bytes) {
@@ -348,8 +348,8 @@ impl Conversation {
         Found::Asked(asked)
     }
 
-    /// The request, for whoever sees its answer. The challenge round and the info request that
-    /// follows it are one exchange.
+    /// The request, for the code that sees its response. The challenge round and the info request
+    /// that follows it are one exchange.
     pub(super) fn reply_to(&mut self, asked: &Asked) -> Reply {
         let sent = asked.mark.get();
         let complete = asked.kind() == Kind::Info;
@@ -360,7 +360,7 @@ impl Conversation {
         Reply { began, tries: asked.times.into(), complete, ..Reply::to(sent.frame, sent.time) }
     }
 
-    /// What came for the request with this timestamp is no whole answer, but no silence either.
+    /// What came for the request with this timestamp is no whole response, but no silence either.
     pub(super) fn settle(&mut self, timestamp: u32) {
         let Some(asked) = self.echoed(Kind::Info, timestamp) else { return };
         asked.answers = asked.answers.saturating_add(1);
@@ -370,14 +370,14 @@ impl Conversation {
         }
     }
 
-    /// Whether a request of this kind waits whose timestamp an answer repeats.
+    /// Whether a request of this kind waits whose timestamp a response repeats.
     pub(super) fn waits(&self, kind: Kind, timestamp: u32) -> bool {
         let older = self.rest.iter().flat_map(|rest| &rest.older);
         let mut asked = self.latest.iter().chain(older);
         asked.any(|asked| asked.kind() == kind && echoes(asked.timestamp, timestamp))
     }
 
-    /// Whether an info request waits for an answer.
+    /// Whether an info request waits for a response.
     pub(super) fn waits_for_info(&mut self) -> bool {
         self.find(|asked| asked.kind() == Kind::Info).is_some()
     }
@@ -399,7 +399,7 @@ impl Conversation {
         older.unwrap_or_default().into_iter().chain(self.latest.take())
     }
 
-    /// An answer with variables was whole. `asked`: its request is in the capture.
+    /// A response with variables was whole. `asked`: its request is in the capture.
     pub(super) fn done<'a>(
         &mut self,
         timestamp: u32,
@@ -426,12 +426,12 @@ impl Conversation {
         self.rest.as_ref().is_some_and(|rest| rest.done.has(bytes))
     }
 
-    /// Whether the request of the latest whole answer is in the capture.
+    /// Whether the request of the latest whole response is in the capture.
     pub(super) fn done_was_asked(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| rest.done.asked)
     }
 
-    /// Whether the request with this timestamp, if one waits, has had an answer.
+    /// Whether the request with this timestamp, if one waits, has had a response.
     pub(super) fn is_answered(&mut self, timestamp: u32) -> Option<bool> {
         self.echoed(Kind::Info, timestamp).map(|asked| asked.answers > 0)
     }
@@ -451,8 +451,8 @@ impl Conversation {
         self.rest.as_mut().map(|rest| std::mem::take(&mut rest.early)).unwrap_or_default()
     }
 
-    /// The timestamp of the answer that a packet with one of no request belongs to: that of the only
-    /// info request that waits, where that packet of it is not there yet.
+    /// The timestamp of the response that a packet with one of no request belongs to: that of the
+    /// only info request that waits, where that packet of it is not there yet.
     pub(super) fn stray(&mut self, header: Header, payload: &Payload<'_>) -> Option<u32> {
         let timestamp = header.timestamp;
         if self.echoed(Kind::Info, timestamp).is_some() || self.is_open(timestamp) {
@@ -476,7 +476,7 @@ impl Conversation {
         }
     }
 
-    /// A packet of an answer in several comes.
+    /// A packet of a response in several comes.
     pub(super) fn part(
         &mut self,
         header: Header,
@@ -494,8 +494,8 @@ impl Conversation {
             Some(at) => at,
             None => {
                 let answered = asked.map(|(_, answered)| answered);
-                if let Some(told) = rest.done.after(header, payload.bytes, answered) {
-                    return told;
+                if let Some(reported) = rest.done.after(header, payload.bytes, answered) {
+                    return reported;
                 }
                 let asked = asked.is_some();
                 rest.open.push(Unfinished::new(header.timestamp, payload, timeout, asked));
@@ -506,7 +506,7 @@ impl Conversation {
         let (left, answered) = asked.unwrap_or((1, false));
         open.has_copy |= answered && rest.done.has(payload.bytes);
         open.has_copy |= left > 1 && open.has(payload.bytes);
-        // Copies make an answer more that nobody is owed.
+        // Copies make a response more that nobody is owed.
         let most = left + usize::from(open.has_copy);
         match open.add(header, payload, most, limits, budget) {
             Part::Kept if open.is_whole() => Part::Whole(rest.open.remove(at)),
@@ -526,20 +526,20 @@ impl Conversation {
             + room(&rest.claimed)
     }
 
-    /// Whether packets of the answer with this timestamp wait for the rest.
+    /// Whether packets of the response with this timestamp wait for the rest.
     pub(super) fn is_open(&self, timestamp: u32) -> bool {
         let open = self.rest.as_ref().map_or(&[][..], |rest| &rest.open);
         open.iter().any(|open| open.timestamp == timestamp)
     }
 
-    /// Takes out the unfinished answer with this timestamp.
+    /// Takes out the unfinished response with this timestamp.
     pub(super) fn take_open(&mut self, timestamp: u32) -> Option<Unfinished> {
         let open = &mut self.rest.as_mut()?.open;
         let at = open.iter().position(|open| open.timestamp == timestamp)?;
         Some(open.remove(at))
     }
 
-    /// Takes out an answer that is overdue, or any with `all`, or one too many.
+    /// Takes out a response that is overdue, or any with `all`, or one too many.
     pub(super) fn take_overdue(&mut self, now: Time, all: bool, most: usize) -> Option<Unfinished> {
         let open = &mut self.rest.as_mut()?.open;
         let due = |unfinished: &Unfinished| all || unfinished.deadline <= now;
@@ -547,22 +547,22 @@ impl Conversation {
         Some(open.remove(at))
     }
 
-    /// When the first unfinished answer is given up.
+    /// When the first unfinished response is given up.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.rest.as_ref()?.open.iter().map(|open| open.deadline).min()
     }
 }
 
-/// Whether an answer's timestamp is a request's, which Minecraft masks.
+/// Whether a response's timestamp is a request's, which Minecraft masks.
 fn echoes(asked: u32, got: u32) -> bool {
     got == asked || got == asked & 0x0F0F_0F0F
 }
 
 impl Done {
-    /// What a packet is that begins no other answer. `answered`: whether the request that waits for
-    /// another has had one, if any waits.
+    /// What a packet is that begins no other response. `answered`: whether the request that waits
+    /// for another has had one, if any waits.
     fn after(&self, header: Header, bytes: &[u8], answered: Option<bool>) -> Option<Part> {
-        // A second answer may have the same end, but seldom begins with it.
+        // A second response may have the same end, but seldom begins with it.
         let may_begin = answered.is_some_and(|answered| !answered || header.index == 0);
         if !may_begin && self.has(bytes) {
             return Some(Part::Copy);
@@ -581,7 +581,7 @@ impl Done {
         !self.hashes.is_empty() && self.hashes.contains(&keyed_hash(bytes))
     }
 
-    /// How many packets are remembered from before the latest whole answer.
+    /// How many packets are remembered from before the latest whole response.
     fn before(&self) -> usize {
         self.hashes.len().saturating_sub(usize::from(self.packets))
     }

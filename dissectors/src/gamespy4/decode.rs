@@ -1,4 +1,4 @@
-//! From the bytes of one whole message to its fields: a function per packet, in the document's
+//! From the bytes of one whole message to its fields: a function per packet, in the specification's
 //! order. What follows the header of a server information response is `answer`'s.
 
 use super::answer::{self, DecodeContext};
@@ -7,8 +7,9 @@ use super::packet::{Answer, CHALLENGE, Form, INFO, Kind, Request, decimal};
 use super::rules;
 use crate::kit::{Cut, Endings, Field, Read, Reader, Sink, Span, Text, decode};
 
-/// Nothing is judged by the reader alone: the document's layouts differ too much from each other.
-static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+/// Nothing is checked by the reader alone: the specification's layouts differ too much from each
+/// other.
+static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// Zeros in the place of an answer's text, "splitnum".
 const BLANK: [u8; 9] = [0; 9];
@@ -48,8 +49,8 @@ fn leftover<S: Sink>(r: &mut Reader<'_, S>, field: &'static Field) {
 /// "Packet 1: Initial request".
 fn challenge_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Request) -> Result<(), Cut> {
     said.kind = Kind::Challenge;
-    let behind = r.peek().get(4..);
-    said.sound = said.sound && rules::challenge_request_length(r.at(), behind, r);
+    let after = r.peek().get(4..);
+    said.sound = said.sound && rules::challenge_request_length(r.at(), after, r);
     said.timestamp = Some(r.u32_be(&f::TIMESTAMP)?.value);
     leftover(r, &f::PADDING);
     Ok(())
@@ -161,9 +162,9 @@ impl Header {
     /// Where the section byte is.
     pub(super) const SECTION: usize = 15;
 
-    /// Reads it, if it is there. The text is random by the document, "splitnum" in practice: another
-    /// text is told from the first variable of an answer without a header by being no variable's
-    /// name that is known, and by the bytes after it.
+    /// Reads it, if it is there. The text is random by the document, "splitnum" in practice:
+    /// another text is distinguished from the first variable of a response without a header by
+    /// being no variable's name that is known, and by the bytes after it.
     pub(super) fn of(bytes: &[u8]) -> Option<Header> {
         let [_, t0, t1, t2, t3, text @ ..] = bytes else { return None };
         let (text, rest) = text.split_first_chunk::<9>()?;

@@ -1,4 +1,5 @@
-//! The fields of GameSpy 4, in the order of the document's packets, and what UT3's variables mean.
+//! The fields of GameSpy 4, in the order of the specification's packets, and what UT3's variables
+//! mean.
 
 use std::borrow::Cow;
 
@@ -40,7 +41,7 @@ fields! {
     MUTATOR = Field::new("mutator", "Custom mutator", Kind::Text);
     PROPERTIES_END = Field::new("properties_end", "End of the variables", Kind::Bytes).framing();
 
-    // Packet 4: players and teams, which the document does not describe
+    // Packet 4: players and teams, which the specification does not describe
     COLUMNS = Field::new("columns", "Columns", Kind::List).framing();
     COLUMN = Field::new("column", "Column", Kind::Group);
     COLUMN_NAME = Field::new("name", "Column name", Kind::Text).public();
@@ -78,7 +79,7 @@ fn request_type(value: u64) -> Option<&'static str> {
     }
 }
 
-/// What a request, or an answer, has that differs from the document. The values are
+/// What a request, or a response, has that differs from the specification. The values are
 /// [`Form`](super::packet::Form)'s.
 fn form(value: u64) -> Option<&'static str> {
     Some(match value {
@@ -117,7 +118,7 @@ pub(super) const MUTATORS: [(u32, &str); 12] = [
 /// What is between custom mutators: the document's "0x1c (end of file)".
 pub(super) const MUTATOR_SEPARATOR: u8 = 0x1C;
 
-/// What a variable of the document's table means.
+/// What a variable of the specification's table means.
 fn variable(key: &[u8], value: &[u8]) -> Option<Cow<'static, str>> {
     let number = || std::str::from_utf8(value).ok()?.parse::<u32>().ok();
     let of = |names: &[&'static str]| names.get(number()? as usize).copied();

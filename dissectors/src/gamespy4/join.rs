@@ -1,11 +1,11 @@
-//! One answer from several packets.
+//! One response from several packets.
 //!
 //! Each packet begins with a header and the number of a section. Where a packet ends inside a
 //! section, the next one names the section again; inside a column, the column's name and the row
 //! that its first value belongs to; where it ends inside a value, that value is repeated whole. So
-//! the joined answer leaves out the headers, the repeated names, and what the repeated values
-//! replace. A name that is cut, a variable's or a column's, is repeated whole as well. A packet that
-//! begins with none of these goes on where the one before it stopped.
+//! the joined response leaves out the headers, the repeated names, and what the repeated values
+//! replace. A name that is cut, a variable's or a column's, is repeated whole as well. A packet
+//! that begins with none of these goes on where the one before it stopped.
 
 use super::answer::{LONGEST_NAME, column_name, run, section_begins};
 use super::decode::Header;
@@ -160,15 +160,15 @@ impl Walk {
     }
 
     /// The joined bytes end after a column, in the beginning of the name that a packet begins with,
-    /// or of a section's byte and that name. What it is cannot be known before that packet comes: it
-    /// looks like one value more.
+    /// or of a section's byte and that name. What it is cannot be known before that packet comes:
+    /// it looks like one value more.
     fn cut_name(&self, joined: &[u8], section: u8, name: &[u8]) -> Option<Seam> {
         let open = joined.strip_suffix(b"\0").unwrap_or(joined);
         let length = open.iter().rev().take(LONGEST_NAME).position(|&byte| byte == 0)?;
         let keep = open.len() - length;
         let first_value = self.name.end + 2;
-        let behind_column = keep > first_value && open.get(..keep)?.ends_with(b"\0\0");
-        if self.place != Place::Values || !behind_column {
+        let after_column = keep > first_value && open.get(..keep)?.ends_with(b"\0\0");
+        if self.place != Place::Values || !after_column {
             return None;
         }
         match open.get(keep..)? {
@@ -205,8 +205,8 @@ impl Walk {
             // A name that is cut may look like one whose value is to come. But a text before a name
             // is that value.
             Place::Value if open.is_empty() => {
-                let behind = text.get(first.len() + 1..).unwrap_or_default();
-                let repeated = first.starts_with(name) && !name_in_place_of_value(behind);
+                let after = text.get(first.len() + 1..).unwrap_or_default();
+                let repeated = first.starts_with(name) && !name_in_place_of_value(after);
                 repeated.then_some(self.name.start)
             }
             Place::Key | Place::Value => (first == name).then_some(self.name.start),
@@ -292,15 +292,15 @@ impl Walk {
         };
         let zeros = known + more;
         self.searched = self.at + zeros;
-        let behind = left.get(zeros..)?;
-        if !behind.iter().take(64).any(|&byte| byte == 0) && behind.len() < 64 {
+        let after = left.get(zeros..)?;
+        if !after.iter().take(64).any(|&byte| byte == 0) && after.len() < 64 {
             return None;
         }
         let run = run(left.get(zeros.saturating_sub(2)..)?);
         if !run.ends {
             self.row += zeros;
             self.go(Place::Values, self.at + zeros);
-        } else if section_begins(behind) {
+        } else if section_begins(after) {
             self.go(Place::Between, self.at + zeros);
         } else {
             self.go(Place::ColumnName, self.at + zeros);

@@ -7,8 +7,8 @@
 //! Minecraft masks the timestamp, pads its full request with zeros and has a basic one without a
 //! tail, answered by a plain list; GameSpy's own SDK (QR2) hands out the challenge 0, which is then
 //! left out; Just Cause 2 Multiplayer writes its players in a way of its own. All are decoded, and
-//! named in the field `form`. What the document leaves open - byte 16, players and teams - is as
-//! that SDK writes it.
+//! named in the field `form`. What the specification leaves open - byte 16, players and teams - is
+//! as that SDK writes it.
 //!
 //! The SDK's messages between server and master, which begin with FE FD as well, are not of this
 //! protocol. One is, byte for byte, a challenge request with the timestamp 0: what comes from a
@@ -46,8 +46,8 @@ use crate::kit::{
 /// GameSpy query protocol 4.
 pub struct GameSpy4;
 
-/// What a server says of itself. UT3 sends its owner's name as `hostname`, and its own under a number; the
-/// numbered map is the one without the game mode's prefix left out.
+/// What a server says of itself. UT3 sends its owner's name as `hostname`, and its own under a
+/// number; the numbered map is the one without the game mode's prefix left out.
 static SERVER: Description = Description {
     name: &["properties.p1073741827", "properties.hostname"],
     map: &["properties.p1073741825", "properties.mapname", "properties.map"],
@@ -82,7 +82,7 @@ impl Protocol for GameSpy4 {
             [0xFE, 0xFD, ..] => claim_request(bytes, hint),
             [packet::CHALLENGE, ..] => claim_challenge(bytes, hint),
             [packet::INFO, ..] => claim_info(bytes, hint),
-            _ if hint.known && packet::answer_behind_any_type(bytes).is_some() => Claim::Weak,
+            _ if hint.known && packet::answer_after_any_type(bytes).is_some() => Claim::Weak,
             _ if packet::is_damaged_request(bytes) && (hint.known || hint.to_port) => Claim::Weak,
             _ if hint.forced => Claim::Weak,
             _ => Claim::No,
@@ -197,7 +197,7 @@ impl Sort {
             _ if !answers && packet::is_damaged_request(bytes) => Sort::Request,
             Some(&packet::CHALLENGE) if from_server => Sort::Challenge,
             Some(&packet::INFO) if from_server => Sort::Info,
-            Some(_) if from_server => match packet::answer_behind_any_type(bytes) {
+            Some(_) if from_server => match packet::answer_after_any_type(bytes) {
                 Some((Kind::Challenge, said)) if conversation.waits(Kind::Challenge, said) => {
                     Sort::Challenge
                 }
@@ -209,8 +209,8 @@ impl Sort {
     }
 }
 
-/// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether it
-/// is up.
+/// A challenge request with the timestamp 0, or what a master of the SDK answers who asks whether
+/// it is up.
 const IS_UP: [u8; 7] = [0xFE, 0xFD, packet::CHALLENGE, 0, 0, 0, 0];
 
 /// Whether this is one of these; a client or a master may put four zeros after it.
@@ -241,7 +241,7 @@ fn claim_request(bytes: &[u8], hint: Hint) -> Claim {
     }
 }
 
-/// 09: an answer with a challenge, whose text must be a number where nothing but the port speaks
+/// 09: a response with a challenge, whose text must be a number where nothing but the port speaks
 /// for it.
 fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
     match packet::challenge_digits(bytes.get(5..).unwrap_or_default()) {
@@ -252,7 +252,7 @@ fn claim_challenge(bytes: &[u8], hint: Hint) -> Claim {
     }
 }
 
-/// 00: an answer with variables.
+/// 00: a response with variables.
 fn claim_info(bytes: &[u8], hint: Hint) -> Claim {
     if bytes.get(5..14) == Some(b"splitnum\0".as_slice()) && bytes.len() >= 16 {
         return Claim::Sure;
@@ -286,7 +286,7 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.sent(sending);
     if let Some(old) = given_up {
         cx.budget.meet(Limit::Pending);
-        // What is given up before its time is not judged.
+        // What is given up before its time is not checked.
         if payload.time.since(old.mark.get().time) >= cx.settings.answer_timeout {
             unanswered(cx, &old, payload.time, sink);
         }
@@ -298,7 +298,8 @@ fn request<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink:
     sink.end(request_message(said.kind), payload);
 }
 
-/// Whether the challenge is right, if that can be known: it may be an older one than are remembered.
+/// Whether the challenge is right, if that can be known: it may be an older one than are
+/// remembered.
 fn verified<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     said: Option<Read<i32>>,
@@ -326,15 +327,15 @@ fn challenge_first<S: Sink>(
 ) {
     let given = !cx.conversation.given().is_empty();
     let server_seen = cx.flow.seen[payload.side.other().index()];
-    let told_later = !given && cx.flow.began && !server_seen && !payload.lost;
+    let reported_later = !given && cx.flow.began && !server_seen && !payload.lost;
     let early = Early { challenge: said.map_or(0, |said| said.value), mark: payload.mark().into() };
-    if !told_later || !cx.conversation.came_early(early) {
+    if !reported_later || !cx.conversation.came_early(early) {
         rules::challenge_first(given, said, sink);
     }
 }
 
-/// The server has spoken, or never will: what came before a challenge is judged. The very number that
-/// is given a moment later was given before: only the recording has it after the request.
+/// The server has spoken, or never will: what came before a challenge is checked. The very number
+/// that is given a moment later was given before: only the recording has it after the request.
 fn judge_early<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     spoken: Option<&Payload<'_>>,
@@ -384,7 +385,7 @@ fn challenge_response<S: Sink>(
     sink.end(&m::CHALLENGE_RESPONSE, payload);
 }
 
-/// A packet of an answer with variables.
+/// A packet of a response with variables.
 fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, sink: &mut S) {
     let header = Header::of(payload.bytes);
     let form = header.and_then(|header| cx.conversation.form(header.timestamp));
@@ -393,7 +394,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
             cx.conversation.set_client(payload.side.other());
             part(cx, header, payload, sink);
         }
-        // Without a header, only a request tells an answer from other traffic.
+        // Without a header, only a request tells a response from other traffic.
         None if !cx.conversation.waits_for_info() && !cx.conversation.is_copy(payload.bytes) => {
             unknown(payload, sink);
         }
@@ -410,7 +411,7 @@ fn info_packet<S: Sink>(cx: &mut Context<'_, GameSpy4>, payload: &Payload<'_>, s
     }
 }
 
-/// A packet of an answer that was doubled on the way.
+/// A packet of a response that was doubled on the way.
 fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, sink: &mut S) {
     let header = Header::of(payload.bytes);
     let form = header.and_then(|header| conversation.form(header.timestamp));
@@ -429,13 +430,13 @@ fn info_again<S: Sink>(conversation: &mut Conversation, payload: &Payload<'_>, s
     }
 }
 
-/// Whether a packet is a whole answer: the first is the last, and no other is there.
+/// Whether a packet is a whole response: the first is the last, and no other is there.
 fn is_alone(cx: &mut Context<'_, GameSpy4>, header: Header) -> bool {
     header.index == 0 && header.last && !cx.conversation.is_open(header.timestamp)
 }
 
-/// A whole answer, in one packet or joined: of these, the timestamp by which they belong together.
-/// Says whether it was asked for.
+/// A whole response, in one packet or joined: of these, the timestamp by which they belong
+/// together. Says whether it was asked for.
 fn whole<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     payload: &Payload<'_>,
@@ -458,7 +459,7 @@ fn whole<S: Sink>(
     asked
 }
 
-/// Which request an answer answers. Says whether there is one.
+/// Which request a response answers. Says whether there is one.
 fn answers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     (kind, joined_by): (Kind, Option<u32>),
@@ -561,7 +562,7 @@ fn unanswered<S: Sink>(cx: &Context<'_, GameSpy4>, asked: &Asked, now: Time, sin
     }
 }
 
-/// What is known when an answer, or the rest of one, has failed to come since `since`.
+/// What is known when a response, or the rest of one, has failed to come since `since`.
 fn evidence(
     cx: &Context<'_, GameSpy4>,
     server: usize,
@@ -578,7 +579,7 @@ fn evidence(
     }
 }
 
-/// A datagram that is none of the document's messages.
+/// A datagram that is none of the specification's messages.
 fn unknown<S: Sink>(payload: &Payload<'_>, sink: &mut S) {
     decode::unknown(payload.bytes, sink);
     sink.end(&m::UNKNOWN, payload);

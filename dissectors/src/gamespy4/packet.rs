@@ -4,9 +4,9 @@ use crate::kit::Read;
 
 /// The first two bytes of a request.
 pub(super) const MAGIC: u16 = 0xFEFD;
-/// The byte of a challenge request and of its answer.
+/// The byte of a challenge request and of its response.
 pub(super) const CHALLENGE: u8 = 0x09;
-/// The byte of an info request and of its answer.
+/// The byte of an info request and of its response.
 pub(super) const INFO: u8 = 0x00;
 
 /// What is asked, or answered.
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Unknown,
 }
 
-/// How an info request is laid out, or its answer: the document's way, or another game's.
+/// How an info request is laid out, or its response: the specification's way, or another game's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Form {
@@ -26,17 +26,18 @@ pub(super) enum Form {
     Ut3,
     /// Challenge and 00 00 00 00.
     MinecraftFull,
-    /// Challenge alone; the answer is a plain list.
+    /// Challenge alone; the response is a plain list.
     MinecraftBasic,
     /// The GameSpy SDK's three selectors and flags, and no challenge.
     Qr2,
     /// The same after a challenge, but not FF FF FF 01.
     Qr2Challenge,
-    /// Challenge and FF FF FF 02; the answer is one packet whose players are laid out differently.
+    /// Challenge and FF FF FF 02; the response is one packet whose players are laid out
+    /// differently.
     JustCause,
-    /// An answer without a split header, as the GameSpy SDK gives it to who does not ask for one.
+    /// A response without a split header, as the GameSpy SDK gives it to who does not ask for one.
     Unsplit,
-    /// An answer with a split header, as the GameSpy SDK gives it for games other than UT3.
+    /// A response with a split header, as the GameSpy SDK gives it for games other than UT3.
     Split,
     /// Nothing that is known.
     #[default]
@@ -54,7 +55,7 @@ pub(super) struct Request {
     pub(super) sound: bool,
 }
 
-/// What the conversation needs to know of an answer.
+/// What the conversation needs to know of a response.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Answer {
     pub(super) timestamp: Option<Read<u32>>,
@@ -85,7 +86,7 @@ pub(super) fn challenge_digits(text: &[u8]) -> Option<usize> {
 }
 
 /// What a datagram answers, and the timestamp that it repeats, by all but its first byte.
-pub(super) fn answer_behind_any_type(bytes: &[u8]) -> Option<(Kind, u32)> {
+pub(super) fn answer_after_any_type(bytes: &[u8]) -> Option<(Kind, u32)> {
     let (timestamp, rest) = bytes.get(1..)?.split_first_chunk()?;
     let kind = match rest {
         _ if rest.starts_with(b"splitnum\0") && rest.len() >= 11 => Kind::Info,

@@ -1,4 +1,4 @@
-//! Answers in several packets: what becomes of a packet, of a whole answer, and of what is left.
+//! Answers in several packets: what becomes of a packet, of a whole response, and of what is left.
 
 use super::answer::DecodeContext;
 use super::decode::{self, Header};
@@ -7,7 +7,7 @@ use super::{GameSpy4, evidence, join, messages as m, rules, whole};
 
 use crate::kit::{Context, Evidence, Limit, PartSpan, Payload, Piece, Sink, Time};
 
-/// A packet of an answer in several.
+/// A packet of a response in several.
 pub(super) fn part<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     header: Header,
@@ -62,7 +62,7 @@ fn contradiction(cx: &Context<'_, GameSpy4>, open: Option<&Unfinished>, lost: bo
     Evidence { lost, waited: true, asked_party_seen: counted, ..Evidence::default() }
 }
 
-/// Tells each whole answer among packets as one message, and what is left as what it is.
+/// Tells each whole response among packets as one message, and what is left as what it is.
 fn take_apart<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     mut open: Unfinished,
@@ -80,7 +80,7 @@ fn take_apart<S: Sink>(
         let sent = answer.iter().map(|&at| open.bytes(at).len()).sum();
         let payload =
             Payload { lost, ..payload_of(cx, &open, latest, &[], &[]).joined(&joined, sent) };
-        // What is wrong with packets of several answers may be that they do not belong together.
+        // What is wrong with packets of several responses may be that they do not belong together.
         sink.evidence(Evidence { lost: lost || mixed, ..cx.flow.evidence() });
         let asked = whole(cx, &payload, Some(open.timestamp), sink);
         cx.conversation.done(open.timestamp, asked, answer.iter().map(|&at| open.bytes(at)));
@@ -88,7 +88,7 @@ fn take_apart<S: Sink>(
     open.packets.release(cx.budget);
 }
 
-/// Packets of answers of which the rest has not come, and copies.
+/// Packets of incomplete responses, and copies.
 fn leftovers<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     open: &Unfinished,
@@ -98,7 +98,7 @@ fn leftovers<S: Sink>(
 ) {
     let answered = cx.conversation.is_answered(open.timestamp);
     let copied = |at: usize| {
-        // To a new request, an answer may begin as the one before it.
+        // To a new request, a response may begin as the one before it.
         let of_another = answered != Some(false) && cx.conversation.is_copy(open.bytes(at));
         of_another || open.is_copy(at, &parts.left)
     };
@@ -127,7 +127,7 @@ fn leftovers<S: Sink>(
     }
 }
 
-/// An answer whose packets contradict each other: what is wrong has been reported.
+/// A response whose packets contradict each other: what is wrong has been reported.
 fn spoilt<S: Sink>(
     cx: &mut Context<'_, GameSpy4>,
     open: Option<Unfinished>,
@@ -159,7 +159,7 @@ pub(super) fn give_up_overdue<S: Sink>(
     }
 }
 
-/// A packet that belongs to no whole answer is a message of its own.
+/// A packet that belongs to no whole response is a message of its own.
 fn fragment<S: Sink>(
     cx: &Context<'_, GameSpy4>,
     open: &Unfinished,

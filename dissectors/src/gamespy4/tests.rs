@@ -1,4 +1,5 @@
-//! The document's exchange, other games' forms, answers in several packets, bytes of every kind.
+//! The specification's exchange, other games' forms, answers in several packets, bytes of every
+//! kind.
 
 use crate::kit::*;
 
@@ -14,7 +15,7 @@ const CLIENT: &str = "10.0.0.1:50000";
 const SERVER: &str = "10.0.0.2:6500";
 
 /// A message that was reported.
-struct Told {
+struct Reported {
     name: &'static str,
     /// What `fields` would hold, as `name=value` in one line.
     fields: String,
@@ -24,15 +25,15 @@ struct Told {
     pieces: Vec<Piece>,
 }
 
-impl Told {
-    fn of(heard: lab::Heard) -> Told {
+impl Reported {
+    fn of(heard: lab::Heard) -> Reported {
         let lab::Heard { name, tree, bytes, pieces, .. } = heard;
         let carried: u32 = pieces.iter().map(|piece| piece.length).sum();
         assert_eq!(carried as usize, bytes.len(), "every byte was recorded somewhere");
         assert_eq!(tree.left_out(), 0);
         let meanings = (0..tree.nodes().len()).filter_map(|at| tree.meaning(at, &bytes));
         let meanings = meanings.map(|meaning| meaning.into_owned()).collect();
-        Told { name, fields: fields(&tree, None, &bytes), meanings, bytes, pieces }
+        Reported { name, fields: fields(&tree, None, &bytes), meanings, bytes, pieces }
     }
 }
 
@@ -58,7 +59,7 @@ fn fields(tree: &Tree, at: Option<usize>, bytes: &[u8]) -> String {
 
 /// What came of an exchange.
 struct Outcome {
-    told: Vec<Told>,
+    reported: Vec<Reported>,
     /// What responses say of their requests.
     replies: Vec<crate::kit::Reply>,
     /// What other flows may make a fault of.
@@ -68,7 +69,7 @@ struct Outcome {
 
 impl Outcome {
     fn names(&self) -> Vec<&str> {
-        self.told.iter().map(|told| told.name).collect()
+        self.reported.iter().map(|reported| reported.name).collect()
     }
 
     /// The codes of what was found, with a letter for the severity.
@@ -136,8 +137,8 @@ impl Stage {
         self.says(milliseconds, Side::Second, bytes)
     }
 
-    /// The first three packets of the document, with the challenge 7; the fourth is asked for with
-    /// timestamp 10 20 30 41.
+    /// The first three packets of the specification, with the challenge 7; the fourth is asked for
+    /// with timestamp 10 20 30 41.
     fn asks(&mut self) -> &mut Stage {
         self.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
         self.server(20, b"\x09\x10\x20\x30\x407\0\0\0\0\0\0\0\0\0\0\0");
@@ -148,11 +149,11 @@ impl Stage {
     fn ends(&mut self, milliseconds: i64) -> Outcome {
         self.lab.end(milliseconds as f64 / 1000.0);
         let lab::Ear { heard, replies, facts, judge, .. } = std::mem::take(&mut self.lab.sink);
-        Outcome { told: heard.into_iter().map(Told::of).collect(), replies, facts, judge }
+        Outcome { reported: heard.into_iter().map(Reported::of).collect(), replies, facts, judge }
     }
 }
 
-/// A packet of the answer that [`Stage::asks`] asks for.
+/// A packet of the response that [`Stage::asks`] asks for.
 fn packet(number: u8, section: u8, content: &[u8]) -> Vec<u8> {
     [b"\0\x10\x20\x30\x41splitnum\0", &[number, section][..], content].concat()
 }

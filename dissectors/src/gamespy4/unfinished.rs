@@ -1,4 +1,5 @@
-//! Packets of answers that are not whole yet, and which of them belong together. It knows no rules.
+//! Packets of responses that are not whole yet, and which of them belong together. It knows no
+//! rules.
 
 use super::decode::Header;
 use crate::kit::{Budget, Buffer, Limits, Mark, PartSpan, Payload, Piece, Side, Time};
@@ -6,8 +7,8 @@ use crate::kit::{Budget, Buffer, Limits, Mark, PartSpan, Payload, Piece, Side, T
 /// Bytes that the packets of one timestamp may have: ten times what any known server sends.
 const MOST: usize = 256 << 10;
 
-/// Packets with one timestamp: of one answer, or, where the request was repeated, of up to as many
-/// as were asked for. No packet tells which of these it belongs to.
+/// Packets with one timestamp: of one response, or, where the request was repeated, of up to as
+/// many as were asked for. No packet tells which of these it belongs to.
 pub(super) struct Unfinished {
     pub(super) timestamp: u32,
     pub(super) side: Side,
@@ -19,11 +20,11 @@ pub(super) struct Unfinished {
     pub(super) deadline: Time,
     /// Their request is in the capture: no packet of them can have come before.
     pub(super) asked: bool,
-    /// One of them is a copy of another, or of a packet of an answer before.
+    /// One of them is a copy of another, or of a packet of a response before.
     pub(super) has_copy: bool,
 }
 
-/// What a packet of an answer is to the packets before it.
+/// What a packet of a response is to the packets before it.
 pub(super) enum Part {
     /// Kept.
     Kept,
@@ -39,9 +40,9 @@ pub(super) enum Part {
     Full,
 }
 
-/// Packets by the answer they belong to, named by the place at which they came.
+/// Packets by the response they belong to, named by the place at which they came.
 pub(super) struct Divided {
-    /// Whole answers as they were completed, the packets of each by their index.
+    /// Whole responses as they were completed, the packets of each by their index.
     pub(super) answers: Vec<Vec<usize>>,
     /// What belongs to none of these.
     pub(super) left: Vec<usize>,
@@ -61,7 +62,7 @@ impl Tally {
         Tally(tally)
     }
 
-    /// Of how many answers these are at least: none has an index twice, or one after its last.
+    /// Of how many responses these are at least: none has an index twice, or one after its last.
     fn answers(&self) -> usize {
         let (mut least, mut ended) = (0, 0);
         for &(all, last) in &self.0 {
@@ -73,7 +74,7 @@ impl Tally {
         least
     }
 
-    /// Whether these are whole answers and nothing else.
+    /// Whether these are whole responses and nothing else.
     fn is_whole(&self) -> bool {
         let mut open: usize = self.0.iter().map(|(_, last)| last).sum();
         self.0.iter().all(|&(all, last)| {
@@ -126,7 +127,7 @@ impl Unfinished {
         Part::Kept
     }
 
-    /// Why a packet is of no answer that is owed.
+    /// Why a packet is of no response that is owed.
     fn contradicts(&self, header: Header, bytes: &[u8]) -> Part {
         let mut same = self.with(|number| number & 0x7F == header.index).peekable();
         if same.peek().is_some() {
@@ -152,8 +153,8 @@ impl Unfinished {
         Tally::of(self.numbers.iter().copied()).is_whole()
     }
 
-    /// Whether packets of several answers are there that are no copies of each other: then only the
-    /// order in which they came tells which belong together.
+    /// Whether packets of several responses are there that are no copies of each other: then only
+    /// the order in which they came tells which belong together.
     pub(super) fn is_mixed(&self) -> bool {
         let numbers = || self.numbers.iter().copied();
         let own = |&(at, _): &(usize, u8)| !self.same(at).any(|other| other < at);
@@ -162,8 +163,8 @@ impl Unfinished {
     }
 
     /// Puts together what belongs together. If all of it is there, the first packets of each index
-    /// are the first answer's. Otherwise a packet that is missing more likely belongs to an answer
-    /// that another was sent after: the latest packets are one answer's.
+    /// are the first response's. Otherwise a packet that is missing more likely belongs to a
+    /// response that another was sent after: the latest packets are one response's.
     pub(super) fn divide(&self) -> Divided {
         let mut free = vec![Vec::new(); 1 + usize::from(self.indices().max().unwrap_or_default())];
         let mut ends = Vec::new();
@@ -191,7 +192,8 @@ impl Unfinished {
         Divided { answers, left }
     }
 
-    /// Whether what is left at a place is a copy of another packet: in an answer, or left before it.
+    /// Whether what is left at a place is a copy of another packet: in a response, or left before
+    /// it.
     pub(super) fn is_copy(&self, at: usize, left: &[usize]) -> bool {
         self.same(at).any(|other| other < at || left.binary_search(&other).is_err())
     }

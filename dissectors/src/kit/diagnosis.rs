@@ -1,6 +1,6 @@
 //! What must be so before players see a server, and which rules show that it is not.
 //!
-//! Each protocol says which of it concerns its servers; whoever diagnoses them goes by this.
+//! Each protocol declares which items concern its servers; a diagnosis goes by this.
 
 use crate::kit::Rule;
 
@@ -76,7 +76,7 @@ named! {
 }
 
 named! {
-    /// Why something is not so, or why that cannot be told.
+    /// Why something is not so, or why that is unknown.
     pub enum Cause {
         /// It never asked a master to list it.
         NeverJoined = "never_joined",
@@ -106,7 +106,7 @@ named! {
         InfoPlayersOverMax = "info_players_over_max",
         /// It shows too seldom that it is there.
         HeartbeatRare = "heartbeat_rare",
-        /// It told the master that it is gone.
+        /// It announced to the master that it is gone.
         QuitSent = "quit_sent",
         /// The list does not have it.
         NotInList = "not_in_list",
@@ -212,8 +212,8 @@ pub struct Diagnosis {
     pub items: &'static [Item],
     /// What shows that it is not.
     pub symptoms: &'static [Symptom],
-    /// The rule that proves the answer to a master's challenge right, where a secret key must be known
-    /// for that; without it, an answer that breaks no rule is right.
+    /// The rule that proves the response to a master's challenge right, where a secret key must be
+    /// known for that; without it, a response that breaks no rule is right.
     pub proof: Option<&'static Rule>,
     /// The protocol in which these servers register: its own, another's, or none.
     pub registers: Option<&'static str>,

@@ -14,8 +14,8 @@ pub enum CrossFlowEvent {
     Accepted {
         /// The challenge.
         challenge: u32,
-        /// What the rule about that needs to be judged by, where [`CrossFlowEvent::Foreign`] was reported for the
-        /// request.
+        /// What the rule about that needs to be checked by, where [`CrossFlowEvent::Foreign`] was
+        /// reported for the request.
         foreign: Option<Evidence>,
     },
     /// The sender, a client, used a challenge that the receiver is not known to have given: another
@@ -30,19 +30,20 @@ pub enum CrossFlowEvent {
     Unasked(Exchange),
     /// The receiver, a server, did not answer the sender's request.
     Unanswered(Exchange),
-    /// The sender, a server, split an answer in this layout. The rule: it does so for all clients.
+    /// The sender, a server, split a response in this layout. The rule: it does so for all clients.
     Split(&'static str, &'static Rule),
     /// The sender, a game server, joined the receiver, a master. The rule: it joins more than one.
     Joined(&'static Rule),
     /// The sender, a master, listed servers to the receiver: those that the sink was given
-    /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact. The rule: the receiver
-    /// queries some of them.
+    /// ([`Sink::listed`](crate::kit::Sink::listed)) since the last such fact. The rule: the
+    /// receiver queries some of them.
     Listed(&'static Rule),
     /// The sender, a client, asked the receiver, a game server.
     Queried,
     /// The sender refused the TCP connection that the receiver wanted.
     Refused,
-    /// The sender, a master, handed out a challenge: the front of its SHA-256. The rule: it is fresh.
+    /// The sender, a master, handed out a challenge: the front of its SHA-256. The rule: it is
+    /// fresh.
     HandedOut([u8; 16], &'static Rule),
 }
 
@@ -60,33 +61,33 @@ impl CrossFlowEvent {
     }
 }
 
-/// An answer without a request, or a request without an answer: the other may be on another flow.
+/// A response without a request, or a request without a response: the other may be on another flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// By what it is judged.
+    /// By what it is checked.
     pub rules: &'static Elsewhere,
-    /// The request, or the answer, as people read it.
+    /// The request, or the response, as people read it.
     pub name: &'static str,
-    /// Of a request the bit of its kind; of an answer those of all kinds that it may be to.
+    /// Of a request the bit of its kind; of a response those of all kinds that it may be to.
     pub kinds: u8,
-    /// What an answer repeats of its request: a timestamp, say.
+    /// What a response repeats of its request: a timestamp, say.
     pub id: Option<u32>,
-    /// The challenge that an answer gives; or that a request carries, though the server is not known
-    /// to have given it.
+    /// The challenge that a response gives; or that a request carries, though the server is not
+    /// known to have given it.
     pub challenge: Option<u32>,
     /// When the request was first sent.
     pub began: Time,
     /// How often the request was sent.
     pub tries: u8,
-    /// The request is owed an answer.
+    /// The request is owed a response.
     pub owed: bool,
-    /// An answer of which only these parts came on this flow.
+    /// A response whose only parts on this flow are these.
     pub parts: Option<Parts>,
     /// What is known of the recording.
     pub evidence: Evidence,
 }
 
-/// Parts of an answer that is split into several packets.
+/// Parts of a response that is split into several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// How many came.
@@ -110,16 +111,16 @@ impl std::fmt::Display for Parts {
 /// The rules about who answers.
 #[derive(Debug)]
 pub struct Elsewhere {
-    /// An answer comes from the address and port that was asked.
+    /// A response comes from the address and port that was asked.
     pub from_asked: &'static Rule,
-    /// No answer without a request, where there is such a rule.
+    /// No response without a request, where there is such a rule.
     pub asked_for: Option<&'static Rule>,
     /// A request is answered.
     pub answered: &'static Rule,
 }
 
 impl Exchange {
-    /// An answer, or a request, of which there is one sending.
+    /// A response, or a request, that was sent once.
     pub fn new(
         rules: &'static Elsewhere,
         name: &'static str,

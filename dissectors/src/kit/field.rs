@@ -148,7 +148,7 @@ pub enum Privacy {
 pub struct Field {
     /// The name scripts use.
     pub name: &'static str,
-    /// The name people read: the document's.
+    /// The name people read: the specification's.
     pub label: &'static str,
     /// How the value reads.
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! Verdicts: what was judged, how often, and when what is missing is a proof.
+//! Verdicts: what was checked, how often, and when what is missing is a proof.
 
 use crate::kit::{CODES, Mark, Needs, Rule, Severities, Severity, Sink, Span};
 
@@ -16,9 +16,9 @@ pub struct Evidence {
     /// A packet of the asked party, or of who should have spoken before, is in the capture, on this
     /// flow: more than one direction was recorded.
     pub asked_party_seen: bool,
-    /// The capture goes on for at least the answer timeout after the question.
+    /// The capture goes on for at least the response timeout after the question.
     pub waited: bool,
-    /// An ICMP error says that the request did not arrive: no answer to it will come.
+    /// An ICMP error says that the request did not arrive: no response to it will come.
     pub refused: bool,
 }
 
@@ -42,7 +42,7 @@ impl Evidence {
     }
 }
 
-/// What came of judging a rule once.
+/// What came of checking a rule once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Broken, and proven.
@@ -71,7 +71,8 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// What came of it.
     pub verdict: Verdict,
-    /// How much it weighs here: the rule's severity, as the user has it, or a note for a known form.
+    /// How much it weighs here: the rule's severity, as the user has it, or a note for a known
+    /// form.
     pub severity: Severity,
     /// The bytes in question.
     pub span: Span,
@@ -95,7 +96,7 @@ impl std::fmt::Debug for Rule {
     }
 }
 
-/// How often a rule was judged, and with what result.
+/// How often a rule was checked, and with what result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Kept.
@@ -167,7 +168,7 @@ impl Judge {
     /// Of one message, findings of one rule and verdict that are kept; further ones are counted.
     pub const MOST: u64 = 1000;
 
-    /// Judges with the user's severities.
+    /// Checks with the user's severities.
     pub fn new(severities: Severities) -> Judge {
         Judge { severities, ..Judge::default() }
     }
@@ -223,7 +224,7 @@ impl Judge {
         self.counts.count(rule)
     }
 
-    /// What a breach comes to, by a message of the past if there is evidence of its own.
+    /// The verdict on a breach by an earlier message, where that has evidence of its own.
     pub fn verdict(&self, rule: &Rule, recalled: Option<Evidence>) -> Verdict {
         let evidence = recalled.map_or(self.evidence, |evidence| Evidence {
             vouched: evidence.vouched || self.evidence.vouched,
@@ -243,7 +244,7 @@ impl Judge {
         }
     }
 
-    /// Counts a breach. What it comes to, if it is to be kept.
+    /// Counts a breach. Returns its verdict if the finding is to be kept.
     #[cold]
     fn broken(&mut self, rule: &'static Rule, recalled: Option<Evidence>) -> Option<Verdict> {
         let verdict = self.verdict(rule, recalled);
@@ -348,11 +349,11 @@ mod tests {
             judge.judged(&NET008, false, Span::default(), String::new);
             assert_eq!(judge.findings.len(), kept + 1, "notes hide nothing else");
             assert_eq!(judge.counts(&NET011).passed, 3000);
-            let behind = (3000 - kept) as u64;
-            let expected = [(NET011.code, Verdict::Note, behind)];
+            let after = (3000 - kept) as u64;
+            let expected = [(NET011.code, Verdict::Note, after)];
             assert_eq!(
                 left_out(&judge),
-                expected.into_iter().filter(|_| behind > 0).collect::<Vec<_>>()
+                expected.into_iter().filter(|_| after > 0).collect::<Vec<_>>()
             );
             judge.clear();
             assert_eq!((judge.findings.len(), left_out(&judge).len()), (0, 0));

@@ -273,7 +273,7 @@ impl<P: Protocol> Lab<P, Ear> {
     }
 
     pub(crate) fn last(&self) -> &Heard {
-        self.sink.heard.last().expect("a message was told")
+        self.sink.heard.last().expect("a message was reported")
     }
 }
 
@@ -493,7 +493,7 @@ impl<P: Protocol, S: Sink> Lab<P, S> {
     }
 
     /// The first bytes of a connection's direction; the recording has lost what follows them.
-    pub(crate) fn lost_behind(
+    pub(crate) fn lost_after(
         &mut self,
         time: f64,
         (from, to): (&str, &str),

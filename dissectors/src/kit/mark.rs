@@ -2,7 +2,7 @@
 
 use crate::kit::{Buffer, Payload, Piece, Side, Span, Time};
 
-/// What can be said of one side's message later, when its answer fails to come.
+/// What can be said of one side's message later, when its response fails to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The packet.

@@ -69,8 +69,8 @@ impl<'a> Iterator for Pairs<'a> {
             return None;
         }
         let opened = self.rest.first() == Some(&b'\\');
-        let (key, behind) = piece(self.rest.get(usize::from(opened)..).unwrap_or_default());
-        let value = behind.map(piece);
+        let (key, after) = piece(self.rest.get(usize::from(opened)..).unwrap_or_default());
+        let value = after.map(piece);
         let pair = Pair { key, value: value.map(|(value, _)| value), opened, start: self.start };
         let used = pair.at().len() as usize;
         self.rest = self.rest.get(used..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Datagrams kept until the rest of their answer has come, and the payload joined from them.
+//! Datagrams kept until the rest of their response has come, and the payload joined from them.
 
 use crate::kit::{Budget, Limit, Payload, Piece, Time, room};
 

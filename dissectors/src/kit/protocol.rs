@@ -96,7 +96,8 @@ pub struct Payload<'a> {
     pub transport: Transport,
     /// The recording lost something of it: cut by the snap length, missing fragments, a gap.
     pub lost: bool,
-    /// A hash of all `bytes`, if one was made: by a seed that all datagrams between two hosts share.
+    /// A hash of all `bytes`, if one was made: by a seed that all datagrams between two hosts
+    /// share.
     pub hash: Option<NonZeroU64>,
 }
 
@@ -104,16 +105,16 @@ pub struct Payload<'a> {
 pub struct Message {
     /// The name scripts use.
     pub name: &'static str,
-    /// The document's name.
+    /// The specification's name.
     pub label: &'static str,
     /// Who speaks it.
     pub speaker: Who,
     /// What it is for.
     pub purpose: Purpose,
-    /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}` how
-    /// many are in a list, `{field# server}` the same with its noun (`property/properties` where the
-    /// plural is irregular), `{field?text}` the text if a flag is set. What is in `[ ]` is left
-    /// out where a field in it is absent, or a flag not set.
+    /// The one-line summary: `{field}` is a field's value, `{field=}` what that means, `{field#}`
+    /// how many are in a list, `{field# server}` the same with its noun (`property/properties`
+    /// where the plural is irregular), `{field?text}` the text if a flag is set. What is in `[ ]`
+    /// is left out where a field in it is absent, or a flag not set.
     pub summary: &'static str,
     /// The fields that scripts see in it, in their order: those in `fields`, and those beside it.
     pub fields: &'static [&'static Field],
@@ -122,8 +123,9 @@ pub struct Message {
 }
 
 impl Message {
-    /// Calls `see` with every field that it lists, outer ones first, and with the path that leads to
-    /// it from the message: `players.name`; a `*` in it is a key of the server's or client's choice.
+    /// Calls `see` with every field that it lists, outer ones first, and with the path that leads
+    /// to it from the message: `players.name`; a `*` in it is a key of the server's or client's
+    /// choice.
     pub fn each_field(&self, mut see: impl FnMut(&str, &'static Field)) {
         fn walk(
             fields: &[&'static Field],
@@ -149,8 +151,8 @@ impl Message {
         walk(self.fields, &mut String::new(), &mut see);
     }
 
-    /// The path of a field in `tree` that scripts see, and that the message does not list: there should
-    /// be none.
+    /// The path of a field in `tree` that scripts see, and that the message does not list: there
+    /// should be none.
     pub fn unlisted(&self, tree: &TreeView<'_>) -> Option<String> {
         fn walk(
             tree: &TreeView<'_>,
@@ -175,8 +177,8 @@ impl Message {
     }
 }
 
-/// Declares a protocol's messages, each with its speaker and its purpose, and with the fields that scripts
-/// see: a `static` each, and the list of `ALL`.
+/// Declares a protocol's messages, each with its speaker and its purpose, and with the fields that
+/// scripts see: a `static` each, and the list of `ALL`.
 macro_rules! messages {
     (@describes) => { None };
     (@describes $description:ident) => { Some(&super::$description) };
@@ -304,7 +306,8 @@ impl FlowFacts {
         }
     }
 
-    /// Bytes that one side sent on this flow; in which packet, and when, is for who knows it to say.
+    /// Bytes that one side sent on this flow; in which packet, and when, is for who knows it to
+    /// say.
     pub fn payload<'a>(&self, side: Side, bytes: &'a [u8], pieces: &'a [Piece]) -> Payload<'a> {
         let [from, to] = self.ends_from(side);
         Payload {
@@ -326,7 +329,7 @@ impl FlowFacts {
 }
 
 impl Info {
-    /// Where a question is answered at once, and that is all: behind a translator of addresses the
+    /// Where a request is answered at once, and that is all: through a translator of addresses the
     /// same port may be another client's after two minutes (RFC 4787, section 4.3).
     pub const QUERIES: i64 = 120_000_000_000;
     /// Three heartbeats of a game server: one that is overdue still belongs to those before it.
@@ -342,8 +345,8 @@ pub struct FlowFacts {
     pub began: bool,
     /// A packet of this side is in the capture, by [`Side::index`].
     pub seen: [bool; 2],
-    /// For how many nanoseconds it was silent before the current datagram, or until now; for ever, if
-    /// the user vouches that nothing more came.
+    /// For how many nanoseconds it was silent before the current datagram, or until now; for ever,
+    /// if the user vouches that nothing more came.
     pub silence: u64,
     /// The recording lost something between its ends.
     pub lossy: bool,
@@ -375,13 +378,13 @@ pub struct Context<'c, P: Protocol> {
     pub flow: &'c FlowFacts,
     /// The user's settings.
     pub settings: &'c Settings,
-    /// Memory for unfinished answers.
+    /// Memory for unfinished responses.
     pub budget: &'c mut Budget,
 }
 
 /// One protocol. Bytes and times come in, a sink is informed; nothing waits, prints or opens.
 pub trait Protocol: Sized {
-    /// The group of its rules, and the document that they cite.
+    /// The group of its rules, and the specification that they cite.
     const GROUP: Group;
     /// What is fixed besides.
     const INFO: Info;
@@ -401,18 +404,20 @@ pub trait Protocol: Sized {
         Claim::No
     }
 
-    /// What a datagram is by itself, if its bytes say it. It reads little, and nothing that is long.
+    /// What a datagram is by itself, if its bytes say it. It reads little, and nothing that is
+    /// long.
     fn outline(_: &[u8]) -> Option<Outline> {
         None
     }
 
-    /// Whether a datagram that no content tells is this protocol's all the same: it was announced, as
-    /// the shared state says, or comes from where it can be nothing else.
+    /// Whether a datagram that no content tells is this protocol's all the same: it was announced,
+    /// as the shared state says, or comes from where it can be nothing else.
     fn expects(_: &mut Self::SharedState, _: &Payload<'_>) -> bool {
         false
     }
 
-    /// Whether the shared state has met [`Limits::remembered`](super::Limits::remembered), so that it has forgotten something.
+    /// Whether the shared state has met [`Limits::remembered`](super::Limits::remembered), so that
+    /// it has forgotten something.
     fn forgot(_: &Self::SharedState) -> bool {
         false
     }
@@ -429,19 +434,19 @@ pub trait Protocol: Sized {
     /// One direction of a stream has ended: an empty payload says who, when and in which packet.
     fn closed<S: Sink>(_: &mut Context<'_, Self>, _: Closed, _: &Payload<'_>, _: &mut S) {}
 
-    /// Decodes and judges one datagram or framed message, and moves the conversation on.
+    /// Decodes and checks one datagram or framed message, and moves the conversation on.
     fn message<S: Sink>(cx: &mut Context<'_, Self>, payload: &Payload<'_>, sink: &mut S);
 
-    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. A request
-    /// in it is answered by nobody: see [`Evidence::refused`].
+    /// An ICMP error says that a datagram of the flow, sent in this packet, did not arrive. A
+    /// request in it is answered by nobody: see [`Evidence::refused`].
     fn refused(_: &mut Self::Conversation, _frame: u64) {}
 
-    /// Decodes a datagram that was doubled on the way, as [`Protocol::message`] would, to be shown: it
-    /// judges nothing, and the conversation stays as it is.
+    /// Decodes a datagram that was doubled on the way, as [`Protocol::message`] would, to be shown:
+    /// it checks nothing, and the conversation stays as it is.
     fn again<S: Sink>(_: &mut Context<'_, Self>, _: &Payload<'_>, _: &mut S) {}
 
-    /// Bytes of memory that the state of a flow holds beside itself. What [`Budget`] counts, the bytes
-    /// of unfinished answers say, is left out.
+    /// Bytes of memory that the state of a flow holds beside itself. What [`Budget`] counts, the
+    /// bytes of unfinished responses say, is left out.
     fn held(conversation: &Self::Conversation) -> usize;
 
     /// When `elapse` wants to be called, at the latest: something unfinished is then given up.
@@ -449,7 +454,7 @@ pub trait Protocol: Sized {
         None
     }
 
-    /// The capture has reached `now`; with `end`, the flow has ended, and what is open is judged.
+    /// The capture has reached `now`; with `end`, the flow has ended, and what is open is checked.
     fn elapse<S: Sink>(cx: &mut Context<'_, Self>, now: Time, end: bool, sink: &mut S);
 }
 
@@ -466,7 +471,8 @@ pub(crate) fn append<T>(list: &mut Vec<T>, thing: T) {
     list.push(thing);
 }
 
-/// Appends to a list of at most `most` things, and one at least; the first is handed out for its sake.
+/// Appends to a list of at most `most` things, and one at least; the first is handed out for its
+/// sake.
 pub(crate) fn append_within<T>(list: &mut Vec<T>, thing: T, most: usize) -> Option<T> {
     let first = (list.len() >= most.max(1)).then(|| list.remove(0));
     list.push(thing);

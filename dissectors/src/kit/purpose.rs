@@ -29,7 +29,7 @@ pub enum Purpose {
     Quit,
     /// A master challenges a server that joins.
     Challenge,
-    /// The server's answer, with what it says of itself.
+    /// The server's response, with what it says of itself.
     ChallengeResponse,
     /// A master checks a server; it may do so from a port of its own, where nobody asks it.
     Check,
@@ -56,8 +56,8 @@ impl Purpose {
     }
 }
 
-/// What a kind of message says of the server that sends it: paths of fields below the message, of which
-/// the first one that leads to something counts.
+/// What a kind of message says of the server that sends it: paths of fields below the message,
+/// where the first one that leads to something counts.
 #[derive(Debug)]
 pub struct Description {
     /// The server's name.
@@ -72,26 +72,27 @@ pub struct Description {
     pub max_players: &'static [&'static str],
 }
 
-/// Where the messages of a protocol with master servers say what matters of lists: paths of fields below
-/// the message.
+/// Where the messages of a protocol with master servers say what matters of lists: paths of fields
+/// below the message.
 #[derive(Debug)]
 pub struct Masters {
-    /// The port where a server takes queries, in a [`Purpose::Join`] or a [`Purpose::Heartbeat`]; without
-    /// it: the port that it sends from.
+    /// The port where a server takes queries, in a [`Purpose::Join`] or a [`Purpose::Heartbeat`];
+    /// without it: the port that it sends from.
     pub query_port: Option<&'static str>,
     /// The port that is meant where a message with such a field names none.
     pub usual_port: Option<u16>,
     /// How many ports above the server's queries a master probes, if it does.
     pub probe_above: Option<u16>,
-    /// The address after which a list is to go on, in a [`Purpose::ListRequest`]: 0.0.0.0 in the first
-    /// one. Without it: each asks for a whole list.
+    /// The address after which a list is to go on, in a [`Purpose::ListRequest`]: 0.0.0.0 in the
+    /// first one. Without it: each asks for a whole list.
     pub goes_on_after: Option<&'static str>,
-    /// The fields by which a [`Purpose::ListRequest`] asks for some servers only, each with the value
-    /// that leaves none out.
+    /// The fields by which a [`Purpose::ListRequest`] asks for some servers only, each with the
+    /// value that leaves none out.
     pub narrowed: &'static [(&'static str, &'static str)],
     /// Whether such a list has a server, where that can be known.
     pub selects: Option<Selects>,
-    /// The game, in what servers send and in a [`Purpose::ListRequest`], where lists are of one game.
+    /// The game, in what servers send and in a [`Purpose::ListRequest`], where lists are of one
+    /// game.
     pub game: Option<&'static str>,
     /// The field that holds what cannot be read of a [`Purpose::List`], where it is enciphered.
     pub enciphered: Option<&'static str>,
@@ -99,7 +100,8 @@ pub struct Masters {
     pub end: EndOfList,
     /// The text of a [`Purpose::JoinResponse`], and how it begins where the master refuses.
     pub refusal: Option<(&'static str, &'static str)>,
-    /// The number of a [`Purpose::JoinResponse`] that says whether there is one, and the one for success.
+    /// The number of a [`Purpose::JoinResponse`] that says whether there is one, and the one for
+    /// success.
     pub status: Option<(&'static str, u64)>,
 }
 
@@ -108,8 +110,8 @@ pub struct Masters {
 pub struct Selects {
     /// What the server said of itself to the master: a map, in a [`Purpose::ChallengeResponse`].
     pub said: &'static str,
-    /// Whether it is in the list: by the values of the fields of [`Masters::narrowed`], in their order, and
-    /// by what it said of each key. `None`: that is not known.
+    /// Whether it is in the list: by the values of the fields of [`Masters::narrowed`], in their
+    /// order, and by what it said of each key. `None`: that is not known.
     pub selects: fn(&[Vec<u8>], &Said<'_>) -> Option<bool>,
 }
 

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Write};
 /// Characters that are shown of a text.
 const SHOWN: usize = 64;
 
-/// A text in quotes, inside of which is no other quote: that is written `\x22`, bytes that are not
-/// UTF-8 `\xE9`. What a terminal would obey is left to whoever shows it. A long text is cut.
+/// A text in quotes, without any other quote inside: that is written `\x22`, bytes that are not
+/// UTF-8 `\xE9`. Terminal controls are left for the report to escape. A long text is cut.
 pub struct Quoted<'t>(pub &'t [u8]);
 
 impl Display for Quoted<'_> {

@@ -9,11 +9,11 @@ use crate::kit::{Field, LONGEST, Read, Rule, Sink, Span, Text};
 pub enum Cut {
     /// A field runs past the end.
     Short,
-    /// What is wrong has been judged by a rule of its own.
-    Told,
+    /// What is wrong has been checked by a rule of its own.
+    Reported,
 }
 
-/// The rules that only the reader can judge. `None` where a protocol's document asks no such thing.
+/// The rules that only the reader can check. `None` where a protocol's document asks no such thing.
 pub struct Endings {
     /// No field runs past the end.
     pub whole: Option<&'static Rule>,
@@ -22,7 +22,7 @@ pub struct Endings {
     /// Every text is UTF-8.
     pub utf8: Option<&'static Rule>,
     /// Nothing follows the last field.
-    pub behind: Option<&'static Rule>,
+    pub after: Option<&'static Rule>,
 }
 
 /// A place in a payload, and the sink that is given what is read there.
@@ -41,7 +41,7 @@ pub struct Reader<'a, S: Sink> {
 }
 
 /// Decodes a whole payload: what a cut leaves over, and what follows the last field, becomes
-/// one leaf `unparsed`, and the rules of `endings` are judged. Says whether the payload was whole.
+/// one leaf `unparsed`, and the rules of `endings` are checked. Says whether the payload was whole.
 pub fn decode<S: Sink>(
     bytes: &[u8],
     endings: &'static Endings,
@@ -61,7 +61,7 @@ pub fn decode<S: Sink>(
     }
     let rest = Span::known(r.at(), bytes.len());
     if let Some(rule) = endings.whole
-        && read != Err(Cut::Told)
+        && read != Err(Cut::Reported)
     {
         r.sink.judged(rule, read.is_ok(), rest, || match rest.len() {
             0 => "the bytes end before the next field".to_owned(),
@@ -69,7 +69,7 @@ pub fn decode<S: Sink>(
             left => format!("a field runs past the end: {left} bytes are left for it"),
         });
     }
-    if let Some(rule) = endings.behind
+    if let Some(rule) = endings.after
         && read.is_ok()
     {
         r.sink.judged(rule, rest.is_empty(), rest, || {
@@ -212,7 +212,7 @@ impl<'a, S: Sink> Reader<'a, S> {
         )
     }
 
-    /// A text up to and with its zero. Without one it is all that is left, which a rule judges.
+    /// A text up to and with its zero. Without one it is all that is left, which a rule checks.
     #[inline(always)]
     pub fn text(&mut self, field: &'static Field) -> Result<Read<&'a [u8]>, Cut> {
         let found = scan::terminated(self.rest);
@@ -225,13 +225,14 @@ impl<'a, S: Sink> Reader<'a, S> {
         Ok(text)
     }
 
-    /// The text that nearly all say, an ASCII one with its zero, if it is the next. Says whether it is.
+    /// The text that nearly all say, an ASCII one with its zero, if it is the next. Says whether it
+    /// is.
     #[inline(always)]
     pub(crate) fn usual_text(&mut self, field: &'static Field, text: &'static [u8]) -> bool {
-        let Some(behind) = self.rest.strip_prefix(text) else { return false };
+        let Some(after) = self.rest.strip_prefix(text) else { return false };
         let text = text.strip_suffix(&[0]).unwrap_or(text);
         self.utf8 += 1;
-        self.found_text(field, Some(Terminated { text, behind, is_ascii: true })).is_ok()
+        self.found_text(field, Some(Terminated { text, after, is_ascii: true })).is_ok()
     }
 
     /// The same of a text that need not be UTF-8.
@@ -239,8 +240,8 @@ impl<'a, S: Sink> Reader<'a, S> {
         self.found_text(field, scan::terminated(self.rest))
     }
 
-    /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is given the
-    /// first text of each. Returns how many there were.
+    /// Groups of two such texts, as many as are whole before `end`, and at most so many. `first` is
+    /// given the first text of each. Returns how many there were.
     #[inline(always)]
     pub(crate) fn text_pairs(
         &mut self,
@@ -278,10 +279,10 @@ impl<'a, S: Sink> Reader<'a, S> {
         found: Option<Terminated<'a>>,
     ) -> Result<Read<&'a [u8]>, Cut> {
         let start = self.at();
-        let Some(Terminated { text: value, behind, .. }) = found else {
+        let Some(Terminated { text: value, after, .. }) = found else {
             return Err(self.endless(field));
         };
-        self.rest = behind;
+        self.rest = after;
         self.terminated += 1;
         let at = Span::known(start, self.at());
         let place = Span::known(start, start + value.len());
@@ -304,7 +305,7 @@ impl<'a, S: Sink> Reader<'a, S> {
             });
         }
         self.judge_utf8(field, text.value, text.at.start);
-        if rule.is_some() { Cut::Told } else { Cut::Short }
+        if rule.is_some() { Cut::Reported } else { Cut::Short }
     }
 
     #[cold]
@@ -384,7 +385,7 @@ mod tests {
     static NUMBER: Field = Field::new("number", "Number", Kind::Unsigned);
     static NAME: Field = Field::new("name", "Name", Kind::Text);
     static GROUP: Field = Field::new("group", "Group", Kind::Group);
-    static NOTHING: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+    static NOTHING: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
     fn tree(
         bytes: &[u8],
@@ -425,7 +426,7 @@ mod tests {
         use crate::net_rules::{NET001, NET008};
 
         static BOTH: Endings =
-            Endings { terminated: Some(&NET001), utf8: Some(&NET008), whole: None, behind: None };
+            Endings { terminated: Some(&NET001), utf8: Some(&NET008), whole: None, after: None };
         let mut judge = Judge::default();
         let whole = decode(b"ab\0\xC3\xAB\0\xEB\0c\0\xFFd", &BOTH, &mut judge, |r| {
             while !r.is_empty() {
@@ -465,9 +466,9 @@ mod tests {
             [("group", 8, 12), ("name", 8, 10), ("number", 10, 12)],
         ];
         let shown = |groups: usize| {
-            let behind = if groups == 2 { 8 } else { 12 };
+            let after = if groups == 2 { 8 } else { 12 };
             let groups = nodes.iter().skip(1).take(3 * groups).copied();
-            groups.chain([("unparsed", behind, 15)]).collect::<Vec<_>>()
+            groups.chain([("unparsed", after, 15)]).collect::<Vec<_>>()
         };
         assert_eq!(nodes[1..], [groups.concat(), vec![("unparsed", 12, 15)]].concat());
         for (most, end, count) in [(2, 15, 2), (9, 11, 2), (3, 12, 3)] {

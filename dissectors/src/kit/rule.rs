@@ -1,4 +1,4 @@
-//! Rules: what a document asks, stated once beside the check that judges it.
+//! Rules: what a document asks, stated once beside the check that checks it.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::GROUPS;
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Legal bytes, but against the document's stated practice or its example.
+    /// Legal bytes, but against the specification's stated practice or its example.
     Warning,
-    /// Breaks what the document states.
+    /// Breaks what the specification states.
     Error,
 }
 
@@ -64,7 +64,7 @@ pub enum Needs {
     Message,
     /// The beginning of the conversation, and both its directions.
     Beginning,
-    /// The time in which an answer was due, and a sign that the asked party was recorded.
+    /// The time in which a response was due, and a sign that the asked party was recorded.
     Answer,
     /// What lies between two messages: the time, or the messages that would explain the second.
     Interval,
@@ -77,7 +77,7 @@ pub struct Group {
     pub prefix: &'static str,
     /// What its rules are about.
     pub about: &'static str,
-    /// The title of the document that its rules cite, if they cite one.
+    /// The title of the specification that its rules cite, if they cite one.
     pub document: Option<&'static str>,
 }
 
@@ -99,7 +99,7 @@ const NUMBERS: usize = 100;
 pub const CODES: usize = GROUPS.len() * NUMBERS;
 
 impl Rule {
-    /// The title of the document that it cites; empty if it cites none.
+    /// The title of the specification that it cites; empty if it cites none.
     pub fn document(&self) -> &'static str {
         self.code.group().document.unwrap_or_default()
     }
@@ -155,7 +155,8 @@ impl fmt::Display for Code {
     }
 }
 
-/// A place in the [document](Group::document) of a rule's group, and the words there that it rests on.
+/// A place in the [document](Group::document) of a rule's group, and the words there that it rests
+/// on.
 #[derive(Clone, Copy, Debug)]
 pub struct Cite {
     /// The heading above the words.
@@ -170,7 +171,7 @@ pub struct Rule {
     pub code: Code,
     /// Its name: never changes.
     pub slug: &'static str,
-    /// It asks that a request is answered: what it judges are the requests of NET012 and NET014.
+    /// It asks that a request is answered: what it checks are the requests of NET012 and NET014.
     pub asks_for_answer: bool,
     /// How much a breach weighs.
     pub severity: Severity,
@@ -182,7 +183,7 @@ pub struct Rule {
     pub asks: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// Where the document says so.
+    /// Where the specification says so.
     pub cite: &'static [Cite],
     /// An exchange that exercises the rule and keeps it.
     pub right: &'static str,
@@ -191,7 +192,8 @@ pub struct Rule {
 }
 
 /// Declares a rule: a `static` named by its code. The doc comment is what users read as the reason.
-/// `judges: requests` makes it the protocol's rule that [requests are answered](Rule::asks_for_answer).
+/// `judges: requests` makes it the protocol's rule that [requests are
+/// answered](Rule::asks_for_answer).
 #[macro_export]
 macro_rules! rule {
     ($(#[doc = $doc:literal])+

@@ -9,7 +9,7 @@ pub(crate) struct Terminated<'a> {
     /// What is before the zero.
     pub(crate) text: &'a [u8],
     /// What follows it.
-    pub(crate) behind: &'a [u8],
+    pub(crate) after: &'a [u8],
     /// Whether the text is ASCII.
     pub(crate) is_ascii: bool,
 }
@@ -23,8 +23,8 @@ pub(crate) const HIGHS: u64 = ONES << 7;
 #[inline]
 pub(crate) fn terminated(bytes: &[u8]) -> Option<Terminated<'_>> {
     let (text, rest) = bytes.split_at_checked(memchr::memchr(0, bytes)?)?;
-    let (_, behind) = rest.split_first()?;
-    Some(Terminated { text, behind, is_ascii: text.is_ascii() })
+    let (_, after) = rest.split_first()?;
+    Some(Terminated { text, after, is_ascii: text.is_ascii() })
 }
 
 /// Where zeros are, one after the other. They are looked for in 64 bytes at once, so that how far the
@@ -130,8 +130,8 @@ mod tests {
 
     fn byte_by_byte(bytes: &[u8]) -> Option<Terminated<'_>> {
         let length = bytes.iter().position(|&byte| byte == 0)?;
-        let (text, behind) = (&bytes[..length], &bytes[length + 1..]);
-        Some(Terminated { text, behind, is_ascii: text.is_ascii() })
+        let (text, after) = (&bytes[..length], &bytes[length + 1..]);
+        Some(Terminated { text, after, is_ascii: text.is_ascii() })
     }
 
     #[test]
@@ -159,19 +159,19 @@ mod tests {
         }
 
         #[test]
-        fn zeros_are_told_where_they_stand(
+        fn zeros_are_reported_where_they_stand(
             bytes in vec(prop_oneof![4 => Just(b'a'), 1 => Just(0_u8), 1 => any::<u8>()], 0..400),
             from in 0..450_usize,
         ) {
-            let behind = bytes.iter().enumerate().skip(from);
-            let expected = behind.filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
+            let after = bytes.iter().enumerate().skip(from);
+            let expected = after.filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
             let mut zeros = Zeros::new(&bytes, from);
             prop_assert_eq!(zeros.by_ref().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
             prop_assert_eq!(zeros.next(), None);
         }
 
         #[test]
-        fn a_word_is_the_bytes_there_and_zeros_behind(bytes in vec(any::<u8>(), 0..20), at in 0..24_usize) {
+        fn a_word_is_the_bytes_there_and_zeros_after(bytes in vec(any::<u8>(), 0..20), at in 0..24_usize) {
             let there = bytes.iter().skip(at).copied().chain([0; 8]);
             let word: Vec<u8> = there.take(8).collect();
             prop_assert_eq!(word_at(&bytes, at).to_le_bytes().to_vec(), word);

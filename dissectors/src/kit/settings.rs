@@ -8,15 +8,16 @@ use crate::ProtocolSettings;
 pub struct Limits {
     /// Bytes a decompressed answer may have.
     pub inflated: usize,
-    /// Bytes that such answers may have for each compressed one, beyond [`Limits::INFLATED_ALWAYS`].
+    /// Bytes that such responses may have for each compressed one, beyond
+    /// [`Limits::INFLATED_ALWAYS`].
     pub inflated_ratio: usize,
-    /// Bytes that such answers may have in a second of capture, all together.
+    /// Bytes that such responses may have in a second of capture, all together.
     pub inflated_rate: usize,
-    /// Bytes the parts of one unfinished answer may have.
+    /// Bytes the parts of one unfinished response may have.
     pub parts_bytes: usize,
-    /// Unfinished answers a flow may have.
+    /// Unfinished responses a flow may have.
     pub unfinished: usize,
-    /// Requests of a flow that may wait for an answer.
+    /// Requests of a flow that may wait for a response.
     pub pending: usize,
     /// Bytes the head of an HTTP message may have.
     pub http_header: usize,
@@ -46,8 +47,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes that compressed answers may decompress to whatever their ratio: as much as a datagram can
-    /// hold. Answers of a lower ratio make room for more.
+    /// Bytes that compressed responses may decompress to whatever their ratio: as much as a
+    /// datagram can hold. Answers of a lower ratio make room for more.
     pub const INFLATED_ALWAYS: usize = 64 << 10;
 }
 
@@ -138,7 +139,7 @@ impl std::fmt::Debug for Secret {
 /// What the user can set. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long an answer, or the rest of one, may take, in nanoseconds.
+    /// How long a response, or the rest of one, may take, in nanoseconds.
     pub answer_timeout: i64,
     /// What is abuse.
     pub abuse: Abuse,
@@ -189,8 +190,8 @@ impl Default for Settings {
     }
 }
 
-/// Bytes that unfinished answers hold, over all flows; what compressed ones may decompress to; and which
-/// limits were met of late.
+/// Bytes that unfinished responses hold, over all flows; what compressed ones may decompress to;
+/// and which limits were met of late.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     held: usize,
@@ -223,7 +224,7 @@ impl Budget {
         true
     }
 
-    /// How many bytes an answer of so many compressed ones may have now, and what bounds it.
+    /// How many bytes a response of so many compressed ones may have now, and what bounds it.
     pub fn inflatable(&mut self, compressed: usize, now: Time, limits: &Limits) -> (usize, Limit) {
         let second = now.0.div_euclid(1_000_000_000);
         if second != self.second {

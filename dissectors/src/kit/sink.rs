@@ -18,7 +18,8 @@ pub trait Sink {
     /// A text that differs from the payload's bytes: percent-decoded, joined.
     #[inline(always)]
     fn leaf_text(&mut self, _: &'static Field, _: Span, _: &[u8]) {}
-    /// A group begins. The value is 0, or the place of its text for [`Kind::Text`](crate::kit::Kind::Text).
+    /// A group begins. The value is 0, or the place of its text for
+    /// [`Kind::Text`](crate::kit::Kind::Text).
     #[inline(always)]
     fn open(&mut self, _: &'static Field, _: u32, _: u64) {}
     /// The innermost group ends.
@@ -33,7 +34,7 @@ pub trait Sink {
     /// wrong.
     #[inline(always)]
     fn judged(&mut self, _: &'static Rule, _: bool, _: Span, _: impl FnOnce() -> String) {}
-    /// A rule was exercised and kept so many times, by fields of which there is nothing else to say.
+    /// A rule was exercised and kept this many times, by fields with nothing else to report.
     #[inline(always)]
     fn kept(&mut self, rule: &'static Rule, times: u32) {
         for _ in 0..times {
@@ -57,14 +58,16 @@ pub trait Sink {
     /// What is known of the recording round the messages that follow.
     #[inline(always)]
     fn evidence(&mut self, _: Evidence) {}
-    /// A server that a list of the message names. Who lists it to whom, the fact after them all says.
+    /// A server that a list of the message names. Who lists it to whom, the fact after them all
+    /// says.
     #[inline(always)]
     fn listed(&mut self, _: SocketAddr) {}
     /// The message shows something that matters beyond its flow.
     #[inline(always)]
     fn fact(&mut self, _: CrossFlowEvent, _: Seen) {}
-    /// A rule is broken - at these bytes of the current message, or by one of the past - unless other
-    /// flows explain it. Who hears of all flows leaves it to the fact; who sees one takes it as it is.
+    /// A rule is broken - at these bytes of the current message, or by one of the past - unless
+    /// other flows explain it. Who hears of all flows leaves it to the fact; who sees one takes it
+    /// as it is.
     #[inline(always)]
     fn unless_explained(
         &mut self,
@@ -82,8 +85,8 @@ pub trait Sink {
     /// The message is a request to a server, for what this names. Every sending counts.
     #[inline(always)]
     fn asks(&mut self, _: &'static str, _: &Payload<'_>) {}
-    /// The message answers a request, of so many bytes, that proved nothing of who sent it: it bore no
-    /// challenge of the server.
+    /// The message answers a request, of so many bytes, that proved nothing of who sent it: it bore
+    /// no challenge of the server.
     #[inline(always)]
     fn reflects(&mut self, _: &'static str, _: u32, _: &Payload<'_>) {}
     /// The message that is being decoded answers this request.
@@ -158,7 +161,7 @@ macro_rules! forward_fields {
     };
 }
 
-/// Inside of an `impl Sink`: what is judged goes to this member, which is a sink.
+/// Inside of an `impl Sink`: what is checked goes to this member, which is a sink.
 #[macro_export]
 macro_rules! forward_verdicts {
     ($to:tt) => {
@@ -200,7 +203,8 @@ macro_rules! forward_verdicts {
     };
 }
 
-/// Passes fields and whole messages on, and nothing that judges: what is shown again was judged before.
+/// Passes fields and whole messages on, and nothing that checks: what is shown again was checked
+/// before.
 pub struct Unjudged<'s, S>(pub &'s mut S);
 
 impl<S: Sink> Sink for Unjudged<'_, S> {

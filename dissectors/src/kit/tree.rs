@@ -466,17 +466,17 @@ mod tests {
             let mut trees = [Tree::bounded(most, deepest), Tree::bounded(most, deepest)];
             let [at_once, by_field] = &mut trees;
             for (step, at) in steps.into_iter().zip(0..) {
-                let (at, behind) = (Span::new(10 * at, 10 * at + 5), Span::new(10 * at + 5, 10 * at + 9));
-                let whole = Span { end: behind.end, ..at };
+                let (at, trailing) = (Span::new(10 * at, 10 * at + 5), Span::new(10 * at + 5, 10 * at + 9));
+                let whole = Span { end: trailing.end, ..at };
                 match step {
                     0 => [&mut *at_once, by_field].map(|tree| tree.open(&GROUP, at.start, 7)),
                     1 => [&mut *at_once, by_field].map(|tree| tree.close(at.end)),
                     2 => [&mut *at_once, by_field].map(|tree| tree.leaf(&NUMBER, at, 8)),
                     _ => {
-                        at_once.group(&GROUP, whole, [(&NUMBER, at, 1), (&NUMBER, behind, 2)]);
+                        at_once.group(&GROUP, whole, [(&NUMBER, at, 1), (&NUMBER, trailing, 2)]);
                         by_field.open(&GROUP, whole.start, 0);
                         by_field.leaf(&NUMBER, at, 1);
-                        by_field.leaf(&NUMBER, behind, 2);
+                        by_field.leaf(&NUMBER, trailing, 2);
                         by_field.close(whole.end);
                         [(); 2]
                     }

@@ -78,7 +78,7 @@ impl Challenges {
     }
 }
 
-/// Which of these are the first of their key. Told in turns, a share of the keys in each: what tells
+/// Which of these are the first of their key. Reported in turns, a share of the keys in each: what tells
 /// them takes as much less room, at the end of a capture, when there is none to spare.
 fn firsts(given: &[Given]) -> Vec<bool> {
     let mut firsts = vec![false; given.len()];

@@ -1,5 +1,5 @@
-//! Answers from another host or port than was asked: requests without an answer, and answers without
-//! a request, matched when all flows have been seen.
+//! Answers from another host or port than was asked: requests without a response, and answers
+//! without a request, matched when all flows have been seen.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -84,14 +84,14 @@ impl End {
     }
 }
 
-/// An answer without a request, or a request without an answer.
+/// A response without a request, or a request without a response.
 struct Open {
     client: End,
     server: End,
     mark: ShortMark,
     exchange: Exchange,
     flow: u32,
-    /// Of an answer: what became of it. Of a request: whether it was answered, or may have been.
+    /// Of a response: what became of it. Of a request: whether it was answered, or may have been.
     fate: Fate,
     /// Of a request, how often it was answered.
     answers: u8,
@@ -101,7 +101,7 @@ struct Open {
 enum Fate {
     /// It belongs to nothing else.
     Alone,
-    /// An answer comes from elsewhere than this was asked; a request was answered so.
+    /// A response comes from elsewhere than this was asked; a request was answered so.
     Matched,
     /// It may belong to several.
     Perhaps,
@@ -154,9 +154,9 @@ impl Queue {
 
     fn remove(&mut self, place: usize, requests: &[Open]) {
         let before = place.checked_sub(1).and_then(|before| self.waiting.get(before));
-        let (here, behind) = (self.waiting.get(place), self.waiting.get(place + 1));
-        let gone = Queue::differs(requests, before, here) + Queue::differs(requests, here, behind);
-        let come = Queue::differs(requests, before, behind);
+        let (here, after) = (self.waiting.get(place), self.waiting.get(place + 1));
+        let gone = Queue::differs(requests, before, here) + Queue::differs(requests, here, after);
+        let come = Queue::differs(requests, before, after);
         self.changes = (self.changes + come).saturating_sub(gone);
         self.waiting.remove(place);
         self.marked -= usize::from(place < self.marked);
@@ -174,7 +174,7 @@ impl Queue {
 
 /// What came of it.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Review {
     pub(super) rulings: Vec<Ruling>,
     /// What else broke a rule: there may be very much of it, so it is put into words one by one.
     pub(super) places: Vec<(u64, Code, Place)>,
@@ -188,7 +188,8 @@ pub(super) struct Told {
 type Moved = Set<(IpAddr, SocketAddr, u32)>;
 
 impl Elsewhere {
-    /// Takes an answer or a request, unless there are as many as are kept: then it is judged alone.
+    /// Takes a response or a request, unless there are as many as are kept: then it is checked
+    /// alone.
     pub(super) fn open(
         &mut self,
         exchange: Exchange,
@@ -239,13 +240,13 @@ impl Elsewhere {
         true
     }
 
-    /// Matches what belongs together, and judges it.
-    pub(super) fn review(&mut self, timeout: i64) -> Told {
+    /// Matches what belongs together, and checks it.
+    pub(super) fn review(&mut self, timeout: i64) -> Review {
         let order = |a: &Open, b: &Open| {
             let place = |it: &Open| (it.exchange.began, it.mark.get().frame);
             a.cmp(b).then_with(|| place(a).cmp(&place(b)))
         };
-        // Mostly no answer came from elsewhere: then there is nothing to look for.
+        // Mostly no response came from elsewhere: then there is nothing to look for.
         if !self.answers.is_empty() {
             self.requests.sort_by(order);
             self.answers.sort_by(order);
@@ -254,7 +255,7 @@ impl Elsewhere {
         for it in &self.foreign {
             used.insert((it.from.get(), it.challenge), it.to);
         }
-        let mut told = Told::default();
+        let mut review = Review::default();
         let (mut answers, mut requests) = (&mut *self.answers, &mut *self.requests);
         while let (Some(answer), Some(request)) = (answers.first(), requests.first()) {
             let ahead = answer.cmp(request);
@@ -264,28 +265,28 @@ impl Elsewhere {
             let few = if ahead.is_le() { same(answers) } else { 0 };
             let many = if ahead.is_ge() { same(requests) } else { 0 };
             let (some, rest) = answers.split_at_mut(few);
-            let (waiting, behind) = requests.split_at_mut(many);
+            let (waiting, after) = requests.split_at_mut(many);
             if ahead.is_eq() {
-                matched(some, waiting, timeout, &used, &mut told, &mut self.moved);
+                matched(some, waiting, timeout, &used, &mut review, &mut self.moved);
             }
-            (answers, requests) = (rest, behind);
+            (answers, requests) = (rest, after);
         }
-        self.judge(&mut told);
-        told
+        self.judge(&mut review);
+        review
     }
 
-    /// Judges what is left alone, and what may be.
-    fn judge(&self, told: &mut Told) {
+    /// Checks what is left alone, and what may be.
+    fn judge(&self, review: &mut Review) {
         for (at, answer) in (0..).zip(&self.answers).filter(|(_, it)| it.fate != Fate::Matched) {
             let seen = answer.witness(answer.server, answer.client).seen;
             if let Some(rule) = answer.exchange.rules.asked_for {
-                told.places.push((seen.mark.frame, rule.code, Place::Answer(at)));
+                review.places.push((seen.mark.frame, rule.code, Place::Answer(at)));
             }
             if answer.fate == Fate::Alone {
-                told.unasked.push(seen);
+                review.unasked.push(seen);
             }
         }
-        told.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
+        review.unasked.sort_by_key(|seen| (seen.mark.time, seen.mark.frame));
         for (at, request) in (0..).zip(&self.requests) {
             let Exchange { rules, owed, challenge, .. } = request.exchange;
             let (client, server) = (request.client.get(), request.server.get());
@@ -294,23 +295,23 @@ impl Elsewhere {
                 continue;
             }
             if request.fate == Fate::Matched && request.is_whole() {
-                told.keep(rules.answered, Some(server), 1);
+                review.keep(rules.answered, Some(server), 1);
                 continue;
             }
             let frame = request.mark.get().frame;
-            told.places.push((frame, rules.answered.code, Place::Request(at)));
+            review.places.push((frame, rules.answered.code, Place::Request(at)));
         }
         for (at, used) in (0..).zip(&self.foreign) {
             let to = used.to.get();
             if self.moved.contains(&(used.from.get().ip(), to, used.challenge)) {
-                told.keep(&A2S022, Some(to), 1);
+                review.keep(&A2S022, Some(to), 1);
             } else {
-                told.places.push((used.mark.get().frame, A2S022.code, Place::Foreign(at)));
+                review.places.push((used.mark.get().frame, A2S022.code, Place::Foreign(at)));
             }
         }
         for (at, used) in (0..).zip(&self.accepted) {
             if !self.moved.contains(&(used.to.get().ip(), used.from.get(), used.challenge)) {
-                told.places.push((used.mark.get().frame, A2S024.code, Place::Accepted(at)));
+                review.places.push((used.mark.get().frame, A2S024.code, Place::Accepted(at)));
             }
         }
     }
@@ -364,7 +365,7 @@ impl Elsewhere {
     }
 }
 
-impl Told {
+impl Review {
     fn keep(&mut self, rule: &'static Rule, server: Option<SocketAddr>, times: u64) {
         self.kept.push(Kept { rule, server, times });
     }
@@ -376,7 +377,7 @@ fn matched(
     requests: &mut [Open],
     timeout: i64,
     used: &Map<(SocketAddr, u32), End>,
-    told: &mut Told,
+    review: &mut Review,
     moved: &mut Moved,
 ) {
     let mut queues: [Queue; KINDS] = Default::default();
@@ -405,7 +406,7 @@ fn matched(
             _ => by_challenge(answer, &fitting, requests, used),
         };
         match found.and_then(|(nth, place)| Some((fitting.get_mut(nth)?, place))) {
-            Some((queue, place)) => take(answer, queue, place, requests, told, moved),
+            Some((queue, place)) => take(answer, queue, place, requests, review, moved),
             None => {
                 answer.fate = Fate::Perhaps;
                 fitting.into_iter().for_each(|queue| may_be_answered(queue, requests));
@@ -427,7 +428,7 @@ fn by_challenge(
     queues.iter().enumerate().find_map(|(nth, queue)| Some((nth, find(queue)?)))
 }
 
-/// Each of these requests may have drawn an answer.
+/// Each of these requests may have drawn a response.
 fn may_be_answered(queue: &mut Queue, requests: &mut [Open]) {
     for &at in queue.waiting.range(queue.marked..) {
         if let Some(request) = requests.get_mut(at).filter(|it| it.fate == Fate::Alone) {
@@ -437,18 +438,18 @@ fn may_be_answered(queue: &mut Queue, requests: &mut [Open]) {
     queue.marked = queue.waiting.len();
 }
 
-/// An answer is to this request, which another was asked. An answer for each sending is no fault.
+/// A response is to this request, which another was asked. A response for each sending is no fault.
 fn take(
     answer: &mut Open,
     queue: &mut Queue,
     place: usize,
     requests: &mut [Open],
-    told: &mut Told,
+    review: &mut Review,
     moved: &mut Moved,
 ) {
     let Some(&at) = queue.waiting.get(place) else { return };
     let Some(request) = requests.get_mut(at) else { return };
-    // A flow that ended early may have its answer in the next one between the same two.
+    // A flow that ended early may have its response in the next one between the same two.
     let is_first = request.fate != Fate::Matched && request.server != answer.server;
     (request.fate, answer.fate) = (Fate::Matched, Fate::Matched);
     request.answers = request.answers.saturating_add(1);
@@ -471,7 +472,7 @@ fn take(
         let from = witness.seen.from;
         let detail = Detail::Text(format!("{name} comes from {from}, asked was {asked}"));
         let (rule, speaker) = (rules.from_asked, Who::Server);
-        told.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow: true, detail });
+        review.rulings.push(Ruling { rule, evidence, witness, speaker, of_flow: true, detail });
     }
     if is_over {
         queue.remove(place, requests);

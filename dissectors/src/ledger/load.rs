@@ -1,4 +1,5 @@
-//! What one server is asked: in brief while it is little, as for most servers, and in detail from then on.
+//! What one server is asked: in brief while it is little, as for most servers, and in detail from
+//! then on.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -363,7 +364,7 @@ mod tests {
         assert_eq!(most((0..10).map(|n| n * 1000)), 0);
     }
 
-    /// What is kept in brief comes to what is counted in detail from the first request on.
+    /// What is kept in brief gives the same result as counting in detail from the first request on.
     #[test]
     fn brief_and_detailed_counts_agree() {
         let terms = Terms { bucket: 500_000_000, least: 1, window: 600 };
@@ -413,7 +414,7 @@ mod tests {
         }
     }
 
-    /// Half of what was counted here, half there, comes to the same.
+    /// Half of what was counted here, half there, gives the same result.
     #[test]
     fn what_is_counted_apart_comes_together() {
         let (mut one, mut other) = (Rate::default(), Rate::default());

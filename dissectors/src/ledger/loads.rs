@@ -1,7 +1,8 @@
 //! What servers are asked, by how many, how fast, and what they answer without a challenge.
 //!
 //! Every request counts here: so it is counted where it is seen, by group of hosts, and what all
-//! groups come to is told in the end. What is counted does not depend on who counts which group.
+//! groups amount to is reported at the end. What is counted does not depend on who counts which
+//! group.
 
 use std::net::SocketAddr;
 
@@ -14,7 +15,7 @@ use crate::kit::{Abuse, Evidence, Map, Payload, Rule, Seen, Socket, Time, Who};
 /// Groups of hosts: all that two hosts say to each other is in one.
 pub const GROUPS: usize = 8;
 
-/// Requests toward one server, or answers toward one address, from which on they are judged.
+/// Requests toward one server, or answers toward one address, from which on they are checked.
 pub(super) const JUDGED: u64 = 20;
 
 /// A group has so small a share of a flood at least, or is left out of its rate.
@@ -113,7 +114,7 @@ impl Loads {
         }
     }
 
-    /// What it comes to. Hands back the first request that was left out, if there is one.
+    /// The verdict. Returns the first request that was left out, if there is one.
     pub(super) fn review(
         mut self,
         rulings: &mut Vec<Ruling>,

@@ -83,7 +83,7 @@ fn a_list_that_is_kept_in_part_proves_nothing() {
 }
 
 #[test]
-fn listed_servers_are_told_apart() {
+fn listed_servers_are_reported_apart() {
     let servers = [
         "10.0.0.2:1",
         "10.0.0.2:2",
@@ -145,7 +145,7 @@ fn a_challenge_comes_once_whoever_gets_it() {
 }
 
 #[test]
-fn lists_and_masters_are_told_at_their_first_message() {
+fn lists_and_masters_are_reported_at_their_first_message() {
     let m = "10.0.0.9:28900";
     let queried =
         [(CrossFlowEvent::Listed(&GS1032), m, C), (CrossFlowEvent::Queried, C, LISTED_SERVER)];

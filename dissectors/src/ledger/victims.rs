@@ -68,7 +68,7 @@ impl Victims {
         victim.most = victim.most.max(victim.window.1);
     }
 
-    /// What it comes to. Says whether there was no room for some.
+    /// The verdict. Says whether there was no room for some.
     pub(super) fn review(
         &mut self,
         terms: &Terms,

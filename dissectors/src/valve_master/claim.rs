@@ -24,7 +24,8 @@ pub(super) fn claim(bytes: &[u8], hint: Hint) -> Claim {
         [b'q'] | [b'q', 0] | [b'q', 0xFF, _, _, _, _] => to_master,
         [b'b', b'\n'] | [b'b', b'\n', 0] => to_master,
         [b'q' | b'b', rest @ ..] if rest.len() < LONGEST_WEAK => to_master,
-        // A word in place of the line feed is another protocol's: `statusResponse` of a Quake 3 server.
+        // A word in place of the line feed is another protocol's: `statusResponse` of a Quake 3
+        // server.
         [0xFF, 0xFF, 0xFF, 0xFF, b'f' | b's', b'A'..=b'Z' | b'a'..=b'z', ..] => weak(hint.forced),
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', b'\n', blocks @ ..] if is_list(blocks) => Claim::Sure,
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => from_master,
@@ -53,15 +54,15 @@ pub(super) fn opens(bytes: &[u8]) -> bool {
 }
 
 /// Where a query asks from: its IP:Port after the region byte, terminated.
-fn seed(behind_type: &[u8]) -> Option<endpoint::Endpoint> {
-    let text = behind_type.get(1..)?;
+fn seed(after_type: &[u8]) -> Option<endpoint::Endpoint> {
+    let text = after_type.get(1..)?;
     let length = text.iter().take(LONGEST_SEED).position(|&byte| byte == 0)?;
     endpoint::parse(text.get(..length)?)
 }
 
 /// A query whose IP:Port is none: still a text, and not a long one.
-fn may_be_query(behind_type: &[u8]) -> bool {
-    let text = behind_type.get(1..).unwrap_or_default();
+fn may_be_query(after_type: &[u8]) -> bool {
+    let text = after_type.get(1..).unwrap_or_default();
     let length = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
     length <= 2 * LONGEST_SEED && text.iter().take(length).all(|byte| matches!(byte, b' '..=b'~'))
 }
@@ -73,7 +74,8 @@ fn is_info(bytes: &[u8]) -> bool {
     has(b"\\challenge\\") && has(b"\\protocol\\")
 }
 
-/// What an info string may be that does not begin as one: without a control character, its end aside.
+/// What an info string may be that does not begin as one: without a control character, its end
+/// aside.
 fn is_text(text: &[u8]) -> bool {
     let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
     let text = text.get(..text.len() - zeros).unwrap_or_default();
@@ -88,8 +90,8 @@ fn is_list(blocks: &[u8]) -> bool {
     rest.is_empty() && others.iter().all(possible) && (possible(last) || *last == ZERO)
 }
 
-/// A list of servers after another header than a reply has: cut short, or with a wrong byte. It is a
-/// reply where one is due, and nothing elsewhere.
+/// A list of servers after another header than a reply has: cut short, or with a wrong byte. It is
+/// a reply where one is due, and nothing elsewhere.
 pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
     let list = match *bytes {
         [0xFF, 0xFF, 0xFF, 0xFF, b'f', ..] => None,
@@ -97,14 +99,14 @@ pub(super) fn is_foreign_reply(bytes: &[u8]) -> bool {
         [_, _, _, _, b'f', b'\n', ref list @ ..] => Some(list),
         _ => {
             let header = bytes.get(..5).unwrap_or(bytes);
-            let behind = header.windows(2).position(|two| two == b"f\n").map(|at| at + 2);
-            behind.and_then(|behind| bytes.get(behind..))
+            let after = header.windows(2).position(|two| two == b"f\n").map(|at| at + 2);
+            after.and_then(|after| bytes.get(after..))
         }
     };
     list.is_some_and(is_list)
 }
 
-/// The client that a master announces to a server behind NAT.
+/// The client that a master announces to a server that NAT hides.
 fn is_client(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap_or_default();
     text.parse::<std::net::SocketAddr>().is_ok()
@@ -121,7 +123,7 @@ mod tests {
     const KNOWN: Hint = Hint { known: true, ..NONE };
 
     #[test]
-    fn what_has_a_strong_sign_is_told_on_any_port() {
+    fn what_has_a_strong_sign_is_reported_on_any_port() {
         let sure: Vec<_> =
             document::all().iter().map(|bytes| claim(bytes, NONE) == Claim::Sure).collect();
         let [query, napp, reply, join, challenge, info, source, orange_box, quit, quit0] = sure[..]
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_behind_a_foreign_header_may_be_ours_where_the_flow_speaks_for_it() {
+    fn a_list_after_a_foreign_header_may_be_ours_where_the_flow_speaks_for_it() {
         let foreign: [&[u8]; 5] = [
             b"f\n\x0A\0\0\x02\x69\x87\0\0\0\0\0\0",
             b"\xFF\xFF\xFFf\n\x0A\0\0\x02\x69\x87",

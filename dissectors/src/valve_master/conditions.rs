@@ -1,4 +1,5 @@
-//! The conditions that a filter may have: the document's table, and the keys that Xash3D's clients add.
+//! The conditions that a filter may have: the specification's table, and the keys that Xash3D's
+//! clients add.
 
 use std::borrow::Cow;
 
@@ -46,7 +47,7 @@ impl Values {
 pub(super) struct Condition {
     pub(super) key: &'static str,
     pub(super) values: Values,
-    /// What the filter returns; `{}` stands for the value.
+    /// What the filter returns; `{}` is replaced by the value.
     returns: &'static str,
 }
 
@@ -82,7 +83,7 @@ pub(super) static TABLE: &[Condition] = &{
     ]
 };
 
-/// Keys that Xash3D's clients add, which the document does not have.
+/// Keys that Xash3D's clients add, which the specification does not have.
 pub(super) static XASH3D: &[Condition] = &{
     const fn row(key: &'static str, returns: &'static str) -> Condition {
         Condition { key, values: Values::Any, returns }

@@ -275,7 +275,7 @@ fn reply<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Reply<'_>, sink
     }
 }
 
-/// A request was given up for another one's sake. Where that is before its time, it is not judged.
+/// A request was given up for another one's sake. Where that is before its time, it is not checked.
 fn give_up<S: Sink>(cx: &mut Cx<'_>, owed: Owed, given_up: Option<Mark>, now: Time, sink: &mut S) {
     let Some(mark) = given_up else { return };
     cx.budget.meet(Limit::Pending);
@@ -342,7 +342,7 @@ fn info<S: Sink>(cx: &mut Cx<'_>, payload: &Payload<'_>, said: &Info, sink: &mut
     let master_seen = cx.flow.seen.get(payload.side.other().index()) == Some(&true);
     if claimed == Claimed::Unchallenged && cx.flow.began && !master_seen && !payload.lost {
         let mark = payload.mark();
-        let early = cx.conversation.long(timeout, |long| long.registration().told_early(mark));
+        let early = cx.conversation.long(timeout, |long| long.registration().reported_early(mark));
         unchallenged(cx, early, false, sink);
     } else {
         let at = said.challenge.map_or(at, |echo| echo.at);
@@ -406,7 +406,7 @@ fn sent_once(mark: Mark) -> (Mark, u64) {
     (mark, mark.frame)
 }
 
-/// Judges an info string that came before any challenge. Where none followed it at once, one before
+/// Checks an info string that came before any challenge. Where none followed it at once, one before
 /// it may be missing from the capture.
 fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink: &mut S) {
     if let Some(mark) = early {
@@ -416,8 +416,8 @@ fn unchallenged<S: Sink>(cx: &Cx<'_>, early: Option<Mark>, followed: bool, sink:
     }
 }
 
-/// Judges messages that are given up, each with the packet of its latest sending: no answer has come
-/// to them. Those that were `refused` cannot have one.
+/// Checks messages that are given up, each with the packet of its latest sending: no response has
+/// come to them. Those that were `refused` cannot have one.
 fn unanswered<S: Sink>(
     cx: &Cx<'_>,
     owed: Owed,

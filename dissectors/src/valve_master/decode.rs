@@ -1,4 +1,5 @@
-//! From the bytes of a datagram to its fields: a function per message, in the document's order.
+//! From the bytes of a datagram to its fields: a function per message, in the specification's
+//! order.
 
 use crate::kit::{Cut, Endings, Message, Reader, Sink, Span, Text, decode};
 
@@ -11,8 +12,8 @@ use super::reply::{BLOCK, Reply};
 use super::rules::{self, Blocks, InfoFrame, QueryLayout};
 use super::{fields as f, messages as m};
 
-/// Nothing that the reader could judge is asked of every message alike.
-static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+/// Nothing that the reader could check is asked of every message alike.
+static ENDINGS: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// Xash3D's address block for IPv6.
 const BLOCK6: usize = 18;
@@ -245,7 +246,7 @@ fn repeated_key<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<
 }
 
 /// How long each block is, and how long the one that ends the list: 0 if none does. Over IPv6 three
-/// of the document's blocks are as long as one of Xash3D's: what they would say tells.
+/// of the specification's blocks are as long as one of Xash3D's: what they would say tells.
 fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
     let whole = blocks.get(..blocks.len() - blocks.len() % BLOCK).unwrap_or_default();
     let ends = |length: usize| {
@@ -262,7 +263,7 @@ fn block_length(blocks: &[u8], ipv6: bool) -> (usize, usize) {
 }
 
 /// Whether these are Xash3D's blocks, before an end of this length: they divide so, and they are
-/// such addresses, or at least not the document's. An end may appear among either.
+/// such addresses, or at least not the specification's. An end may appear among either.
 fn is_ipv6(listed: &[u8], end: usize) -> bool {
     let (blocks, rest) = listed.as_chunks::<BLOCK6>();
     if !rest.is_empty() || blocks.is_empty() {
@@ -340,7 +341,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>) -> Result<Info, Cut> {
     let text = r.peek();
     let zeros = text.iter().rev().take_while(|&&byte| byte == 0).count();
     let closed = text.len().checked_sub(zeros + 1).filter(|&last| text.get(last) == Some(&b'\n'));
-    let frame = InfoFrame { fed, closed: closed.is_some(), behind: closed.map_or(0, |_| zeros) };
+    let frame = InfoFrame { fed, closed: closed.is_some(), after: closed.map_or(0, |_| zeros) };
     let mut info = info::read(r, closed.unwrap_or(text.len()), closed.is_some());
     if closed.is_some() {
         r.u8(&f::LINE_FEED)?;

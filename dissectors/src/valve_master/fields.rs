@@ -1,4 +1,4 @@
-//! The fields of the protocol's messages, in the order of the document.
+//! The fields of the protocol's messages, in the order of the specification.
 
 use crate::kit::{Field, Kind, PairFields, fields};
 

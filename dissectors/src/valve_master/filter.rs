@@ -1,4 +1,5 @@
-//! The filter of a query: the document's table of conditions, and how conditions are put together.
+//! The filter of a query: the specification's table of conditions, and how conditions are put
+//! together.
 
 use crate::kit::{Pair, Pairs, Reader, Sink, Span};
 
@@ -127,7 +128,7 @@ fn hexadecimal(text: &[u8]) -> Option<u32> {
     u32::from_str_radix(text, 16).ok()
 }
 
-/// What a group in a group counts for in the one around it. The document leaves it open.
+/// What a group in a group counts for in the one around it. The specification leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counting {
     /// One condition.
@@ -189,8 +190,8 @@ impl Groups {
         }
     }
 
-    /// How many groups that have all their conditions end here. Each may be a condition of the group
-    /// around it.
+    /// How many groups that have all their conditions end here. Each may be a condition of the
+    /// group around it.
     fn filled(&mut self) -> usize {
         let before = self.depth;
         while let Some((_, 0, _)) = self.innermost() {

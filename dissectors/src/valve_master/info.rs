@@ -1,4 +1,5 @@
-//! The info string of a challenge response: its keys, and the orders of the document's examples.
+//! The info string of a challenge response: its keys, and the orders of the specification's
+//! examples.
 
 use crate::kit::Set;
 

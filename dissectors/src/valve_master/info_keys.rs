@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::endpoint::number;
 use crate::kit::Span;
 
-/// The engines whose servers the document tells apart.
+/// The engines whose servers the specification tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     GoldSrc,
@@ -24,12 +24,12 @@ impl Engine {
     }
 }
 
-/// A key that the document's examples have.
+/// A key that the specification's examples have.
 pub(super) struct Key {
     pub(super) name: &'static str,
     /// Its place in the examples, GoldSrc, Source, Orange Box; 0 where it is missing.
     pub(super) places: [u8; 3],
-    /// What it says; `{}` stands for the value.
+    /// What it says; `{}` is replaced by the value.
     says: &'static str,
 }
 
@@ -121,7 +121,7 @@ pub(super) struct Info {
     pub(super) engine: Option<Engine>,
     /// It has a key of Xash3D's dialect.
     pub(super) xash3d: bool,
-    /// It is what the document asks for, values aside.
+    /// It is what the specification asks for, values aside.
     pub(super) sound: bool,
 }
 

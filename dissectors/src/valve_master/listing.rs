@@ -22,7 +22,7 @@ pub(super) struct Query {
     pub(super) standing: Standing,
 }
 
-/// What is to be said of a query itself. An answer is owed if it is right, and whole; in Xash3D's
+/// What is to be said of a query itself. A response is owed if it is right, and whole; in Xash3D's
 /// dialect, which a key that only its clients send shows, one reply may come in several packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -75,8 +75,8 @@ pub(super) enum Asked {
     Resumed,
     /// It begins a new listing, from 0.0.0.0:0. `ended`: the one before came to its end.
     Anew { ended: bool },
-    /// It is the one before once more, which was not answered, or not in time. `waits`: that has not been
-    /// given up yet.
+    /// It is the one before once more, which was not answered, or not in time. `waits`: that has
+    /// not been given up yet.
     Again { waits: bool },
     /// It goes on.
     On {
@@ -94,13 +94,14 @@ pub(super) enum Asked {
 pub(super) enum Answers {
     /// It answers this one. `owed`: which had to be answered.
     Query { owed: bool, asked: kit::Reply },
-    /// It answers one that was sent more than once, and has an answer already, or that was given up.
+    /// It answers one that was sent more than once, and has a response already, or that was given
+    /// up.
     Again,
     /// It is one of the latest replies once more: networks double packets.
     Copy,
-    /// It follows an answer at once. `dialect`: as Xash3D's masters send long lists.
+    /// It follows a response at once. `dialect`: as Xash3D's masters send long lists.
     More { dialect: bool },
-    /// It follows an answer, long after.
+    /// It follows a response, long after.
     Late,
     /// No query came before.
     Nothing,
@@ -120,7 +121,7 @@ pub(super) struct Listing {
     /// The packet of its latest sending, when that was, and how often it was sent.
     sent: (u64, Time),
     tries: u32,
-    /// The latest query has its answer.
+    /// The latest query has its response.
     answered: bool,
     /// The latest query has been sent more than once.
     retried: bool,
@@ -137,7 +138,7 @@ pub(super) struct Listing {
     replied: Option<Time>,
     /// Hashes of the latest replies, the latest last.
     replies: [u64; LATEST],
-    /// So many copies were taken for answers, one after the other.
+    /// So many copies were taken for responses, one after the other.
     copies: u8,
     /// Older queries that still wait, the latest last.
     waiting: Vec<Mark>,
@@ -155,7 +156,7 @@ impl Listing {
         self.query.as_ref()
     }
 
-    /// The latest query, if it has no answer yet.
+    /// The latest query, if it has no response yet.
     pub(super) fn awaited(&self) -> Option<&Query> {
         self.query.as_ref().filter(|_| !self.answered)
     }
@@ -233,8 +234,8 @@ impl Listing {
         if copy && !matches!(answers, Answers::Query { .. }) {
             return answers;
         }
-        // Of two replies to one question, the client may go on from either; and of two to two, which
-        // may have come in the other order.
+        // Of two replies to one question, the client may go on from either; and of two to two,
+        // which may have come in the other order.
         let known = known && answers != Answers::Again && !other_waits;
         self.last = if known { reply.last() } else { None };
         self.ended = known && reply.ended;
@@ -261,7 +262,7 @@ impl Listing {
         };
         if !self.answered {
             self.answered = true;
-            // The network may have doubled a page, so that the answer is yet to come.
+            // The network may have doubled a page, so that the response is yet to come.
             self.repeats = self.repeats.saturating_add(u8::from(copy));
             let ((request, sent), began) = (self.sent, query.mark.get().time);
             let asked = kit::Reply { began, tries: self.tries, ..kit::Reply::to(request, sent) };
@@ -303,7 +304,7 @@ impl Listing {
         repeated
     }
 
-    /// What still waits for its answer, and the packet of its latest sending.
+    /// What still waits for its response, and the packet of its latest sending.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = (Mark, u64)> + '_ {
         let latest = self.query.filter(|query| !self.answered && query.standing.is_owed());
         let older = self.waiting.iter().map(|&mark| (mark, mark.frame));

@@ -8,8 +8,9 @@
 //! challenge of the server's own, a reply may repeat a key of the query, address blocks may hold
 //! IPv6, and a master tells servers behind NAT which client will come. It is read, and labelled.
 //!
-//! What one flow shows is judged here, and whether a listing changes its socket. Whether a server
-//! joins two masters (VM046) takes more than two hosts to see: that rule is reported here, and checked by the ledger.
+//! What one flow shows is checked here, and whether a listing changes its socket. Whether a server
+//! joins two masters (VM046) takes more than two hosts to see: that rule is reported here, and
+//! checked by the ledger.
 
 mod claim;
 mod conditions;

@@ -11,7 +11,7 @@ pub(super) struct Join {
     pub(super) mark: ShortMark,
     /// What Xash3D's servers send along, if it is all there.
     pub(super) server_challenge: Option<Option<[u8; 4]>>,
-    /// An answer is owed: the join is whole.
+    /// A response is owed: the join is whole.
     pub(super) owed: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum Why {
         /// Which of them, where it still waited.
         asked: Option<Reply>,
     },
-    /// An info string came before that cannot be judged.
+    /// An info string came before that cannot be checked.
     Perhaps,
     /// For nothing that was said.
     Nothing,
@@ -81,7 +81,8 @@ pub(super) struct Registration {
     join: Option<Mark>,
     /// Joins that no challenge came to yet.
     due: u8,
-    /// The packet of the latest join, and when it was sent; and how often since the first that waits.
+    /// The packet of the latest join, and when it was sent; and how often since the first that
+    /// waits.
     sent: (u64, Time),
     tries: u32,
     /// What the latest join sent along.
@@ -101,9 +102,9 @@ pub(super) struct Registration {
     round: Option<Time>,
     /// When the latest join came.
     joined: Option<Time>,
-    /// An info string followed the latest join and its challenge; or only the join, where no challenge
-    /// was ever seen: the master's side is not in the capture.
-    told: bool,
+    /// An info string followed the latest join and its challenge; or only the join, where no
+    /// challenge was ever seen: the master's side is not in the capture.
+    reported: bool,
     /// The latest info string's challenge, and when it came.
     claim: Option<(u32, Time)>,
     /// The engine whose order the latest info string has.
@@ -143,7 +144,7 @@ impl Registration {
         self.engine
     }
 
-    /// Takes a join; at most `most` wait for an answer.
+    /// Takes a join; at most `most` wait for a response.
     pub(super) fn join(&mut self, join: Join, timeout: i64, most: usize) -> Joined {
         let Mark { frame, time: now, .. } = join.mark.get();
         self.sent = (frame, now);
@@ -154,7 +155,7 @@ impl Registration {
             self.claim = None;
         }
         match (self.round, self.joined) {
-            (Some(round), _) if self.told => {
+            (Some(round), _) if self.reported => {
                 // Where the clock was set back, it tells no interval.
                 joined.interval = (now >= round).then(|| now.since(round));
                 self.round = Some(now);
@@ -166,7 +167,7 @@ impl Registration {
         }
         self.joined = Some(now);
         self.due = self.due.saturating_add(1);
-        self.told = false;
+        self.reported = false;
         self.server_challenge = join.server_challenge;
         match self.join {
             Some(waiting) if now.since(waiting.time) < timeout => {
@@ -197,7 +198,7 @@ impl Registration {
             ..Reply::to(request, sent)
         });
         let join = joined.is_some();
-        // One challenge is one answer, and joins are what challenges are for.
+        // One challenge is one response, and joins are what challenges are for.
         let corrected = if join { None } else { self.wrong.take_if(of_other) };
         let wrong = corrected.is_some();
         let asked = joined.or(corrected.map(|mark| Reply::to(mark.frame, mark.time)));
@@ -230,7 +231,7 @@ impl Registration {
         timeout: i64,
     ) -> (Claimed, Option<Mark>) {
         self.engine = info.engine.or(self.engine);
-        self.told |= self.given.is_empty() || self.join.is_none();
+        self.reported |= self.given.is_empty() || self.join.is_none();
         let claimed = self.claimed(info, mark.time, timeout);
         self.claim = info.challenge.and_then(|echo| Some((echo.value?, mark.time)));
         let given_up = self.wrong.take().filter(|wrong| mark.time.since(wrong.time) >= timeout);
@@ -274,12 +275,12 @@ impl Registration {
         }
     }
 
-    /// An info string came before any challenge. Returns an earlier one of which the same was said.
-    pub(super) fn told_early(&mut self, mark: Mark) -> Option<Mark> {
+    /// An info string came before any challenge. Returns an earlier one with the same fault.
+    pub(super) fn reported_early(&mut self, mark: Mark) -> Option<Mark> {
         self.early.replace(mark)
     }
 
-    /// The info string that came before any challenge, if it is not judged yet.
+    /// The info string that came before any challenge, if it is not checked yet.
     pub(super) fn take_early(&mut self) -> Option<Mark> {
         self.early.take()
     }

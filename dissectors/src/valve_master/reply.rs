@@ -19,7 +19,7 @@ pub(super) struct Reply<'a> {
     pub(super) ended: bool,
     /// It begins with a key, as Xash3D's masters repeat it.
     pub(super) keyed: bool,
-    /// It is what the document asks for.
+    /// It is what the specification asks for.
     pub(super) sound: bool,
 }
 

@@ -47,8 +47,8 @@ fn passes(filter: &[u8], said: &Said<'_>) -> Option<bool> {
     known
 }
 
-/// A group of conditions: none, or not all, may be met. `None`: there is a group among them, and what that
-/// counts for, the document leaves open.
+/// A group of conditions: none, or not all, may be met. `None`: there is a group among them, and
+/// what that counts for, the specification leaves open.
 fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &Said<'_>) -> Option<Option<bool>> {
     if conditions.iter().any(|pair| matches!(pair.key, b"nor" | b"nand")) {
         return None;
@@ -60,7 +60,7 @@ fn not_group(key: &[u8], conditions: &[Pair<'_>], said: &Said<'_>) -> Option<Opt
     })
 }
 
-/// Whether a server meets a condition of the document's table.
+/// Whether a server meets a condition of the specification's table.
 fn condition(pair: &Pair<'_>, said: &Said<'_>) -> Option<bool> {
     let value = pair.text();
     let is = |key: &str, value: &[u8]| Some(said(key)?.eq_ignore_ascii_case(value));

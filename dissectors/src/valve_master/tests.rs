@@ -1,4 +1,5 @@
-//! The document's own messages, Xash3D's dialect, whole conversations, and bytes of every kind.
+//! The specification's own messages, Xash3D's dialect, whole conversations, and bytes of every
+//! kind.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The handler mends mappings of ours, and leaves all else to whoever handled it before.
+//! The handler mends mappings of ours, and leaves all else to the handler before it.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;
@@ -38,7 +38,7 @@ impl Drop for Shrinking {
 }
 
 #[test]
-fn a_page_that_vanishes_reads_as_zeros_and_is_told() {
+fn a_page_that_vanishes_reads_as_zeros_and_is_reported() {
     let shrinking = Shrinking::new("vanishes");
     let mapping = Mapping::new(shrinking.handle()).expect("a mapping");
     assert_eq!(mapping.bytes()[SIZE - 1], 0xAA);

@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_a_magic_number_end(
+    fn any_bytes_after_a_magic_number_end(
         begin in 0..6_usize,
         bytes in vec(any::<u8>(), 0..400),
         sizes in vec(1..50_usize, 1..6),

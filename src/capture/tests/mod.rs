@@ -99,7 +99,7 @@ fn drain(mut packets: Box<dyn Packets + Send>, bytes: usize) -> Yield {
         }
         assert!(all.packets.len() + all.notices.len() <= bytes, "it does not end");
     }
-    assert!(packets.next().is_none(), "it goes on behind its end");
+    assert!(packets.next().is_none(), "it goes on after its end");
     all
 }
 
@@ -159,7 +159,7 @@ fn streamed(bytes: &[u8], sizes: &[usize]) -> Result<Yield, CaptureError> {
     Ok(drain(packets, bytes.len()))
 }
 
-/// Reads the bytes as a mapped file and as streams, and makes sure that it comes to the same.
+/// Reads the bytes as a mapped file and as streams, and makes sure that the results are the same.
 fn both(bytes: &[u8]) -> Yield {
     let all = mapped(bytes).expect("a capture");
     for sizes in [[usize::MAX].as_slice(), &[1], &[1, 1000, 3]] {

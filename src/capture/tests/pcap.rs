@@ -1,6 +1,6 @@
 //! The classic format in all its forms, whole and damaged.
 
-use super::super::{CaptureError, LENT, Notice};
+use super::super::{BORROWED, CaptureError, Notice};
 use super::{Kept, ORDERS, Order, Yield, both, mapped, streamed};
 
 pub(super) const MICROSECONDS: u32 = 0xA1B2_C3D4;
@@ -160,18 +160,18 @@ fn a_length_that_cannot_be_ends_the_reading() {
 
 #[test]
 fn of_a_very_long_packet_a_part_is_lent_and_the_next_is_found() {
-    let long = LENT + LENT / 2;
+    let long = BORROWED + BORROWED / 2;
     let mut bytes = header(Order::Big, MICROSECONDS, (2, 4), 1);
     let numbers = [1, 0, long as u32, long as u32];
     bytes.extend(record(Order::Big, MICROSECONDS, numbers, &vec![0xAB; long]));
     bytes.extend(record(Order::Big, MICROSECONDS, [2, 0, 4, 4], b"next"));
     let all = both(&bytes);
-    assert_eq!(all.packets[0].data.len(), LENT);
+    assert_eq!(all.packets[0].data.len(), BORROWED);
     assert_eq!(all.packets[0].original_length as usize, long);
     assert_eq!(all.packets[1].data, b"next");
     assert_eq!(all.notices, []);
     // Cut after what is borrowed.
-    let all = both(&bytes[..24 + 16 + LENT + 100]);
+    let all = both(&bytes[..24 + 16 + BORROWED + 100]);
     assert_eq!((all.packets.len(), cut_at(&all)), (1, Some(24)));
 }
 
@@ -249,9 +249,9 @@ fn recorders_that_say_less_than_they_write() {
 #[test]
 fn damage_does_not_make_a_file_another_recorders() {
     let mut bytes = two(Order::Little, MICROSECONDS);
-    let behind = bytes.len();
+    let after = bytes.len();
     bytes.extend(two(Order::Little, MICROSECONDS).split_off(24));
-    bytes[behind + 8..behind + 12].fill(0xFF);
+    bytes[after + 8..after + 12].fill(0xFF);
     let all = mapped(&bytes).expect("a capture");
     assert_eq!((all.data(), all.notices.len()), (vec![&b"first"[..], b"second"], 1));
 }

@@ -1,6 +1,6 @@
 //! The newer format: sections, interfaces, clocks, packets of three kinds, and damage.
 
-use super::super::{LENT, Notice};
+use super::super::{BORROWED, Notice};
 use super::{ORDERS, Order, Yield, both, mapped};
 
 pub(super) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
@@ -161,7 +161,7 @@ fn offsets_and_resolutions_are_computed_in_the_files_order() {
 }
 
 #[test]
-fn a_time_out_of_range_is_the_nearest_and_is_told_once() {
+fn a_time_out_of_range_is_the_nearest_and_is_reported_once() {
     let order = Order::Big;
     let blocks = [
         section(order),
@@ -210,7 +210,7 @@ fn a_simple_packet_is_cut_at_the_snap_length() {
 }
 
 #[test]
-fn a_packet_longer_than_its_block_hides_nothing_behind_it() {
+fn a_packet_longer_than_its_block_hides_nothing_after_it() {
     for order in ORDERS {
         for kind in [6, 2, 3] {
             let body = match kind {
@@ -231,7 +231,7 @@ fn a_packet_longer_than_its_block_hides_nothing_behind_it() {
 }
 
 #[test]
-fn broken_blocks_are_told_and_passed_over() {
+fn broken_blocks_are_reported_and_passed_over() {
     let order = Order::Little;
     let mut differs = enhanced(order, 0, 1, b"x");
     let last = differs.len() - 4;
@@ -384,17 +384,17 @@ fn of_a_very_long_packet_a_part_is_lent_and_the_next_is_found() {
     let blocks = [
         section(order),
         interface(order, 1, 0, &[]),
-        enhanced(order, 0, 1, &vec![0xCD; 2 * LENT]),
+        enhanced(order, 0, 1, &vec![0xCD; 2 * BORROWED]),
         enhanced(order, 0, 2, b"next"),
     ];
     let all = capture(&blocks);
-    assert_eq!(all.packets[0].data.len(), LENT);
-    assert_eq!(all.packets[0].original_length as usize, 2 * LENT + 10);
+    assert_eq!(all.packets[0].data.len(), BORROWED);
+    assert_eq!(all.packets[0].original_length as usize, 2 * BORROWED + 10);
     assert_eq!((all.packets[1].data.as_slice(), all.notices.len()), (b"next".as_slice(), 0));
 }
 
 #[test]
-fn a_section_of_another_version_is_told() {
+fn a_section_of_another_version_is_reported() {
     let order = Order::Little;
     let mut bytes = [section(order), interface(order, 1, 0, &[])].concat();
     bytes[12] = 2;

@@ -58,7 +58,7 @@ fn reads_on(mut packets: Box<dyn Packets + Send>, before: u32, path: &Path, leng
     };
     whole.iter().zip(before..).for_each(is_right);
     if let Some(last) = last {
-        assert!(last.offset <= length, "a packet behind the end: {last:?}");
+        assert!(last.offset <= length, "a packet after the end: {last:?}");
         assert_ne!(last.time, 0);
     }
     assert!(matches!(rest.notices.as_slice(), [Notice::FileShrank { .. }]), "{:?}", rest.notices);

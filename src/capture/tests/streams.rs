@@ -140,14 +140,14 @@ fn damage_inside_is_a_notice_and_what_came_before_is_kept() {
         assert!(said.ends_with(": the file is damaged; fetch it again"), "{said}");
         assert!(all.packets.len() > whole.packets.len() / 2);
     }
-    let behind = [gzip(&plain), b"what is this?".to_vec()].concat();
-    assert_eq!(both(&behind).packets, whole.packets);
-    let behind = [zstd(&plain), b"what is this?".to_vec()].concat();
-    assert_eq!(both(&behind).packets, whole.packets);
+    let after = [gzip(&plain), b"what is this?".to_vec()].concat();
+    assert_eq!(both(&after).packets, whole.packets);
+    let after = [zstd(&plain), b"what is this?".to_vec()].concat();
+    assert_eq!(both(&after).packets, whole.packets);
 }
 
 #[test]
-fn a_zstd_checksum_that_does_not_match_is_told() {
+fn a_zstd_checksum_that_does_not_match_is_reported() {
     let plain = capture(3);
     let mut compressed = zstd(&plain);
     let last = compressed.len() - 1;

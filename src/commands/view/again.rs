@@ -61,8 +61,8 @@ impl Wanted {
         all.iter().rev().find(is_it).map(|it| it.number)
     }
 
-    /// Whether a packet can matter: it is between their hosts, or it is not clear at a glance between
-    /// whom it is.
+    /// Whether a packet can matter: it is between their hosts, or it is not clear at a glance
+    /// between whom it is.
     fn needs(&self, packet: &Packet<'_>) -> bool {
         let glance = glance(packet.link, packet.data).filter(|glance| !glance.is_fragment());
         glance.is_none_or(|glance| self.hosts.contains(&sorted(glance.hosts().map(IpAddr::from))))
@@ -108,7 +108,8 @@ impl Again {
         Ok(Source::File(packets))
     }
 
-    /// Decodes a capture again: with `wanted` only what is needed for that. `each` says whether to go on.
+    /// Decodes a capture again: with `wanted` only what is needed for that. `each` says whether to
+    /// go on.
     pub(super) fn decode(
         &self,
         capture: usize,
@@ -206,7 +207,7 @@ impl Decoding<'_> {
         true
     }
 
-    /// What is open ends: an answer that never became whole is reported then.
+    /// What is open ends: a response that never became whole is reported then.
     fn finish(&mut self) {
         while !self.going.is_cancelled() && self.decoder.finish() && self.read() {}
     }

@@ -151,9 +151,9 @@ impl Entry {
         let Some(place) = place_in(capture, extent.bytes) else { return false };
         let pieces = &mut self.pieces;
         let next = pieces.iter().rposition(|piece| piece.at < at).map_or(0, |before| before + 1);
-        let (before, behind) = pieces.split_at(next);
+        let (before, after) = pieces.split_at(next);
         let meets = before.last().is_some_and(|piece| piece.end() > at)
-            || behind.first().is_some_and(|piece| at + length > piece.at);
+            || after.first().is_some_and(|piece| at + length > piece.at);
         if meets || pieces.len() >= LENT_PIECES {
             return false;
         }

@@ -76,7 +76,7 @@ impl Coverage {
         self.page(0).and_then(|page| page.bytes.get(..length)).unwrap_or_default()
     }
 
-    /// Adds the first `length` bytes, all of which are held, to `bytes`.
+    /// Adds the first `length` bytes, all held, to `bytes`.
     pub(super) fn copy(&self, length: u32, bytes: &mut Vec<u8>) {
         let mut rest = length as usize;
         for page in self.pages.iter().flatten() {
@@ -157,7 +157,7 @@ impl Pages {
         met.judge(coverage, first, last)
     }
 
-    /// A datagram's bytes, none of which is there.
+    /// A datagram's bytes, none of them there yet.
     pub(super) fn coverage(&mut self) -> Box<Coverage> {
         self.blank.pop().unwrap_or_default()
     }

@@ -13,7 +13,8 @@ pub struct FrameRef {
 
 /// A datagram whose fragments have all arrived.
 ///
-/// Give it back with [`Defragmenter::recycle`](super::Defragmenter::recycle) when done, and its memory serves the next one.
+/// Give it back with [`Defragmenter::recycle`](super::Defragmenter::recycle) when done, and its
+/// memory serves the next one.
 #[derive(Debug)]
 pub struct Whole {
     /// Addresses, of the first fragment.
@@ -79,7 +80,7 @@ pub struct Joined<'a> {
     pub length: u32,
 }
 
-/// Something about a datagram that whoever judges the capture has to know.
+/// Something about a datagram that verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Addresses of the datagram.
@@ -107,7 +108,8 @@ pub enum EventKind {
     Missing {
         /// Why.
         cause: Cause,
-        /// Packets that carried what there was, at most [`limits::NAMED_FRAMES`](crate::net::limits::NAMED_FRAMES).
+        /// Packets that carried what there was, at most
+        /// [`limits::NAMED_FRAMES`](crate::net::limits::NAMED_FRAMES).
         frames: Vec<u64>,
         /// How many bytes there were.
         held: u32,

@@ -1,4 +1,4 @@
-//! Values by their keys, each under a number that is its own while it is there: whoever has the
+//! Values by their keys, each under a number that is its own while it is there: a holder of the
 //! number needs no look-up.
 //!
 //! Knows keys and numbers, not what the values are about.
@@ -20,7 +20,7 @@ pub(super) struct Table<K, V> {
     index: HashTable<u32>,
     slots: Vec<Option<Slot<K, V>>>,
     free: Vec<u32>,
-    /// The seed differs in every run: whoever made the capture cannot choose what collides.
+    /// The seed differs in every run: the maker of a capture cannot choose what collides.
     hasher: RandomState,
 }
 

@@ -66,11 +66,11 @@ impl Bench {
             true
         });
         if let Some(lender) = &mut self.lender {
-            let lent = lender.add(fragment);
-            assert_eq!(lent.as_ref().map(seen), whole.as_ref().map(seen));
+            let borrowed = lender.add(fragment);
+            assert_eq!(borrowed.as_ref().map(seen), whole.as_ref().map(seen));
             assert_eq!(lender.events, self.events);
             assert_eq!(lender.defragmenter.used(), self.defragmenter.used());
-            lent.into_iter().for_each(|lent| lender.defragmenter.recycle(lent));
+            borrowed.into_iter().for_each(|borrowed| lender.defragmenter.recycle(borrowed));
         }
         whole
     }
@@ -174,8 +174,8 @@ fn a_real_answer_in_ipv4_fragments() {
 }
 
 #[test]
-fn ipv6_extension_headers_behind_the_fragment_header() {
-    // Destination options of 16 bytes, of which the first fragment has only half.
+fn ipv6_extension_headers_after_the_fragment_header() {
+    // Destination options of 16 bytes; the first fragment has only half of them.
     let bytes = cat(&[&[17, 1], &[0; 14], &query()]);
     let (first, last) = bytes.split_at(8);
     let mut bench = Bench::new();
@@ -229,7 +229,7 @@ fn copies_are_no_overlaps() {
 }
 
 #[test]
-fn copies_behind_a_whole_datagram_are_not_missing() {
+fn copies_after_a_whole_datagram_are_not_missing() {
     let bytes = count(24);
     let (first, last) = (fragment(0, true, &bytes[..16]), fragment(16, false, &bytes[16..]));
     let mut bench = Bench::new();
@@ -301,7 +301,7 @@ fn adjacent_fragments_are_one_boundary_not_one_run() {
     assert!(bench.finish().contains(&EventKind::Overlap { differs: false }));
 }
 
-/// A doubled fragment of which one copy was cut by the snap length overlaps nothing.
+/// A doubled fragment with one copy cut by the snap length overlaps nothing.
 #[test]
 fn copies_that_were_cut_elsewhere_are_no_overlap() {
     for [first, second] in [[16, 8], [8, 16]] {
@@ -574,7 +574,7 @@ fn fragments_inside_a_tunnel_are_traced_to_packets() {
 }
 
 #[test]
-fn copies_behind_as_many_datagrams_as_are_remembered_are_no_news() {
+fn copies_after_as_many_datagrams_as_are_remembered_are_no_news() {
     let mut bench = Bench::new();
     let datagrams = 0..Recent::MOST as u32;
     let part = |identification, at| Fragment { identification, ..fragment(at, at == 0, &[1; 8]) };

@@ -3,7 +3,7 @@
 //!
 //! This module knows sequence numbers, flags and payloads. It knows nothing of addresses (a table
 //! above maps them to a [`Connection`]), of protocols (a [`Reader`] decides where a message ends)
-//! or of rules: what it notices it says as an [`Event`], and somebody else judges it.
+//! or of rules: what it notices it says as an [`Event`], and somebody else checks it.
 //!
 //! # How bytes are handed on
 //!
@@ -160,7 +160,8 @@ pub struct Segment<'p> {
     pub time: i64,
     /// Where the payload begins in the packet's data, in bytes.
     pub offset: u32,
-    /// Where the payload was recorded, if that is in more than one packet; each byte once, in order.
+    /// Where the payload was recorded, if that is in more than one packet; each byte once, in
+    /// order.
     pub pieces: &'p [Piece],
 }
 

@@ -180,9 +180,9 @@ impl Stream {
         !self.is_known() || self.position(sequence).is_some_and(|position| position >= end)
     }
 
-    /// The stream is said to reach up to a sequence number. What goes beyond all that was seen holds
-    /// until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`: this was
-    /// said after all before.
+    /// The stream is said to reach up to a sequence number. What goes beyond all that was seen
+    /// holds until the next word: an acknowledgment that nobody sent is not repeated. `is_latest`:
+    /// this was said after all before.
     pub(super) fn reaches(&mut self, sequence: u32, at: At, is_latest: bool) {
         if self.phase != Phase::Open {
             return;
@@ -199,9 +199,10 @@ impl Stream {
     }
 
     /// The other side acknowledges bytes up to a sequence number, of a direction that is not in the
-    /// capture: from which one on bytes are missing, if that is known now, and how many. It is reported once.
+    /// capture: from which one on bytes are missing, if that is known now, and how many. It is
+    /// reported once.
     pub(super) fn acknowledged_unseen(&mut self, sequence: u32) -> Option<(u32, u64)> {
-        /// Where no position is: it was told.
+        /// Where no position is: it was reported.
         const TOLD: u64 = 1;
         if self.is_known() || self.next == TOLD {
             return None;
@@ -322,8 +323,8 @@ impl Stream {
         self.phase == Phase::Open && !self.ignored
     }
 
-    /// Whether a segment shows that it was not its sender who has reset the connection: it goes on, or
-    /// has what `other` said since.
+    /// Whether a segment shows that it was not its sender who has reset the connection: it goes on,
+    /// or has what `other` said since.
     pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Stream) -> bool {
         let (flags, stash) =
             (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));

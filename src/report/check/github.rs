@@ -13,10 +13,10 @@ const SHOWN: usize = 10;
 /// Writes the findings of the outcomes, the gravest first; and how many requests were answered.
 pub fn write(outcomes: &[Outcome], out: &mut String) {
     for severity in Severity::ALL {
-        let is_told =
+        let is_reported =
             |found: &&Found| found.verdict != Verdict::Inconclusive && found.severity == severity;
         let findings = outcomes.iter().flat_map(|outcome| {
-            outcome.findings.iter().filter(is_told).map(|found| line(found, outcome))
+            outcome.findings.iter().filter(is_reported).map(|found| line(found, outcome))
         });
         let required = outcomes.iter().filter(|_| severity == Severity::Error).flat_map(required);
         let shown = Vec::from_iter(required.chain(findings).take(SHOWN));

@@ -13,7 +13,7 @@ struct Object<'a> {
     packets: u64,
     messages: u64,
     flows: u64,
-    /// Requests that were judged, and those of them that were answered.
+    /// Requests that were checked, and those of them that were answered.
     requests: u64,
     answered: u64,
     verdict: &'static str,

@@ -16,7 +16,7 @@ What `gamewire check` judges captures by. This page is written by `cargo run -p 
 the document's stated practice or its example. A *note* is worth knowing. A known form that deviates is a
 note under the rule's code, and the rule is not broken.
 
-**Who** is at fault: the client, the server or the master; *any*: whoever sent it; *capture*: nobody, the
+**Who** is at fault: the client, the server or the master; *any*: the sender; *capture*: nobody, the
 recording itself shows it.
 
 **Verdict over a capture.** *fail*: broken at least once. *pass*: judged at least once, never broken.

@@ -66,8 +66,8 @@ pub fn json(rules: &[&Rule], severities: &Severities, out: &mut Vec<u8>) -> serd
     Ok(())
 }
 
-/// What one rule asks, where the document says so, why it matters, and both examples. `severity`:
-/// what it weighs in this project.
+/// What one rule asks, where the specification says so, why it matters, and both examples.
+/// `severity`: what it weighs in this project.
 pub fn explain(rule: &Rule, severity: Severity, paint: Paint, out: &mut String) {
     let head = paint.text(Tone::Good, format!("{} {}", rule.code, rule.slug));
     let (default, who) = (rule.severity.name(), rule.who.name());

@@ -37,7 +37,7 @@ struct Automation {
     id: &'static str,
 }
 
-/// How many requests were judged, and how many of them were answered.
+/// How many requests were checked, and how many of them were answered.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RunProperties {

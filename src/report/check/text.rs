@@ -41,8 +41,8 @@ pub struct Style {
 pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     let missing = || outcome.rules.iter().filter(|it| it.missing > 0);
     let groups = Group::all(outcome, style.most);
-    let is_told = !groups.is_empty() || missing().next().is_some();
-    if style.quiet && style.several && !is_told {
+    let is_reported = !groups.is_empty() || missing().next().is_some();
+    if style.quiet && style.several && !is_reported {
         return;
     }
     let paint = style.paint;
@@ -66,7 +66,7 @@ pub fn write(outcome: &Outcome, style: &Style, out: &mut String) {
     if outcome.in_baseline() > 0 {
         put(out, format_args!("{} in the baseline\n", counted(outcome.in_baseline(), "finding")));
     }
-    if style.several && (is_told || !style.quiet) {
+    if style.several && (is_reported || !style.quiet) {
         out.push('\n');
     }
 }

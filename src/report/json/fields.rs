@@ -51,7 +51,7 @@ pub(super) struct Projection<'a> {
     pub(super) view: View<'a>,
     /// What is reused.
     pub(super) scratch: &'a mut Scratch,
-    /// The line: owned, so that its length is at hand and not after another reference.
+    /// The line: owned, so that its length needs no second look-up.
     pub(super) out: Vec<u8>,
     /// A field was seen that is beside `fields`.
     pub(super) has_beside: bool,

@@ -61,11 +61,11 @@ impl Projection<'_> {
             Kind::Float => self.view.bytes(node),
             _ => return,
         };
-        let told = match node.field.kind {
+        let has_value = match node.field.kind {
             Kind::Text => std::str::from_utf8(bytes).is_ok(),
             _ => f32::from_bits(node.value as u32).is_finite(),
         };
-        if !told {
+        if !has_value {
             self.out.extend_from_slice(b",\"bytes\":\"");
             hex(&mut self.out, bytes);
             self.out.push(b'"');

@@ -89,11 +89,11 @@ struct Column {
 impl Row {
     /// What the first object of a list has, if that makes a table.
     pub(super) fn first(list: &[Node], names: &mut Names) -> Option<Row> {
-        let (object, behind) = list.split_first()?;
-        let members = behind.get(..object.descendants as usize)?;
+        let (object, after) = list.split_first()?;
+        let members = after.get(..object.descendants as usize)?;
         // One object is no table.
         let is_table = object.field.kind == Kind::Group && object.field.place != Place::Framing;
-        if !is_table || members.len() > MOST || behind.len() == members.len() {
+        if !is_table || members.len() > MOST || after.len() == members.len() {
             return None;
         }
         let mut columns = [Column { field: Field::UNPARSED, name: None }; MOST];

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_behind_its_name() {
+    fn a_short_text_after_its_name() {
         for (field, length) in [&TEXT, &FULL].into_iter().flat_map(|f| (0..50).map(move |n| (f, n)))
         {
             let expected = format!("\"{}\":\"{}\",", field.name, "a".repeat(length));
@@ -137,15 +137,15 @@ mod tests {
             }
         }
         assert_eq!(text(&LONG, &[b'a'; 60], 3), None);
-        let usual = text(&TEXT, "-日本-a text behind it that is longer".as_bytes(), 7);
+        let usual = text(&TEXT, "-日本-a text after it that is longer".as_bytes(), 7);
         assert_eq!(usual.as_deref(), Some("\"text\":\"日本-\","));
-        assert_eq!(text(&TEXT, "-日本-a text behind it that is longer".as_bytes(), 5), None);
-        assert_eq!(text(&TEXT, "-\u{202E}-a text behind it that is longer".as_bytes(), 4), None);
-        assert_eq!(text(&TEXT, b"abcd", 3), None, "nothing to read behind it");
+        assert_eq!(text(&TEXT, "-日本-a text after it that is longer".as_bytes(), 5), None);
+        assert_eq!(text(&TEXT, "-\u{202E}-a text after it that is longer".as_bytes(), 4), None);
+        assert_eq!(text(&TEXT, b"abcd", 3), None, "nothing to read after it");
     }
 
     #[test]
-    fn numbers_behind_their_names() {
+    fn numbers_after_their_names() {
         assert_eq!(written(&NUMBER, 123, b"").as_deref(), Some("\"number\":123,"));
         assert_eq!(written(&NUMBER, 99_999_999, b"").as_deref(), Some("\"number\":99999999,"));
         assert_eq!(written(&NUMBER, 100_000_000, b""), None);

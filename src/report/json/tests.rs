@@ -50,7 +50,7 @@ fn a_line() {
 fn a_line_with_its_tree() {
     let line = Sample::players().report(&mut Json::new(true));
     let (_, tree) = line.split_once("\"tree\":").expect("a tree");
-    let (tree, _) = tree.split_once(",\"findings\"").expect("findings behind it");
+    let (tree, _) = tree.split_once(",\"findings\"").expect("findings after it");
     insta::assert_snapshot!(tree.replace(",{", ",\n{"), @r#"
     [{"name":"split","label":"Split","value":null,"offset":0,"length":0,"children":[{"name":"layout","label":"Layout","value":"orange_box","meaning":"orange_box","offset":0,"length":0},
     {"name":"compressed","label":"Compressed","value":false,"offset":0,"length":0}]},
@@ -208,7 +208,7 @@ fn of_two_fields_with_one_name_the_first_counts() {
 }
 
 #[test]
-fn many_pairs_and_the_message_behind_them() {
+fn many_pairs_and_the_message_after_them() {
     let keys = (0..20_000).map(|n| format!("{}={n};", n / 2));
     let bytes: Vec<u8> = keys.collect::<String>().into_bytes();
     let mut tree = Tree::default();

@@ -11,10 +11,11 @@ use crate::text::is_hidden;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Whether a byte is anything but printable ASCII that stands for itself in a string.
+/// Whether a byte is anything but printable ASCII that is written as it is in a string.
 #[inline]
 const fn is_special(byte: u8) -> bool {
-    // No branches: 16 bytes are classified at once. With one more, 7F to FE are negative and FF is zero.
+    // No branches: 16 bytes are classified at once. With one more, 7F to FE are negative and FF is
+    // zero.
     ((byte.wrapping_add(1) as i8) < 0x21) | (byte == b'"') | (byte == b'\\')
 }
 
@@ -80,7 +81,7 @@ pub(super) fn is_plain<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
     has_none(bytes, counts, is_special)
 }
 
-/// Whether the first `counts` bytes are UTF-8 of which none has to be looked at.
+/// Whether the first `counts` bytes are UTF-8 without any to be looked at.
 #[inline(never)]
 pub(super) fn is_usual<const N: usize>(bytes: &[u8; N], counts: usize) -> bool {
     let text = bytes.get(..counts).unwrap_or_default();

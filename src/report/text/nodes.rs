@@ -61,8 +61,8 @@ impl Placed {
         let mut pair = None;
         for (at, node) in view.tree.nodes.iter().enumerate() {
             let here = |&&finding: &&usize| matches!(self.node.get(finding), Some(Some((n, _))) if *n == at);
-            let told = pair.is_some_and(|(key, value)| at == key || Some(at) == value);
-            if told && node.descendants == 0 && !order.peek().is_some_and(here) {
+            let is_shown = pair.is_some_and(|(key, value)| at == key || Some(at) == value);
+            if is_shown && node.descendants == 0 && !order.peek().is_some_and(here) {
                 continue;
             }
             if node.field.kind == Kind::Pair {

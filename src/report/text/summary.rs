@@ -13,13 +13,13 @@ use crate::report::view::View;
 pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some((before, from)) = rest.split_once('[') {
-        let (option, behind) = from.split_once(']').unwrap_or((from, ""));
+        let (option, after) = from.split_once(']').unwrap_or((from, ""));
         fill(before, view, out);
         let start = out.len();
         if !fill(option, view, out) {
             out.truncate(start);
         }
-        rest = behind;
+        rest = after;
     }
     fill(rest, view, out);
 }
@@ -28,13 +28,13 @@ pub(super) fn write(template: &str, view: View<'_>, out: &mut Vec<u8>) {
 fn fill(template: &str, view: View<'_>, out: &mut Vec<u8>) -> bool {
     let (mut rest, mut whole) = (template, true);
     while let Some((before, from)) = rest.split_once('{') {
-        let (name, behind) = from.split_once('}').unwrap_or((from, ""));
+        let (name, after) = from.split_once('}').unwrap_or((from, ""));
         out.extend_from_slice(before.as_bytes());
         if !field(name, view, out) {
             out.push(b'?');
             whole = false;
         }
-        rest = behind;
+        rest = after;
     }
     out.extend_from_slice(rest.as_bytes());
     whole

@@ -86,7 +86,7 @@ fn compare(
         let capture = Capture::input(input, options)?;
         let costs = measure::in_turn(&programs, &capture.path, options.runs)?;
         for (program, cost) in programs.iter().zip(&costs) {
-            writeln!(out, "  {:40} {}", program.name, told(cost, costs.first()))?;
+            writeln!(out, "  {:40} {}", program.name, reported(cost, costs.first()))?;
         }
         let is_counted = options.callgrind && matches!(input, Input::A2s | Input::Mixed);
         let instructions =
@@ -218,7 +218,7 @@ fn grow(
         let packets = capture.holds.packets;
         let mut row = vec![(size / 1_000_000_000).to_string(), packets.to_string()];
         for (program, cost) in programs.iter().zip(&costs) {
-            writeln!(out, "{name}: {:40} {}", program.name, told(cost, costs.first()))?;
+            writeln!(out, "{name}: {:40} {}", program.name, reported(cost, costs.first()))?;
             row.extend([per_packet(cost, packets), mib(cost.memory)]);
         }
         table.row(&row);
@@ -248,7 +248,13 @@ fn corners(
         let ordinary = make(Input::A2s)?;
         let ordinary_costs = measure::in_turn(&programs, &ordinary.path, options.runs)?;
         for ((program, cost), ordinary) in programs.iter().zip(&costs).zip(&ordinary_costs) {
-            writeln!(out, "{}: {:40} {}", corner.name(), program.name, told(cost, Some(ordinary)))?;
+            writeln!(
+                out,
+                "{}: {:40} {}",
+                corner.name(),
+                program.name,
+                reported(cost, Some(ordinary))
+            )?;
             table.row(&[
                 corner.holds(),
                 &program.name,
@@ -265,7 +271,7 @@ fn corners(
 }
 
 /// What a run took, and how many times as long as another.
-fn told(cost: &Cost, other: Option<&Cost>) -> String {
+fn reported(cost: &Cost, other: Option<&Cost>) -> String {
     let wall = cost.wall.as_secs_f64();
     let times = other.map_or(1.0, |other| wall / other.wall.as_secs_f64());
     let cpu = cost.cpu.as_secs_f64();

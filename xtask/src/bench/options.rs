@@ -9,7 +9,7 @@ pub(super) const USAGE: &str = "usage: cargo run --release -p xtask -- bench [OP
   --input NAME,...  only these: a2s, mixed, tcp, frag, manyflows
   --packets N       at most so many packets of each
   --runs N          so many turns, of which the fastest counts (5)
-  --threads N       what gamewire is told; its own choice if not said
+  --threads N       how many threads gamewire uses; its own choice if not given
   --dir DIR         makes captures in DIR/gamewire-bench, of a file system in memory (/dev/shm)
   --inputs DIR      uses DIR/a2s.pcap and so on as they are, and makes none
   --keep            leaves what it made

@@ -74,8 +74,8 @@ impl Page {
 fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
     let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
     let (before, rest) = page.split_once(&open)?;
-    let (_, behind) = rest.split_once(&close)?;
-    Some(format!("{before}{open}\n{}\n\n{close}{behind}", text.trim_end()))
+    let (_, after) = rest.split_once(&close)?;
+    Some(format!("{before}{open}\n{}\n\n{close}{after}", text.trim_end()))
 }
 
 /// What this machine is, and which program was measured on it.

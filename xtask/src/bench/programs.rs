@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::options::Options;
 
-/// A program and what it is told before the name of a file.
+/// A program and its arguments before the name of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     /// What it is called in the tables.
     pub(super) name: String,
     pub(super) path: PathBuf,
     before: Vec<String>,
-    behind: Vec<String>,
+    after: Vec<String>,
     /// The exit codes that say that it did its work.
     pub(super) codes: &'static [i32],
 }
@@ -21,7 +21,7 @@ impl Program {
     /// The program's arguments, for a file.
     pub(super) fn arguments(&self, file: &Path) -> Vec<std::ffi::OsString> {
         let before = self.before.iter().map(Into::into);
-        before.chain([file.into()]).chain(self.behind.iter().map(Into::into)).collect()
+        before.chain([file.into()]).chain(self.after.iter().map(Into::into)).collect()
     }
 }
 
@@ -32,7 +32,7 @@ pub(super) fn cat() -> Option<Program> {
 
 /// The release of gamewire: each thing that it is measured by.
 pub(super) fn gamewire(path: &Path, options: &Options) -> Vec<Program> {
-    let told = [&["dissect", "--format", "json"][..], &["check"]];
+    let reported = [&["dissect", "--format", "json"][..], &["check"]];
     let program = |words: &[&str]| {
         let mut name = format!("gamewire {}", words.join(" "));
         let mut before: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -41,17 +41,17 @@ pub(super) fn gamewire(path: &Path, options: &Options) -> Vec<Program> {
             before.extend(["--threads".to_owned(), threads.clone()]);
         }
         before.push("--no-config".to_owned());
-        Program { name, path: path.to_owned(), before, behind: Vec::new(), codes: &[0, 1] }
+        Program { name, path: path.to_owned(), before, after: Vec::new(), codes: &[0, 1] }
     };
-    told.map(program).into()
+    reported.map(program).into()
 }
 
 /// Other programs that are installed. None of them decodes what gamewire does: they do less.
 pub(super) fn peers(options: &Options) -> Vec<Program> {
-    let (behind, filter) = (["-w", "/dev/null"], "udp port 27015");
+    let (after, filter) = (["-w", "/dev/null"], "udp port 27015");
     let quick = [
         peer("capinfos -Mc", "capinfos", &["-Mc"], &[]),
-        peer("tcpdump -w /dev/null", "tcpdump", &["-r"], &[behind[0], behind[1], filter]),
+        peer("tcpdump -w /dev/null", "tcpdump", &["-r"], &[after[0], after[1], filter]),
     ];
     let slow = [
         peer("ndpiReader -q", "ndpiReader", &["-q", "-i"], &[]),
@@ -62,10 +62,10 @@ pub(super) fn peers(options: &Options) -> Vec<Program> {
 }
 
 /// A program that is on the path.
-fn peer(name: &str, program: &str, before: &[&str], behind: &[&str]) -> Option<Program> {
+fn peer(name: &str, program: &str, before: &[&str], after: &[&str]) -> Option<Program> {
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-    let (before, behind) = (words(before), words(behind));
-    Some(Program { name: name.to_owned(), path: find(program)?, before, behind, codes: &[0] })
+    let (before, after) = (words(before), words(after));
+    Some(Program { name: name.to_owned(), path: find(program)?, before, after, codes: &[0] })
 }
 
 /// Where a program is installed.

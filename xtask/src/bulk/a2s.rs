@@ -49,7 +49,7 @@ impl Answers {
         let split = rules(512, 1500, 6000);
         let compressed = rules(128, 6000, 14_000);
         let long_rules = rules(256, 1600, 9000);
-        // Large blocks would hold no more of an answer, and cost the reader their memory.
+        // Large blocks would hold no more of a response, and cost the reader their memory.
         let compress =
             |rules: &Vec<u8>| split_compressed(0, Some(SPLIT_SIZE), Compression::fast(), rules);
         Self {
@@ -62,7 +62,7 @@ impl Answers {
         }
     }
 
-    /// One of the answers to A2S_INFO.
+    /// One of the responses to A2S_INFO.
     pub(super) fn info(&self, prng: &mut Prng) -> &[u8] {
         prng.pick::<Vec<u8>>(&self.info)
     }
@@ -83,7 +83,7 @@ impl Answers {
         }
     }
 
-    /// A client asks for rules; the answer is one datagram, longer than the network can carry.
+    /// A client asks for rules; the response is one datagram, longer than the network can carry.
     pub(super) fn converse_in_fragments(&self, stage: &mut Stage, time: u64) {
         let (client, server) = (stage.client(), stage.server());
         let arrives = time + stage.round_trip();
@@ -163,7 +163,7 @@ pub(super) fn with_challenge(message: u8, challenge: [u8; 4]) -> Vec<u8> {
     Bytes::new().le32(0xFFFF_FFFF).u8(message).raw(&challenge).done()
 }
 
-/// Fetches a challenge and asks with it; when the answer comes, if it does.
+/// Fetches a challenge and asks with it; when the response comes, if it does.
 fn ask_challenged(
     stage: &mut Stage,
     time: u64,

@@ -8,7 +8,7 @@ use crate::bulk::stage::Stage;
 const SERVER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(23, 17, 34, 51), 27015);
 
 /// The flood so far: three of five packets come from a source that was not seen before, up to a
-/// number of sources, one from one that was, and one is an answer to a source of late.
+/// number of sources, one from one that was, and one is a response to a source of late.
 #[derive(Debug)]
 pub(super) struct Flood {
     answer: Vec<u8>,

@@ -72,7 +72,7 @@ impl Stage {
         SocketAddrV4::new(*self.server().ip(), port)
     }
 
-    /// Microseconds that a question and its answer take on their ways.
+    /// Microseconds that a question and its response take on their ways.
     pub(super) fn round_trip(&mut self) -> u64 {
         self.prng.between(8_000, 180_000)
     }

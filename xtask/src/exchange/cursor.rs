@@ -61,7 +61,7 @@ impl<'a> Cursor<'a> {
         &rest[..length]
     }
 
-    /// Passes over white space and takes what stands before the next.
+    /// Passes over white space and takes what comes before the next.
     pub(super) fn word(&mut self) -> &'a str {
         if self.is_done() {
             return "";

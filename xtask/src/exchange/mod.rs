@@ -20,7 +20,7 @@
 //! **Time**: seconds from the start of the capture ([`START`](crate::wire::START)), or with a `+`
 //! from the step before. Steps make packets in the order they are in, whatever their times.
 //!
-//! **Parties**: a letter is a host; a port belongs to a letter and an optional digit, or stands
+//! **Parties**: a letter is a host; a port belongs to a letter and an optional digit, or is
 //! after a colon (`s:27016`).
 //!
 //! | letters | who | hosts | port |
@@ -57,7 +57,7 @@
 //! | `refused` | not a message: the receiver wants a connection, and the sender refuses it |
 //!
 //! **TCP**: in front of the first step between two parties the handshake is put in. It is opened by
-//! the client, or the game server if there is no client, whoever speaks first. A step's bytes go in
+//! the client, or the game server if there is no client, regardless of who speaks first. A step's bytes go in
 //! segments of at most 1460. A step without bytes is a bare acknowledgement, or only opens the
 //! connection. When both ends have said `fin`, or one `rst`, a further step opens a new connection.
 //! All packets of a step have its time.

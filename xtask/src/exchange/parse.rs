@@ -125,7 +125,7 @@ fn say(cursor: &mut Cursor<'_>) -> Result<Say, ScriptError> {
             payload::token(cursor, &mut say.payload)?;
             begun = true;
         } else if begun && !matches!(word, "fin" | "rst") {
-            return Err(cursor.error(start, format!("`{word}` stands in front of the payload")));
+            return Err(cursor.error(start, format!("`{word}` comes before the payload")));
         } else {
             *cursor = ahead;
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_before_the_payload_and_fin_also_behind() {
+    fn options_stand_before_the_payload_and_fin_also_after() {
         let said = only("0 c>s tcp nosyn lost snap=60 ttl=3 ipsum=bad vlan=1 vlan=2 'a' fin");
         assert!(said.options.nosyn && said.options.lost && said.options.fin);
         assert_eq!(said.options.vlans, [1, 2]);

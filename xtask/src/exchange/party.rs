@@ -70,7 +70,7 @@ impl Party {
     }
 }
 
-/// An IPv4 address, or the IPv6 address that stands for it.
+/// An IPv4 address, or its IPv6 counterpart.
 pub(super) fn address(host: Ipv4Addr, ipv6: bool) -> IpAddr {
     if !ipv6 {
         return host.into();

@@ -128,7 +128,7 @@ impl Player<'_> {
             self.refuse(time, [destination, source], options);
             return Ok(());
         }
-        // Between two of one role, whoever spoke first has opened the connection.
+        // Between two of one role, the first to speak has opened the connection.
         let end = match end {
             End::Opener if self.connections.contains_key(&[destination, source]) => End::Listener,
             end => end,
@@ -206,7 +206,8 @@ impl Player<'_> {
         self.send(time, from, to, protocol::TCP, &segment.bytes(), options);
     }
 
-    /// Puts what UDP or TCP has made into IP packets, and records them. Says what the first of them is.
+    /// Puts what UDP or TCP has made into IP packets, and records them. Says what the first of them
+    /// is.
     fn send(
         &mut self,
         time: Time,

@@ -56,7 +56,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "a2s-the-ship.pcap",
-        shows: "The Ship: mode, witnesses and duration in the info, deaths and money behind the \
+        shows: "The Ship: mode, witnesses and duration in the info, deaths and money after the \
                 players",
         make: || pcap(include_str!("a2s-the-ship.txt")),
     },
@@ -83,7 +83,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port of Source servers.
 const SETTING: Setting = Setting::udp(27015);
 
-/// The conversations that are as the document wants them.
+/// The conversations that are as the specification wants them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let plain = [
         include_str!("a2s-info-players-rules.txt"),
@@ -99,7 +99,7 @@ fn pcap(script: &str) -> Vec<u8> {
     play(script, &SETTING, &[]).pcap()
 }
 
-/// Names the parts of a split answer, which must be as many as there are names.
+/// Names the parts of a split response, which must be as many as there are names.
 fn named<'a>(names: &[&'a str], parts: Vec<Vec<u8>>) -> Vec<(&'a str, Vec<u8>)> {
     assert_eq!(names.len(), parts.len(), "{names:?}");
     names.iter().copied().zip(parts).collect()

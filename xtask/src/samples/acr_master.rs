@@ -21,7 +21,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 
 const SETTING: Setting = Setting::tcp(80);
 
-/// The conversations that are as the document wants them.
+/// The conversations that are as the specification wants them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     vec![(include_str!("acr-master.txt").to_owned(), SETTING)]
 }

@@ -1,5 +1,5 @@
-//! Samples for `gamewire diagnose`: servers that players do not see, each for a reason of its own, and the
-//! same servers with nothing wrong.
+//! Samples for `gamewire diagnose`: servers that players do not see, each for a reason of its own,
+//! and the same servers with nothing wrong.
 
 use crate::exchange::Setting;
 use crate::samples::{Sample, play};
@@ -63,7 +63,7 @@ const GAMESPY1: Setting = Setting::udp(27900);
 const HTTP: Setting = Setting::tcp(80);
 const A2S: Setting = Setting::udp(27015);
 
-/// The conversations that are as the documents want them.
+/// The conversations that are as the specifications want them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let all = [(REGISTRATION, VALVE), (TEXT_MASTER, GAMESPY1), (ACR, HTTP), (QUERIES, A2S)];
     all.map(|(script, setting)| (script.to_owned(), setting)).to_vec()

@@ -38,7 +38,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port for heartbeats.
 const SETTING: Setting = Setting::udp(27900);
 
-/// The conversations that are as the document wants them.
+/// The conversations that are as the specification wants them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let scripts =
         [include_str!("gamespy1-heartbeat.txt"), include_str!("gamespy1-query.txt"), FETCH];
@@ -93,7 +93,7 @@ fn text_list(count: u8) -> Vec<u8> {
     (servers.collect::<String>() + r"\final\").into_bytes()
 }
 
-/// The form that is not in the document: 4 bytes of address and 2 of port for each server.
+/// The form that is not in the specification: 4 bytes of address and 2 of port for each server.
 fn block_list(count: u8) -> Vec<u8> {
     let servers =
         (1..=count).fold(Bytes::new(), |servers, host| servers.raw(&[192, 0, 2, host]).be16(7778));

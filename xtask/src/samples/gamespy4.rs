@@ -13,7 +13,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     },
     Sample {
         name: "gamespy4-ut3-split.pcap",
-        shows: "answers in several packets, out of order and with a copy; IPv6 behind a VLAN tag, \
+        shows: "answers in several packets, out of order and with a copy; IPv6 after a VLAN tag, \
                 big-endian nanoseconds",
         make: split,
     },
@@ -39,7 +39,7 @@ const SETTING: Setting = Setting::udp(6500);
 /// The usual port of Minecraft servers.
 const MINECRAFT: Setting = Setting::udp(25565);
 
-/// The conversations that are as the document wants them.
+/// The conversations that are as the specification wants them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let scripts = [
         (include_str!("gamespy4-ut3.txt"), SETTING),

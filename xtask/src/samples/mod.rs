@@ -48,7 +48,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether its line says that it holds faults; all others are as the documents want them.
+    /// Whether its line says that it holds faults; all others are as the specifications want them.
     pub fn holds_faults(&self) -> bool {
         self.shows.contains("fault")
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_small_and_told_apart() {
+    fn samples_are_small_and_reported_apart() {
         let files = files();
         assert_eq!(files.len(), all().count() + 1, "two samples have one name");
         for (name, bytes) in files {

@@ -31,7 +31,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 
 const SETTING: Setting = Setting::udp(27015);
 
-/// The conversations that are as the documents want them.
+/// The conversations that are as the specifications want them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     vec![(include_str!("silence-doubled.txt").to_owned(), SETTING)]
 }

@@ -27,7 +27,7 @@ pub(super) const SAMPLES: &[Sample] = &[
     Sample {
         name: "valve-master-xash3d.pcapng",
         shows: "Xash3D's dialect, which to the document is faults and unknown filters: challenges \
-                of the server's own, keys, a server behind NAT; IPv4, and IPv6 addresses over IPv6",
+                of the server's own, keys, a server after NAT; IPv4, and IPv6 addresses over IPv6",
         make: xash3d,
     },
     Sample {
@@ -41,7 +41,7 @@ pub(super) const SAMPLES: &[Sample] = &[
 /// The usual port of Valve's masters.
 const SETTING: Setting = Setting::udp(27010);
 
-/// The conversations that are as the document wants them.
+/// The conversations that are as the specification wants them.
 pub(super) fn conversations() -> Vec<(String, Setting)> {
     let scripts = [
         include_str!("valve-master-list.txt"),

@@ -136,8 +136,8 @@ impl Traffic {
     }
 
     /// The recording ends with this packet, at a time when all goes on.
-    pub fn end_early(&mut self, behind: usize) {
-        self.seen.truncate(behind);
+    pub fn end_early(&mut self, after: usize) {
+        self.seen.truncate(after);
     }
 
     /// Of every conversation only what one of its hosts sends is recorded.

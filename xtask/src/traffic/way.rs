@@ -22,7 +22,7 @@ pub(super) struct Way {
     repeats: bool,
     /// Some datagrams are doubled: the same packet comes twice.
     doubles: bool,
-    /// Clients send some datagrams again before an answer can have come.
+    /// Clients send some datagrams again before a response can have come.
     resends: bool,
 }
 

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn v6_fragments_stand_behind_the_other_extensions() {
+    fn v6_fragments_stand_after_the_other_extensions() {
         let ip = Ip { id: 0xABCD, extensions: vec![(protocol::HOP_BY_HOP, vec![1, 4])], ..v6() };
         let parts = ip.fragments(17, 8, &[0xEE; 12]);
         assert_eq!(parts[1][4..8], [0, 20, 0, 64]);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_is_told_by_its_version() {
+    fn ipv6_is_reported_by_its_version() {
         let packet = Datagram::new("[::1]:1", "[fd00::a00:2]:2", b"x").packet();
         let frame = Link::Ethernet.frame(&[], &packet);
         assert_eq!(hex(&frame[..14]), "02000A00000202000000000186DD");

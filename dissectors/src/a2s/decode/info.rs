@@ -1,4 +1,4 @@
-//! Info answers, in the form of Source and in GoldSource's obsolete one.
+//! Info responses, in the form of Source and in GoldSource's obsolete one.
 
 use super::{Summary, THE_SHIP};
 use crate::a2s::fields as f;
@@ -41,7 +41,7 @@ fn hltv<S: Sink, T>(
     let relay = max_players.value == 255 && is_relay(server_type);
     if relay && matches!(rest, Err(Cut::Short)) {
         rules::hltv_incomplete(r.here(), r.sink);
-        return Err(Cut::Told);
+        return Err(Cut::Reported);
     }
     rest
 }
@@ -83,7 +83,7 @@ fn info_rest<S: Sink>(r: &mut Reader<'_, S>, app_id: Read<u16>) -> Result<(), Cu
 }
 
 /// "These fields only exist in a response if the server is running The Ship". A version text
-/// begins with a printable character, a mode never is one: so their absence is told.
+/// begins with a printable character, a mode never is one: so their absence is noticed.
 fn the_ship<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     let start = r.at();
     if r.peek().first().is_some_and(u8::is_ascii_graphic) {
@@ -140,7 +140,7 @@ fn goldsrc_end<S: Sink>(server_type: Read<u8>, r: &mut Reader<'_, S>) -> Result<
     rules::flag(&f::VAC, vac, r.sink);
     if r.is_empty() && is_relay(server_type) {
         rules::hltv_no_bots(r.here(), r.sink);
-        return Err(Cut::Told);
+        return Err(Cut::Reported);
     }
     r.u8(&f::BOTS)
 }

@@ -43,7 +43,7 @@ pub(super) fn player_response<S: Sink>(
     Ok(())
 }
 
-/// Whether the count in front of the list remains to be judged.
+/// Whether the count in front of the list remains to be checked.
 fn end_of_list<S: Sink>(
     r: &mut Reader<'_, S>,
     list: &rules::List,
@@ -82,7 +82,8 @@ fn players<S: Sink>(
     Ok(())
 }
 
-/// Behind the list The Ship tells what it counts besides, player by player. Not in the document.
+/// Behind the list The Ship tells what it counts besides, player by player. Not in the
+/// specification.
 fn ship_players<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     rules::ship_players(Span::new(r.at(), r.at() + r.rest()), r.sink);
     r.open(&f::SHIP_PLAYERS);

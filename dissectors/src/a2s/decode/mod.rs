@@ -1,5 +1,5 @@
-//! From the bytes of one whole message to its fields: a function per message, in the document's
-//! order.
+//! From the bytes of one whole message to its fields: a function per message, in the
+//! specification's order.
 
 mod info;
 mod lists;
@@ -14,23 +14,23 @@ use super::rules::{self, A2S001, A2S004, A2S005, A2S006, A2S007};
 use super::walk;
 use crate::kit::{Cut, Endings, Message, Read, Reader, Sink, Span, decode};
 
-/// The rules that the reader judges on every message.
+/// The rules that the reader checks on every message.
 static ENDINGS: Endings = Endings {
     whole: Some(&A2S007),
     terminated: Some(&A2S004),
     utf8: Some(&A2S005),
-    behind: Some(&A2S006),
+    after: Some(&A2S006),
 };
 
-/// For rule values, which some games fill with binary data: whether that is a fault is judged
+/// For rule values, which some games fill with binary data: whether that is a fault is checked
 /// beside the field.
 static BINARY: Endings = Endings { utf8: None, ..ENDINGS };
 
-/// For a list that is cut off, or a packet that is an attack: it is one fault and judged as such.
-static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, behind: None };
+/// For a list that is cut off, or a packet that is an attack: it is one fault and checked as such.
+static CUT_OFF: Endings = Endings { whole: None, terminated: None, utf8: None, after: None };
 
 /// For split packets, which hold a part of a message.
-static PART: Endings = Endings { terminated: None, utf8: None, behind: None, ..ENDINGS };
+static PART: Endings = Endings { terminated: None, utf8: None, after: None, ..ENDINGS };
 
 /// Steam Application ID of The Ship, whose answers have fields of their own.
 pub(in crate::a2s) const THE_SHIP: u16 = 2400;
@@ -62,9 +62,9 @@ pub(in crate::a2s) struct Summary {
     pub(in crate::a2s) whole: bool,
     /// The challenge it asks with or hands out, and where.
     pub(in crate::a2s) challenge: Option<Read<i32>>,
-    /// The game, in an info answer.
+    /// The game, in an info response.
     pub(in crate::a2s) app_id: Option<u16>,
-    /// The engine's protocol version, in an info answer.
+    /// The engine's protocol version, in an info response.
     pub(in crate::a2s) protocol: Option<u8>,
 }
 
@@ -142,8 +142,8 @@ pub(in crate::a2s) fn message<S: Sink>(
     said
 }
 
-/// The four bytes FF before the message byte. Inside a split answer some servers leave them out or
-/// write them twice.
+/// The four bytes FF before the message byte. Inside a split response some servers leave them out
+/// or write them twice.
 fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), Cut> {
     let there = r.peek().starts_with(&SINGLE);
     if known.split {
@@ -154,7 +154,7 @@ fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), C
     } else if known.toward_server && r.rest() <= SINGLE.len() {
         rules::runt_query(r.rest(), Span::new(0, r.rest()), r.sink);
         r.bytes(&f::BODY, r.rest());
-        return Err(Cut::Told);
+        return Err(Cut::Reported);
     }
     let header = r.i32_le(&f::HEADER)?;
     if !known.split {
@@ -171,12 +171,12 @@ fn headers<S: Sink>(r: &mut Reader<'_, S>, known: DecodeContext) -> Result<(), C
     Ok(())
 }
 
-/// Bytes that are no packet of the document: judged where an answer was due.
+/// Bytes that are no packet of the specification: checked where a response was due.
 pub(in crate::a2s) fn stray<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
     rules::no_header(bytes, sink);
     decode(bytes, &PART, sink, |r| {
         r.bytes(&f::BODY, r.rest());
-        Err(Cut::Told)
+        Err(Cut::Reported)
     });
     Summary::UNKNOWN
 }
@@ -227,7 +227,7 @@ fn other_query<S: Sink>(r: &mut Reader<'_, S>) -> Result<(), Cut> {
     let start = r.at();
     r.text_of(&f::QUERY, r.rest());
     rules::info_request(false, r.since(start), r.sink);
-    Err(Cut::Told)
+    Err(Cut::Reported)
 }
 
 /// Zeros after a request: what a beta client of 2020 sent to make its request as long as the
@@ -249,7 +249,7 @@ fn challenge_response<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Res
     rules::challenge_layout(r.rest(), at, r.sink);
     if r.rest() < 4 {
         r.bytes(&f::CHALLENGE_BYTES, r.rest());
-        return Err(Cut::Told);
+        return Err(Cut::Reported);
     }
     said.challenge = Some(r.i32_le(&f::CHALLENGE)?);
     if !r.is_empty() {
@@ -265,7 +265,7 @@ fn list_request<S: Sink>(r: &mut Reader<'_, S>, said: &mut Summary) -> Result<()
     rules::challenge_present(present, r.rest(), at, r.sink);
     if !present {
         r.bytes(&f::CHALLENGE_BYTES, r.rest());
-        return Err(Cut::Told);
+        return Err(Cut::Reported);
     }
     let challenge = r.i32_le(&f::CHALLENGE)?;
     said.challenge = Some(challenge);

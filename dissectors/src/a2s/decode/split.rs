@@ -6,7 +6,8 @@ use crate::a2s::layout::{self, Header, Layout, Reason};
 use crate::a2s::split::{Joined, Shape};
 use crate::kit::{Cut, Sink, Span, decode};
 
-/// A split packet on its own: "Multi-packet Response". One that is an `attack` is not judged besides.
+/// A split packet on its own: "Multi-packet Response". One that is an `attack` is not judged
+/// besides.
 pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bool, sink: &mut S) {
     let endings = if attack { &CUT_OFF } else { &PART };
     decode(bytes, endings, sink, |r| {
@@ -37,7 +38,7 @@ pub(in crate::a2s) fn fragment<S: Sink>(bytes: &[u8], layout: Layout, attack: bo
     });
 }
 
-/// What was learnt of a split answer while it was put together: no bytes of its payload.
+/// What was learnt of a split response while it was put together: no bytes of its payload.
 pub(in crate::a2s) fn split_group<S: Sink>(
     joined: &Joined,
     shape: &Shape,
@@ -61,7 +62,7 @@ pub(in crate::a2s) fn split_group<S: Sink>(
     sink.close(0);
 }
 
-/// A split answer whose bytes do not decompress.
+/// A split response whose bytes do not decompress.
 pub(in crate::a2s) fn compressed<S: Sink>(bytes: &[u8], sink: &mut S) -> Summary {
     let at = Span::new(0, bytes.len());
     if !bytes.is_empty() {

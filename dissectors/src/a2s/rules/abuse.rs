@@ -8,7 +8,8 @@ use crate::a2s::kinds::{Answer, ChallengeStatus, Request};
 use crate::a2s::pending::PendingRequest;
 
 rule! {
-    /// Engines reassemble split packets before they know who sent them; crafted headers have crashed servers.
+    /// Engines reassemble split packets before they know who sent them; crafted headers have
+    /// crashed servers.
     pub SEC001 "split-toward-server" { severity: Warning, who: Client, needs: Message,
         asks: "no split header (FE FF FF FF) travels toward a server: a known crash attack",
         cite: [],
@@ -52,7 +53,7 @@ pub(in crate::a2s) fn runt_query<S: Sink>(length: usize, at: Span, sink: &mut S)
 }
 
 rule! {
-    /// A forged sender's address draws an answer of many times the request's size to its owner.
+    /// A forged sender's address draws a response of many times the request's size to its owner.
     pub SEC003 "unchallenged-info" { severity: Note, who: Server, needs: Message,
         asks: "an info answer is given to a challenged request: without, the server can be used as a reflector",
         cite: [],

@@ -4,7 +4,7 @@ use crate::kit::{CrossFlowEvent, Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
 use crate::a2s::kinds::{Answer, ChallengeStatus, Request};
-use crate::a2s::observation::Told;
+use crate::a2s::observation::Occasion;
 use crate::a2s::pending::{FOREIGN, PendingRequest};
 
 rule! {
@@ -36,7 +36,8 @@ pub(in crate::a2s) fn challenge_present<S: Sink>(ok: bool, length: usize, at: Sp
 }
 
 rule! {
-    /// A server ignores a challenge that it did not give to this address, or answers with a new one: the client waits in vain.
+    /// A server ignores a challenge that it did not give to this address, or answers with a new
+    /// one: the client waits in vain.
     pub A2S022 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
         asks: "the challenge sent is -1 or one this server issued to this client",
         cite: [("A2S_PLAYER, Request format", "or use the value from a previous A2S_SERVERQUERY_GETCHALLENGE request.")],
@@ -45,10 +46,14 @@ rule! {
 }
 
 /// A challenge that this server never gave, and that another may have given in its stead.
-pub(super) fn challenge_from_another<S: Sink>(challenge: Read<i32>, told: &Told, sink: &mut S) {
+pub(super) fn challenge_from_another<S: Sink>(
+    challenge: Read<i32>,
+    occasion: &Occasion,
+    sink: &mut S,
+) {
     let fact =
-        CrossFlowEvent::Foreign { challenge: challenge.value as u32, evidence: told.evidence };
-    sink.unless_explained(&A2S022, Some(challenge.at), fact, told.seen, || {
+        CrossFlowEvent::Foreign { challenge: challenge.value as u32, evidence: occasion.evidence };
+    sink.unless_explained(&A2S022, Some(challenge.at), fact, occasion.seen, || {
         format!("the challenge {} was never issued to this client", challenge.value)
     });
 }
@@ -78,7 +83,8 @@ pub(super) fn challenge_echo<S: Sink>(
 }
 
 rule! {
-    /// A server that gives data away without a challenge floods whomever an attacker names as the sender.
+    /// A server that gives data away without a challenge floods whomever an attacker names as the
+    /// sender.
     pub A2S023 "challenge-enforced" { severity: Error, who: Server, needs: Interval,
         asks: "a player or rules request with -1 is answered by a challenge, not by data",
         cite: [("A2S_PLAYER, Request format", "to have the server response with S2C_CHALLENGE")],
@@ -86,7 +92,7 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s > c  FFFFFFFF 44 01 00 'Ann' 00 03000000 f32:61.5" }
 }
 rule! {
-    /// A challenge that is not checked guards nothing: any four bytes draw the answer.
+    /// A challenge that is not checked guards nothing: any four bytes draw the response.
     pub A2S024 "challenge-verified" { severity: Error, who: Server, needs: Beginning,
         asks: "a request with a challenge never issued is not answered by data",
         cite: [("A2S_SERVERQUERY_GETCHALLENGE", "Challenge values are required for A2S_PLAYER")],
@@ -108,7 +114,8 @@ pub(in crate::a2s) fn challenge_asked<S: Sink>(obsolete: bool, at: Span, sink: &
 }
 
 rule! {
-    /// Clients written by the document expect the info itself; since 2020 they must be ready for a challenge.
+    /// Clients written by the specification expect the info itself; since 2020 they must be ready
+    /// for a challenge.
     pub A2S026 "info-challenge" { severity: Note, who: Server, needs: Interval,
         asks: "an info request is answered by info (by a challenge: later practice, not in the document)",
         cite: [("A2S_INFO, Response format", "")],
@@ -142,7 +149,7 @@ rule! {
 const MOST_ROUNDS: u8 = 3;
 
 /// How often in a row a server has answered a valid challenge of this kind of request by another,
-/// this answer included.
+/// this response included.
 pub(super) fn challenge_rounds<S: Sink>(
     asked: &PendingRequest,
     rounds: u8,
@@ -204,18 +211,18 @@ pub(super) fn challenge_used<S: Sink>(
 /// A challenge is accepted that this server is not known to have given to this client.
 pub(in crate::a2s) fn accepted<S: Sink>(
     asked: &PendingRequest,
-    told: &Told,
+    occasion: &Occasion,
     guarded: bool,
     at: Span,
     sink: &mut S,
 ) {
-    let foreign = (asked.is(FOREIGN) && guarded).then_some(told.evidence);
+    let foreign = (asked.is(FOREIGN) && guarded).then_some(occasion.evidence);
     let fact = CrossFlowEvent::Accepted { challenge: asked.challenge as u32, foreign };
     if foreign.is_none() {
-        sink.fact(fact, told.seen);
+        sink.fact(fact, occasion.seen);
         return;
     }
-    sink.unless_explained(&A2S024, Some(at), fact, told.seen, || {
+    sink.unless_explained(&A2S024, Some(at), fact, occasion.seen, || {
         let (request, challenge) = (asked.request.name(), asked.challenge);
         format!("{request} with {challenge}, never issued to this client, is answered")
     });

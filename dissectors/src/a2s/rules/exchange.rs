@@ -5,7 +5,7 @@ use crate::rule;
 
 use super::{abuse, challenge};
 use crate::a2s::kinds::Answer;
-use crate::a2s::observation::{Observation, Told};
+use crate::a2s::observation::{Observation, Occasion};
 use crate::a2s::pending::{PendingRequest, ResponseDue};
 
 rule! {
@@ -41,14 +41,15 @@ rule! {
         wrong: "0.00 c > s  FFFFFFFF 55 FFFFFFFF\n0.02 s:27016 > c  FFFFFFFF 41 4BA1D522" }
 }
 
-/// Judges what the conversation shows. `at` are the bytes that tell the kind of the current message.
+/// Checks what the conversation shows. `at` are the bytes that tell the kind of the current
+/// message.
 pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: &mut S) {
     match *fact {
         Observation::Sent { challenge, standing, ref mark, ref foreign } => {
             abuse::toward_server(at, sink);
             match (challenge, foreign) {
-                (Some(challenge), Some(told)) => {
-                    challenge::challenge_from_another(challenge, told, sink);
+                (Some(challenge), Some(occasion)) => {
+                    challenge::challenge_from_another(challenge, occasion, sink);
                 }
                 (Some(challenge), None) => {
                     challenge::challenge_echo(challenge, standing, mark, sink);
@@ -78,10 +79,10 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
         Observation::Unasked { answer, elsewhere: None } => {
             sink.judged(&A2S061, false, at, || format!("nobody asked for {}", answer.name()))
         }
-        Observation::Unasked { answer, elsewhere: Some(ref told) } => {
-            let fact = kit::CrossFlowEvent::Unasked(stray(answer, told));
+        Observation::Unasked { answer, elsewhere: Some(ref occasion) } => {
+            let fact = kit::CrossFlowEvent::Unasked(stray(answer, occasion));
             let detail = || format!("nobody asked for {}", answer.name());
-            sink.unless_explained(&A2S061, Some(at), fact, told.seen, detail);
+            sink.unless_explained(&A2S061, Some(at), fact, occasion.seen, detail);
         }
         Observation::UnmatchedList { ref mark, instead: true, evidence } => {
             sink.recalled(&A2S060, false, evidence, mark, || {
@@ -101,13 +102,13 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
                 sink.recalled(&A2S062, true, Evidence::default(), &asked.mark, String::new);
             }
         }
-        Observation::Overdue { asked, ref told } => {
-            let fact = kit::CrossFlowEvent::Unanswered(in_vain(asked, told));
+        Observation::Overdue { asked, ref occasion } => {
+            let fact = kit::CrossFlowEvent::Unanswered(in_vain(asked, occasion));
             let detail = || format!("{} is not answered", asked.request.name());
             if asked.owed == ResponseDue::Yes {
-                sink.unless_explained(&A2S062, None, fact, told.seen, detail);
+                sink.unless_explained(&A2S062, None, fact, occasion.seen, detail);
             } else {
-                sink.fact(fact, told.seen);
+                sink.fact(fact, occasion.seen);
             }
         }
     }
@@ -117,17 +118,17 @@ pub(in crate::a2s) fn exchange<S: Sink>(fact: &Observation<'_>, at: Span, sink: 
 static ELSEWHERE: Elsewhere =
     Elsewhere { from_asked: &A2S065, asked_for: Some(&A2S061), answered: &A2S062 };
 
-/// An answer that nobody asked its sender for.
-fn stray(answer: Answer, told: &Told) -> Exchange {
-    let Told { seen, evidence, challenge } = *told;
+/// A response that nobody asked its sender for.
+fn stray(answer: Answer, occasion: &Occasion) -> Exchange {
+    let Occasion { seen, evidence, challenge } = *occasion;
     let (name, began) = (answer.name(), seen.mark.time);
     let exchange = Exchange::new(&ELSEWHERE, name, answer.kinds(), began, evidence);
     Exchange { challenge, ..exchange }
 }
 
 /// A request that was not answered by whom it asked.
-fn in_vain(asked: &PendingRequest, told: &Told) -> Exchange {
-    let Told { evidence, challenge, .. } = *told;
+fn in_vain(asked: &PendingRequest, occasion: &Occasion) -> Exchange {
+    let Occasion { evidence, challenge, .. } = *occasion;
     let (name, bit) = (asked.request.name(), asked.request.bit());
     let exchange = Exchange::new(&ELSEWHERE, name, bit, asked.began, evidence);
     Exchange { challenge, tries: asked.tries, owed: asked.owed == ResponseDue::Yes, ..exchange }

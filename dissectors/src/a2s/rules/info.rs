@@ -27,7 +27,8 @@ rule! {
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 00 'xl' 00 01 '1.38' 00") }
 }
 
-/// Steam Application ID of Rag Doll Kung Fu, whose server type is 0 in the document's own example.
+/// Steam Application ID of Rag Doll Kung Fu, whose server type is 0 in the specification's own
+/// example.
 const RAG_DOLL_KUNG_FU: u16 = 1002;
 
 pub(in crate::a2s) fn server_type<S: Sink>(read: Read<u8>, app_id: Option<u16>, sink: &mut S) {
@@ -66,7 +67,8 @@ fn shown(value: u8) -> String {
 }
 
 rule! {
-    /// Readers test these bytes for 0 or for 1; any other value means one thing to one and another to the next.
+    /// Readers test these bytes for 0 or for 1; any other value means one thing to one and another
+    /// to the next.
     pub A2S013 "flag-values" { severity: Warning, who: Server, needs: Message,
         asks: "visibility, VAC, mod, DLL and mod type are 0 or 1",
         cite: [("A2S_INFO, Response format", "Indicates whether the server requires a password: - 0 for public")],
@@ -89,7 +91,7 @@ rule! {
         wrong: info_answered!("49 11 'Test' 00 'de_dust2' 00 'csgo' 00 'Counter-Strike' 00 le16:730 05 10 06 'dl' 00 01 '1.38' 00") }
 }
 
-/// `bots`: `None` where the answer ends before them: then only too many players are reported.
+/// `bots`: `None` where the response ends before them: then only too many players are reported.
 pub(in crate::a2s) fn player_limits<S: Sink>(
     players: Read<u8>,
     max_players: Read<u8>,
@@ -110,7 +112,8 @@ pub(in crate::a2s) fn player_limits<S: Sink>(
 }
 
 rule! {
-    /// The mod fields have no length of their own: a reader that trusts the mod byte reads everything after it wrong.
+    /// The mod fields have no length of their own: a reader that trusts the mod byte reads
+    /// everything after it wrong.
     pub A2S015 "goldsrc-mod-section" { severity: Error, who: Server, needs: Message,
         asks: "the mod fields are there exactly where mod is 1, and their NULL byte is 0",
         cite: [("A2S_INFO, Response format", "These fields are only present in the response if \"Mod\" is 1:")],
@@ -167,7 +170,8 @@ pub(in crate::a2s) fn ship_fields<S: Sink>(mode: Option<u8>, at: Span, sink: &mu
 }
 
 rule! {
-    /// The 16 bits of ID do not hold every application; GameID does, and readers take the one or the other.
+    /// The 16 bits of ID do not hold every application; GameID does, and readers take the one or
+    /// the other.
     pub A2S018 "game-id-app" { severity: Note, who: Server, needs: Message,
         asks: "the low 24 bits of GameID are the app id, and agree with ID in its low 16 bits (later documentation)",
         cite: [("A2S_INFO, Response format", "The server's 64-bit GameID.")],
@@ -200,7 +204,7 @@ pub(in crate::a2s) fn obsolete_info<S: Sink>(obsolete: bool, at: Span, sink: &mu
 }
 
 rule! {
-    /// Clients of old compare the whole answer, and take any other for no answer at all.
+    /// Clients of old compare the whole response, and take any other for no response at all.
     pub A2S063 "ping-payload" { severity: Error, who: Server, needs: Message,
         asks: "`j` is followed by an empty string or \"00000000000000\\0\"",
         cite: [("A2A_PING, Response format", "'00000000000000'")],

@@ -5,7 +5,8 @@ use crate::kit::{Evidence, Mark, Read, Rule, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A reader tells single from split packets by these four bytes alone; with others it can tell nothing.
+    /// A reader tells single from split packets by these four bytes alone; with others it can tell
+    /// nothing.
     pub A2S001 "packet-header" { severity: Error, who: Any, needs: Message,
         asks: "the first long is -1 (single) or -2 (split)",
         cite: [("Protocol", "So by reading the first 4 bytes you can decide whether the data is split (-2) or in one packet (-1).")],
@@ -19,7 +20,7 @@ pub(in crate::a2s) fn packet_header<S: Sink>(header: Read<i32>, sink: &mut S) {
     });
 }
 
-/// An answer too short for a header, or one without any.
+/// A response too short for a header, or one without any.
 pub(in crate::a2s) fn no_header<S: Sink>(bytes: &[u8], sink: &mut S) {
     let at = Span::new(0, bytes.len().min(4));
     sink.judged(&A2S001, false, at, || match bytes.first_chunk() {
@@ -53,7 +54,7 @@ pub(in crate::a2s) fn packet_size<S: Sink>(length: usize, sink: &mut S) {
     });
 }
 
-/// The same of one packet of an answer, which is not the current message.
+/// The same of one packet of a response, which is not the current message.
 pub(in crate::a2s) fn part_size<S: Sink>(evidence: Evidence, part: &Mark, sink: &mut S) {
     let length = part.length as usize;
     sink.recalled(&A2S002, length <= PACKET_SIZE, evidence, part, || too_long(length));
@@ -64,7 +65,8 @@ fn too_long(length: usize) -> String {
 }
 
 rule! {
-    /// Engines share the port and the header with messages of their own; readers skip what they do not know.
+    /// Engines share the port and the header with messages of their own; readers skip what they do
+    /// not know.
     pub A2S003 "known-message" { severity: Note, who: Any, needs: Message,
         asks: "the message byte is one the document names (other connectionless requests to a server known to speak A2S, as the old `details`, `players`, `rules`, `ping` in words, are messages of this kind)",
         cite: [("Requests", "The server responds to 5 queries:")],
@@ -72,7 +74,7 @@ rule! {
         wrong: info_answered!("6C 'Banned by server' 00") }
 }
 
-/// `named`: the document names the message byte.
+/// `named`: the specification names the message byte.
 pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: &mut S) {
     sink.judged(&A2S003, named, kind.at, || {
         format!("the document names no message 0x{:02X}", kind.value)
@@ -80,7 +82,8 @@ pub(in crate::a2s) fn known_message<S: Sink>(kind: Read<u8>, named: bool, sink: 
 }
 
 rule! {
-    /// Without its zero a string runs into the next field, or past the packet's end: a classic way to crash a reader.
+    /// Without its zero a string runs into the next field, or past the packet's end: a classic way
+    /// to crash a reader.
     pub A2S004 "string-terminated" { severity: Error, who: Any, needs: Message,
         asks: "every string ends in 0x00 inside the packet",
         cite: [("Data Types", "variable-length byte field, encoded in UTF-8, terminated by 0x00")],
@@ -112,9 +115,9 @@ rule! {
         wrong: players_answered!("FFFFFFFF 44 01 00 'Ann' 00 0300") }
 }
 
-/// Bytes after the compressed ones, which are not among the message's. Where there are none, the rule
-/// is judged by the message.
-pub(in crate::a2s) fn behind_bzip2<S: Sink>(length: usize, sink: &mut S) {
+/// Bytes after the compressed ones, which are not among the message's. Where there are none, the
+/// rule is checked by the message.
+pub(in crate::a2s) fn after_bzip2<S: Sink>(length: usize, sink: &mut S) {
     if length > 0 {
         sink.judged(&A2S006, false, Span::default(), || {
             crate::kit::counted(length, "byte follows/bytes follow") + " the compressed data"
@@ -142,13 +145,13 @@ pub(in crate::a2s) fn hltv_incomplete<S: Sink>(at: Span, sink: &mut S) {
     });
 }
 
-/// A relay counts no bots: its answer in the obsolete form ends right before their number.
+/// A relay counts no bots: its response in the obsolete form ends right before their number.
 pub(in crate::a2s) fn hltv_no_bots<S: Sink>(at: Span, sink: &mut S) {
     sink.noted(&A2S007, at, || "the answer ends before Bots, as HLTV proxies' do".to_owned());
 }
 
-/// The four bytes FF at the start of a split answer's payload are judged as one message; the rule
-/// a console text or an odd message byte breaks is [`A2S003`].
+/// The four bytes FF at the start of a split response's payload are checked as one message; the
+/// rule a console text or an odd message byte breaks is [`A2S003`].
 pub(in crate::a2s) const fn is_named(kind: u8) -> bool {
     matches!(kind, b'i' | b'j' | b'T' | b'I' | b'm' | b'W' | b'A' | b'U' | b'D' | b'V' | b'E')
 }

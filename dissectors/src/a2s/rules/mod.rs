@@ -1,7 +1,8 @@
 //! The rules of A2S, by topic, and their one list. A rule knows no state: it is handed what was
 //! read, or a [`Observation`](super::observation::Observation) of the conversation.
 
-/// A player request that is answered by these bytes, after the challenge the document asks for.
+/// A player request that is answered by these bytes, after the challenge the specification asks
+/// for.
 macro_rules! players_answered {
     ($answer:literal) => {
         concat!(

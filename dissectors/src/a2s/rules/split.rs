@@ -1,4 +1,4 @@
-//! Split answers: their headers, the whole they make, and its compression.
+//! Split responses: their headers, the whole they make, and its compression.
 
 use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Parts, Seen, Sink, Span, Time};
 use crate::rule;
@@ -43,7 +43,7 @@ pub(in crate::a2s) fn split_number<S: Sink>(beyond: Option<(u8, u8)>, at: Span, 
 }
 
 rule! {
-    /// Where the packets of one answer disagree, a reader cannot know when it has them all.
+    /// Where the packets of one response disagree, a reader cannot know when it has them all.
     pub A2S042 "split-consistent" { severity: Error, who: Server, needs: Message,
         asks: "total (and Size, and the compressed bit) is the same in all packets of one ID",
         cite: [("Multi-packet Response", "The total number of packets in the response.")],
@@ -65,7 +65,7 @@ pub(in crate::a2s) fn split_consistent<S: Sink>(
 }
 
 rule! {
-    /// One packet lost is the whole answer lost: nothing is sent again.
+    /// One packet lost is the whole response lost: nothing is sent again.
     pub A2S043 "split-complete" { severity: Error, who: Server, needs: Answer,
         asks: "every number 0..total-1 arrives",
         cite: [("Multi-packet Response", "collect and assemble all the packets of the answer")],
@@ -75,13 +75,13 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 03 02 E004 'x'*100 00\nend 9") }
 }
 
-/// All packets of an answer came.
+/// All packets of a response came.
 pub(in crate::a2s) fn split_complete<S: Sink>(sink: &mut S) {
     sink.judged(&A2S043, true, Span::default(), String::new);
 }
 
-/// Some packets of an answer did not come from where these did, which the `first` of them shows. The
-/// others may come from another address. `asked`: its sender was asked.
+/// Some packets of a response did not come from where these did, which the `first` of them shows.
+/// The others may come from another address. `asked`: its sender was asked.
 pub(in crate::a2s) fn split_incomplete<S: Sink>(
     (id, parts): (u32, Parts),
     asked: bool,
@@ -107,7 +107,7 @@ pub(in crate::a2s) fn split_incomplete<S: Sink>(
 }
 
 rule! {
-    /// A reader keeps the first or the last copy: where they differ, two readers see two answers.
+    /// A reader keeps the first or the last copy: where they differ, two readers see two responses.
     pub A2S044 "split-repeat" { severity: Error, who: Server, needs: Message,
         asks: "a number repeated has the same bytes (identical copies: a note)",
         cite: [("Multi-packet Response", "every packet should be verified by its \"ID\" and \"Number\"!")],
@@ -210,8 +210,9 @@ rule! {
 0.06 s > c  FEFFFFFF 01000000 02 01 E004 'x'*100 00") }
 }
 
-/// `size`: `None` in the layouts that do not carry it, of whose sizes the document says no more than
-/// that they cannot be changed. `longest`: bytes in the longest packet; `uneven`: two that are not the last carry unequally many.
+/// `size`: `None` in the layouts that do not carry it, of whose sizes the specification says no
+/// more than that they cannot be changed. `longest`: bytes in the longest packet; `uneven`: two
+/// that are not the last carry unequally many.
 pub(in crate::a2s) fn split_size<S: Sink>(
     size: Option<u16>,
     longest: usize,
@@ -245,7 +246,8 @@ pub(in crate::a2s) fn split_needless<S: Sink>(length: usize, fits: usize, sink: 
 }
 
 rule! {
-    /// Packets are distinguished by the ID alone: where answers share one, a late packet spoils the next.
+    /// Packets are distinguished by the ID alone: where answers share one, a late packet spoils the
+    /// next.
     pub A2S052 "split-id-unique" { severity: Warning, who: Server, needs: Interval,
         asks: "an ID is not used for two answers in one conversation",
         cite: [("Multi-packet Response", "Unique number assigned by server per answer.")],

@@ -1,4 +1,4 @@
-//! Which answer is meant for which request: copies, late ones, hybrids', and what is none.
+//! Which response is meant for which request: copies, late ones, hybrids', and what is none.
 
 use crate::a2s::rules;
 use crate::kit::Rule;
@@ -45,10 +45,10 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
 /// Findings of the rules about questions and answers, and the packet that each is about.
 fn exchange(lab: &Lab<Ear>) -> Vec<(String, u64)> {
     let heard = lab.sink.heard.iter();
-    let told = heard.flat_map(|heard| heard.findings.iter().map(|f| (f, heard.frames[0])));
+    let reported = heard.flat_map(|heard| heard.findings.iter().map(|f| (f, heard.frames[0])));
     let recalled = lab.sink.recalled().into_iter();
     let recalled = recalled.map(|f| (f, f.mark.map_or(0, |mark| mark.frame)));
-    let codes = told.chain(recalled).map(|(f, frame)| (super::lab::code(f), frame));
+    let codes = reported.chain(recalled).map(|(f, frame)| (super::lab::code(f), frame));
     codes.filter(|(code, _)| code.contains("A2S06") || code.contains("A2S02")).collect()
 }
 
@@ -65,9 +65,9 @@ fn what_is_given_up_before_its_time_is_nobodys_fault() {
     let answers = (0..21).map(|n| (1.0 + f64::from(n) * 0.01, I));
     let lab = said_at(&asked.chain(answers).collect::<Vec<_>>());
     let inconclusive: Vec<_> = (37..=40).map(|frame| ("A2S061?".to_owned(), frame)).collect();
-    let mut told = exchange(&lab);
-    told.retain(|(code, _)| code.starts_with("A2S061"));
-    assert_eq!(told, [inconclusive, found("A2S061", 41)].concat());
+    let mut reported = exchange(&lab);
+    reported.retain(|(code, _)| code.starts_with("A2S061"));
+    assert_eq!(reported, [inconclusive, found("A2S061", 41)].concat());
     assert_eq!(verdict(&lab, &rules::A2S062), [16, 0, 0]);
 }
 
@@ -78,9 +78,9 @@ fn a_copy_of_the_last_answer_does_not_answer_the_next_request() {
     assert_eq!(exchange(&with(&[V, E, U, E, D])), found("A2S061", 6));
     assert_eq!(exchange(&with(&[U, D, V, D, E])), found("A2S061", 6));
     assert_eq!(exchange(&said(&[T, I, U1, I, A])), found("A2S061", 4));
-    // Another answer than the last is meant.
+    // Another response than the last is meant.
     assert_eq!(exchange(&with(&[U, E])), found("A2S060", 4));
-    // The same answer, once for each who asks.
+    // The same response, once for each who asks.
     assert_eq!(exchange(&with(&[U, D, U, D, U, U, D, D])), []);
 }
 
@@ -89,11 +89,11 @@ fn a_challenge_that_was_given_before_leaves_its_request_waiting() {
     assert_eq!(exchange(&said(&[U1, A, U, A, D])), []);
     let info = &format!("{T} 4BA1D522");
     assert_eq!(exchange(&said(&[T, A, info, A, I])), found("(A2S026)", 2));
-    // It may have been the answer: then the other is not missed.
+    // It may have been the response: then the other is not missed.
     let lab = said(&[U1, A, U, A]);
     assert_eq!(exchange(&lab), []);
     assert_eq!(verdict(&lab, &rules::A2S062), [2, 0, 0]);
-    // A server that knows no other answer is identified all the same.
+    // A server that knows no other response is identified all the same.
     let lab = said(&[U1, A, U, A, U, A, U, A, U, A]);
     assert_eq!(exchange(&lab), found("A2S027", 10));
 }
@@ -188,13 +188,13 @@ fn other_forms_of_info_come_while_an_answer_may_or_were_not_asked_for() {
             assert_eq!(with(late), found("A2S061", 3), "{late}");
         }
     }
-    // A list that is asked for later is an answer to that.
+    // A list that is asked for later is a response to that.
     let wrong = "FFFFFFFF 55 61626364";
     let with = |ask, time| said_at(&[(0.0, T), (0.1, M), (time, ask), (time + 0.02, D)]);
     assert_eq!(exchange(&with(U1, 5.0)), found("A2S023", 4));
     let later = exchange(&with(wrong, 60.0));
     assert_eq!(later, [("A2S022".to_owned(), 3), ("A2S024".to_owned(), 4)]);
-    // Before that it may be either: the request is not told to be without an answer.
+    // Before that it may be either: the request is not reported as unanswered.
     assert_eq!(exchange(&with(U1, 0.5)), found("(A2S060)", 4));
 }
 

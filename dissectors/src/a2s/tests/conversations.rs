@@ -187,7 +187,7 @@ fn answers_find_their_requests_in_any_order() {
 }
 
 #[test]
-fn an_answer_from_another_port_is_told_from_one_that_nobody_asked_for() {
+fn an_answer_from_another_port_is_reported_from_one_that_nobody_asked_for() {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes("FFFFFFFF 55 FFFFFFFF"));
     lab.packet(0.1, "10.0.0.2:40000", C, &bytes("FFFFFFFF 41 4BA1D522"), false).end(9.0);
@@ -297,7 +297,7 @@ fn requests_that_pile_up_are_bounded() {
         lab.c(n as f64 / 100.0, &bytes(&request));
     }
     lab.s(1.5, &bytes(INFO_ANSWER)).end(9.0);
-    // What was given up for the limit, before its time, is not judged.
+    // What was given up for the limit, before its time, is not checked.
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 3, 0]);
 }
 

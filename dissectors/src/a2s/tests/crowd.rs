@@ -1,12 +1,12 @@
-//! Clients that ask again where an answer takes long, a server that answers each sending, and a network
-//! that keeps no order and loses requests: nothing of it is anybody's fault.
+//! Clients that ask again where a response takes long, a server that answers each sending, and a
+//! network that keeps no order and loses requests: nothing of it is anybody's fault.
 
 use proptest::prelude::*;
 
 use super::lab::{C, Lab, S, bytes};
 use crate::a2s::rules;
 
-/// What is asked for: the request's bytes without a challenge, and with one; the answer.
+/// What is asked for: the request's bytes without a challenge, and with one; the response.
 const KINDS: [[&str; 3]; 3] = [
     [
         "FFFFFFFF 54 'Source Engine Query' 00",
@@ -20,8 +20,8 @@ const KINDS: [[&str; 3]; 3] = [
 /// A packet that is recorded: when, in milliseconds, by whom, and what.
 type Packet = (u64, bool, String);
 
-/// The sendings of a request, about a second after each other, and the answers to those that arrive: the
-/// client asks until the first one comes. Returns when that was, and the packets.
+/// The sendings of a request, about a second after each other, and the responses to those that
+/// arrive: the client asks until the first one comes. Returns when that was, and the packets.
 fn ask(
     start: u64,
     request: &str,
@@ -76,7 +76,7 @@ proptest! {
         codes.retain(|code| !code.starts_with('('));
         prop_assert_eq!(codes, Vec::<String>::new(), "{:#?}", packets);
         prop_assert_eq!(lab.counts(&rules::SEC003).failed, 0, "{:#?}", packets);
-        // Every answer says what it answers.
+        // Every response says what it answers.
         let answers = packets.iter().filter(|packet| !packet.1).count();
         prop_assert_eq!(lab.sink.replies.len(), answers);
         for reply in &lab.sink.replies {
@@ -85,8 +85,8 @@ proptest! {
     }
 }
 
-/// Who asks for info a second time, before the first is given up, and then goes on with a challenge that
-/// seemed to be meant for rules, waits for one answer only.
+/// Who asks for info a second time, before the first is given up, and then goes on with a challenge
+/// that seemed to be meant for rules, waits for one response only.
 #[test]
 fn a_challenge_is_good_for_all_that_asked_for_it() {
     let mut lab = Lab::new();

@@ -31,7 +31,8 @@ fn verdict(lab: &Lab<Ear>, rule: &Rule) -> [u64; 3] {
     [counts.passed, counts.failed, counts.inconclusive]
 }
 
-/// What a reply says: the request's packet, when that and the exchange began, and how often it was sent.
+/// What a reply says: the request's packet, when that and the exchange began, and how often it was
+/// sent.
 fn reply(request: u64, sent: f64, began: f64, tries: u32, complete: bool) -> Reply {
     Reply { request, sent: seconds(sent), began: seconds(began), tries, complete }
 }
@@ -78,7 +79,7 @@ fn of_a_split_answer_the_last_packet_answers() {
 
 #[test]
 fn a_request_repeated_while_it_waits_is_the_same() {
-    // One answer serves both.
+    // One response serves both.
     let lab = said(&[(0.0, T), (1.0, T), (1.1, I)], 9.0);
     assert_eq!(lab.codes(), ["(SEC003)"]);
     assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
@@ -109,7 +110,7 @@ fn a_retried_query_is_no_query_without_a_challenge() {
     let lab = said(&retried, 9.0);
     assert_eq!(verdict(&lab, &rules::SEC003), [1, 0, 0]);
     assert_eq!(lab.codes(), ["(A2S026)"]);
-    // Of a server that asked for one, info is never an answer to an older request without.
+    // Of a server that asked for one, info is never a response to an older request without.
     let older = [(0.0, T), (3.5, T), (3.6, A), (3.7, TC), (3.8, I)];
     assert_eq!(verdict(&said(&older, 9.0), &rules::SEC003), [1, 0, 0]);
     let both = [(0.0, T), (0.1, A), (0.2, T), (0.2, TC), (0.3, I)];
@@ -138,7 +139,7 @@ fn a_request_that_an_icmp_error_quotes_is_unanswered_for_certain() {
     };
     assert_eq!(verdict(silent(&[0.0], 1).end(0.1), &rules::A2S062), [0, 1, 0]);
     assert_eq!(verdict(silent(&[0.0, 1.0], 2).end(1.1), &rules::A2S062), [0, 1, 0]);
-    // A packet of which there is no error; a later sending.
+    // A packet without an error; a later sending.
     assert_eq!(verdict(silent(&[0.0, 1.0], 1).end(1.1), &rules::A2S062), [0, 0, 1]);
     assert_eq!(verdict(silent(&[0.0], 1).c(1.0, &bytes(T)).end(1.1), &rules::A2S062), [0, 0, 1]);
     let mut answered = silent(&[0.0], 1);
@@ -162,7 +163,7 @@ fn a_doubled_datagram_is_shown_and_changes_nothing() {
 }
 
 #[test]
-fn a_request_behind_a_wrong_first_long_is_one() {
+fn a_request_after_a_wrong_first_long_is_one() {
     let wrong = "FDFFFFFF 54 'Source Engine Query' 00";
     let lab = said(&[(0.0, T), (0.1, I), (0.2, wrong)], 9.0);
     assert_eq!(lab.names(), ["info_request", "info_response", "info_request"]);
@@ -176,7 +177,7 @@ fn a_request_behind_a_wrong_first_long_is_one() {
 }
 
 #[test]
-fn bytes_behind_a_challenge_are_not_the_challenge() {
+fn bytes_after_a_challenge_are_not_the_challenge() {
     let longer = "FFFFFFFF 55 FFFFFFFF 01020304";
     assert_eq!(A2s::claim(&bytes(longer), Hint::default()), Claim::Sure);
     assert_eq!(A2s::claim(&bytes("FFFFFFFF 'Vegetable'"), Hint::default()), Claim::Weak);
@@ -214,7 +215,7 @@ fn what_is_sent_to_a_known_server_is_for_it() {
 }
 
 #[test]
-fn every_split_header_toward_a_server_is_told() {
+fn every_split_header_toward_a_server_is_reported() {
     let header = |id: u32| bytes(&format!("FEFFFFFF le32:{id} 02 00 E004"));
     let mut lab = Lab::new();
     for id in 0..200 {
@@ -235,14 +236,14 @@ fn every_split_header_toward_a_server_is_told() {
 struct Form;
 
 impl Form {
-    /// The first packet of an answer.
+    /// The first packet of a response.
     fn first_of(total: u8) -> Vec<u8> {
         bytes(&format!("FEFFFFFF 01000000 {total:02X} 00 E004 FFFFFFFF 45 0100 'motd'"))
     }
 }
 
 #[test]
-fn packets_that_are_less_than_a_header_are_told_and_empty_ones_among_them() {
+fn packets_that_are_less_than_a_header_are_reported_and_empty_ones_among_them() {
     let runts = ["FF", "FFFF", "FFFFFF", "FFFFFFFF", ""];
     let mut lab = Lab::new();
     for runt in runts {

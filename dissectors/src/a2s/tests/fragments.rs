@@ -1,10 +1,10 @@
-//! Packets of split answers that never became whole: how they are read, and who is to blame.
+//! Packets of split responses that never became whole: how they are read, and who is to blame.
 
 use crate::a2s::rules;
 use crate::kit::Span;
 
 use super::lab::{C, Lab, S, bytes};
-use super::splits::{FORMS, Form, answer, ask, asked, told, verdict, whole};
+use super::splits::{FORMS, Form, answer, ask, asked, reported, verdict, whole};
 
 #[test]
 fn a_missing_packet_is_judged_by_what_the_capture_shows() {
@@ -20,7 +20,7 @@ fn a_missing_packet_is_judged_by_what_the_capture_shows() {
                 lab
             };
             let lab = given_up(9.0);
-            let fragments = told(&lab);
+            let fragments = reported(&lab);
             assert_eq!(fragments.len(), left.len());
             assert!(fragments.iter().all(|heard| heard.name == "split_fragment"));
             assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0], "{form:?}");
@@ -76,8 +76,8 @@ fn a_packet_that_the_recording_cut_proves_nothing() {
 }
 
 #[test]
-fn a_broken_header_is_told_of_its_packet_and_its_byte() {
-    // Of an answer in four packets one is missing, and the third that comes is wrong.
+fn a_broken_header_is_reported_of_its_packet_and_its_byte() {
+    // Of a response in four packets one is missing, and the third that comes is wrong.
     let with = |form: Form, missing: usize, at: usize, flip: u8| {
         let packets = form.packets(7, &whole(110));
         let mut wrong = packets[1].clone();
@@ -85,7 +85,7 @@ fn a_broken_header_is_told_of_its_packet_and_its_byte() {
         let mut lab = asked();
         answer(&mut lab, 0.1, &[packets[3 - missing].clone(), packets[2].clone(), wrong]);
         lab.end(9.0);
-        let findings = told(&lab).iter().map(|heard| {
+        let findings = reported(&lab).iter().map(|heard| {
             heard.findings.iter().map(|f| (f.rule.code.to_string(), f.span.start, f.span.end))
         });
         findings.map(Iterator::collect::<Vec<_>>).collect::<Vec<_>>()
@@ -106,6 +106,6 @@ fn a_broken_header_is_told_of_its_packet_and_its_byte() {
 
     let mut lab = asked();
     lab.s(0.1, &Form::OrangeBox.packet(7, 0, 0, &whole(10))).end(9.0);
-    let total = &told(&lab)[0].findings[0];
+    let total = &reported(&lab)[0].findings[0];
     assert_eq!((total.rule.code.to_string(), total.span), ("A2S040".to_owned(), Span::new(8, 9)));
 }

@@ -1,10 +1,10 @@
-//! Lists of which the recording has lost the end.
+//! Lists whose end the recording has lost.
 
 use crate::a2s::decode::{self, DecodeContext};
 use crate::a2s::rules::*;
 use crate::kit::{Evidence, Judge, Rule, Sink};
 
-/// What comes of an answer of which so many bytes were recorded.
+/// What is found in a response when only its first bytes were recorded.
 fn judged(bytes: &[u8], length: usize) -> impl Fn(&'static Rule) -> [u64; 3] {
     let mut judge = Judge::default();
     let lost = length < bytes.len();

@@ -1,8 +1,9 @@
-//! Single messages: the document's examples byte for byte, and the forms that real software sends.
+//! Single messages: the specification's examples byte for byte, and the forms that real software
+//! sends.
 
 use super::lab::{Heard, Lab, bytes};
 
-/// The document's example reply for Counter-Strike: Source.
+/// The specification's example reply for Counter-Strike: Source.
 pub(super) const COUNTER_STRIKE: &str = "FFFFFFFF490267616D653278732E636F6D20436F756E7465722D537472696B6520536F7572636520233100\
      64655F6475737400637374726 96B6500436F756E7465722D537472696B653A20536F7572636500\
      F0000510 04646C0000312E302E302E323200";
@@ -23,7 +24,7 @@ fn hex(text: &str) -> Vec<u8> {
     bytes(&text.replace(' ', ""))
 }
 
-/// What the server's answer to this request is identified as.
+/// What the server's response to this request is identified as.
 fn answered(request: &str, answer: &[u8]) -> Heard {
     let mut lab = Lab::new();
     lab.c(0.0, &bytes(request)).s(0.02, answer).end(9.0);
@@ -35,7 +36,7 @@ fn info(answer: &str) -> Heard {
     answered("FFFFFFFF 54 'Source Engine Query' 00", &bytes(answer))
 }
 
-/// A player request with the challenge it was given, and its answer.
+/// A player request with the challenge it was given, and its response.
 fn players(answer: &str) -> Heard {
     listed("55", answer)
 }
@@ -71,8 +72,9 @@ fn the_documents_info_answers_decode_to_the_last_byte() {
     for (reply, name, map, app, players, version) in games {
         let heard = answered("FFFFFFFF 54 'Source Engine Query' 00", &hex(reply));
         assert_eq!(heard.name, "info_response");
-        let told = ["name", "map", "app_id", "players", "version"].map(|f| heard.value(f).unwrap());
-        assert_eq!(told, [name, map, app, players, version]);
+        let reported =
+            ["name", "map", "app_id", "players", "version"].map(|f| heard.value(f).unwrap());
+        assert_eq!(reported, [name, map, app, players, version]);
         assert_eq!(heard.value("unparsed"), None);
         let allowed = |code: &String| code == "(SEC003)" || code == "(A2S011)";
         assert!(heard.codes().iter().all(allowed), "{name}: {:?}", heard.codes());
@@ -82,8 +84,8 @@ fn the_documents_info_answers_decode_to_the_last_byte() {
 #[test]
 fn the_documents_ship_answer_has_its_three_fields() {
     let heard = answered("FFFFFFFF 54 'Source Engine Query' 00", &hex(THE_SHIP));
-    let told = ["mode", "witnesses", "duration"].map(|field| heard.value(field).unwrap());
-    assert_eq!(told, ["1", "3", "3"]);
+    let reported = ["mode", "witnesses", "duration"].map(|field| heard.value(field).unwrap());
+    assert_eq!(reported, ["1", "3", "3"]);
 }
 
 #[test]
@@ -154,9 +156,10 @@ fn all_extra_data_in_the_documents_order() {
         "FFFFFFFF 49 11 'n' 00 'm' 00 'f' 00 'g' 00 le16:730 05 10 00 'Dm' 00 01 '1' 00 F1 \
          le16:27015 le64:90071992547758081 le16:27020 'tv' 00 'a,b' 00 le64:730",
     );
-    let told = ["edf", "port", "steam_id", "sourcetv_port", "sourcetv_name", "keywords", "game_id"];
-    let told = told.map(|field| heard.value(field).unwrap());
-    assert_eq!(told, ["241", "27015", "90071992547758081", "27020", "tv", "a,b", "730"]);
+    let reported =
+        ["edf", "port", "steam_id", "sourcetv_port", "sourcetv_name", "keywords", "game_id"];
+    let reported = reported.map(|field| heard.value(field).unwrap());
+    assert_eq!(reported, ["241", "27015", "90071992547758081", "27020", "tv", "a,b", "730"]);
     assert_eq!(heard.codes(), ["(SEC003)"]);
 }
 
@@ -179,7 +182,7 @@ fn the_obsolete_info_with_and_without_a_mod() {
 }
 
 #[test]
-fn too_many_players_are_told_of_an_answer_that_is_cut_behind_them() {
+fn too_many_players_are_reported_of_an_answer_that_is_cut_after_them() {
     let obsolete = "FFFFFFFF 6D 'a' 00 'n' 00 'm' 00 'f' 00 'g' 00";
     let newer = "FFFFFFFF 49 30 'n' 00 'm' 00 'f' 00 'g' 00 le16:10";
     for (start, rest) in [(obsolete, ""), (obsolete, "30 'dl' 00"), (newer, "")] {
@@ -259,10 +262,10 @@ fn a_header_may_stand_twice() {
 #[test]
 fn the_ship_adds_deaths_and_money() {
     let plain = "FFFFFFFF 44 02 00 'a' 00 00000000 f32:1 01 'b' 00 00000000 f32:1";
-    let behind = players(&format!("{plain} le32:3 le32:100 le32:4 le32:200"));
-    assert_eq!(behind.codes(), ["(A2S006)"]);
+    let after = players(&format!("{plain} le32:3 le32:100 le32:4 le32:200"));
+    assert_eq!(after.codes(), ["(A2S006)"]);
     assert_eq!(
-        (behind.values("deaths"), behind.values("money")),
+        (after.values("deaths"), after.values("money")),
         (vec!["3", "4"], vec!["100", "200"])
     );
 

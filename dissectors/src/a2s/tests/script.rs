@@ -94,7 +94,8 @@ fn failed(lab: &Lab<super::lab::Ear>) -> Vec<String> {
         .collect()
 }
 
-/// The rules, and those that need more than one pair of hosts: the conversation does not judge them.
+/// The rules, and those that need more than one pair of hosts: the conversation does not check
+/// them.
 fn all() -> impl Iterator<Item = &'static Rule> {
     rules::ALL.iter().chain(abuse_rules::ALL).copied()
 }
@@ -147,7 +148,7 @@ fn twice(script: &str, who: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Clients may ask twice before an answer comes; servers may answer once, or each time.
+/// Clients may ask twice before a response comes; servers may answer once, or each time.
 #[test]
 fn requests_that_are_repeated_give_nothing_to_find() {
     for rule in all() {

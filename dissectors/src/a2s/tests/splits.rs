@@ -1,4 +1,4 @@
-//! Split answers: every layout, every order, copies, loss, and bzip2.
+//! Split responses: every layout, every order, copies, loss, and bzip2.
 
 use std::io::Write;
 
@@ -41,7 +41,7 @@ impl Form {
         packet
     }
 
-    /// A whole answer, in packets of 1248 bytes.
+    /// A whole response, in packets of 1248 bytes.
     pub(super) fn packets(self, id: u32, whole: &[u8]) -> Vec<Vec<u8>> {
         let chunks: Vec<_> = whole.chunks(1248).collect();
         let total = chunks.len() as u8;
@@ -50,7 +50,7 @@ impl Form {
     }
 }
 
-/// A rules answer of this many rules, 34 bytes each.
+/// A rules response of this many rules, 34 bytes each.
 pub(super) fn whole(rules: u16) -> Vec<u8> {
     let mut whole = bytes("FFFFFFFF 45");
     whole.extend(rules.to_le_bytes());
@@ -93,7 +93,7 @@ pub(super) fn answer(lab: &mut Lab<Ear>, time: f64, packets: &[Vec<u8>]) {
 }
 
 /// What came after the request.
-pub(super) fn told(lab: &Lab<Ear>) -> &[Heard] {
+pub(super) fn reported(lab: &Lab<Ear>) -> &[Heard] {
     &lab.sink.heard[3..]
 }
 
@@ -119,7 +119,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn every_layout_is_told_in_every_order() {
+fn every_layout_is_reported_in_every_order() {
     for form in FORMS {
         for rules in [3, 60, 110, 140] {
             let packets = form.packets(7, &whole(rules));
@@ -131,7 +131,7 @@ fn every_layout_is_told_in_every_order() {
                 let packets: Vec<_> = order.iter().map(|&at| packets[at].clone()).collect();
                 answer(&mut lab, 0.1, &packets);
                 lab.end(9.0);
-                let [heard] = told(&lab) else { panic!("{form:?} {order:?}") };
+                let [heard] = reported(&lab) else { panic!("{form:?} {order:?}") };
                 assert_eq!(
                     (heard.name, heard.value("layout")),
                     ("rules_response", Some(form.name()))
@@ -148,22 +148,22 @@ fn every_layout_is_told_in_every_order() {
 }
 
 #[test]
-fn every_layout_is_told_when_every_packet_comes_twice() {
+fn every_layout_is_reported_when_every_packet_comes_twice() {
     for form in FORMS {
         let packets: Vec<_> =
             form.packets(7, &whole(110)).into_iter().flat_map(|p| [p.clone(), p]).collect();
         let mut lab = asked();
         answer(&mut lab, 0.1, &packets);
         lab.end(9.0);
-        let names: Vec<_> = told(&lab).iter().map(|heard| heard.name).collect();
+        let names: Vec<_> = reported(&lab).iter().map(|heard| heard.name).collect();
         assert_eq!(names, ["rules_response", "split_fragment"], "{form:?}");
-        assert_eq!(told(&lab)[0].codes(), ["(A2S044)"]);
-        assert_eq!(told(&lab)[1].codes(), ["(A2S044)"]);
+        assert_eq!(reported(&lab)[0].codes(), ["(A2S044)"]);
+        assert_eq!(reported(&lab)[1].codes(), ["(A2S044)"]);
     }
 }
 
 #[test]
-fn a_different_copy_is_told_before_the_whole_and_behind_it() {
+fn a_different_copy_is_reported_before_the_whole_and_after_it() {
     for form in FORMS {
         let mut packets = form.packets(7, &whole(60));
         let mut other = packets[0].clone();
@@ -171,14 +171,14 @@ fn a_different_copy_is_told_before_the_whole_and_behind_it() {
         packets.insert(1, other.clone());
         let mut lab = asked();
         answer(&mut lab, 0.1, &packets);
-        assert_eq!(told(&lab)[0].codes(), ["A2S044"], "{form:?}");
+        assert_eq!(reported(&lab)[0].codes(), ["A2S044"], "{form:?}");
         lab.s(0.2, &packets[0]).s(0.2, &packets[2]).end(9.0);
-        assert_eq!(told(&lab).len(), 3);
+        assert_eq!(reported(&lab).len(), 3);
 
         let mut lab = asked();
         answer(&mut lab, 0.1, &form.packets(7, &whole(60)));
         lab.s(0.2, &other).end(9.0);
-        let codes: Vec<_> = told(&lab).iter().map(Heard::codes).collect();
+        let codes: Vec<_> = reported(&lab).iter().map(Heard::codes).collect();
         assert_eq!(codes, [vec![], vec!["A2S044".to_owned()]], "{form:?}");
     }
 }
@@ -198,7 +198,8 @@ fn a_late_copy_is_one_while_another_answer_is_awaited() {
     }
 }
 
-/// Where only requests wait that it would be the wrong answer to, or that waited when the first came.
+/// Where only requests wait that it would be the wrong response to, or that waited when the first
+/// came.
 #[test]
 fn a_late_copy_is_one_while_it_can_be_nothing_else() {
     let one = Form::OrangeBox.packets(7, &whole(30));
@@ -291,7 +292,7 @@ fn nor_does_a_request_that_is_none_of_the_answers() {
     lab.packet(0.1, S, other, &packets[1], false).end(9.0);
     assert_eq!(verdict(&lab, &rules::A2S043), [0, 1, 0]);
 
-    // Once a request was answered, the capture has what came before the next answer.
+    // Once a request was answered, the capture has what came before the next response.
     let mut lab = Lab::new();
     lab.c(0.0, &player).s(0.1, &players);
     lab.c(0.2, &bytes("FFFFFFFF 56 4BA1D522")).s(0.3, &packets[1]).end(9.0);
@@ -314,7 +315,7 @@ fn answers_may_be_interleaved() {
 }
 
 #[test]
-fn an_id_may_be_used_again_and_is_told() {
+fn an_id_may_be_used_again_and_is_reported() {
     for form in FORMS {
         let mut lab = asked();
         answer(&mut lab, 0.1, &form.packets(1, &whole(60)));
@@ -334,7 +335,7 @@ fn the_first_packet_of_two_servers_differs_by_its_size_field() {
         let mut lab = asked();
         answer(&mut lab, 0.1, &form.packets(7, &headless));
         lab.end(9.0);
-        let heard = &told(&lab)[0];
+        let heard = &reported(&lab)[0];
         assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
         assert_eq!(heard.codes(), ["A2S045"]);
         assert_eq!(heard.value("chosen_by"), Some("4"));
@@ -367,7 +368,7 @@ fn a_header_inside_may_stand_twice() {
         let mut lab = asked();
         answer(&mut lab, 0.1, &form.packets(7, &doubled));
         lab.end(9.0);
-        let heard = &told(&lab)[0];
+        let heard = &reported(&lab)[0];
         assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
         assert_eq!(heard.codes(), ["(A2S045)"], "{form:?}");
     }
@@ -378,7 +379,7 @@ fn a_goldsrc_id_may_have_the_bit_that_means_compression_elsewhere() {
     let mut lab = asked();
     answer(&mut lab, 0.1, &Form::GoldSrc.packets(0x8000_0001, &whole(60)));
     lab.end(9.0);
-    let heard = &told(&lab)[0];
+    let heard = &reported(&lab)[0];
     assert_eq!((heard.value("compressed"), heard.codes()), (Some("0"), vec![]));
     assert_eq!(heard.value("id"), Some("2147483649"));
 }
@@ -411,7 +412,7 @@ fn a_split_packet_toward_a_server_is_its_senders() {
     let mut lab = asked();
     lab.c(0.5, &Form::OrangeBox.packet(1, 7, 8, &[0; 100])).end(9.0);
     assert_eq!(verdict(&lab, &rules::SEC001)[1..], [1, 0]);
-    assert_eq!(told(&lab)[0].speaker, Who::Client);
+    assert_eq!(reported(&lab)[0].speaker, Who::Client);
 }
 
 #[test]
@@ -463,7 +464,7 @@ fn compressed_answers_are_read_in_both_layouts_and_in_any_order() {
             let mut lab = asked();
             answer(&mut lab, 0.1, &order.iter().map(|&at| packets[at].clone()).collect::<Vec<_>>());
             lab.end(9.0);
-            let heard = &told(&lab)[0];
+            let heard = &reported(&lab)[0];
             assert_eq!((heard.name, heard.value("layout")), ("rules_response", Some(form.name())));
             assert_eq!(heard.value("num_rules"), Some("200"));
             assert_eq!(heard.value("decompressed_size").unwrap(), whole.len().to_string());
@@ -489,25 +490,25 @@ fn a_wrong_size_a_wrong_sum_and_no_bzip2_at_all() {
     let (whole, data) = (whole(60), compressed(&whole(60)));
     let (size, sum) = (whole.len() as u32, crc32fast::hash(&whole));
     let good = ["(A2S051)".to_owned()];
-    assert_eq!(told(&one(&announced(size, sum, &data)))[0].codes(), good);
+    assert_eq!(reported(&one(&announced(size, sum, &data)))[0].codes(), good);
     for wrong in [0, 1, size - 1, size + 1, u32::MAX] {
         let lab = one(&announced(wrong, sum, &data));
-        assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S047"], "{wrong}");
-        assert_eq!(told(&lab)[0].value("num_rules"), Some("60"));
+        assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S047"], "{wrong}");
+        assert_eq!(reported(&lab)[0].value("num_rules"), Some("60"));
     }
     let lab = one(&announced(size, !sum, &data));
-    assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S048"]);
-    let lab = one(&announced(size, sum, &[&data[..], b"behind"].concat()));
-    assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S006"]);
+    assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S048"]);
+    let lab = one(&announced(size, sum, &[&data[..], b"after"].concat()));
+    assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S006"]);
     for cut in [0, 3, 4, 10, data.len() - 1] {
         let lab = one(&announced(size, sum, &data[..cut]));
-        assert_eq!(told(&lab)[0].name, "unknown");
-        assert_eq!(told(&lab)[0].codes(), ["(A2S051)", "A2S046"], "{cut}");
+        assert_eq!(reported(&lab)[0].name, "unknown");
+        assert_eq!(reported(&lab)[0].codes(), ["(A2S051)", "A2S046"], "{cut}");
         assert_eq!(verdict(&lab, &rules::A2S062), [1, 0, 0]);
     }
     let plain = one(&whole);
     assert_eq!(
-        (told(&plain)[0].name, told(&plain)[0].codes()),
+        (reported(&plain)[0].name, reported(&plain)[0].codes()),
         ("rules_response", vec!["A2S046".into()])
     );
 }
@@ -519,7 +520,7 @@ fn a_bomb_is_defused() {
     let data = announced(bomb.len() as u32, crc32fast::hash(&bomb), &compressed(&bomb));
     assert!(data.len() < 8 << 10, "{}", data.len());
     let lab = one(&data);
-    let heard = &told(&lab)[0];
+    let heard = &reported(&lab)[0];
     let value = heard.value("value").unwrap();
     assert!(value.len() < lab.settings.limits.inflated, "{}", value.len());
     let failed: u64 = rules::ALL.iter().map(|rule| lab.counts(rule).failed).sum();
@@ -552,7 +553,7 @@ fn goldsrc_totals_out_of_range() {
         let mut lab = asked();
         lab.s(0.1, &Form::GoldSrc.packet(7, 0, total, &whole(10))).end(9.0);
         assert!(lab.codes().contains(&"A2S040".into()), "{total}: {:?}", lab.codes());
-        assert_eq!(told(&lab)[0].value("layout"), Some("0"));
+        assert_eq!(reported(&lab)[0].value("layout"), Some("0"));
     }
 }
 
@@ -580,7 +581,7 @@ fn too_many_answers_at_once_and_too_little_room() {
     lab.budget = Budget::new(2000);
     answer(&mut lab, 0.1, &Form::OrangeBox.packets(7, &whole(110)));
     lab.end(9.0);
-    assert_eq!(told(&lab).len(), 4);
+    assert_eq!(reported(&lab).len(), 4);
     assert_eq!(lab.counts(&rules::A2S043).failed, 0, "{:?}", lab.codes());
 }
 
@@ -591,5 +592,5 @@ fn many_packets_under_one_id_are_bounded() {
         lab.s(0.1, &Form::OrangeBox.packet(7, 0, 9, &at.to_le_bytes()));
     }
     lab.end(9.0);
-    assert_eq!(told(&lab).len(), 2000);
+    assert_eq!(reported(&lab).len(), 2000);
 }

@@ -1,7 +1,7 @@
 //! The rules of the protocol, by topic, and their one list. A rule knows no state: it is handed
 //! what was read, or what the conversation made of it.
 
-/// A request on a connection of its own, and its answer. `at`: the second it begins in.
+/// A request on a connection of its own, and its response. `at`: the second it begins in.
 macro_rules! asked {
     ($at:literal, $from:literal $target:literal => $($body:literal)+) => {
         concat!(

@@ -8,7 +8,7 @@ use crate::kit::{Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A master that is written by the document has no other handlers.
+    /// A master that is written by the specification has no other handlers.
     pub ACR001 "method-get" { severity: Error, who: Any, needs: Message,
         asks: "every endpoint is asked with GET",
         cite: [("Specification", "Every endpoint uses the GET method")],

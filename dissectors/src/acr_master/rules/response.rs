@@ -127,7 +127,7 @@ pub(in crate::acr_master) fn server_lines<S: Sink>(times: u32, sink: &mut S) {
 }
 
 rule! {
-    /// Server owners read it in their logs; with a * it looks like the answer to something else.
+    /// Server owners read it in their logs; with a * it looks like the response to something else.
     pub ACR020 "register-answer" { severity: Error, who: Master, needs: Message,
         asks: "/r is answered by a text that is not empty and does not start with *",
         cite: [("Specification", "a human-readable response not starting with the control character * must be returned")],

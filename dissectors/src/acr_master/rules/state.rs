@@ -33,8 +33,8 @@ pub(in crate::acr_master) fn register_refused<S: Sink>(port: u64, at: Span, sink
 }
 
 rule! {
-    /// A challenge that comes again lets an old answer be played again. The ledger judges it, over
-    /// all servers of a master.
+    /// A challenge that comes again lets an old response be played again. The ledger checks it,
+    /// over all servers of a master.
     pub ACR031 "challenge-fresh" { severity: Error, who: Master, needs: Interval,
         asks: "no 1024-bit challenge is handed out twice",
         cite: [("Specification", "cryptography-grade 1024-bit random challenge")],
@@ -63,17 +63,17 @@ pub(in crate::acr_master) fn id_known<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&ACR032, true, at, String::new);
 }
 
-/// An id that was verified before gets another answer than `*f`.
+/// An id that was verified before gets another response than `*f`.
 pub(in crate::acr_master) fn id_used<S: Sink>(id: u64, at: Span, sink: &mut S) {
     sink.judged(&ACR032, false, at, || format!("id {id} was verified before"));
 }
 
-/// An id for which none was handed out gets another answer than `*f`.
+/// An id for which none was handed out gets another response than `*f`.
 pub(in crate::acr_master) fn id_refused<S: Sink>(id: u64, at: Span, sink: &mut S) {
     sink.judged(&ACR032, false, at, || format!("the challenge for id {id} was refused"));
 }
 
-/// An id whose challenge is not in the capture gets another answer than `*f`.
+/// An id whose challenge is not in the capture gets another response than `*f`.
 pub(in crate::acr_master) fn id_unknown<S: Sink>(id: u64, mark: &Mark, sink: &mut S) {
     sink.recalled(&ACR032, false, Evidence::default(), mark, || {
         format!("no challenge was handed out for id {id}")

@@ -235,10 +235,11 @@ fn an_answer_that_cannot_be_read_leaves_open_which_is_whose() {
 }
 
 #[test]
-fn behind_what_cannot_be_read_the_pairs_are_found_again() {
+fn after_what_cannot_be_read_the_pairs_are_found_again() {
     let request = b"GET /a?a=::1 HTTP/1.1\r\n\r\n";
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n*bx\n";
-    // A request that cannot be read, between two others where they are sent ahead. Then come pairs, so far apart.
+    // A request that cannot be read, between two others where they are sent ahead. Then come pairs,
+    // so far apart.
     let wrong_ones = |ahead: bool, apart: f64| {
         let mut lab = Lab::new();
         let unread = b"GET /x HTTP/x\r\n\r\n";
@@ -284,7 +285,7 @@ fn an_answer_recorded_before_its_request_shifts_no_pairs() {
 }
 
 #[test]
-fn a_probe_before_its_registration_was_told_as_one_may_have_been_there() {
+fn a_probe_before_its_registration_was_reported_as_one_may_have_been_there() {
     let registers = |target: &str| {
         let mut lab = Lab::new();
         ask(&mut lab, 0.0, "10.0.0.2:40000", target, "registered");
@@ -349,13 +350,13 @@ fn who_gives_up_on_an_answer_that_was_due_was_not_answered() {
     }
 }
 
-/// What comes of a list of which the recording has lost what follows so many of its bytes: ACR014 and
+/// What is found in a list when the recording has lost all but its first bytes: ACR014 and
 /// ACR015.
 fn cut_list(length: usize) -> [[u64; 3]; 2] {
     let mut lab = Lab::new();
     let answer = "HTTP/1.0 200 OK\r\n\r\nmasterserver_flags 0\naddserver 10.0.0.2 28770 1\naddserver 10.0.0.3 28770 1\n";
     lab.tcp(0.0, (C, M), C, b"GET /c?build_defs=4 HTTP/1.0\r\n\r\n", Segment::default());
-    lab.lost_behind(0.1, (M, C), C, &answer.as_bytes()[..length]);
+    lab.lost_after(0.1, (M, C), C, &answer.as_bytes()[..length]);
     lab.end(9.0);
     assert!(lab.codes().iter().all(|code| code.ends_with('?')), "{length}: {:?}", lab.codes());
     [judged(&lab, &ACR014), judged(&lab, &ACR015)]

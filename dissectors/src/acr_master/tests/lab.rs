@@ -11,7 +11,7 @@ pub(super) const M: &str = "10.0.0.9:80";
 
 pub(super) type Lab<K> = lab::Lab<AcrMaster, K>;
 
-/// One request and its answer, on a connection of its own.
+/// One request and its response, on a connection of its own.
 pub(super) fn exchange(request: &str, answer: &str) -> Lab<Ear> {
     let mut lab = Lab::new();
     ask(&mut lab, 0.0, S, request, answer);

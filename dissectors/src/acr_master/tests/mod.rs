@@ -1,4 +1,4 @@
-//! The document's own lines, whole conversations, and bytes of every kind.
+//! The specification's own lines, whole conversations, and bytes of every kind.
 
 mod conversations;
 mod lab;

@@ -44,7 +44,7 @@ fn run(packets: &[Packet]) {
     robustness::run::<AcrMaster>(&ROUTES, packets);
 }
 
-/// As an answer to each endpoint, and as a request.
+/// As a response to each endpoint, and as a request.
 fn everywhere(bytes: &[u8]) {
     run(&[(0, 0, true, bytes.to_vec())]);
     for endpoint in ["c?build_defs=4", "r?v=1&p=28770", "a?a=::1&i=7&u=4", "v"] {

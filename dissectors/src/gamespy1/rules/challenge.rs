@@ -1,4 +1,4 @@
-//! The secure challenge and its answer.
+//! The secure challenge and its response.
 
 use crate::kit::{Evidence, Mark, Read, Sink};
 use crate::rule;
@@ -28,7 +28,8 @@ pub(in crate::gamespy1) fn secure_string<S: Sink>(challenge: Read<&[u8]>, sink: 
 }
 
 rule! {
-    /// The six enciphered bytes make eight characters, always: anything else was not made by the algorithm.
+    /// The six enciphered bytes make eight characters, always: anything else was not made by the
+    /// algorithm.
     pub GS1004 "validate-string" { severity: Error, who: Any, needs: Message,
         asks: "the response is 8 characters",
         cite: [("Clients", "responds with its game name, location and 8 byte validation code")],
@@ -43,7 +44,8 @@ pub(in crate::gamespy1) fn validate_string<S: Sink>(code: Read<&[u8]>, sink: &mu
 }
 
 rule! {
-    /// This is how a master tells a game from a stranger; a wrong response keeps a server off the list, and a client without one.
+    /// This is how a master tells a game from a stranger; a wrong response keeps a server off the
+    /// list, and a client without one.
     pub GS1005 "validate-code" { severity: Error, who: Any, needs: Interval,
         asks: "the response is the one the GameSpy algorithm gives for the challenge and the game's key (known games only; where the challenge itself is not in the capture and the beginning is missing: inconclusive)",
         cite: [("Clients", "All legitimate game clients automatically respond with the correct code")],

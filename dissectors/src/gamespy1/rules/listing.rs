@@ -101,7 +101,7 @@ pub(in crate::gamespy1) fn list_game<S: Sink>(
 }
 
 rule! {
-    /// The challenge guards nothing if the list is given away without its answer.
+    /// The challenge guards nothing if the list is given away without its response.
     pub GS1014 "list-guarded" { severity: Error, who: Master, needs: Beginning,
         asks: "no list for a client whose validate is missing or wrong",
         cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
@@ -111,7 +111,8 @@ rule! {
             r"0.02 m:28900 > c  tcp '\\ip\\10.0.0.2:7778\\final\\' fin") }
 }
 
-/// A client has no list that it is not owed. `mark`: its validate, or what it asked for without one.
+/// A client has no list that it is not owed. `mark`: its validate, or what it asked for without
+/// one.
 pub(in crate::gamespy1) fn list_refused<S: Sink>(mark: &Mark, sink: &mut S) {
     sink.recalled(&GS1014, true, Evidence::default(), mark, String::new);
 }
@@ -196,7 +197,7 @@ pub(in crate::gamespy1) fn list_cut<S: Sink>(lost: bool, mark: &Mark, sink: &mut
 }
 
 /// A list after a list.
-pub(in crate::gamespy1) fn list_behind<S: Sink>(at: Span, sink: &mut S) {
+pub(in crate::gamespy1) fn list_after<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&GS1002, false, at, || "another list follows \\final".into());
 }
 
@@ -209,7 +210,8 @@ rule! {
         wrong: listed!(r"\\ip\\10.0.0.2:7778\\final\\", "\nend 9") }
 }
 rule! {
-    /// A stranger who is told why knows what to try next; silence is what the document asks for.
+    /// A stranger who learns why knows what to try next; silence is what the specification asks
+    /// for.
     pub GS1018 "bad-validate-closed" { severity: Warning, who: Master, needs: Answer,
         asks: "on TCP a wrong validate closes the connection without an answer",
         cite: [("Clients", "When the challenge is not properly answered, the connection will be closed without further notice.")],
@@ -278,7 +280,8 @@ pub(in crate::gamespy1) fn master_closes<S: Sink>(
 }
 
 rule! {
-    /// What a client sends before the challenge answers none, and a master may have read it by then.
+    /// What a client sends before the challenge answers none, and a master may have read it by
+    /// then.
     pub GS1019 "client-waits" { severity: Warning, who: Client, needs: Beginning,
         asks: "on TCP the client's first words follow the master's challenge (judged where a challenge of the master is in the capture)",
         cite: [("Clients", "When a client opens a new connection, the masterserver responds with the secure/validate challenge")],

@@ -1,4 +1,4 @@
-//! Queries to game servers, and their answers in parts.
+//! Queries to game servers, and their responses in parts.
 
 use crate::kit::{CrossFlowEvent, Elsewhere, Evidence, Exchange, Mark, Seen, Sink, Span};
 use crate::rule;
@@ -21,7 +21,7 @@ rule! {
 rule! {
     /// Most clients drop what comes from an address they did not ask, and so do firewalls.
     ///
-    /// It takes more than one flow to see: the ledger judges it.
+    /// It takes more than one flow to see: the ledger checks it.
     pub GS1033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "a query's answer comes from the address and port that was asked (matched by kind, client endpoint and time, if exactly one such query waits)",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
@@ -33,7 +33,7 @@ rule! {
             r"0.02 s:7779 > c  '\\hostname\\Test\\mapname\\DM-Deck16\\queryid\\1.1\\final\\'") }
 }
 
-/// The rules about who answers. That nobody asked for an answer breaks none.
+/// The rules about who answers. That nobody asked for a response breaks none.
 static ELSEWHERE: Elsewhere = Elsewhere { from_asked: &GS1033, asked_for: None, answered: &GS1030 };
 
 pub(in crate::gamespy1) fn query_answered<S: Sink>(at: Span, sink: &mut S) {
@@ -54,14 +54,15 @@ pub(in crate::gamespy1) fn query_ignored<S: Sink>(
     });
 }
 
-/// An answer of a server that was not asked: what it answers it does not say.
+/// A response of a server that was not asked: what it answers it does not say.
 pub(in crate::gamespy1) fn unasked<S: Sink>(evidence: Evidence, seen: Seen, sink: &mut S) {
     let exchange = Exchange::new(&ELSEWHERE, "an answer", 1, seen.mark.time, evidence);
     sink.fact(CrossFlowEvent::Unasked(exchange), seen);
 }
 
 rule! {
-    /// Datagrams overtake each other and get lost: the numbers are all a reader has to put an answer together.
+    /// Datagrams overtake each other and get lost: the numbers are all a reader has to put a
+    /// response together.
     pub GS1031 "queryid" { severity: Error, who: Server, needs: Answer,
         asks: "the parts of an answer carry one queryid, numbered from 1 without a gap, `\\final\\` in the last",
         cite: [("Basic Operation", "Every server responds to this request with the server name, mapname, number of players and more.")],
@@ -76,12 +77,12 @@ rule! {
             "end 9") }
 }
 
-/// An answer is whole and rightly numbered.
+/// A response is whole and rightly numbered.
 pub(in crate::gamespy1) fn numbered<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&GS1031, true, at, String::new);
 }
 
-/// What is wrong with the numbers of an answer.
+/// What is wrong with the numbers of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gamespy1) enum Misnumbered {
     Absent,
@@ -91,7 +92,7 @@ pub(in crate::gamespy1) enum Misnumbered {
     FinalInside(u32, u32),
 }
 
-/// An answer shows by itself that it is wrongly numbered: nothing need be waited for.
+/// A response shows by itself that it is wrongly numbered: nothing need be waited for.
 pub(in crate::gamespy1) fn misnumbered<S: Sink>(
     what: Misnumbered,
     lost: bool,
@@ -111,7 +112,7 @@ pub(in crate::gamespy1) fn misnumbered<S: Sink>(
     });
 }
 
-/// An answer that was given up. `missing`: the first part that never came, if that is known;
+/// A response that was given up. `missing`: the first part that never came, if that is known;
 /// otherwise the end is what is missing.
 pub(in crate::gamespy1) fn unfinished<S: Sink>(
     missing: Option<u32>,
@@ -128,7 +129,7 @@ pub(in crate::gamespy1) fn unfinished<S: Sink>(
 rule! {
     /// A list that nobody queries was fetched for nothing: by a tool, perhaps, and not by a game.
     ///
-    /// It takes more than one pair of hosts to see: the ledger judges it.
+    /// It takes more than one pair of hosts to see: the ledger checks it.
     pub GS1032 "listed-then-queried" { severity: Note, who: Client, needs: Beginning,
         asks: "a client queries the servers of the list it got",
         cite: [("Clients", "In-game, the server browser queries all servers in the list in order to display individual server statistics.")],

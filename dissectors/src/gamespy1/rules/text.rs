@@ -28,18 +28,18 @@ rule! {
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7778\\gamename\\ut\\validate\\SAaJHX96'") }
 }
 
-/// `closed`: where `\final` is; `behind`: what follows it that should not; `numbered`: a
+/// `closed`: where `\final` is; `after`: what follows it that should not; `numbered`: a
 /// `\queryid\` does, as GameSpy's own software writes it.
 pub(in crate::gamespy1) fn final_closes<S: Sink>(
     closed: Option<Span>,
-    behind: Option<Span>,
+    after: Option<Span>,
     numbered: bool,
     sink: &mut S,
 ) {
-    match (closed, behind) {
+    match (closed, after) {
         (None, _) => sink.judged(&GS1002, false, Span::default(), || "no \\final closes it".into()),
-        (Some(_), Some(behind)) => sink.judged(&GS1002, false, behind, || {
-            crate::kit::counted(behind.len() as usize, "byte follows/bytes follow") + " \\final"
+        (Some(_), Some(after)) => sink.judged(&GS1002, false, after, || {
+            crate::kit::counted(after.len() as usize, "byte follows/bytes follow") + " \\final"
         }),
         (Some(at), None) if numbered => sink.noted(&GS1002, at, || {
             "\\queryid\\ follows \\final\\, as GameSpy's own software writes it".into()

@@ -16,7 +16,7 @@ rule! {
         wrong: r"0.00 s:7778 > m  '\\heartbeat\\0\\gamename\\ut\\'" }
 }
 
-/// Judges a heartbeat's own keys, and returns what they say. `first`: the message's first key.
+/// Checks a heartbeat's own keys, and returns what they say. `first`: the message's first key.
 pub(in crate::gamespy1) fn heartbeat_layout<'a, S: Sink>(
     port: Read<&[u8]>,
     gamename: Option<Read<&'a [u8]>>,
@@ -74,7 +74,7 @@ rule! {
         wrong: challenged!("end 9") }
 }
 
-/// A challenge was answered. `missing`: what the answer lacks; `as_query`: it is written as an
+/// A challenge was answered. `missing`: what the response lacks; `as_query`: it is written as an
 /// answer to a query, as GameSpy's own software does.
 pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
     missing: Option<&'static str>,
@@ -89,7 +89,7 @@ pub(in crate::gamespy1) fn challenge_answered<S: Sink>(
         Some(missing) if as_query => {
             sink.noted(&GS1022, at, || format!("answered as a query, without {missing}"))
         }
-        // The answer itself is the proof: nothing need be waited for.
+        // The response itself is the proof: nothing need be waited for.
         Some(missing) => {
             let evidence =
                 Evidence { lost, waited: true, asked_party_seen: true, ..Evidence::default() };
@@ -111,7 +111,7 @@ pub(in crate::gamespy1) fn challenge_ignored<S: Sink>(
 }
 
 rule! {
-    /// The challenge was for one server: the answer of another says nothing about it.
+    /// The challenge was for one server: the response of another says nothing about it.
     pub GS1023 "validate-same-server" { severity: Error, who: Server, needs: Beginning,
         asks: "the answer to a challenge has the port and the game name of its heartbeat",
         cite: [("Servers", "responds with its heartbeat port, game name and 8 byte validation code")],
@@ -119,7 +119,7 @@ rule! {
         wrong: challenged!(r"0.03 s:7778 > m  '\\heartbeat\\7779\\gamename\\ut\\validate\\SAaJHX96\\final\\'") }
 }
 
-/// Port and game name of the heartbeat, and of the answer.
+/// Port and game name of the heartbeat, and of the response.
 pub(in crate::gamespy1) fn same_server<S: Sink>(
     beat: (u16, &[u8]),
     answer: (u16, &[u8]),
@@ -138,7 +138,7 @@ pub(in crate::gamespy1) fn same_server<S: Sink>(
     });
 }
 
-/// The heartbeat that the answer belongs to is not in the capture.
+/// The heartbeat that the response belongs to is not in the capture.
 pub(in crate::gamespy1) fn heartbeat_unseen<S: Sink>(mark: &Mark, sink: &mut S) {
     let evidence = Evidence { lost: true, ..Evidence::default() };
     sink.recalled(&GS1023, false, evidence, mark, || {
@@ -147,7 +147,8 @@ pub(in crate::gamespy1) fn heartbeat_unseen<S: Sink>(mark: &Mark, sink: &mut S) 
 }
 
 rule! {
-    /// Masters forget a server after some minutes of silence, and take a faster one for an attack. A tenth more or less is let pass: nobody's timer is exact.
+    /// Masters forget a server after some minutes of silence, and take a faster one for an attack.
+    /// A tenth more or less is let pass: nobody's timer is exact.
     pub GS1024 "heartbeat-interval" { severity: Warning, who: Server, needs: Interval,
         asks: "heartbeats come twice a minute to once in five minutes; the answer to a challenge does not count",
         cite: [("Servers", "The time between heartbeats varies between twice per minute and once per few minutes.")],
@@ -183,7 +184,8 @@ pub(in crate::gamespy1) fn interval<S: Sink>(
 }
 
 rule! {
-    /// One proof is enough as long as the heartbeats go on; more challenges are traffic for nothing.
+    /// One proof is enough as long as the heartbeats go on; more challenges are traffic for
+    /// nothing.
     pub GS1025 "no-rechallenge" { severity: Note, who: Master, needs: Interval,
         asks: "a server that is validated and keeps sending is not challenged again",
         cite: [("Servers", "The masterserver does not verify the UT server anymore, as long as it keeps sending heartbeats")],

@@ -87,7 +87,7 @@ fn a_restart_on_another_port_is_the_same_server() {
 }
 
 #[test]
-fn masters_are_told_apart() {
+fn masters_are_reported_apart() {
     let mut lab = registered();
     lab.udp(1.0, S, "10.0.0.9:27500", BEAT).udp(2.0, S, "10.0.1.9:27900", BEAT).end(9.0);
     assert_eq!(lab.counts(&rules::GS1024).passed + lab.counts(&rules::GS1024).failed, 0);
@@ -244,7 +244,7 @@ fn an_answer_in_parts_is_one_message() {
 }
 
 #[test]
-fn a_part_that_comes_again_behind_the_whole_is_a_copy() {
+fn a_part_that_comes_again_after_the_whole_is_a_copy() {
     let parts: [&[u8]; 3] = [
         br"\hostname\Test\queryid\5.1",
         br"\player_0\Ann\queryid\5.2",
@@ -393,10 +393,10 @@ fn an_answer_that_never_becomes_whole() {
     lab.udp(0.1, S, C, br"\player_1\Bob\queryid\7.3\final\");
     assert_eq!(lab.names(), ["query", "query_fragment"], "a copy of a part is no part");
     lab.udp(5.0, C, S, br"\echo\later").end(9.0);
-    let told: Vec<_> =
+    let reported: Vec<_> =
         lab.sink.heard[2..].iter().map(|heard| (heard.name, &*heard.fields)).collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("query_fragment", "queryid=7 part=1 properties=[hostname:Test]"),
             ("query_fragment", "queryid=7 part=3 properties=[player_1:Bob]"),
@@ -556,7 +556,7 @@ fn parts_are_bounded() {
         lab.udp(0.2, S, C, format!(r"\a\b\queryid\{answer}.2").as_bytes());
     }
     lab.end(9.0);
-    assert_eq!(lab.names().len(), 598 + 18, "every datagram is told once");
+    assert_eq!(lab.names().len(), 598 + 18, "every datagram is reported once");
 }
 
 #[test]

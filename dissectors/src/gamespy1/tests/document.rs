@@ -1,4 +1,4 @@
-//! The document's own lines, byte for byte, and what they are on the wire.
+//! The specification's own lines, byte for byte, and what they are on the wire.
 
 use crate::gamespy1::rules;
 
@@ -13,24 +13,24 @@ fn udp(from: &str, to: &str, text: &str) -> (&'static str, String, Vec<String>) 
     (heard.name, heard.fields.clone(), lab.codes())
 }
 
-fn told(name: &'static str, fields: &str) -> (&'static str, String, Vec<String>) {
+fn reported(name: &'static str, fields: &str) -> (&'static str, String, Vec<String>) {
     (name, fields.to_owned(), vec![])
 }
 
 #[test]
 fn heartbeats() {
-    let expected = told("heartbeat", r#"port=7778 gamename="ut""#);
+    let expected = reported("heartbeat", r#"port=7778 gamename="ut""#);
     assert_eq!(udp(S, M, r"\heartbeat\7778\gamename\ut\"), expected);
     assert_eq!(udp(S, M, r"\heartbeat\7778\gamename\ut"), expected);
-    let expected = told("heartbeat", r#"port=7778 gamename="ut" statechanged:1"#);
+    let expected = reported("heartbeat", r#"port=7778 gamename="ut" statechanged:1"#);
     assert_eq!(udp(S, M, r"\heartbeat\7778\gamename\ut\statechanged\1"), expected);
-    let expected = told("heartbeat", r#"port=7778 gamename="ut" statechanged:"#);
+    let expected = reported("heartbeat", r#"port=7778 gamename="ut" statechanged:"#);
     assert_eq!(udp(S, M, r"\heartbeat\7778\gamename\ut\statechanged\"), expected);
 }
 
 #[test]
 fn challenges() {
-    let expected = told("secure", r#"challenge="l8jfVy""#);
+    let expected = reported("secure", r#"challenge="l8jfVy""#);
     assert_eq!(udp(M, S, r"\basic\secure\l8jfVy"), expected);
     assert_eq!(udp(M, S, r"\basic\\secure\l8jfVy"), expected);
     assert_eq!(udp(M, S, r"\secure\l8jfVy"), expected);
@@ -69,10 +69,11 @@ fn the_tcp_exchange_is_right() {
         lab.tcp(time, way, C, bytes, Segment { fin });
     }
     lab.end(9.0);
-    let told: Vec<_> = lab.sink.heard.iter().map(|heard| (heard.name, &*heard.fields)).collect();
+    let reported: Vec<_> =
+        lab.sink.heard.iter().map(|heard| (heard.name, &*heard.fields)).collect();
     let servers = "servers=[255.255.255.255:7778 255.255.255.255:7778]";
     assert_eq!(
-        told,
+        reported,
         [
             ("secure", r#"challenge="XDWAOR""#),
             ("validate", r#"gamename="ut" location="0" validate="3JOdDFU5""#),
@@ -107,7 +108,7 @@ fn queries() {
         (r"\info\rules\players\", r#"query="info""#),
         (r"\status\\secure\ABCDEF", r#"query="status" challenge="ABCDEF""#),
     ] {
-        assert_eq!(udp(C, S, text), told("query", fields), "{text}");
+        assert_eq!(udp(C, S, text), reported("query", fields), "{text}");
     }
 }
 

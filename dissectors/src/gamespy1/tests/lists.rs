@@ -152,7 +152,7 @@ fn a_backslash_in_place_of_final_ends_a_validate() {
 }
 
 #[test]
-fn what_stands_behind_final_without_a_backslash_is_no_part_of_the_list() {
+fn what_stands_after_final_without_a_backslash_is_no_part_of_the_list() {
     let lab = listed(&[PROOF, LIST], b"\\ip\\1.2.3.4:7778\\final\r\n");
     assert_eq!(lab.names()[3..], ["list_response", "text"]);
     assert_eq!(lab.codes(), ["GS1002"]);
@@ -181,7 +181,7 @@ fn a_wrong_validate_closes_the_connection() {
 }
 
 #[test]
-fn the_master_closes_behind_the_list() {
+fn the_master_closes_after_the_list() {
     let run = |close: Option<f64>, client_first: bool, end: f64| {
         let mut lab = client(&[PROOF, LIST]);
         master(&mut lab, 0.2, br"\ip\1.2.3.4:7778\final\", false);
@@ -328,11 +328,11 @@ fn a_client_that_has_waited_for_the_close_may_close_itself() {
 }
 
 #[test]
-fn what_stands_behind_a_list_breaks_no_rule_of_lists() {
+fn what_stands_after_a_list_breaks_no_rule_of_lists() {
     let list = r"\ip\1.2.3.4:7778\final\";
-    for behind in [r"\ip\1.2.3.5:7778\final\", r"\ip\1.2.3.5:7778\ip\1.2", r"\final\"] {
-        let lab = listed(&[PROOF, LIST], format!("{list}{behind}").as_bytes());
-        assert_eq!(lab.codes(), ["GS1002"], "{behind}");
+    for after in [r"\ip\1.2.3.5:7778\final\", r"\ip\1.2.3.5:7778\ip\1.2", r"\final\"] {
+        let lab = listed(&[PROOF, LIST], format!("{list}{after}").as_bytes());
+        assert_eq!(lab.codes(), ["GS1002"], "{after}");
         assert_eq!(lab.counts(&rules::GS1016).passed, 1);
     }
     // Another one may be asked for.
@@ -416,10 +416,10 @@ fn said(turns: &[Turn<'_>]) -> Summary {
         }
     }
     lab.end(9.0);
-    let told = lab.sink.heard.iter().map(|heard| (heard.name, heard.fields.clone())).collect();
+    let reported = lab.sink.heard.iter().map(|heard| (heard.name, heard.fields.clone())).collect();
     let details = lab.details().into_iter().map(str::to_owned);
     let findings = lab.codes().into_iter().zip(details).collect();
-    (told, findings, rules::ALL.iter().map(|rule| lab.counts(rule)).collect())
+    (reported, findings, rules::ALL.iter().map(|rule| lab.counts(rule)).collect())
 }
 
 /// Whatever is in it: where a segment ends makes no difference.
@@ -431,7 +431,7 @@ fn where_segments_end_does_not_matter() {
         |challenge: &str, words: &str, list: &str| [challenge, words, list].map(str::to_owned);
     let words = format!("{PROOF}{LIST}");
     let conversations = [
-        // As the document prints it, and as it is sent.
+        // As the specification prints it, and as it is sent.
         wire(
             r"\basic\secure\XDWAOR",
             &format!(r"{proof}\list\gamename\ut"),
@@ -484,7 +484,7 @@ fn where_segments_end_does_not_matter() {
 }
 
 #[test]
-fn the_document_s_request_is_found_behind_its_validate() {
+fn the_document_s_request_is_found_after_its_validate() {
     let words = r"\gamename\ut\location\0\validate\3JOdDFU5\final\list\gamename\ut";
     let lab = listed(&[words], br"\ip\1.2.3.4:7778\final");
     assert_eq!(lab.names(), ["secure", "validate", "list_request", "list_response"]);
@@ -493,7 +493,7 @@ fn the_document_s_request_is_found_behind_its_validate() {
 }
 
 #[test]
-fn what_stands_behind_a_list_is_told_apart() {
+fn what_stands_after_a_list_is_reported_apart() {
     let lab = listed(&[PROOF, LIST], br"\ip\1.2.3.4:7778\final\rest\x");
     assert_eq!(lab.names()[3..], ["list_response", "text"]);
     assert_eq!(lab.codes(), ["GS1002"]);
@@ -501,7 +501,7 @@ fn what_stands_behind_a_list_is_told_apart() {
 }
 
 #[test]
-fn words_that_nothing_follows_are_told_in_time() {
+fn words_that_nothing_follows_are_reported_in_time() {
     let mut lab = client(&[PROOF]);
     assert_eq!(lab.names(), ["secure"]);
     lab.udp(4.0, "10.0.0.7:1", "10.0.0.8:1", br"\status\");

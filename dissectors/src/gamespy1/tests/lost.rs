@@ -1,4 +1,4 @@
-//! Lists of which the recording has lost the end.
+//! Lists whose end the recording has lost.
 
 use crate::gamespy1::rules;
 
@@ -7,7 +7,7 @@ use super::lab::{C, Ear, L, Lab, Segment};
 const TEXT: &[u8] = br"\ip\10.0.0.2:7778\ip\10.0.0.3:7778\ip\10.0.0.4:7778";
 const BLOCKS: &[u8] = b"\x0a\0\0\x02\x1e\x62\x0a\0\0\x03\x1e\x62\x0a\0\0\x04\x1e\x62";
 
-/// What comes of a list of this kind of which so many bytes were recorded: GS1015.
+/// What is found in a list of this kind when only its first bytes were recorded: GS1015.
 fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
     let mut lab: Lab<Ear> = Lab::new();
     let validate = r"\gamename\ut\location\0\validate\3JOdDFU5\final\";
@@ -15,7 +15,7 @@ fn cut(kind: &str, list: &[u8]) -> [u64; 3] {
     lab.tcp(0.0, (L, C), C, br"\basic\\secure\XDWAOR", Segment::default());
     lab.tcp(0.1, (C, L), C, validate.as_bytes(), Segment::default());
     lab.tcp(0.1, (C, L), C, request.as_bytes(), Segment::default());
-    lab.lost_behind(0.2, (L, C), C, list);
+    lab.lost_after(0.2, (L, C), C, list);
     lab.end(9.0);
     let counts = lab.counts(&rules::GS1015);
     [counts.passed, counts.failed, counts.inconclusive]

@@ -1,4 +1,5 @@
-//! The document's own lines, the rules' examples, whole conversations, and bytes of every kind.
+//! The specification's own lines, the rules' examples, whole conversations, and bytes of every
+//! kind.
 
 mod conversations;
 mod document;

@@ -27,12 +27,13 @@ const ANSWER: &str = r"\hostname\Test\queryid\1.1\final\";
 
 #[test]
 fn an_answer_knows_its_query() {
-    let told = replies(&[(1.0, C, S, r"\info\"), (1.1, S, C, ANSWER)]);
-    assert_eq!(told, [("query_response", Reply::to(1, at(1.0)))]);
+    let reported = replies(&[(1.0, C, S, r"\info\"), (1.1, S, C, ANSWER)]);
+    assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
     // In parts: the whole does.
     let parts = [r"\hostname\Test\queryid\1.1", r"\player_0\Ann\queryid\1.2\final\"];
-    let told = replies(&[(1.0, C, S, r"\status\"), (1.1, S, C, parts[1]), (1.2, S, C, parts[0])]);
-    assert_eq!(told, [("query_response", Reply::to(1, at(1.0)))]);
+    let reported =
+        replies(&[(1.0, C, S, r"\status\"), (1.1, S, C, parts[1]), (1.2, S, C, parts[0])]);
+    assert_eq!(reported, [("query_response", Reply::to(1, at(1.0)))]);
     // Nobody has asked.
     assert_eq!(replies(&[(1.0, S, C, ANSWER)]), []);
 }
@@ -40,20 +41,20 @@ fn an_answer_knows_its_query() {
 #[test]
 fn a_query_that_is_sent_again_is_one_request() {
     let asked = [0.0, 1.0, 2.0].map(|time| (time, C, S, r"\info\"));
-    let told = replies(&[asked[0], asked[1], asked[2], (2.1, S, C, ANSWER)]);
+    let reported = replies(&[asked[0], asked[1], asked[2], (2.1, S, C, ANSWER)]);
     let reply = Reply { request: 3, sent: at(2.0), began: at(0.0), tries: 3, complete: true };
-    assert_eq!(told, [("query_response", reply)]);
+    assert_eq!(reported, [("query_response", reply)]);
 }
 
 #[test]
 fn a_challenge_and_a_validate_know_what_they_answer() {
-    let told = replies(&[
+    let reported = replies(&[
         (0.0, S, M, r"\heartbeat\7778\gamename\ut\"),
         (0.1, M, S, r"\basic\\secure\l8jfVy"),
         (0.2, S, M, r"\heartbeat\7778\gamename\ut\validate\SAaJHX96\final\"),
     ]);
     let expected = [("secure", Reply::to(1, at(0.0))), ("validate", Reply::to(2, at(0.1)))];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]

@@ -6,11 +6,11 @@ use crate::kit::{Rule, Severity, Verdict};
 
 use super::lab::{Ear, Lab, Segment};
 
-/// Rules that need more than one pair of hosts: the conversation does not judge them.
+/// Rules that need more than one pair of hosts: the conversation does not check them.
 const ELSEWHERE: [&Rule; 2] = [&rules::GS1032, &rules::GS1033];
 
-/// A master can only be judged by a wrong validate where a client has sent one; and who asks for a list
-/// without a validate has said something else first, or that.
+/// A master can only be checked by a wrong validate where a client has sent one; and who asks for a
+/// list without a validate has said something else first, or that.
 const PRESUMED: [(&Rule, &str); 2] = [(&rules::GS1018, "GS1005"), (&rules::GS1012, "GS1011")];
 
 /// The bytes that an example's payload spells: 'text' with escapes.

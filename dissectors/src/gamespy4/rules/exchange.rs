@@ -15,7 +15,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203041 '7\\0'" }
 }
 rule! {
-    /// The number proves that the client can be reached at the address it asks from; with another the server stays silent.
+    /// The number proves that the client can be reached at the address it asks from; with another
+    /// the server stays silent.
     pub GS4007 "challenge-echo" { severity: Error, who: Client, needs: Beginning,
         asks: "the info request carries the number that was given, as a big-endian signed 32-bit integer",
         cite: [("Packet 3: Second request", "Bytes 8 to 11 (ZZ ZZ ZZ ZZ) is binary packed number received from Packet 2 (signed 4-byte big-endian integer).")],
@@ -23,7 +24,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 07000000 FFFFFF01" }
 }
 rule! {
-    /// Without the challenge anybody could have a server's long answers sent to a victim's address.
+    /// Without the challenge anybody could have a server's long responses sent to a victim's
+    /// address.
     pub GS4008 "challenge-first" { severity: Error, who: Client, needs: Beginning,
         asks: "no info request without a challenge given to that client's address and port before",
         cite: [("UT3 query protocol", "Client sends new request to Server, including said number")],
@@ -39,7 +41,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000008 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
 rule! {
-    /// An answer that nobody asked for is a stray, a reflection, or noise.
+    /// A response that nobody asked for is a stray, a reflection, or noise.
     pub GS4030 "answer-asked-for" { severity: Warning, who: Server, needs: Beginning,
         asks: "no answer without a request",
         cite: [("UT3 query protocol", "Client sends request to Server")],
@@ -58,7 +60,7 @@ rule! {
 rule! {
     /// Most clients drop what comes from an address they did not ask, and so do firewalls.
     ///
-    /// It takes more than one flow to see: the ledger judges it.
+    /// It takes more than one flow to see: the ledger checks it.
     pub GS4033 "answer-from-asked" { severity: Warning, who: Server, needs: Interval,
         asks: "the answer comes from the address and port that was asked (matched by timestamp, client endpoint and time)",
         cite: [("UT3 query protocol", "Server replies with query information")],
@@ -70,7 +72,7 @@ rule! {
 static ELSEWHERE: Elsewhere =
     Elsewhere { from_asked: &GS4033, asked_for: Some(&GS4030), answered: &GS4031 };
 
-/// A request, or an answer to one: Minecraft masks the timestamp.
+/// A request, or a response to one: Minecraft masks the timestamp.
 fn exchange(
     name: &'static str,
     kind: u8,
@@ -81,7 +83,7 @@ fn exchange(
     Exchange { id, ..Exchange::new(&ELSEWHERE, name, 1 << (kind % 8), began, evidence) }
 }
 
-/// An answer of a server that was never asked; another may have been.
+/// A response of a server that was never asked; another may have been.
 pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
     evidence: Evidence,
@@ -95,7 +97,7 @@ pub(in crate::gamespy4) fn asked_of_another<S: Sink>(
 }
 
 /// A request that waits no longer, unless another has answered it. `times`: how often it was sent,
-/// and since when; `owed`: an answer is owed.
+/// and since when; `owed`: a response is owed.
 pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     (name, kind, timestamp): (&'static str, u8, u32),
     (times, began, owed): (u8, Time, bool),
@@ -112,7 +114,7 @@ pub(in crate::gamespy4) fn answered_by_another<S: Sink>(
     }
 }
 
-/// The request's timestamp as the answer should repeat it, and whether it does.
+/// The request's timestamp as the response should repeat it, and whether it does.
 pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, sink: &mut S) {
     let masked = asked & 0x0F0F_0F0F;
     if got.value != asked && got.value == masked {
@@ -128,7 +130,7 @@ pub(in crate::gamespy4) fn timestamp_echo<S: Sink>(asked: u32, got: Read<u32>, s
     });
 }
 
-/// A packet of an answer in several repeats another timestamp than its request's.
+/// A packet of a response in several repeats another timestamp than its request's.
 pub(in crate::gamespy4) fn packet_timestamp<S: Sink>(
     (asked, got): (u32, u32),
     evidence: Evidence,
@@ -167,8 +169,8 @@ pub(in crate::gamespy4) fn challenge_came_later<S: Sink>(
     sink.recalled(&GS4008, given, evidence, mark, || NONE_GIVEN.to_owned());
 }
 
-/// An info request, and the challenges that its client was given on this flow, the latest first; if it did
-/// not begin within the capture, there may be more. Says whether the challenge is right.
+/// An info request, and the challenges that its client was given on this flow, the latest first; if
+/// it did not begin within the capture, there may be more. Says whether the challenge is right.
 pub(in crate::gamespy4) fn challenge<S: Sink>(
     given: &[i32],
     said: Option<Read<i32>>,

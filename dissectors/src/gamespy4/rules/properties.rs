@@ -1,4 +1,4 @@
-//! The variables of the document's table.
+//! The variables of the specification's table.
 
 use crate::gamespy4::fields::MUTATORS;
 use crate::kit::{Read, Sink};
@@ -32,7 +32,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'gamemode\\0openplaying\\0bUsesStats\\0yes\\0s32779\\03\\0\\0'" }
 }
 rule! {
-    /// Each bit is a mutator; one outside the table is a mutator that the document does not know.
+    /// Each bit is a mutator; one outside the table is a mutator that the specification does not
+    /// know.
     pub GS4027 "mutator-bits" { severity: Warning, who: Server, needs: Message,
         asks: "p268435717 has only bits of the mutator table",
         cite: [("Stock Mutator bit string", "p268435717 returns an int32 value:")],
@@ -40,7 +41,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'p268435717\\032\\0\\0'" }
 }
 rule! {
-    /// UT3's own mistakes: no fault of who runs the server, but a reader must not take them for what they are called.
+    /// UT3's own mistakes: no fault of who runs the server, but a reader must not take them for
+    /// what they are called.
     pub GS4028 "known-bugs" { severity: Note, who: Server, needs: Message,
         asks: "hostname is not simply OwningPlayerName, and mapname is a map's name",
         cite: [("Packet 4: Server information response", "This is currently the OwningPlayerName. This is clearly a bug"),
@@ -66,7 +68,7 @@ pub(in crate::gamespy4) struct Properties<'a> {
 }
 
 impl<'a> Properties<'a> {
-    /// One variable more. Its own value is judged at once.
+    /// One variable more. Its own value is checked at once.
     pub(in crate::gamespy4) fn add<S: Sink>(
         &mut self,
         key: Read<&[u8]>,
@@ -104,7 +106,7 @@ impl<'a> Properties<'a> {
         self.known_bugs(sink);
     }
 
-    /// Judged by as much as the answer says of it.
+    /// Checked by as much as the response says of it.
     fn player_limits<S: Sink>(&self, sink: &mut S) {
         let Some(most) = self.max_players else { return };
         let players = self.players.filter(|players| players.value > most.value);
@@ -146,7 +148,8 @@ fn number(value: Read<&[u8]>) -> Option<Read<i64>> {
     decimal(value.value).map(|number| Read { value: number, at: value.at })
 }
 
-/// A decimal number of any size; one that is beyond 64 bits is the largest, or the smallest, of these.
+/// A decimal number of any size; one that is beyond 64 bits is the largest, or the smallest, of
+/// these.
 fn decimal(text: &[u8]) -> Option<i64> {
     if !is_decimal(text) {
         return None;
@@ -255,7 +258,8 @@ pub(in crate::gamespy4) fn name_in_place_of_value(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether this is the name of a variable of the document's table, or of a game's that is known.
+/// Whether this is the name of a variable of the specification's table, or of a game's that is
+/// known.
 pub(in crate::gamespy4) fn is_name(text: &[u8]) -> bool {
     const NAMES: [&[u8]; 18] = [
         b"AverageSkillRating",

@@ -5,7 +5,8 @@ use crate::kit::{Reader, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// A server tells queries from game traffic on the same port by these two bytes; without them it does not answer.
+    /// A server tells queries from game traffic on the same port by these two bytes; without them
+    /// it does not answer.
     pub GS4001 "magic" { severity: Error, who: Client, needs: Message,
         asks: "a request starts with FE FD",
         cite: [("Packet 1: Initial request", "The first 2 bytes (FE FD) are protocol identifier."),
@@ -14,7 +15,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFC00 10203040 0091295B FFFFFF01" }
 }
 rule! {
-    /// The byte says what is asked; a server ignores others, or takes them for a master server's message.
+    /// The byte says what is asked; a server ignores others, or takes them for a master server's
+    /// message.
     pub GS4002 "request-type" { severity: Error, who: Client, needs: Message,
         asks: "FE FD is followed by 09 (challenge) or 00 (server information)",
         cite: [("Packet 1: Initial request", "Byte 3 (09) indicate that the client wishes to receive the challenge string."),
@@ -23,7 +25,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.03 c > s  FEFD05 10203040 0091295B FFFFFF01" }
 }
 rule! {
-    /// Servers that compare the length drop a longer request; one that is shorter has no timestamp to be recognized by.
+    /// Servers that compare the length drop a longer request; one that is shorter has no timestamp
+    /// to be recognized by.
     pub GS4003 "challenge-request-length" { severity: Error, who: Client, needs: Message,
         asks: "a challenge request is 7 bytes: FE FD 09 and 4 bytes of timestamp",
         cite: [("Packet 1: Initial request", "Bytes 4 to 7 (XX XX XX XX) are a binary-packed timestamp, in seconds.")],
@@ -31,7 +34,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0\\0\\0\\0\\0'\n0.10 c > s  FEFD09 10203041 FF" }
 }
 rule! {
-    /// The last four bytes say which sections are wanted, and that the asker can take an answer in several packets.
+    /// The last four bytes say which sections are wanted, and that the asker can take a response in
+    /// several packets.
     pub GS4009 "request-tail" { severity: Error, who: Client, needs: Message,
         asks: "FF FF FF 01 closes the info request (00 00 00 00, no tail, and the SDK's selectors FF 00 00 and 00 FF FF are known forms)",
         cite: [("Packet 3: Second request", "Bytes 12 to 15 are always (FF FF FF 01).")],
@@ -46,7 +50,7 @@ pub(in crate::gamespy4) fn magic<S: Sink>(magic: u16, at: Span, sink: &mut S) ->
     ok
 }
 
-/// Whether the third byte, if there is one, asks for something that the document knows.
+/// Whether the third byte, if there is one, asks for something that the specification knows.
 pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sink: &mut S) -> bool {
     let ok = matches!(kind, Some(0x00 | 0x09));
     sink.judged(&GS4002, ok, at, || match kind {
@@ -56,15 +60,15 @@ pub(in crate::gamespy4) fn request_type<S: Sink>(kind: Option<u8>, at: Span, sin
     ok
 }
 
-/// `behind`: what follows the timestamp, if that is whole.
+/// `after`: what follows the timestamp, if that is whole.
 pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
     before: usize,
-    behind: Option<&[u8]>,
+    after: Option<&[u8]>,
     r: &mut Reader<'_, S>,
 ) -> bool {
     let length = before + r.rest();
     let at = Span::new(length.min(before + 4), length);
-    match behind {
+    match after {
         Some([0, 0, 0, 0]) => {
             r.sink.noted(&GS4003, at, || {
                 "4 zero bytes follow the timestamp, as some clients send them".to_owned()
@@ -72,7 +76,7 @@ pub(in crate::gamespy4) fn challenge_request_length<S: Sink>(
             true
         }
         _ => {
-            let ok = behind.is_some_and(<[u8]>::is_empty);
+            let ok = after.is_some_and(<[u8]>::is_empty);
             r.sink.judged(&GS4003, ok, at, || {
                 format!("the challenge request has {}, not 7", crate::kit::counted(length, "byte"))
             });

@@ -1,11 +1,12 @@
-//! What every answer must look like: packet 2, and the port it comes from.
+//! What every response must look like: packet 2, and the port it comes from.
 
 use super::request::Hex;
 use crate::kit::{Evidence, Payload, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// The client turns the text into the number it must send back; what is no number, or too large, cannot be sent.
+    /// The client turns the text into the number it must send back; what is no number, or too
+    /// large, cannot be sent.
     pub GS4005 "challenge-number" { severity: Error, who: Server, needs: Message,
         asks: "the challenge is an ASCII decimal, '-' allowed, zero-terminated, within 32 bits signed",
         cite: [("Packet 2: First response", "is an ASCII represented number. This number can start with a minus sign, and is null-padded at the end."),
@@ -14,7 +15,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '2147483648\\0\\0'" }
 }
 rule! {
-    /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the packet after its zero.
+    /// A reader of fixed width takes 12 bytes; UT3 pads the number, Minecraft and others end the
+    /// packet after its zero.
     pub GS4006 "challenge-width" { severity: Note, who: Server, needs: Message,
         asks: "the challenge is padded with zeros to 12 bytes",
         cite: [("Packet 2: First response", "Bytes 7 to 18 (YY YY YY YY YY YY YY YY YY YY YY YY)")],
@@ -22,7 +24,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '9513307\\0'" }
 }
 rule! {
-    /// Players' browsers and firewalls look for UT3's queries there; since version 1.01 the port can be set.
+    /// Players' browsers and firewalls look for UT3's queries there; since version 1.01 the port
+    /// can be set.
     pub GS4032 "query-port" { severity: Note, who: Server, needs: Message,
         asks: "a UT3 server's query port is 6500 plus a multiple of 100",
         cite: [("UT3 query protocol", "The query port (on the server) is 6500 by default"),
@@ -41,7 +44,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  08 10203040 '7\\0'" }
 }
 
-/// The first byte of an answer.
+/// The first byte of a response.
 pub(in crate::gamespy4) fn response_type<S: Sink>(
     asked: u8,
     payload: &Payload<'_>,
@@ -95,7 +98,7 @@ pub(in crate::gamespy4) fn challenge_width<S: Sink>(
     });
 }
 
-/// Judged once per flow, for answers that show no other game than UT3.
+/// Checked once per flow, for responses that show no other game than UT3.
 pub(in crate::gamespy4) fn query_port<S: Sink>(port: u16, sink: &mut S) {
     let ok = port.checked_sub(6500).is_some_and(|above| above.is_multiple_of(100));
     sink.judged(&GS4032, ok, Span::default(), || {

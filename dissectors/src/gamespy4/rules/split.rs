@@ -1,10 +1,11 @@
-//! How an answer is cut into packets, and what the packets hold when they are joined.
+//! How a response is cut into packets, and what the packets hold when they are joined.
 
 use crate::kit::{Evidence, Mark, Read, Sink, Span};
 use crate::rule;
 
 rule! {
-    /// The text tells an answer that may come in several packets; some readers look for it and give up without.
+    /// The text tells a response that may come in several packets; some readers look for it and
+    /// give up without.
     pub GS4020 "splitnum-string" { severity: Note, who: Server, needs: Message,
         asks: "the zero-terminated string after the timestamp is \"splitnum\"",
         cite: [("Packet 4: Server information response", "This is random, and conventionally set to the string splitnum, null terminated.")],
@@ -12,7 +13,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'SPLITNUM\\0' 80 00 'hostport\\07777\\0\\0'" }
 }
 rule! {
-    /// A reader puts the packets together by their index; one that is missing or there twice makes the answer unreadable.
+    /// A reader puts the packets together by their index; one that is missing or there twice makes
+    /// the response unreadable.
     pub GS4021 "packet-index" { severity: Error, who: Server, needs: Answer,
         asks: "the packet indices of one answer run from 0 without a gap or a repeat",
         cite: [("Packet 4: Server information response", "The low 7 bits are the packet index (starting at zero).")],
@@ -20,7 +22,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\n0.06 s > c  00 10203041 'splitnum\\0' 82 01 'player_\\0' 00 'Ann\\0\\0\\0'\nend 10" }
 }
 rule! {
-    /// Only the last packet tells a reader how many there are: without the bit it waits for ever, with two it stops too early.
+    /// Only the last packet tells a reader how many there are: without the bit it waits for ever,
+    /// with two it stops too early.
     pub GS4022 "last-bit" { severity: Error, who: Server, needs: Answer,
         asks: "the high bit is set on the last packet of a response and on no other",
         cite: [("Packet 4: Server information response", "The high bit is whether or not this is the last packet.")],
@@ -28,7 +31,8 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 00 00 'hostport\\07777\\0\\0'\nend 10" }
 }
 rule! {
-    /// Readers take names and values by turns: from the first gap on every value is taken for a name.
+    /// Readers take names and values by turns: from the first gap on every value is taken for a
+    /// name.
     pub GS4023 "pairs-complete" { severity: Error, who: Server, needs: Message,
         asks: "names and values alternate, all zero-terminated, over the joined answer",
         cite: [("Packet 4: Server information response", "This data is then exploded, meaning that the \\0 character is used to separate different values."),
@@ -37,7 +41,7 @@ rule! {
         wrong: "0.00 c > s  FEFD09 10203040\n0.02 s > c  09 10203040 '7\\0'\n0.03 c > s  FEFD00 10203041 00000007 FFFFFF01\n0.05 s > c  00 10203041 'splitnum\\0' 80 00 'hostport\\07777\\0p1073741828\\0p268435704\\050\\0\\0'" }
 }
 
-/// How the text of an answer departs from names and values by turns: the first fault counts.
+/// How the text of a response departs from names and values by turns: the first fault counts.
 #[derive(Default)]
 pub(in crate::gamespy4) struct Layout {
     fault: Option<(Span, &'static str)>,
@@ -73,14 +77,15 @@ pub(in crate::gamespy4) fn splitnum<S: Sink>(text: Read<&[u8]>, sink: &mut S) {
     });
 }
 
-/// The answer has no split header although the request says that the asker can take several packets.
+/// The response has no split header although the request says that the asker can take several
+/// packets.
 pub(in crate::gamespy4) fn no_splitnum<S: Sink>(at: Span, sink: &mut S) {
     sink.judged(&GS4020, false, at, || {
         "no string, packet number and section come before the variables".to_owned()
     });
 }
 
-/// All packets of an answer are there, once each, and the last is the one that says so.
+/// All packets of a response are there, once each, and the last is the one that says so.
 pub(in crate::gamespy4) fn packets_whole<S: Sink>(sink: &mut S) {
     let at = Span::new(14, 15);
     sink.judged(&GS4021, true, at, String::new);
@@ -94,7 +99,7 @@ pub(in crate::gamespy4) fn packet_copy<S: Sink>(index: Option<u8>, sink: &mut S)
     sink.noted(&GS4021, at, || format!("an identical copy of packet {index}"));
 }
 
-/// A packet whose index another packet of the same answer had.
+/// A packet whose index another packet of the same response had.
 pub(in crate::gamespy4) fn packet_repeated<S: Sink>(
     index: u8,
     evidence: Evidence,
@@ -119,7 +124,7 @@ pub(in crate::gamespy4) fn last_bit_misplaced<S: Sink>(
     });
 }
 
-/// An answer that was given up. `have`: which packets came, a bit each.
+/// A response that was given up. `have`: which packets came, a bit each.
 pub(in crate::gamespy4) fn unfinished<S: Sink>(
     have: u128,
     last: Option<u8>,

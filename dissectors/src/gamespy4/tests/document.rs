@@ -1,12 +1,12 @@
-//! The document's four packets and its table.
+//! The specification's four packets and its table.
 
 use crate::gamespy4::{GameSpy4, rules};
 use crate::kit::*;
 
 use super::{Stage, packet};
 
-/// The table's example values, in its order; the hostname and the map name as the document wants
-/// them.
+/// The table's example values, in its order; the hostname and the map name as the specification
+/// wants them.
 const TABLE: &[u8] = b"hostname\0ut3.example\0hostport\x008277\0numplayers\x004\0maxplayers\x0024\0\
     gamemode\0openplaying\0mapname\0DM-SHANGRILA\0OwningPlayerId\x00113350319\0\
     NumPublicConnections\x0024\0bUsesStats\0True\0bIsDedicated\0True\0\
@@ -22,7 +22,7 @@ fn the_four_packets() {
     let names = ["challenge_request", "challenge_response", "info_request", "info_response"];
     assert_eq!(outcome.names(), names);
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
-    let fields: Vec<_> = outcome.told.iter().map(|told| told.fields.as_str()).collect();
+    let fields: Vec<_> = outcome.reported.iter().map(|reported| reported.fields.as_str()).collect();
     assert_eq!(fields[0], "timestamp=270544960");
     assert_eq!(fields[1], "timestamp=270544960 challenge=7");
     assert_eq!(fields[2], "timestamp=270544961 challenge=7");
@@ -35,7 +35,7 @@ fn the_four_packets() {
 #[test]
 fn the_table_explains_the_values() {
     let outcome = Stage::default().asks().server(50, &packet(0x80, 0, TABLE)).ends(60);
-    let meanings = &outcome.told[3].meanings;
+    let meanings = &outcome.reported[3].meanings;
     for meaning in [
         "game mode: VCTF",
         "bot skill level: Average",
@@ -57,7 +57,7 @@ fn a_negative_challenge_is_sent_back_in_binary() {
     stage.client(30, b"\xFE\xFD\x00\x10\x20\x30\x41\xB6\x69\xFD\x2E\xFF\xFF\xFF\x01");
     let outcome = stage.server(50, &packet(0x80, 0, TABLE)).ends(60);
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
-    assert_eq!(outcome.told[2].fields, "timestamp=270544961 challenge=-1234567890");
+    assert_eq!(outcome.reported[2].fields, "timestamp=270544961 challenge=-1234567890");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_challenge_that_is_no_number_is_shown_and_nothing_else_is_judged() {
         stage.client(0, b"\xFE\xFD\x09\x10\x20\x30\x40");
         let outcome = stage.server(20, &[b"\x09\x10\x20\x30\x40", challenge].concat()).ends(30);
         assert_eq!(outcome.failed(), ["GS4005"]);
-        assert!(outcome.told[1].fields.ends_with(shown), "{}", outcome.told[1].fields);
+        assert!(outcome.reported[1].fields.ends_with(shown), "{}", outcome.reported[1].fields);
     }
 }
 
@@ -123,7 +123,7 @@ fn a_timestamp_that_is_another_s_masked_is_taken_as_it_is() {
 }
 
 #[test]
-fn a_request_behind_a_late_start_proves_nothing_about_challenges() {
+fn a_request_after_a_late_start_proves_nothing_about_challenges() {
     let mut stage = Stage::default();
     stage.client(0, b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     let outcome = stage.server(10, &packet(0x80, 0, TABLE)).ends(60);
@@ -336,8 +336,8 @@ fn names_without_values_and_values_without_an_end() {
     ] {
         let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
         assert_eq!(outcome.failed(), ["GS4023"], "{}", String::from_utf8_lossy(content));
-        let told = &outcome.told[3].fields;
-        assert!(told.ends_with(&format!("properties{{{fields}}}")), "{told}");
+        let reported = &outcome.reported[3].fields;
+        assert!(reported.ends_with(&format!("properties{{{fields}}}")), "{reported}");
     }
 }
 
@@ -349,11 +349,11 @@ fn any_text_and_any_number_may_stand_before_the_variables() {
         let answer = [&header[..], b"hostport\x007777\0\0"].concat();
         let outcome = Stage::default().asks().server(50, &answer).ends(60);
         assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
-        assert!(outcome.told[3].fields.ends_with("properties{hostport=7777}"));
+        assert!(outcome.reported[3].fields.ends_with("properties{hostport=7777}"));
     }
 }
 
-/// A coloured name, as the first variable of an answer without a header.
+/// A coloured name, as the first variable of a response without a header.
 #[test]
 fn a_variable_is_no_random_text() {
     let mut stage = Stage::default();
@@ -388,13 +388,13 @@ fn a_response_says_which_request_it_answers() {
     stage.client(0, challenge).client(1000, challenge).server(1020, b"\x09\x10\x20\x30\x407\0");
     stage.client(1030, b"\xFE\xFD\0\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01");
     stage.server(1050, b"\0\x10\x20\x30\x41splitnum\0\x80\0hostport\x007777\0\0");
-    let told: Vec<_> = stage
+    let reported: Vec<_> = stage
         .ends(1060)
         .replies
         .iter()
         .map(|reply| (reply.sent.0, reply.began.0, reply.tries, reply.complete))
         .collect();
-    assert_eq!(told, [(1_000_000_000, 0, 2, false), (1_030_000_000, 0, 1, true)]);
+    assert_eq!(reported, [(1_000_000_000, 0, 2, false), (1_030_000_000, 0, 1, true)]);
 }
 
 #[test]
@@ -448,7 +448,7 @@ fn a_doubled_datagram_is_shown_and_changes_nothing() {
     let mut stage = Stage::default();
     let outcome = stage.asks().server(50, &whole).again(server, &whole).ends(60);
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
-    assert_eq!(outcome.told[4].fields, outcome.told[3].fields);
+    assert_eq!(outcome.reported[4].fields, outcome.reported[3].fields);
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn zeros_before_the_variables_are_a_header() {
         let outcome = Stage::default().asks().server(50, &answer).ends(60);
         assert_eq!(outcome.found(Verdict::Fail), ["GS4020"]);
         assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
-        assert!(outcome.told[3].fields.ends_with(&format!("properties{{{name}=3}}")));
+        assert!(outcome.reported[3].fields.ends_with(&format!("properties{{{name}=3}}")));
     }
 }
 
@@ -482,8 +482,8 @@ fn an_answer_to_a_challenge_that_was_never_given() {
         let broken: Vec<_> = outcome.failed().into_iter().filter(|code| code == "GS4010").collect();
         assert_eq!(broken, failed, "{given:?}");
         assert_eq!(outcome.facts.iter().filter(accepted).count(), failed.len());
-        let told = given.map(CrossFlowEvent::Challenged);
-        assert!(told.is_none_or(|told| outcome.facts.contains(&told)), "{given:?}");
+        let reported = given.map(CrossFlowEvent::Challenged);
+        assert!(reported.is_none_or(|reported| outcome.facts.contains(&reported)), "{given:?}");
     }
 
     // Other games' form has no challenge.

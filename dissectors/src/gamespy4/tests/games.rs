@@ -25,10 +25,10 @@ fn minecraft_full() {
     assert!(outcome.failed().is_empty());
     assert_eq!(outcome.found(Verdict::Note), ["GS4004", "GS4009", "GS4004"]);
     assert_eq!(outcome.found(Verdict::Fail), ["GS4006"], "and no note about the port");
-    let told = &outcome.told[3];
-    assert!(told.fields.contains("plugins= map=world numplayers=2"));
-    assert!(told.fields.ends_with("players[player{player_=SlappMeDo} player{player_=wease}]"));
-    assert!(told.meanings.iter().any(|meaning| meaning == "Minecraft, full"));
+    let reported = &outcome.reported[3];
+    assert!(reported.fields.contains("plugins= map=world numplayers=2"));
+    assert!(reported.fields.ends_with("players[player{player_=SlappMeDo} player{player_=wease}]"));
+    assert!(reported.meanings.iter().any(|meaning| meaning == "Minecraft, full"));
 }
 
 #[test]
@@ -41,12 +41,12 @@ fn minecraft_basic() {
         .ends(40);
     assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
     assert_eq!(
-        outcome.told[3].fields,
+        outcome.reported[3].fields,
         "timestamp=1 properties{hostname=A Minecraft Server gametype=SMP map=world numplayers=2 \
          maxplayers=20 hostport=25565 hostip=127.0.0.1}"
     );
-    for told in &outcome.told[2..] {
-        assert!(told.meanings.iter().any(|meaning| meaning == "Minecraft, basic"));
+    for reported in &outcome.reported[2..] {
+        assert!(reported.meanings.iter().any(|meaning| meaning == "Minecraft, basic"));
     }
 }
 
@@ -57,7 +57,7 @@ fn zeros_round_the_sections_are_skipped() {
     let outcome = Stage::default().asks().server(50, &packet(0x80, 0, content)).ends(60);
     assert!(outcome.failed().is_empty());
     assert_eq!(outcome.found(Verdict::Note), ["GS4023"]);
-    assert!(outcome.told[3].fields.contains("player{player_=Ann}"));
+    assert!(outcome.reported[3].fields.contains("player{player_=Ann}"));
 }
 
 /// The SDK writes a section's byte and its end where a game has no variables of players or teams.
@@ -71,14 +71,14 @@ fn sections_without_a_column() {
         let content = [b"hostport\x007777\0\0", sections].concat();
         let outcome = Stage::default().asks().server(50, &packet(0x80, 0, &content)).ends(60);
         assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
-        let told = &outcome.told[3].fields;
-        assert!(told.ends_with(&format!("properties{{hostport=7777}}{fields}")), "{told}");
+        let reported = &outcome.reported[3].fields;
+        assert!(reported.ends_with(&format!("properties{{hostport=7777}}{fields}")), "{reported}");
     }
 }
 
 /// UT3 with one player and two bots, which have no names: columns of three values each.
 #[test]
-fn empty_values_are_told_from_the_end_of_a_column() {
+fn empty_values_are_reported_from_the_end_of_a_column() {
     let content = b"hostport\x007777\0\0\x01player_\0\0Sierra Vasquez\0\0\0\0score_\0\x000\0\0\0\0\
         team_\0\0\0\0\0\0deaths_\0\x001\0\0\0\0pid_\0\x00289\0\0\0\0\0";
     let mut stage = Stage::default();
@@ -86,7 +86,7 @@ fn empty_values_are_told_from_the_end_of_a_column() {
     let outcome = stage.server(51, &packet(0x81, 2, b"team_t\0\0\0score_t\0\0\0\0")).ends(60);
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
     let bot = "player{player_= score_= team_= deaths_= pid_=}";
-    assert!(outcome.told[3].fields.ends_with(&format!(
+    assert!(outcome.reported[3].fields.ends_with(&format!(
         "players[player{{player_=Sierra Vasquez score_=0 team_= deaths_=1 pid_=289}} {bot} {bot}] teams[]"
     )));
 }
@@ -113,7 +113,7 @@ fn battlefield_2() {
     let outcome = stage.server(12, &last).ends(60);
     assert_eq!(outcome.failed(), ["GS4009"]);
     assert_eq!(
-        outcome.told.last().unwrap().fields,
+        outcome.reported.last().unwrap().fields,
         "timestamp=270544961 properties{gamename=battlefield2} \
          players[player{player_=aahnz pid_=63902872 AIBot_=0} \
          player{player_= hekutooo pid_=479665451 AIBot_=0} \
@@ -131,8 +131,10 @@ fn gamespy_sdk() {
         stage.server(30, &packet(0x80, 0, b"gamever\x002.00\0gamemode\0exiting\0\0")).ends(40);
     assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
     assert_eq!(outcome.found(Verdict::Note), ["GS4007"]);
-    assert_eq!(outcome.told[2].fields, "timestamp=270544961");
-    assert!(outcome.told[2].meanings.iter().any(|meaning| meaning == "GameSpy QR2, no challenge"));
+    assert_eq!(outcome.reported[2].fields, "timestamp=270544961");
+    assert!(
+        outcome.reported[2].meanings.iter().any(|meaning| meaning == "GameSpy QR2, no challenge")
+    );
 }
 
 /// Behind a challenge, any of the sections may be asked for.
@@ -169,7 +171,7 @@ fn gamespy_sdk_in_one_packet_without_a_header() {
     let outcome = stage.server(10, answer).ends(40);
     assert_eq!(outcome.failed(), ["GS4009"]);
     assert_eq!(
-        outcome.told[1].fields,
+        outcome.reported[1].fields,
         "timestamp=270544961 properties{hostname=a mapname=b} \
          players[player{player_=Ann score_=3} player{player_=Bob score_=4}] teams[team{team_t=Red}]"
     );
@@ -184,7 +186,9 @@ fn just_cause_2_multiplayer() {
     let outcome = stage.server(30, &answer).ends(40);
     assert_eq!(outcome.failed(), ["GS4009"]);
     assert!(
-        outcome.told[3].fields.ends_with("players[player{name=Ann steam_id=STEAM_0:0:1 ping=42}]")
+        outcome.reported[3]
+            .fields
+            .ends_with("players[player{name=Ann steam_id=STEAM_0:0:1 ping=42}]")
     );
 }
 
@@ -233,7 +237,7 @@ fn what_is_claimed_by_content_alone() {
 
 /// The timestamp can be any value, and the port be set.
 #[test]
-fn a_challenge_request_with_the_timestamp_0_is_told_from_a_masters_answer() {
+fn a_challenge_request_with_the_timestamp_0_is_reported_from_a_masters_answer() {
     let expects = |from: &str, bytes: &[u8]| {
         let payload = Payload {
             bytes,

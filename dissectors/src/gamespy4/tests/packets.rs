@@ -2,9 +2,9 @@
 
 use crate::kit::*;
 
-use super::{Outcome, Stage, Told, packet};
+use super::{Outcome, Reported, Stage, packet};
 
-/// An answer of three packets as the GameSpy SDK cuts it: inside a variable's value, and inside a
+/// A response of three packets as the GameSpy SDK cuts it: inside a variable's value, and inside a
 /// player's name.
 fn three() -> [Vec<u8>; 3] {
     [
@@ -22,8 +22,8 @@ const FIELDS: &str = "timestamp=270544961 properties{hostname=Ann's hostport=777
     players[player{player_=Ann score_=3} player{player_=Bob score_=} player{player_=Charlie score_=}] \
     teams[team{team_t=Red}]";
 
-fn told(outcome: &Outcome) -> &Told {
-    outcome.told.last().unwrap()
+fn reported(outcome: &Outcome) -> &Reported {
+    outcome.reported.last().unwrap()
 }
 
 #[test]
@@ -37,10 +37,10 @@ fn packets_in_any_order_are_one_message() {
         }
         let outcome = stage.ends(60);
         assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
-        let told = told(&outcome);
-        assert_eq!(told.name, "info_response");
-        assert_eq!(told.fields, FIELDS);
-        assert_eq!(told.bytes, packet(0x00, 0, WHOLE));
+        let reported = reported(&outcome);
+        assert_eq!(reported.name, "info_response");
+        assert_eq!(reported.fields, FIELDS);
+        assert_eq!(reported.bytes, packet(0x00, 0, WHOLE));
     }
 }
 
@@ -53,15 +53,15 @@ fn every_joined_byte_is_where_it_was_recorded() {
         stage.server(50, packet);
     }
     let outcome = stage.ends(60);
-    let told = told(&outcome);
+    let reported = reported(&outcome);
     let frames = [(4, &packets[2]), (5, &packets[0]), (6, &packets[1])];
-    for piece in &told.pieces {
+    for piece in &reported.pieces {
         let packet = frames.iter().find(|(frame, _)| *frame == piece.frame).unwrap().1;
         let (at, from, length) =
             (piece.at as usize, piece.offset as usize - 42, piece.length as usize);
-        assert_eq!(told.bytes[at..at + length], packet[from..from + length]);
+        assert_eq!(reported.bytes[at..at + length], packet[from..from + length]);
     }
-    assert_eq!(told.pieces.iter().map(|piece| piece.frame).collect::<Vec<_>>(), [5, 6, 4]);
+    assert_eq!(reported.pieces.iter().map(|piece| piece.frame).collect::<Vec<_>>(), [5, 6, 4]);
 }
 
 /// Where byte 16 is only a number, the text simply goes on in the next packet.
@@ -73,7 +73,7 @@ fn text_that_goes_on_without_being_repeated() {
             let mut stage = Stage::default();
             stage.asks().server(50, &packet(0x00, 0, first));
             let outcome = stage.server(51, &packet(0x81, byte, second)).ends(60);
-            assert_eq!(told(&outcome).bytes, packet(0x00, 0, WHOLE), "cut at {at}");
+            assert_eq!(reported(&outcome).bytes, packet(0x00, 0, WHOLE), "cut at {at}");
             assert!(outcome.failed().is_empty());
         }
     }
@@ -85,7 +85,7 @@ fn a_value_that_begins_with_its_name_is_no_name_repeated() {
     for at in 1..whole.len() {
         let (first, second) = whole.split_at(at);
         let outcome = cut_in_two(first, 0, second);
-        assert_eq!(told(&outcome).bytes, packet(0x00, 0, whole), "cut at {at}");
+        assert_eq!(reported(&outcome).bytes, packet(0x00, 0, whole), "cut at {at}");
         assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
     }
 }
@@ -112,7 +112,7 @@ fn cuts_at_every_byte_of_a_column() {
             stage.asks().server(50, &packet(0x00, 0, &first));
             let outcome = stage.server(51, &packet(0x81, 1, &second)).ends(60);
             assert_eq!(
-                told(&outcome).fields,
+                reported(&outcome).fields,
                 "timestamp=270544961 properties{hostport=7777} players[player{player_=Ann} \
                  player{player_=Bob} player{player_=Charlie}]",
                 "row {row}, {length} bytes"
@@ -154,8 +154,8 @@ fn cuts_at_every_byte_of_a_columns_name() {
                     }
                     let first = [&text[..at + length], zero].concat();
                     let outcome = cut_in_two(&first, section, &text[at..]);
-                    let told = told(&outcome);
-                    assert_eq!(told.bytes, whole, "{:?}", String::from_utf8_lossy(&first));
+                    let reported = reported(&outcome);
+                    assert_eq!(reported.bytes, whole, "{:?}", String::from_utf8_lossy(&first));
                     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
                 }
             }
@@ -165,11 +165,11 @@ fn cuts_at_every_byte_of_a_columns_name() {
 
 /// The packet is full after the section's byte.
 #[test]
-fn a_cut_behind_the_byte_of_a_section() {
+fn a_cut_after_the_byte_of_a_section() {
     let players = b"hostport\x007777\0\0\x01player_\0\0Ann\0\0\0";
     let teams = b"team_t\0\0Red\0\0\0";
     let outcome = cut_in_two(&[&players[..], b"\x02"].concat(), 2, teams);
-    assert_eq!(told(&outcome).bytes, packet(0x00, 0, &[players, &b"\x02"[..], teams].concat()));
+    assert_eq!(reported(&outcome).bytes, packet(0x00, 0, &[players, &b"\x02"[..], teams].concat()));
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
 }
 
@@ -184,7 +184,7 @@ fn a_cut_before_a_section_without_a_column() {
     ] {
         let outcome = cut_in_two(first, section, &second);
         let whole = [first, &[section], &second].concat();
-        assert_eq!(told(&outcome).bytes, packet(0x00, 0, &whole));
+        assert_eq!(reported(&outcome).bytes, packet(0x00, 0, &whole));
         assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
     }
 }
@@ -194,7 +194,11 @@ fn a_cut_before_a_section_without_a_column() {
 fn a_value_that_a_column_begins_with_is_repeated_as_a_value() {
     let first = b"hostport\x007777\0\0\x01player_\0\0Ann\0\0s\0";
     let outcome = cut_in_two(first, 1, b"player_\0\x02s\0\0score_\0\x003\0\0\0");
-    assert!(told(&outcome).fields.contains("player{player_=s}"), "{}", told(&outcome).fields);
+    assert!(
+        reported(&outcome).fields.contains("player{player_=s}"),
+        "{}",
+        reported(&outcome).fields
+    );
 }
 
 #[test]
@@ -213,7 +217,7 @@ fn a_copy_of_a_packet_is_a_note_and_another_packet_in_its_place_an_error() {
     assert_eq!(outcome.failed(), ["GS4021"]);
     assert_eq!(outcome.names()[3..], ["info_fragment", "info_fragment"]);
     assert_eq!(
-        told(&outcome).fields,
+        reported(&outcome).fields,
         "timestamp=270544961 index=0 last=0 properties{hostname=other}"
     );
 }
@@ -267,9 +271,9 @@ fn what_is_missing_is_a_fault_only_when_there_was_time_for_it() {
 
     let mut stage = Stage::default();
     stage.asks().server(50, &first).server(51, &third);
-    for (time, told) in [(3.049, 3), (3.05, 5)] {
+    for (time, reported) in [(3.049, 3), (3.05, 5)] {
         stage.lab.elapse(time);
-        assert_eq!(stage.lab.sink.heard.len(), told);
+        assert_eq!(stage.lab.sink.heard.len(), reported);
     }
     let outcome = stage.ends(9000);
     assert_eq!(outcome.failed(), ["GS4021"]);
@@ -287,13 +291,13 @@ fn a_repeated_request_begins_another_answer() {
     let outcome = stage.server(1051, &packet(0x81, 0, b"hostport\x007777\0\0")).ends(2000);
     assert!(outcome.failed().is_empty(), "{:?}", outcome.judge.findings);
     assert_eq!(outcome.names()[4..], ["info_fragment", "info_response"]);
-    assert!(told(&outcome).fields.ends_with("properties{hostname=Bob's hostport=7777}"));
+    assert!(reported(&outcome).fields.ends_with("properties{hostname=Bob's hostport=7777}"));
 }
 
 /// The request of [`Stage::asks`].
 const AGAIN: &[u8] = b"\xFE\xFD\x00\x10\x20\x30\x41\0\0\0\x07\xFF\xFF\xFF\x01";
 
-/// Two packets of an answer: `numplayers` tells it from another.
+/// Two packets of a response: `numplayers` tells it from another.
 fn two(players: u8) -> [Vec<u8>; 2] {
     let first = [b"numplayers\0", &[players][..], b"\0"].concat();
     let second = [b"maxplayers\x009\0gametype\0", &[players][..], b"\0\0"].concat();
@@ -306,7 +310,7 @@ fn whole(players: char) -> String {
     )
 }
 
-/// Lets the request go by twice, then packets of its answers, `0a` to `1b` each.
+/// Lets the request go by twice, then packets of its responses, `0a` to `1b` each.
 fn asked_twice(packets: &str, end: i64) -> Outcome {
     let mut stage = Stage::default();
     stage.asks().client(500, AGAIN);
@@ -323,8 +327,9 @@ fn two_answers_to_a_repeated_request_may_come_mixed() {
     for packets in ["0a 1a 0b 1b", "0a 0b 1a 1b"] {
         let outcome = asked_twice(packets, 9000);
         assert!(outcome.judge.findings.is_empty(), "{packets}: {:?}", outcome.judge.findings);
-        let told: Vec<_> = outcome.told[4..].iter().map(|told| told.fields.as_str()).collect();
-        assert_eq!(told, [whole('3'), whole('4')], "{packets}");
+        let reported: Vec<_> =
+            outcome.reported[4..].iter().map(|reported| reported.fields.as_str()).collect();
+        assert_eq!(reported, [whole('3'), whole('4')], "{packets}");
     }
 }
 
@@ -338,15 +343,16 @@ fn a_packet_lost_of_one_answer_leaves_the_other_whole() {
             let names = outcome.names();
             let whole = names.iter().filter(|name| **name == "info_response").count();
             assert_eq!((whole, names.len()), (1, 6), "{packets}");
-            let fragment = outcome.told.iter().find(|told| told.name == "info_fragment").unwrap();
+            let fragment =
+                outcome.reported.iter().find(|reported| reported.name == "info_fragment").unwrap();
             assert!(fragment.fields.contains(&format!("index={left}")), "{packets}");
         }
     }
     let outcome = asked_twice("0a 0b 1b", 9000);
-    assert_eq!(told(&outcome).fields, whole('4'), "the latest packets belong together");
+    assert_eq!(reported(&outcome).fields, whole('4'), "the latest packets belong together");
 }
 
-/// What is wrong with an answer may be that its packets are of two.
+/// What is wrong with a response may be that its packets are of two.
 #[test]
 fn packets_that_may_be_of_two_answers_prove_nothing_about_their_content() {
     for (times, verdict) in [(1, Verdict::Fail), (2, Verdict::Inconclusive)] {
@@ -379,7 +385,7 @@ fn more_answers_than_were_asked_for_are_an_error() {
     }
     assert_eq!(stage.ends(700).failed(), ["GS4021"]);
 
-    // A new request with the same timestamp, and an answer that begins as the one before it.
+    // A new request with the same timestamp, and a response that begins as the one before it.
     let ([first, second], other) = (two(b'3'), two(b'4'));
     let mut stage = Stage::default();
     stage.asks().server(50, &first).server(51, &second).client(5000, AGAIN);
@@ -409,7 +415,7 @@ fn answers_of_different_lengths_may_come_mixed() {
         let outcome = stage.ends(9000);
         assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
         assert_eq!(outcome.names()[4..], ["info_response", "info_response"]);
-        assert!(outcome.told.iter().any(|told| told.fields == whole('3')));
+        assert!(outcome.reported.iter().any(|reported| reported.fields == whole('3')));
     }
 }
 
@@ -419,7 +425,7 @@ fn copies_are_no_faults() {
     for packets in [
         "0a 0a 1a 1a", // both requests are the same one
         "0a 1a 0a 1a",
-        "0a 1a 1a 0b 1b", // in a row with another answer
+        "0a 1a 1a 0b 1b", // in a row with another response
         "0a 1a 0a 0b 1b",
         "0a 0a 1a 0b 1b",
         "0a 1a 0b 1b 0a 1a 0b 1b",
@@ -454,8 +460,10 @@ fn a_capture_with_every_packet_twice() {
     }
     let outcome = stage.ends(9000);
     assert!(outcome.judge.findings.is_empty(), "{:?}", outcome.judge.findings);
-    let told = |players| outcome.told.iter().filter(|told| told.fields == whole(players)).count();
-    assert_eq!((told('3'), told('4')), (4, 2));
+    let reported = |players| {
+        outcome.reported.iter().filter(|reported| reported.fields == whole(players)).count()
+    };
+    assert_eq!((reported('3'), reported('4')), (4, 2));
 }
 
 /// How often the request was sent before the capture began is not known.
@@ -504,5 +512,5 @@ fn many_unfinished_answers_are_bounded() {
         stage.server(50, &packet);
         assert!(stage.lab.budget.held() <= 1 << 20);
     }
-    assert!(stage.ends(60).told.len() >= 2900);
+    assert!(stage.ends(60).reported.len() >= 2900);
 }

@@ -72,7 +72,7 @@ fn right_keeps_the_rule_and_every_other() {
 
 #[test]
 fn wrong_breaks_the_rule_alone() {
-    // What it takes several flows to see, the ledger judges.
+    // What it takes several flows to see, the ledger checks.
     for rule in ALL.iter().filter(|rule| rule.slug != "answer-from-asked") {
         let outcome = play(rule.wrong);
         assert_eq!(outcome.judge.counts(rule).failed, 1, "{rule:?}: {:?}", outcome.judge.findings);

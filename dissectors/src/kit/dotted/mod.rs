@@ -1,7 +1,7 @@
 //! IPv4 addresses and short numbers as texts are full of them, read eight bytes at a time.
 //!
-//! It knows the one form that programs write. What is not recognized here may be written otherwise, and
-//! takes a closer look.
+//! It knows the one form that programs write. What is not recognized here may be written otherwise,
+//! and takes a closer look.
 
 use std::net::Ipv4Addr;
 
@@ -26,9 +26,10 @@ const BEFORE: usize = 4;
 /// What is looked at: those, and an address and a number in a few more bytes than they ever take.
 type Window = [u8; 37];
 
-/// Reads what begins with `opening` and an endpoint, `between` its address and its number, as often as it
-/// is there and `entry` says how long the whole is. It is reported where that begins, the bytes from
-/// there on, and the endpoint. Returns how many bytes all of them take, and how many there are.
+/// Reads what begins with `opening` and an endpoint, `between` its address and its number, as often
+/// as it is there and `entry` says how long the whole is. It is reported where that begins, the
+/// bytes from there on, and the endpoint. Returns how many bytes all of them take, and how many
+/// there are.
 #[inline(always)]
 pub(crate) fn each<const N: usize>(
     bytes: &[u8],
@@ -127,7 +128,7 @@ fn octet(bytes: u32) -> u32 {
     OCTETS.get(halves as usize).map_or(0x100, |&octet| octet.into())
 }
 
-/// The octet of each three halves of bytes, where more than 9 stands for what is no digit.
+/// The octet of each three halves of bytes, where more than 9 marks what is not a digit.
 static OCTETS: [u16; 0x1000] = {
     let mut octets = [0x100; 0x1000];
     let mut halves = 0;
@@ -159,8 +160,8 @@ pub(crate) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((decimal(digits << (64 - bits)), bits as usize / 8))
 }
 
-/// The digits of a word as numbers, each in its byte; and the highest bit of each byte that is none.
-/// Behind one that is not ASCII, a digit may be taken for none.
+/// The digits of a word as numbers, each in its byte; and the highest bit of each byte that is
+/// none. Behind one that is not ASCII, a digit may be taken for none.
 #[inline(always)]
 fn digits(word: u64) -> (u64, u64) {
     let digits = word ^ (ONES * 0x30);

@@ -6,16 +6,16 @@ use super::*;
 fn read(text: &str, between: u8) -> Option<Endpoint> {
     let found = endpoint(format!("    {text}").as_bytes(), between);
     for before in [b"\\ip\\", b"1234", b"\x7f\0\xC3\xA9", b"...1"] {
-        for behind in [0, 100] {
-            let bytes = [before, text.as_bytes(), &vec![0; behind]].concat();
-            assert_eq!(endpoint(&bytes, between), found, "{text} behind {before:?}");
+        for after in [0, 100] {
+            let bytes = [before, text.as_bytes(), &vec![0; after]].concat();
+            assert_eq!(endpoint(&bytes, between), found, "{text} after {before:?}");
             let mut best = None;
             let taken = each(&bytes, before, between, |at, rest, endpoint| {
                 assert_eq!((at, rest), (0, &*bytes));
                 best = Some(*endpoint);
                 None
             });
-            assert_eq!((best, taken), (found, (0, 0)), "{text} behind {before:?}");
+            assert_eq!((best, taken), (found, (0, 0)), "{text} after {before:?}");
         }
     }
     found
@@ -54,13 +54,13 @@ fn an_address_is_four_octets() {
 }
 
 #[test]
-fn one_is_read_behind_the_other_until_somebody_has_enough() {
+fn one_is_read_after_the_other_until_somebody_has_enough() {
     let bytes = b"at:1.2.3.4:5 at:10.20.30.40:50 at:100.200.30.4:5000 at:6.7.8.9:10 at:1.2.3:4 at:1.2.3.4:5";
     let read = |most: usize| {
         let mut found = Vec::new();
         let taken = each(bytes, b"  at:", b':', |_, _, _| unreachable!("it begins otherwise"));
         assert_eq!(taken, (0, 0));
-        let taken = each(&bytes[..], b"at:1", b':', |_, _, _| unreachable!("a dot stands there"));
+        let taken = each(&bytes[..], b"at:1", b':', |_, _, _| unreachable!("there is a dot"));
         assert_eq!(taken, (0, 0));
         let bytes = [b" ", &bytes[..]].concat();
         let taken = each(&bytes, b" at:", b':', |at, rest, endpoint| {
@@ -84,9 +84,9 @@ fn one_is_read_behind_the_other_until_somebody_has_enough() {
 }
 
 #[test]
-fn a_number_stands_behind() {
-    let number = |behind: &str| {
-        let found = read(&format!("255.255.255.255 {behind}"), b' ')?;
+fn a_number_stands_after() {
+    let number = |after: &str| {
+        let found = read(&format!("255.255.255.255 {after}"), b' ')?;
         Some((found.number, found.end - 16))
     };
     for (text, expected) in [

@@ -37,7 +37,7 @@ fn exchange(frame: u64, kinds: u8, owed: bool) -> Exchange {
 }
 
 /// What was broken - with `?` where that is not proven - and kept, in the order of the codes.
-fn told(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
+fn reported(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String> {
     let mut ledger = ledger(most);
     for &(frame, fact, from, to) in facts {
         ledger.fact(fact, &[], &seen(frame, from, to));
@@ -46,11 +46,11 @@ fn told(facts: &[(u64, CrossFlowEvent, &str, &str)], most: usize) -> Vec<String>
     let broken = |rule: &Rule, evidence: Evidence| {
         format!("{}{}", rule.code, if evidence.suffices(rule.needs) { "" } else { "?" })
     };
-    let mut told = Vec::from_iter(review.rulings.map(|it| broken(it.rule, it.evidence)));
-    told.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
-    told.extend(review.beyond.iter().map(|it| format!("{} {}x", broken(it.0, it.1), it.2)));
-    told.sort();
-    told
+    let mut reported = Vec::from_iter(review.rulings.map(|it| broken(it.rule, it.evidence)));
+    reported.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
+    reported.extend(review.beyond.iter().map(|it| format!("{} {}x", broken(it.0, it.1), it.2)));
+    reported.sort();
+    reported
 }
 
 fn request(
@@ -68,43 +68,43 @@ fn answer(frame: u64, kinds: u8) -> (u64, CrossFlowEvent, &'static str, &'static
 #[test]
 fn an_answer_from_another_host_is_said_once() {
     let facts = [answer(20, 2 | 4), request(1, 4, S)];
-    assert_eq!(told(&facts, 100), ["A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&facts, 100), ["A2S062 kept", "A2S065"]);
 }
 
 /// A flow that was ended for want of memory goes on as another.
 #[test]
 fn an_answer_on_a_later_flow_of_the_same_two_is_no_other_s() {
-    assert_eq!(told(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
+    assert_eq!(reported(&[answer(20, 4), request(1, 4, OTHER)], 100), ["A2S062 kept"]);
 }
 
 #[test]
 fn an_answer_belongs_to_no_request_of_another_kind_or_time() {
     let alone = ["A2S061", "A2S062"];
-    assert_eq!(told(&[answer(20, 2), request(1, 4, S)], 100), alone);
-    assert_eq!(told(&[answer(20, 4), request(21, 4, S)], 100), alone);
-    assert_eq!(told(&[answer(3001, 4), request(1, 4, S)], 100), alone);
-    assert_eq!(told(&[answer(3000, 4), request(1, 4, S)], 100), ["A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&[answer(20, 2), request(1, 4, S)], 100), alone);
+    assert_eq!(reported(&[answer(20, 4), request(21, 4, S)], 100), alone);
+    assert_eq!(reported(&[answer(3001, 4), request(1, 4, S)], 100), alone);
+    assert_eq!(reported(&[answer(3000, 4), request(1, 4, S)], 100), ["A2S062 kept", "A2S065"]);
 }
 
 #[test]
 fn where_two_requests_could_have_drawn_an_answer_nothing_is_proven() {
     let two = ["A2S061?", "A2S062?", "A2S062?"];
-    assert_eq!(told(&[request(1, 4, S), request(2, 4, D), answer(20, 4)], 100), two);
-    assert_eq!(told(&[request(1, 4, S), request(2, 2, S), answer(20, 2 | 4)], 100), two);
+    assert_eq!(reported(&[request(1, 4, S), request(2, 4, D), answer(20, 4)], 100), two);
+    assert_eq!(reported(&[request(1, 4, S), request(2, 2, S), answer(20, 2 | 4)], 100), two);
     let repeated = [request(1, 4, S), request(2, 4, S), answer(20, 4), answer(21, 4)];
     let each = ["A2S062 kept", "A2S062 kept", "A2S065", "A2S065"];
-    assert_eq!(told(&repeated, 100), each);
+    assert_eq!(reported(&repeated, 100), each);
 }
 
-/// One that was sent twice may have two answers, and is one request all the same.
+/// One that was sent twice may have two responses, and is one request all the same.
 #[test]
 fn an_answer_for_each_sending_is_said_once() {
     let mut asked = exchange(1, 4, true);
     asked.tries = 2;
     let request = (500, CrossFlowEvent::Unanswered(asked), C, S);
     let both = [request, answer(20, 4), answer(520, 4)];
-    assert_eq!(told(&both, 100), ["A2S062 kept", "A2S065"]);
-    assert_eq!(told(&[both[0], both[1], both[2], answer(530, 4)], 100).len(), 3);
+    assert_eq!(reported(&both, 100), ["A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&[both[0], both[1], both[2], answer(530, 4)], 100).len(), 3);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn where_both_carry_an_id_it_tells() {
         (frame, fact, from, to)
     };
     let facts = [with(request(1, 4, S), 7), with(request(2, 4, D), 8), with(answer(20, 4), 8)];
-    assert_eq!(told(&facts, 100), ["A2S062", "A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&facts, 100), ["A2S062", "A2S062 kept", "A2S065"]);
 }
 
 /// The client takes the challenge for the asked one's: it cannot know better.
@@ -132,33 +132,33 @@ fn a_challenge_that_came_from_elsewhere_may_be_used() {
     let used = |challenge| (30, CrossFlowEvent::Foreign { challenge, evidence: EVIDENCE }, C, S);
     let accepted = (40, CrossFlowEvent::Accepted { challenge: 7, foreign: Some(EVIDENCE) }, S, C);
     let facts = [request(1, 4, S), given, used(7), accepted];
-    assert_eq!(told(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&facts, 100), ["A2S022 kept", "A2S062 kept", "A2S065"]);
     let other = [request(1, 4, S), given, used(8)];
-    assert_eq!(told(&other, 100), ["A2S022", "A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&other, 100), ["A2S022", "A2S062 kept", "A2S065"]);
     // Which of two servers was asked for it shows where it is used.
     let two = [request(1, 4, S), request(2, 4, D), given, used(7)];
-    assert_eq!(told(&two, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
-    // What is asked with it is owed an answer.
+    assert_eq!(reported(&two, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
+    // What is asked with it is owed a response.
     let mut asked = exchange(30, 4, false);
     asked.challenge = Some(7);
     let ignored = [facts[0], facts[1], used(7), (30, CrossFlowEvent::Unanswered(asked), C, S)];
-    assert_eq!(told(&ignored, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
+    assert_eq!(reported(&ignored, 100), ["A2S022 kept", "A2S062", "A2S062 kept", "A2S065"]);
     assert_eq!(A2S022.code.to_string(), "A2S022");
 }
 
-/// Beyond the bound all is judged, by itself, and that there was no room is reported.
+/// Beyond the bound all is checked, by itself, and that there was no room is reported.
 #[test]
 fn what_there_is_no_room_for_is_judged_alone() {
     let facts = Vec::from_iter((1..=5).map(|frame| request(frame * 4000, 4, S)));
-    assert_eq!(told(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
+    assert_eq!(reported(&facts, 3), ["A2S062", "A2S062", "A2S062", "A2S062 2x", "NET011"]);
 }
 
 #[test]
 fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
     let judged = |answers: u64, apart: u64| {
         let facts = Vec::from_iter((1..=answers).map(|n| answer(n * apart, 4)));
-        let told = told(&facts, 1000);
-        Vec::from_iter(told.into_iter().filter(|it| it.starts_with("SEC005")))
+        let reported = reported(&facts, 1000);
+        Vec::from_iter(reported.into_iter().filter(|it| it.starts_with("SEC005")))
     };
     assert_eq!(judged(19, 10), [""; 0]);
     assert_eq!(judged(20, 10), ["SEC005"]);
@@ -182,7 +182,7 @@ fn answers_in_numbers_to_an_address_that_never_asked_are_one_finding() {
     assert!(found.next().is_none());
 }
 
-/// What comes of requests from these sources at these milliseconds, of which each is answered.
+/// What is found with requests from these sources at these milliseconds, each of them answered.
 fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
     let mut loads = Loads::new(1 << 16, Abuse::default());
     for (frame, (source, time)) in (1..).zip(requests) {
@@ -207,31 +207,31 @@ fn asked(requests: impl Iterator<Item = (u32, i64)>) -> Vec<String> {
         loads.reflects(group, "A2S_INFO", 25, &payload(&[7; 100], S, &client));
     }
     let review = ledger(1000).review(loads);
-    let mut told = Vec::from_iter(review.rulings.map(|it| it.detail.to_string()));
-    told.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
-    told.sort();
-    told
+    let mut reported = Vec::from_iter(review.rulings.map(|it| it.detail.to_string()));
+    reported.extend(review.kept.iter().map(|it| format!("{} kept", it.rule.code)));
+    reported.sort();
+    reported
 }
 
 #[test]
 fn a_server_that_answers_one_source_over_and_over_is_a_reflector() {
     assert_eq!(asked((0..19).map(|n| (1, n))), [""; 0]);
     assert_eq!(asked((0..40).map(|n| (1, n * 600))), ["SEC005 kept", "SEC006 kept"]);
-    let told = asked((0..40).map(|n| (1, n * 100)));
+    let reported = asked((0..40).map(|n| (1, n * 100)));
     assert_eq!(
-        told[0],
+        reported[0],
         "10.0.0.2:27015 answers without a challenge: 0.0.0.1 is answered 40 times within 10 s, to \
          A2S_INFO each time; 40 requests of 1 source, 40 answers, 1000 bytes asked, 4000 answered, \
          4.0 times as many, from 1970-01-01 00:00:00.000 to 1970-01-01 00:00:03.900"
     );
-    assert_eq!(told[1..], ["SEC006 kept"]);
+    assert_eq!(reported[1..], ["SEC006 kept"]);
 }
 
 #[test]
 fn a_server_that_answers_a_crowd_which_never_goes_on_is_a_reflector() {
     let crowd = |sources: u32, times: u32, apart: u32| {
         let all = (0..sources).flat_map(move |n| (0..times).map(move |_| (n, (n * apart).into())));
-        asked(all).iter().any(|told| told.contains("answers without a challenge"))
+        asked(all).iter().any(|reported| reported.contains("answers without a challenge"))
     };
     assert!(!crowd(999, 1, 10));
     assert!(crowd(1000, 1, 10));
@@ -241,20 +241,20 @@ fn a_server_that_answers_a_crowd_which_never_goes_on_is_a_reflector() {
 }
 
 #[test]
-fn a_flood_is_told_whatever_the_number_of_sources() {
+fn a_flood_is_reported_whatever_the_number_of_sources() {
     let flood = |requests: u32, sources: u32, a_second: u32| {
         asked((0..requests).map(|n| (n % sources, (n * 1000 / a_second).into())))
     };
     assert!(flood(4990, 1, 5000).contains(&"SEC006 kept".to_owned()));
     assert!(flood(20_000, 1, 900).contains(&"SEC006 kept".to_owned()));
-    let told = flood(15_000, 7500, 2000);
-    assert!(told[0].starts_with("10.0.0.2:27015 answers without a challenge"), "{told:?}");
+    let reported = flood(15_000, 7500, 2000);
+    assert!(reported[0].starts_with("10.0.0.2:27015 answers without a challenge"), "{reported:?}");
     let (rate, sources) =
         ("up to 2000 requests a second over 5 s to 10.0.0.2:27015, from about ", "");
-    assert!(told[1].starts_with(rate) && told[1].contains(sources), "{told:?}");
-    assert!(told[1].ends_with("0 % of them with one packet: 15000 A2S_INFO"), "{told:?}");
-    let told = flood(10_000, 3000, 2000);
-    assert!(told[1].contains("from 3000 sources, 0 % of them"), "{told:?}");
+    assert!(reported[1].starts_with(rate) && reported[1].contains(sources), "{reported:?}");
+    assert!(reported[1].ends_with("0 % of them with one packet: 15000 A2S_INFO"), "{reported:?}");
+    let reported = flood(10_000, 3000, 2000);
+    assert!(reported[1].contains("from 3000 sources, 0 % of them"), "{reported:?}");
     assert_eq!(SEC006.slug, "query-flood");
 }
 

@@ -22,7 +22,7 @@ rule! {
         wrong: paged!("9.00 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// A challenge out of turn makes a server send its info string to whoever asks.
+    /// A challenge out of turn makes a server send its info string to anybody who asks.
     pub VM041 "challenge-asked-for" { severity: Warning, who: Master, needs: Beginning,
         asks: "a challenge follows a join or an info string with a wrong challenge",
         cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
@@ -30,7 +30,8 @@ rule! {
         wrong: registered!("9.00 m > s:27015  FFFFFFFF 730A le32:1339895703") }
 }
 rule! {
-    /// A server whose challenge was not accepted, and that is not told, believes that it is listed.
+    /// A server whose challenge was not accepted, and that is not notified, believes that it is
+    /// listed.
     pub VM043 "rechallenge" { severity: Warning, who: Master, needs: Answer,
         asks: "an info string with a wrong challenge is answered by a new challenge",
         cite: [("Join", "If you send the master servers an invalid challenge, you will get another challenge as a response.")],
@@ -46,7 +47,7 @@ rule! {
         wrong: registered!("300.00 s:27015 > m  71\nend 309") }
 }
 
-/// What a master owes an answer to.
+/// What a master owes a response to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::valve_master) enum Owed {
     Query,
@@ -54,7 +55,7 @@ pub(in crate::valve_master) enum Owed {
     WrongChallenge,
 }
 
-/// A message of the past that no answer came to.
+/// A message of the past that no response came to.
 pub(in crate::valve_master) fn unanswered<S: Sink>(
     owed: Owed,
     evidence: Evidence,
@@ -69,7 +70,7 @@ pub(in crate::valve_master) fn unanswered<S: Sink>(
     sink.recalled(rule, false, evidence, mark, || what.to_owned());
 }
 
-/// Judges whether a reply was asked for, by the queries before it.
+/// Checks whether a reply was asked for, by the queries before it.
 pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink: &mut S) {
     match answers {
         Answers::Query { owed, asked } => {
@@ -96,7 +97,7 @@ pub(in crate::valve_master) fn replied<S: Sink>(answers: Answers, at: Span, sink
     }
 }
 
-/// Judges whether a challenge was asked for.
+/// Checks whether a challenge was asked for.
 pub(in crate::valve_master) fn challenged<S: Sink>(why: Why, at: Span, sink: &mut S) {
     sink.judged(&VM041, why != Why::Nothing, at, || {
         "no join and no wrong challenge came before this challenge".to_owned()

@@ -6,7 +6,8 @@ use crate::valve_master::info_keys::Engine;
 use crate::valve_master::registration::Claimed;
 
 rule! {
-    /// The challenge proves that the server is where it says it is. With another number it is not listed.
+    /// The challenge proves that the server is where it says it is. With another number it is not
+    /// listed.
     pub VM040 "challenge-echo" { severity: Error, who: Server, needs: Beginning,
         asks: "the challenge in the info string is the master's 4 bytes read as a little-endian 32-bit int",
         cite: [("Challenge response, Goldsource", "The challenge number is simply the challenge sent by the master server converted to an int.")],
@@ -30,16 +31,18 @@ rule! {
         wrong: registered!("60.00 s:27015 > m  71\n60.02 m > s:27015  FFFFFFFF 730A le32:133961823\n60.03 s:27015 > m  ", goldsrc!("133961823")) }
 }
 rule! {
-    /// Each round proves anew that the server is there; an old challenge proves nothing, and masters have forgotten it.
+    /// Each round proves anew that the server is there; an old challenge proves nothing, and
+    /// masters have forgotten it.
     pub VM045 "heartbeat-rejoins" { severity: Error, who: Server, needs: Interval,
         asks: "a heartbeat is a whole new join: an info string never reuses an earlier round's challenge",
         cite: [("Heartbeat", "The game server simply goes through the process of \"joining\" the master server list again.")],
         right: registered!("300.00 s:27015 > m  71\n300.02 m > s:27015  FFFFFFFF 730A le32:133961823\n300.03 s:27015 > m  ", goldsrc!("133961823")),
         wrong: registered!("300.00 s:27015 > m  ", goldsrc!("1339895702")) }
 }
-// Told here, and judged by the ledger: it takes all flows of a server to see it.
+// Reported here, and checked by the ledger: it takes all flows of a server to see it.
 rule! {
-    /// Clients ask one of the masters: a server that joins only one is not found by those who ask the other.
+    /// Clients ask one of the masters: a server that joins only one is not found by those who ask
+    /// the other.
     pub VM046 "two-masters" { severity: Note, who: Server, needs: Beginning,
         asks: "a server joins two masters",
         cite: [("Join", "Shortly after a game server has been initialized, it picks two master servers to \"join.\"")],
@@ -50,7 +53,7 @@ rule! {
 /// What a finding says of a challenge that was read backwards.
 pub(in crate::valve_master) const REVERSED: &str = "as big-endian";
 
-/// Judges the challenge of an info string, by those that this master has given to this server.
+/// Checks the challenge of an info string, by those that this master has given to this server.
 pub(in crate::valve_master) fn claimed<S: Sink>(claimed: Claimed, at: Span, sink: &mut S) {
     match claimed {
         Claimed::Unclear => {}
@@ -121,7 +124,8 @@ pub(in crate::valve_master) fn rejoined<S: Sink>(
 }
 
 rule! {
-    /// The two engines end their quit differently, and masters for the one need not read the other's.
+    /// The two engines end their quit differently, and masters for the one need not read the
+    /// other's.
     pub VM051 "quit-matches-engine" { severity: Warning, who: Server, needs: Interval,
         asks: "the form of the quit is that of the engine the info string shows",
         cite: [("Quit", "")],

@@ -20,13 +20,13 @@ pub(in crate::valve_master) struct InfoFrame {
     /// 0A ends it.
     pub(in crate::valve_master) closed: bool,
     /// So many bytes follow that.
-    pub(in crate::valve_master) behind: usize,
+    pub(in crate::valve_master) after: usize,
 }
 
 impl InfoFrame {
-    /// It is what the document asks for.
+    /// It is what the specification asks for.
     pub(in crate::valve_master) fn is_right(self) -> bool {
-        self.fed && self.closed && self.behind == 0
+        self.fed && self.closed && self.after == 0
     }
 }
 
@@ -34,12 +34,13 @@ pub(in crate::valve_master) fn info_frame<S: Sink>(frame: InfoFrame, at: Span, s
     sink.judged(&VM032, frame.is_right(), at, || match frame {
         InfoFrame { fed: false, .. } => "30 is not followed by 0A".to_owned(),
         InfoFrame { closed: false, .. } => "no 0A ends the info string".to_owned(),
-        InfoFrame { behind, .. } => format!("{behind} zeros follow the last 0A"),
+        InfoFrame { after, .. } => format!("{after} zeros follow the last 0A"),
     });
 }
 
 rule! {
-    /// Keys and values are distinguished by the count of backslashes alone: one too few, and all that follow change places.
+    /// Keys and values are distinguished by the count of backslashes alone: one too few, and all
+    /// that follow change places.
     pub VM033 "info-grammar" { severity: Error, who: Server, needs: Message,
         asks: "the info string is `\\key\\value` pairs, no key empty, none twice",
         cite: [("Challenge response", "")],
@@ -88,7 +89,8 @@ pub(in crate::valve_master) fn info_required<S: Sink, N: Iterator<Item = &'stati
 }
 
 rule! {
-    /// Masters and the programs that stand in for them have been seen to read the pairs by their place.
+    /// Masters and the programs that stand in for them have been seen to read the pairs by their
+    /// place.
     pub VM035 "info-key-order" { severity: Warning, who: Server, needs: Message,
         asks: "the order of the keys is the GoldSrc, the Source or the Orange Box example's",
         cite: [("Differences", "The field order is a bit different with Source than with Goldsource.")],
@@ -110,7 +112,8 @@ pub(in crate::valve_master) fn info_order<S: Sink>(
 }
 
 rule! {
-    /// Browsers show and filter by these values; one that is none of them means something else to each.
+    /// Browsers show and filter by these values; one that is none of them means something else to
+    /// each.
     pub VM036 "info-values" { severity: Warning, who: Server, needs: Message,
         asks: "os is l or w, type d, l or p, password, secure and lan are 0 or 1, the counts are decimal, players <= max",
         cite: [("Challenge response", "")],

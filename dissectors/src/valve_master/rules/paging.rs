@@ -6,7 +6,8 @@ use crate::valve_master::endpoint::{Endpoint, ZERO, shown};
 use crate::valve_master::listing::Asked;
 
 rule! {
-    /// On a new socket the master sends the first page, whatever is asked for: the client takes it for a later one.
+    /// On a new socket the master sends the first page, whatever is asked for: the client takes it
+    /// for a later one.
     pub VM020 "first-seed-zero" { severity: Error, who: Client, needs: Beginning,
         asks: "the first query on a socket asks from 0.0.0.0:0",
         cite: [("IP:Port", "The first IP:Port you should send is \"0.0.0.0:0\"")],
@@ -23,7 +24,8 @@ rule! {
         wrong: paged!("0.03 c > m  31 FF '10.0.0.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 rule! {
-    /// To the master a new socket is a new client, which gets the first page again: the list never ends.
+    /// To the master a new socket is a new client, which gets the first page again: the list never
+    /// ends.
     pub VM022 "same-socket" { severity: Error, who: Client, needs: Interval,
         asks: "a listing is continued from the socket it began on: a new port starts from 0.0.0.0:0",
         cite: [("IP:Port", "Do not close your socket between packets."),
@@ -48,7 +50,7 @@ rule! {
         wrong: paged!("0.03 c > m  31 03 '10.0.1.2:27015' 00 00\n0.05 m > c  FFFFFFFF 660A ip:10.0.2.2:27015 00*6") }
 }
 
-/// Judges where a query asks from, by how it is to what was said before on its socket.
+/// Checks where a query asks from, by how it is to what was said before on its socket.
 pub(in crate::valve_master) fn asked<S: Sink>(
     asked: Asked,
     seed: Endpoint,

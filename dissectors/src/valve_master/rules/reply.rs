@@ -79,7 +79,8 @@ rule! {
         wrong: replied!("FFFFFFFF 660A ip:10.0.0.2:0 00*6") }
 }
 rule! {
-    /// The port is the one number of the protocol in network order: packed as all others, 27015 reads 34665, and no server is there.
+    /// The port is the one number of the protocol in network order: packed as all others, 27015
+    /// reads 34665, and no server is there.
     pub VM014 "port-network-order" { severity: Warning, who: Master, needs: Message,
         asks: "ports are big-endian",
         cite: [("Reply format", "Unsigned Short Port number - usually 27015 (69 87) - this is network ordered, which is unlike every other Steam protocol.")],
@@ -118,7 +119,7 @@ impl Blocks {
         self.swapped += u32::from(!USUAL.contains(&port) && USUAL.contains(&port.swap_bytes()));
     }
 
-    /// The blocks are what the document asks for.
+    /// The blocks are what the specification asks for.
     pub(in crate::valve_master) fn sound(&self) -> bool {
         self.end.is_none() && self.unusable.is_none()
     }

@@ -8,8 +8,8 @@ const GIVEN: &[u8] = b"\xFF\xFF\xFF\xFFs\n\x96\x2F\xDD\x4F";
 
 fn info(challenge: &str) -> Vec<u8> {
     let before = r"\protocol\47\challenge\";
-    let behind = r"\players\0\max\2\bots\0\gamedir\cstrike\map\de_dust\type\d\password\0\os\l\secure\0\lan\0\version\1.1.2.5/Stdio\region\255\product\cstrike";
-    format!("0\n{before}{challenge}{behind}\n").into_bytes()
+    let after = r"\players\0\max\2\bots\0\gamedir\cstrike\map\de_dust\type\d\password\0\os\l\secure\0\lan\0\version\1.1.2.5/Stdio\region\255\product\cstrike";
+    format!("0\n{before}{challenge}{after}\n").into_bytes()
 }
 
 const ALL: &str = "0.0.0.0:0";
@@ -45,7 +45,7 @@ fn the_same_page_again_at_once_does_not_go_on() {
         (80, MASTER, CLIENT, &reply(&["10.0.3.2:27015"], false)[..]),
     ];
     assert_eq!(converse(&steps, 9000).failed(), ["VM021"]);
-    // A client that did not get the answer asks again, but not that soon.
+    // A client that did not get the response asks again, but not that soon.
     let later: Vec<_> =
         steps.iter().map(|&(t, f, to, b)| (if t >= 60 { t + 1000 } else { t }, f, to, b)).collect();
     assert_eq!(converse(&later, 9000).failed(), [""; 0]);
@@ -73,7 +73,7 @@ fn a_query_sent_twice_may_be_answered_twice() {
         (40, MASTER, CLIENT, &first[..]),
         (50, MASTER, CLIENT, &second[..]),
     ];
-    // The second answer comes before the next query, after it, or is another list.
+    // The second response comes before the next query, after it, or is another list.
     let orders = [[0, 1, 2, 4, 3, 5], [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 5, 4]];
     for order in orders {
         let outcome = converse(&order.map(|at| steps[at]), 9000);
@@ -394,11 +394,11 @@ fn many_challenges_may_be_open_at_once() {
 
 #[test]
 fn a_challenge_that_cannot_be_read_was_given() {
-    let told = info("5");
+    let reported = info("5");
     let steps = [
         (0, SERVER, MASTER, &b"q"[..]),
         (20, MASTER, SERVER, b"\xFF\xFF\xFF\xFFs\n\x05\0\0"),
-        (30, SERVER, MASTER, &told[..]),
+        (30, SERVER, MASTER, &reported[..]),
     ];
     let outcome = converse(&steps, 9000);
     assert_eq!(outcome.findings.len(), 1, "{:?}", outcome.findings);
@@ -434,13 +434,13 @@ fn info_strings_tell_of_rounds_whose_challenges_were_not_recorded() {
 }
 
 #[test]
-fn on_an_unusual_port_the_first_join_is_not_told() {
+fn on_an_unusual_port_the_first_join_is_not_reported() {
     let master = "10.0.0.9:5555";
-    let (first, second, told, again) = (given(5), given(6), info("5"), info("6"));
+    let (first, second, reported, again) = (given(5), given(6), info("5"), info("6"));
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     (lab.claims, lab.vouched) = (true, true);
     lab.udp(0.0, SERVER, master, b"q");
-    lab.udp(0.02, master, SERVER, &first).udp(0.04, SERVER, master, &told);
+    lab.udp(0.02, master, SERVER, &first).udp(0.04, SERVER, master, &reported);
     lab.udp(300.0, SERVER, master, b"q");
     lab.udp(300.02, master, SERVER, &second).udp(300.04, SERVER, master, &again);
     lab.end(400.0);
@@ -456,22 +456,22 @@ fn on_an_unusual_port_the_first_join_is_not_told() {
 
 #[test]
 fn an_info_string_without_its_first_backslash_is_one() {
-    let told = String::from_utf8(info("5")).unwrap().replacen('\\', "", 1);
+    let reported = String::from_utf8(info("5")).unwrap().replacen('\\', "", 1);
     let mut lab = lab::Lab::<ValveMaster, _>::new();
     lab.claims = true;
     lab.udp(0.0, SERVER, MASTER, b"q").udp(0.02, MASTER, SERVER, &given(5));
-    lab.udp(0.04, SERVER, MASTER, told.as_bytes()).end(9.0);
+    lab.udp(0.04, SERVER, MASTER, reported.as_bytes()).end(9.0);
     assert_eq!((lab.last().name, lab.codes()), ("challenge_response", vec!["VM033".to_owned()]));
 }
 
 #[test]
-fn an_info_string_before_any_challenge_is_proven_by_the_challenge_behind_it() {
-    let (strange, told) = (info("77"), info("5"));
+fn an_info_string_before_any_challenge_is_proven_by_the_challenge_after_it() {
+    let (strange, reported) = (info("77"), info("5"));
     let steps = [
         (0, SERVER, MASTER, &b"q"[..]),
         (9000, SERVER, MASTER, &strange[..]),
         (9100, MASTER, SERVER, &given(5)[..]),
-        (9120, SERVER, MASTER, &told[..]),
+        (9120, SERVER, MASTER, &reported[..]),
     ];
     assert_eq!(converse(&steps, 20_000).failed(), ["VM042"]);
     // Where the capture begins after the join, the challenge may appear before it;
@@ -628,7 +628,7 @@ fn two_hundred_replies_to_one_query_are_no_dialect() {
     assert_eq!(outcome.failed(), ["VM027"; 199]);
     assert!(outcome.detail("VM027").contains("answered already"));
     let outcome = listing(query(ALL, r"\gamedir\valve\nat\0"));
-    // The key is none of the document's.
+    // The key is none of the specification's.
     assert_eq!((outcome.failed(), outcome.noted().len()), (vec!["VM005"], 199), "Xash3D's dialect");
 }
 

@@ -1,4 +1,4 @@
-//! The document's examples, byte for byte.
+//! The specification's examples, byte for byte.
 
 use super::*;
 use crate::valve_master::decode::{self, DecodeContext};
@@ -51,7 +51,7 @@ const ORANGE_BOX: &str = "
     2e 30 2e 34 2e 33 5c 70 72 6f 64 75 63 74 5c 74
     66 0a";
 
-/// Every message that the document shows.
+/// Every message that the specification shows.
 pub(in super::super) fn all() -> Vec<Vec<u8>> {
     let messages = [
         EVERYTHING,
@@ -68,7 +68,7 @@ pub(in super::super) fn all() -> Vec<Vec<u8>> {
     messages.iter().map(|message| hex(message)).collect()
 }
 
-/// A whole join with this info string: nothing is wrong with it, and its order is told.
+/// A whole join with this info string: nothing is wrong with it, and its order is recognized.
 fn assert_joins(challenge: i32, info: &str, order: &str) {
     let (given, info) = ([&hex("FFFFFFFF 730A")[..], &challenge.to_le_bytes()].concat(), hex(info));
     let steps = [
@@ -166,9 +166,9 @@ fn a_group_in_a_group_may_count_with_all_it_takes() {
         "3 condition",
     ];
     assert_eq!(grouped(nested), expected);
-    let behind = format!(r"{nested}\linux\1");
-    assert_eq!(broken(&behind), None);
-    assert_eq!(grouped(&behind), [&expected[..], &["1 condition"]].concat());
+    let after = format!(r"{nested}\linux\1");
+    assert_eq!(broken(&after), None);
+    assert_eq!(grouped(&after), [&expected[..], &["1 condition"]].concat());
     // Where both ways fit, the document's "conditions" are taken: nand and two maps.
     let both = r"\nor\3\nand\1\secure\1\map\a\map\b";
     assert_eq!(grouped(both).last().unwrap(), "2 condition");

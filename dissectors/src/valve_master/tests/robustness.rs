@@ -18,7 +18,7 @@ fn everywhere(bytes: &[u8]) {
     run(&[(0, 0, false, bytes.to_vec()), (1, 1, false, bytes.to_vec())]);
 }
 
-/// The document's messages, and some of the dialect's.
+/// The specification's messages, and some of the dialect's.
 fn samples() -> Vec<Vec<u8>> {
     let mut samples = document::all();
     samples.extend([

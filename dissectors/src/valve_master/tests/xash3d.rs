@@ -81,7 +81,7 @@ fn one_query_may_get_several_packets() {
         (9, MASTER, CLIENT, &second[..]),
     ];
     let outcome = converse(&steps, 9000);
-    // The key is none of the document's.
+    // The key is none of the specification's.
     assert_eq!(outcome.failed(), ["VM005"]);
     assert_eq!(outcome.noted(), ["VM027"]);
 }
@@ -103,7 +103,7 @@ fn over_ipv6_blocks_have_18_bytes() {
 }
 
 #[test]
-fn the_document_s_blocks_over_ipv6_are_told_from_xash3d_s() {
+fn the_document_s_blocks_over_ipv6_are_reported_from_xash3d_s() {
     let (client, master) = ("[fd00::1]:50000", "[fd00::9]:27010");
     let servers = ["192.0.2.1:27015", "192.0.2.2:27015", "192.0.2.3:27015", "203.0.113.4:27015"];
     for (count, ended) in [(0, true), (2, true), (3, false), (3, true), (4, true)] {
@@ -113,7 +113,7 @@ fn the_document_s_blocks_over_ipv6_are_told_from_xash3d_s() {
         let outcome = converse(&steps, 9000);
         assert_eq!(outcome.findings.len(), 0, "{count} {ended}: {:?}", outcome.findings);
     }
-    // An address all of whose bytes could be the document's blocks, too; and an empty list.
+    // An address all of whose bytes could be the specification's blocks, too; and an empty list.
     let address = hex("FFFFFFFF 660A 2A0104F80C170B8F0203040506070809 6987 000000000000");
     let empty = hex("FFFFFFFF 660A 000000000000000000000000000000000000");
     for bytes in [address, empty] {

@@ -95,7 +95,7 @@ impl Stream {
         }
     }
 
-    /// Keeps what was not consumed of a fresh chunk, of which so much was seen, and some of what was.
+    /// Keeps what was not consumed of a fresh chunk, seen up to a point, and some of what was.
     fn remember<R: Reader>(
         &mut self,
         chunk: Chunk<'_>,
@@ -175,8 +175,8 @@ impl Stream {
     }
 
     /// Goes on after missing bytes. The reader sees what it left before them once more, and then
-    /// that is dropped. Where it lets that wait for the other direction, it goes on when that has come,
-    /// or when there is more to go on after.
+    /// that is dropped. Where it lets that wait for the other direction, it goes on when that has
+    /// come, or when there is more to go on after.
     pub(super) fn jump<R: Reader>(
         &mut self,
         to: u64,
@@ -200,7 +200,7 @@ impl Stream {
         self.jump_now(Jump { to, cause, witness }, cx);
     }
 
-    /// Goes on after missing bytes that are not waited for any more, whoever waits.
+    /// Goes on after missing bytes that are not waited for any more, even if a reader waits.
     pub(super) fn jump_at_last<R: Reader>(&mut self, cx: &mut Context<'_, R>) {
         if let Some(jump) = self.held.as_mut().and_then(|held| held.jump.take()) {
             // Some of what was missing may have come meanwhile.

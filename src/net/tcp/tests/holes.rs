@@ -6,23 +6,23 @@ use super::*;
 fn acknowledged_hole_is_given_up_after_a_while() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.data(1000, b"abcdef");
-    bench.told();
+    bench.reported();
     bench.data(1010, b"klmnop");
     for _ in 0..20 {
         bench.ack(1006); // the other side waits too
     }
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.ack(1016);
     for _ in 0..7 {
         bench.ack(1016);
     }
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.ack(1016);
-    let told = [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap), after(4, "klmn")];
-    assert_eq!(bench.told(), told);
+    let reported = [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap), after(4, "klmn")];
+    assert_eq!(bench.reported(), reported);
     bench.data(1006, b"ghij"); // too late
     bench.data(1016, b"qr");
-    assert_eq!(bench.told(), [bytes("opqr")]);
+    assert_eq!(bench.reported(), [bytes("opqr")]);
     assert_eq!(bench.budget.counts.uncompared, 4);
 }
 
@@ -37,7 +37,7 @@ fn acknowledged_hole_may_still_be_filled() {
     for _ in 0..20 {
         bench.ack(1004);
     }
-    assert_eq!(bench.told(), [Told::Bytes(B, b"answer".to_vec(), 0), bytes("abcd")]);
+    assert_eq!(bench.reported(), [Reported::Bytes(B, b"answer".to_vec(), 0), bytes("abcd")]);
     bench.send(B, ACK, 9006, 1004, b"more");
     assert!(!bench.listener.other_has_hole);
 }
@@ -52,25 +52,25 @@ fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
     bench.send(B, ACK, 9000, 1000, b"hello");
     assert!(bench.connection.has_hole(A));
     bench.send(A, ACK, 1000, 9005, b"abcd");
-    assert_eq!(bench.told(), [Told::Bytes(B, b"hello".to_vec(), 0), bytes("abcd")]);
+    assert_eq!(bench.reported(), [Reported::Bytes(B, b"hello".to_vec(), 0), bytes("abcd")]);
     bench.connection.read_again(B, &mut bench.budget, &mut bench.listener);
     let answer = b"answer".to_vec();
-    let ended = Told::End(B, Vec::new(), End::Fin);
-    assert_eq!(bench.told(), [Told::Bytes(B, answer, 0), ended]);
+    let ended = Reported::End(B, Vec::new(), End::Fin);
+    assert_eq!(bench.reported(), [Reported::Bytes(B, answer, 0), ended]);
 }
 
 #[test]
-fn what_answers_is_held_back_behind_what_does_not() {
+fn what_answers_is_held_back_after_what_does_not() {
     let mut bench = Bench::begun(Appetite::InOrder, 1000);
     // Both directions were recorded from their ends to their beginnings.
     bench.send(B, SYN_ACK, 8999, 1000, b"");
     bench.send(B, ACK, 9005, 1004, b"answer");
     bench.send(A, ACK, 1000, 9005, b"abcd");
     bench.send(B, ACK, 9000, 1000, b"hello");
-    assert_eq!(bench.told(), [Told::Bytes(B, b"hello".to_vec(), 0)]);
+    assert_eq!(bench.reported(), [Reported::Bytes(B, b"hello".to_vec(), 0)]);
     bench.connection.read_again(A, &mut bench.budget, &mut bench.listener);
     bench.connection.read_again(B, &mut bench.budget, &mut bench.listener);
-    assert_eq!(bench.told(), [bytes("abcd"), Told::Bytes(B, b"answer".to_vec(), 0)]);
+    assert_eq!(bench.reported(), [bytes("abcd"), Reported::Bytes(B, b"answer".to_vec(), 0)]);
 }
 
 #[test]
@@ -79,25 +79,26 @@ fn what_waits_is_shown_at_the_end_in_its_order() {
     bench.send(B, SYN_ACK, 8999, 1000, b"");
     bench.send(A, ACK, 1000, 9002, b"thanks");
     bench.send(B, ACK, 9004, 1000, b"ef");
-    let told = bench.finish();
-    let read: Vec<_> = told.iter().filter(|told| !matches!(told, Told::Event(..))).collect();
-    let end = |way, end| Told::End(way, Vec::new(), end);
-    let behind_gap = Told::Bytes(B, b"ef".to_vec(), 4);
-    let expected = [end(B, End::Gap), behind_gap, bytes("thanks"), end(A, End::Abandoned)];
+    let reported = bench.finish();
+    let read: Vec<_> =
+        reported.iter().filter(|reported| !matches!(reported, Reported::Event(..))).collect();
+    let end = |way, end| Reported::End(way, Vec::new(), end);
+    let after_gap = Reported::Bytes(B, b"ef".to_vec(), 4);
+    let expected = [end(B, End::Gap), after_gap, bytes("thanks"), end(A, End::Abandoned)];
     assert_eq!(read[..4], expected.iter().collect::<Vec<_>>()[..]);
 }
 
 #[test]
-fn acknowledgment_does_not_reach_behind_what_it_says() {
+fn acknowledgment_does_not_reach_after_what_it_says() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1010, b"kl");
     for _ in 0..9 {
         bench.ack(1004);
     }
-    assert_eq!(bench.told(), [gap(3, 1000, 4, Cause::Acknowledged), end("", End::Gap)]);
+    assert_eq!(bench.reported(), [gap(3, 1000, 4, Cause::Acknowledged), end("", End::Gap)]);
     // The rest of the hole comes after all.
     bench.data(1004, b"efghij");
-    assert_eq!(bench.told(), [after(4, "efghijkl")]);
+    assert_eq!(bench.reported(), [after(4, "efghijkl")]);
 }
 
 #[test]
@@ -106,13 +107,16 @@ fn a_side_that_is_never_recorded_makes_one_gap() {
     for i in 1..1000 {
         bench.time += 9_000_000;
         bench.ack(1000 + i * 100);
-        assert_eq!(bench.listener.told.is_empty(), i <= 300, "three seconds at 10 ms each");
+        assert_eq!(bench.listener.reported.is_empty(), i <= 300, "three seconds at 10 ms each");
     }
-    assert_eq!(bench.told(), [gap(302, 1000, 30_100, Cause::Acknowledged), end("", End::Gap)]);
+    assert_eq!(bench.reported(), [gap(302, 1000, 30_100, Cause::Acknowledged), end("", End::Gap)]);
     bench.data(1000 + 99_900, b"here");
     (0..8).for_each(|_| bench.ack(1000 + 99_904));
-    let told = bench.told();
-    assert!(matches!(told[..], [Told::Event(_, _, Kind::Gap { .. }), Told::Bytes(_, _, 99_900)]));
+    let reported = bench.reported();
+    assert!(matches!(
+        reported[..],
+        [Reported::Event(_, _, Kind::Gap { .. }), Reported::Bytes(_, _, 99_900)]
+    ));
 }
 
 #[test]
@@ -127,21 +131,21 @@ fn acknowledgments_ahead_of_their_data_are_waited_with() {
             bench.ack(1012 + i * 4);
         }
     }
-    assert_eq!(bench.told(), vec![bytes("abcd"); 5]);
+    assert_eq!(bench.reported(), vec![bytes("abcd"); 5]);
     // The rest of what is acknowledged does not come, and others go on.
     bench.data(1026, b"ghi");
     for i in 0..8 {
-        assert_eq!(bench.told(), [], "{i}");
+        assert_eq!(bench.reported(), [], "{i}");
         bench.ack(1029);
     }
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [gap(307, 1020, 6, Cause::Acknowledged), end("", End::Gap), after(6, "ghi")]
     );
 }
 
 #[test]
-fn a_retransmission_behind_its_acknowledgment_is_waited_for() {
+fn a_retransmission_after_its_acknowledgment_is_waited_for() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     // Of 1000 to 1004 the first copy got lost; when the second came, all up to 1080 was there.
     bench.ack(1000);
@@ -150,37 +154,37 @@ fn a_retransmission_behind_its_acknowledgment_is_waited_for() {
         bench.data(1000 + i * 4, b"abcd");
     }
     bench.data(1000, b"abcd");
-    assert_eq!(bench.told(), [bytes(&"abcd".repeat(20))]);
+    assert_eq!(bench.reported(), [bytes(&"abcd".repeat(20))]);
 }
 
 #[test]
-fn a_lost_end_is_told_after_three_seconds() {
+fn a_lost_end_is_reported_after_three_seconds() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.data(1000, b"abcdef");
     bench.ack(1010);
     bench.time += 2_990_000_000;
     bench.ack(1010);
-    assert_eq!(bench.told(), [bytes("abcd")]);
+    assert_eq!(bench.reported(), [bytes("abcd")]);
     bench.time += 10_000_000;
     bench.ack(1010);
-    assert_eq!(bench.told(), [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap)]);
+    assert_eq!(bench.reported(), [gap(3, 1006, 4, Cause::Acknowledged), end("ef", End::Gap)]);
 }
 
 #[test]
-fn losses_are_told_three_seconds_after_what_came_behind_them() {
+fn losses_are_reported_three_seconds_after_what_came_after_them() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     // All is acknowledged a while before it comes; the first half of it is not recorded.
-    let mut told_at = Vec::new();
+    let mut reported_at = Vec::new();
     for i in 0..100 {
         bench.ack(1000 + (i + 10) * 4);
         bench.time += 98_000_000;
         bench.data(1002 + i * 4, b"cd");
-        let gaps = bench.told();
-        let gaps = gaps.iter().filter(|told| matches!(told, Told::Event(..)));
-        told_at.extend(gaps.map(|_| i));
+        let gaps = bench.reported();
+        let gaps = gaps.iter().filter(|reported| matches!(reported, Reported::Event(..)));
+        reported_at.extend(gaps.map(|_| i));
     }
     let later: Vec<_> = (30..100).collect();
-    assert_eq!(told_at, later);
+    assert_eq!(reported_at, later);
 }
 
 #[test]
@@ -202,11 +206,11 @@ fn forged_acknowledgment_does_not_move_the_stream() {
         bench.data(1046, b"ghij");
         bench.ack(1044 + ahead);
         for _ in 0..9 {
-            assert_eq!(bench.told().iter().find(|told| **told != bytes("abcd")), None);
+            assert_eq!(bench.reported().iter().find(|reported| **reported != bytes("abcd")), None);
             bench.ack(1050);
         }
         assert_eq!(
-            bench.told(),
+            bench.reported(),
             [gap(16, 1044, 2, Cause::Acknowledged), end("", End::Gap), after(2, "ghij")]
         );
     }
@@ -220,7 +224,7 @@ fn forged_acknowledgment_from_afar_is_not_believed() {
         bench.send(B, ACK, 1_000_000_000, 50_000, b"");
     }
     bench.data(1000, b"ab");
-    assert_eq!(bench.told(), [bytes("ab")]);
+    assert_eq!(bench.reported(), [bytes("ab")]);
 }
 
 #[test]
@@ -229,11 +233,11 @@ fn hole_without_anybody_to_acknowledge_is_given_up_by_time() {
     bench.data(1002, b"cd");
     bench.time += 2_900_000_000;
     bench.data(1004, b"ef");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.time += 200_000_000;
     bench.data(1006, b"gh");
-    let told = [gap(2, 1000, 2, Cause::Late), end("", End::Gap), after(2, "cdefgh")];
-    assert_eq!(bench.told(), told);
+    let reported = [gap(2, 1000, 2, Cause::Late), end("", End::Gap), after(2, "cdefgh")];
+    assert_eq!(bench.reported(), reported);
 }
 
 #[test]
@@ -242,7 +246,7 @@ fn hole_is_given_up_on_demand() {
     bench.data(1002, b"cd");
     bench.data(1006, b"gh");
     bench.connection.give_up_gaps(&mut bench.budget, &mut bench.listener);
-    let told = [
+    let reported = [
         gap(2, 1000, 2, Cause::End),
         end("", End::Gap),
         after(2, "cd"),
@@ -250,7 +254,7 @@ fn hole_is_given_up_on_demand() {
         end("", End::Gap),
         after(2, "gh"),
     ];
-    assert_eq!(bench.told(), told);
+    assert_eq!(bench.reported(), reported);
     bench.data(1008, b"ij");
-    assert_eq!(bench.told(), [bytes("ij")]);
+    assert_eq!(bench.reported(), [bytes("ij")]);
 }

@@ -4,9 +4,9 @@ use super::*;
 
 const SMALL: Limits = Limits { stream: 16 << 10, ranges: 8, total: 20 << 10, patience: 8 };
 
-fn limit_event(told: &Told) -> Option<(Limit, u64)> {
-    match told {
-        Told::Event(_, _, Kind::Limit { limit, dropped }) => Some((*limit, *dropped)),
+fn limit_event(reported: &Reported) -> Option<(Limit, u64)> {
+    match reported {
+        Reported::Event(_, _, Kind::Limit { limit, dropped }) => Some((*limit, *dropped)),
         _ => None,
     }
 }
@@ -19,17 +19,20 @@ fn unread_bytes_are_dropped_and_reading_goes_on() {
     for i in 0..40 {
         bench.data(1000 + i * 1000, &block);
     }
-    let told = bench.told();
-    let dropped: Vec<_> = told.iter().filter_map(limit_event).collect();
+    let reported = bench.reported();
+    let dropped: Vec<_> = reported.iter().filter_map(limit_event).collect();
     assert!(!dropped.is_empty());
     assert!(dropped.iter().all(|(limit, count)| *limit == Limit::Stream && *count > 8000));
-    let ends = told.iter().filter(|told| matches!(told, Told::End(_, _, End::Limit))).count();
+    let ends = reported
+        .iter()
+        .filter(|reported| matches!(reported, Reported::End(_, _, End::Limit)))
+        .count();
     assert_eq!(ends, dropped.len());
     // The reader learns how much it has lost since the last end.
     bench.listener.appetite = Appetite::All;
     bench.data(41_000, b"on");
-    let told = bench.told();
-    let [Told::Bytes(_, bytes, missing)] = &told[..] else { panic!("{told:?}") };
+    let reported = bench.reported();
+    let [Reported::Bytes(_, bytes, missing)] = &reported[..] else { panic!("{reported:?}") };
     assert_eq!(Some(*missing), dropped.last().map(|(_, count)| *count));
     let all = dropped.iter().map(|(_, count)| *count).sum::<u64>() + bytes.len() as u64;
     assert_eq!(all, 40_002);
@@ -42,12 +45,12 @@ fn holes_are_given_up_when_there_are_too_many() {
     for i in 1..=8 {
         bench.data(1000 + i * 10, b"ab");
     }
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.data(1090, b"ab");
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [
-            Told::Event(A, 10, Kind::Limit { limit: Limit::Ranges, dropped: 0 }),
+            Reported::Event(A, 10, Kind::Limit { limit: Limit::Ranges, dropped: 0 }),
             gap(2, 1000, 10, Cause::Limit),
             end("", End::Gap),
             after(10, "ab"),
@@ -63,13 +66,13 @@ fn early_bytes_are_bounded() {
     for i in 1..100 {
         bench.data(1000 + i * 1000, &block);
     }
-    let told = bench.told();
-    assert_eq!(told.iter().find_map(limit_event), Some((Limit::Stream, 0)));
-    let delivered: usize = told
+    let reported = bench.reported();
+    assert_eq!(reported.iter().find_map(limit_event), Some((Limit::Stream, 0)));
+    let delivered: usize = reported
         .iter()
-        .map(|told| if let Told::Bytes(_, bytes, _) = told { bytes.len() } else { 0 })
+        .map(|reported| if let Reported::Bytes(_, bytes, _) = reported { bytes.len() } else { 0 })
         .sum();
-    assert_eq!(delivered, 99_000, "one hole is given up, and no byte behind it is lost");
+    assert_eq!(delivered, 99_000, "one hole is given up, and no byte trailing it is lost");
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn the_budget_is_shared() {
         connection.segment(A, &segment, &mut budget, &mut listener);
         assert!(budget.used() <= SMALL.total);
     }
-    let limits: Vec<_> = listener.told.iter().filter_map(limit_event).collect();
+    let limits: Vec<_> = listener.reported.iter().filter_map(limit_event).collect();
     assert_eq!(limits, [(Limit::Total, 4000); 5]);
     for connection in connections {
         connection.finish(&mut budget, &mut listener);
@@ -108,10 +111,11 @@ fn no_room_at_all() {
     bench.data(1000, b"abcd");
     bench.data(1006, b"gh");
     bench.data(1008, b"i");
-    let told = bench.told();
-    let bytes: Vec<_> = told.iter().filter(|told| matches!(told, Told::Bytes(..))).collect();
+    let reported = bench.reported();
+    let bytes: Vec<_> =
+        reported.iter().filter(|reported| matches!(reported, Reported::Bytes(..))).collect();
     assert_eq!(bytes, [&super::bytes("abcd"), &after(2, "gh")]);
-    assert_eq!(told.iter().filter_map(limit_event).next_back(), Some((Limit::Stream, 1)));
+    assert_eq!(reported.iter().filter_map(limit_event).next_back(), Some((Limit::Stream, 1)));
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn consumed_bytes_do_not_pile_up() {
 }
 
 #[test]
-fn what_it_takes_to_keep_a_byte_is_told() {
+fn what_it_takes_to_keep_a_byte_is_reported() {
     let mut bench = Bench::begun(Appetite::Nothing, 1000);
     assert_eq!(bench.connection.uncharged(), 0);
     bench.data(1000, b"a");
@@ -138,7 +142,7 @@ fn what_it_takes_to_keep_a_byte_is_told() {
 }
 
 #[test]
-fn a_byte_behind_a_hole_costs_a_node_of_the_map() {
+fn a_byte_after_a_hole_costs_a_node_of_the_map() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1002, b"c");
     assert!(bench.budget.used() > 700, "{}", bench.budget.used());

@@ -18,7 +18,7 @@ const DATA: Flags = Flags { syn: false, fin: false, rst: false, ack: false };
 
 /// What a reader was given, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum Reported {
     /// Consumed bytes, and how many are missing before them.
     Bytes(Way, Vec<u8>, u64),
     /// Bytes that were not consumed before the end came.
@@ -41,7 +41,7 @@ enum Appetite {
 #[derive(Debug)]
 struct Listener {
     appetite: Appetite,
-    told: Vec<Told>,
+    reported: Vec<Reported>,
     pieces: Vec<(Way, u32, Piece)>,
     calls: usize,
     largest: usize,
@@ -54,7 +54,7 @@ impl Listener {
     fn new(appetite: Appetite) -> Self {
         Self {
             appetite,
-            told: Vec::new(),
+            reported: Vec::new(),
             pieces: Vec::new(),
             calls: 0,
             largest: 0,
@@ -83,20 +83,20 @@ impl Reader for Listener {
         };
         if count > 0 {
             let bytes = run.bytes()[..count].to_vec();
-            self.told.push(Told::Bytes(way, bytes, run.missing_before()));
+            self.reported.push(Reported::Bytes(way, bytes, run.missing_before()));
             let pieces = run.pieces_of(0..count);
             self.pieces.extend(pieces.map(|piece| (way, run.sequence(), piece)));
         }
         if let Some(end) = run.end()
             && (count == 0 || count == len)
         {
-            self.told.push(Told::End(way, run.bytes()[count..].to_vec(), end));
+            self.reported.push(Reported::End(way, run.bytes()[count..].to_vec(), end));
         }
         Next::Consumed(count)
     }
 
     fn event(&mut self, event: Event) {
-        self.told.push(Told::Event(event.way, event.frame, event.kind));
+        self.reported.push(Reported::Event(event.way, event.frame, event.kind));
     }
 }
 
@@ -182,33 +182,33 @@ impl Bench {
     }
 
     /// What was reported since the last call.
-    fn told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.listener.told)
+    fn reported(&mut self) -> Vec<Reported> {
+        std::mem::take(&mut self.listener.reported)
     }
 
-    fn finish(mut self) -> Vec<Told> {
+    fn finish(mut self) -> Vec<Reported> {
         self.connection.finish(&mut self.budget, &mut self.listener);
         assert_eq!(self.budget.used(), 0, "all memory is given back");
-        self.listener.told
+        self.listener.reported
     }
 }
 
-fn bytes(text: &str) -> Told {
-    Told::Bytes(A, text.as_bytes().to_vec(), 0)
+fn bytes(text: &str) -> Reported {
+    Reported::Bytes(A, text.as_bytes().to_vec(), 0)
 }
 
-fn after(missing: u64, text: &str) -> Told {
-    Told::Bytes(A, text.as_bytes().to_vec(), missing)
+fn after(missing: u64, text: &str) -> Reported {
+    Reported::Bytes(A, text.as_bytes().to_vec(), missing)
 }
 
-fn end(left: &str, end: End) -> Told {
-    Told::End(A, left.as_bytes().to_vec(), end)
+fn end(left: &str, end: End) -> Reported {
+    Reported::End(A, left.as_bytes().to_vec(), end)
 }
 
-fn gap(frame: u64, sequence: u32, missing: u64, cause: Cause) -> Told {
-    Told::Event(A, frame, Kind::Gap { sequence, missing, cause })
+fn gap(frame: u64, sequence: u32, missing: u64, cause: Cause) -> Reported {
+    Reported::Event(A, frame, Kind::Gap { sequence, missing, cause })
 }
 
-fn differs(frame: u64, sequence: u32, original: u64) -> Told {
-    Told::Event(A, frame, Kind::OverlapDiffers { sequence, original })
+fn differs(frame: u64, sequence: u32, original: u64) -> Reported {
+    Reported::Event(A, frame, Kind::OverlapDiffers { sequence, original })
 }

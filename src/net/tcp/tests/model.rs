@@ -70,22 +70,22 @@ fn stretches(len: usize, sent: &[Cut]) -> Vec<(usize, usize)> {
 }
 
 /// Bytes and missing counts as delivered, all that belongs to one stretch put together.
-fn delivered(told: &[Told]) -> Vec<(u64, Vec<u8>)> {
+fn delivered(reported: &[Reported]) -> Vec<(u64, Vec<u8>)> {
     let mut found: Vec<(u64, Vec<u8>)> = vec![(0, Vec::new())];
     let mut broken = false;
-    for told in told {
-        let (bytes, missing) = match told {
-            Told::Bytes(_, bytes, missing) => (bytes, *missing),
-            Told::End(_, bytes, _) => (bytes, 0),
-            Told::Event(_, _, Kind::Gap { missing, .. }) => {
+    for reported in reported {
+        let (bytes, missing) = match reported {
+            Reported::Bytes(_, bytes, missing) => (bytes, *missing),
+            Reported::End(_, bytes, _) => (bytes, 0),
+            Reported::Event(_, _, Kind::Gap { missing, .. }) => {
                 broken = true;
                 found.push((*missing, Vec::new()));
                 continue;
             }
-            Told::Event(..) => continue,
+            Reported::Event(..) => continue,
         };
         // What an end leaves after belongs before the gap that was announced just now.
-        let left_over = matches!(told, Told::End(_, _, End::Gap));
+        let left_over = matches!(reported, Reported::End(_, _, End::Gap));
         let index = found.len() - 1 - usize::from(left_over && broken);
         if missing > 0 {
             let grown = found[..index].iter().rev().take_while(|(_, bytes)| bytes.is_empty());
@@ -144,13 +144,13 @@ proptest! {
         }
         bench.connection.give_up_gaps(&mut bench.budget, &mut bench.listener);
         let pieces = std::mem::take(&mut bench.listener.pieces);
-        let told = bench.finish();
-        prop_assert_eq!(delivered(&told), expected(&stream, &sent, 0));
-        let ends = told.iter().filter(|told| matches!(told, Told::End(_, _, End::Fin))).count();
+        let reported = bench.finish();
+        prop_assert_eq!(delivered(&reported), expected(&stream, &sent, 0));
+        let ends = reported.iter().filter(|reported| matches!(reported, Reported::End(_, _, End::Fin))).count();
         prop_assert_eq!(ends, 1);
         // Each piece names a packet that held just these bytes there.
-        let mut bytes = told.iter().filter_map(|told| match told {
-            Told::Bytes(_, bytes, _) => Some(bytes.as_slice()),
+        let mut bytes = reported.iter().filter_map(|reported| match reported {
+            Reported::Bytes(_, bytes, _) => Some(bytes.as_slice()),
             _ => None,
         });
         let mut message: &[u8] = &[];
@@ -167,8 +167,8 @@ proptest! {
             prop_assert_eq!(&message[piece.bytes.clone()], &stream[from..from + piece.bytes.len()]);
         }
         let total: usize = pieces.iter().map(|(_, _, piece)| piece.bytes.len()).sum();
-        let consumed: usize = told.iter().map(|told| match told {
-            Told::Bytes(_, bytes, _) => bytes.len(),
+        let consumed: usize = reported.iter().map(|reported| match reported {
+            Reported::Bytes(_, bytes, _) => bytes.len(),
             _ => 0,
         }).sum();
         prop_assert_eq!(total, consumed);
@@ -214,8 +214,8 @@ proptest! {
         }
         prop_assert_eq!(holes_open, 0);
         bench.send(A, FIN, first.wrapping_add(stream.len() as u32), 0, b"");
-        let told = bench.finish();
-        prop_assert_eq!(delivered(&told), expected(&stream, &sent, 0));
+        let reported = bench.finish();
+        prop_assert_eq!(delivered(&reported), expected(&stream, &sent, 0));
     }
 
     #[test]
@@ -229,9 +229,9 @@ proptest! {
         first in prop_oneof![any::<u32>(), (u32::MAX - 700)..=u32::MAX],
         appetite in appetite(),
     ) {
-        // As the other side got it: one segment after the other gets lost, and comes again later. Or
-        // nothing is lost but in the recording: where both come together, a segment may come later
-        // than it is waited for.
+        // As the other side got it: one segment after the other gets lost, and comes again later.
+        // Or nothing is lost but in the recording: where both come together, a segment may come
+        // later than it is waited for.
         let mut at = 0;
         let cuts = lengths.iter().cycle().map_while(|len| {
             let cut = Cut { from: at, to: stream.len().min(at + len) };
@@ -280,8 +280,8 @@ proptest! {
         for (i, cut) in sent.iter().enumerate() {
             bench.data(1000 + cut.from as u32, &stream[cut.from..cut.to]);
             if i == forged {
-                bench.told().iter().for_each(|told| {
-                    assert!(!matches!(told, Told::Event(..)), "{told:?}");
+                bench.reported().iter().for_each(|reported| {
+                    assert!(!matches!(reported, Reported::Event(..)), "{reported:?}");
                 });
                 let wrong: Vec<u8> = stream[cut.from..cut.to].iter().map(|byte| !byte).collect();
                 let next_is_end = wrong.len() == 1;
@@ -293,14 +293,14 @@ proptest! {
                 prop_assert!(forgotten == 0 || i > 64);
                 let all_forgotten = forgotten == wrong.len() as u64;
                 prop_assert!(!kept_alive || next_is_end);
-                let noticed = bench.told().iter().any(|told| matches!(
-                    told, Told::Event(A, _, Kind::OverlapDiffers { .. })
+                let noticed = bench.reported().iter().any(|reported| matches!(
+                    reported, Reported::Event(A, _, Kind::OverlapDiffers { .. })
                 ));
                 prop_assert!(noticed != (kept_alive || all_forgotten));
             }
         }
-        for (at, told) in consumed_at(&bench.listener) {
-            prop_assert_eq!(&stream[at..at + told.len()], told);
+        for (at, reported) in consumed_at(&bench.listener) {
+            prop_assert_eq!(&stream[at..at + reported.len()], reported);
         }
     }
 
@@ -327,8 +327,8 @@ proptest! {
 
 /// Where in the stream the bytes are that were consumed, by their sequence numbers.
 fn consumed_at(listener: &Listener) -> Vec<(usize, &[u8])> {
-    let bytes = listener.told.iter().filter_map(|told| match told {
-        Told::Bytes(_, bytes, _) => Some(bytes.as_slice()),
+    let bytes = listener.reported.iter().filter_map(|reported| match reported {
+        Reported::Bytes(_, bytes, _) => Some(bytes.as_slice()),
         _ => None,
     });
     let starts: Vec<usize> = listener
@@ -338,7 +338,7 @@ fn consumed_at(listener: &Listener) -> Vec<(usize, &[u8])> {
         .map(|(_, sequence, _)| *sequence as usize - 1000)
         .collect();
     let bytes: Vec<_> = bytes.collect();
-    // Those told before the forgery were taken away; the last ones match.
+    // Those reported before the forgery were taken away; the last ones match.
     let skipped = starts.len() - bytes.len();
     starts.into_iter().skip(skipped).zip(bytes).collect()
 }

@@ -11,7 +11,7 @@ fn in_order_is_borrowed() {
     let payload = b" world";
     bench.data(1005, payload);
     assert_eq!(bench.listener.borrowed, Some(payload.as_ptr()));
-    assert_eq!(bench.told(), [bytes("hello"), bytes(" world")]);
+    assert_eq!(bench.reported(), [bytes("hello"), bytes(" world")]);
     assert!(bench.connection.began(A));
 }
 
@@ -32,7 +32,7 @@ fn a_segment_of_several_packets_is_read_at_once() {
         pieces: &pieces,
     };
     bench.connection.segment(A, &segment, &mut bench.budget, &mut bench.listener);
-    assert_eq!(bench.told(), [bytes("abcd"), end("ef", End::Fin)]);
+    assert_eq!(bench.reported(), [bytes("abcd"), end("ef", End::Fin)]);
     assert_eq!(bench.listener.seen, [0, 0], "in one, and what is left of it");
     let places: Vec<_> = bench.listener.pieces.iter().map(|(_, _, p)| p.clone()).collect();
     assert_eq!(
@@ -47,7 +47,7 @@ fn unconsumed_bytes_come_back() {
     bench.data(1000, b"abcdef");
     bench.data(1006, b"g");
     bench.data(1007, b"hi");
-    assert_eq!(bench.told(), [bytes("abcd"), bytes("efgh")]);
+    assert_eq!(bench.reported(), [bytes("abcd"), bytes("efgh")]);
     // Twice for the first segment (again after the consumption), and each time what was shown.
     assert_eq!(bench.listener.seen, [0, 0, 2, 3, 0]);
     let places: Vec<_> = bench
@@ -68,10 +68,10 @@ fn any_order() {
     bench.data(1002, b"cd");
     bench.data(1006, b"gh");
     assert!(bench.connection.has_hole(A));
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.data(1000, b"ab");
     assert!(!bench.connection.has_hole(A));
-    assert_eq!(bench.told(), [bytes("abcdefghij")]);
+    assert_eq!(bench.reported(), [bytes("abcdefghij")]);
     let frames: Vec<_> = bench.listener.pieces.iter().map(|(_, _, p)| p.frame).collect();
     assert_eq!(frames, [6, 4, 2, 5, 3]);
 }
@@ -82,8 +82,8 @@ fn both_ways_are_apart() {
     bench.send(B, SYN_ACK, 4999, 1000, b"");
     bench.data(1000, b"ask");
     bench.send(B, ACK, 5000, 1003, b"answer");
-    let answer = Told::Bytes(B, b"answer".to_vec(), 0);
-    assert_eq!(bench.told(), [bytes("ask"), answer]);
+    let answer = Reported::Bytes(B, b"answer".to_vec(), 0);
+    assert_eq!(bench.reported(), [bytes("ask"), answer]);
     assert!(bench.connection.began(B));
 }
 
@@ -95,7 +95,7 @@ fn sequence_numbers_wrap() {
     bench.data(first, b"abcd");
     bench.data(first.wrapping_add(6), b"g");
     bench.data(first.wrapping_add(2), b"cdefg");
-    assert_eq!(bench.told(), [bytes("abcdef"), bytes("g")]);
+    assert_eq!(bench.reported(), [bytes("abcdef"), bytes("g")]);
     assert_eq!(bench.budget.counts.repeated, 5);
 }
 
@@ -105,10 +105,10 @@ fn more_than_four_gibibytes() {
     let block = vec![7; 1 << 20];
     for i in 0..4100_u32 {
         bench.data(1_u32.wrapping_add(i << 20), &block);
-        bench.told();
+        bench.reported();
     }
     bench.data(1_u32.wrapping_add(4100 << 20), b"end");
-    assert_eq!(bench.told(), [bytes("end")]);
+    assert_eq!(bench.reported(), [bytes("end")]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn identical_repeats_are_silent() {
     bench.data(1002, b"cdef");
     bench.data(1008, b"ij"); // out of order
     bench.data(1008, b"ij");
-    assert_eq!(bench.told(), [bytes("abcd")]);
+    assert_eq!(bench.reported(), [bytes("abcd")]);
     assert_eq!(bench.budget.counts.repeated, 12);
     assert_eq!(bench.budget.counts.uncompared, 0);
 }
@@ -129,15 +129,15 @@ fn first_copy_wins_among_consumed_unread_and_early_bytes() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.data(1000, b"abcdef");
     bench.data(1008, b"ij");
-    bench.told();
+    bench.reported();
     bench.data(1000, b"aXcd");
-    assert_eq!(bench.told(), [differs(4, 1001, 2)]);
+    assert_eq!(bench.reported(), [differs(4, 1001, 2)]);
     bench.data(1004, b"eX");
-    assert_eq!(bench.told(), [differs(5, 1005, 2)]);
+    assert_eq!(bench.reported(), [differs(5, 1005, 2)]);
     bench.data(1007, b"hXXk"); // one event for a segment
-    assert_eq!(bench.told(), [differs(6, 1008, 3)]);
+    assert_eq!(bench.reported(), [differs(6, 1008, 3)]);
     bench.data(1005, b"XgXijk"); // fills the hole; differs in old bytes and in new
-    assert_eq!(bench.told(), [differs(7, 1005, 2), bytes("efgh")]);
+    assert_eq!(bench.reported(), [differs(7, 1005, 2), bytes("efgh")]);
     assert_eq!(bench.finish(), [end("ijk", End::Abandoned)]);
 }
 
@@ -147,7 +147,7 @@ fn a_filler_does_not_overwrite_what_came_first() {
     bench.data(1002, b"cd");
     bench.data(1006, b"gh");
     bench.data(1000, b"abXXefYYij");
-    assert_eq!(bench.told(), [differs(4, 1002, 2), bytes("abcdefghij")]);
+    assert_eq!(bench.reported(), [differs(4, 1002, 2), bytes("abcdefghij")]);
 }
 
 #[test]
@@ -155,28 +155,28 @@ fn repeats_of_bytes_long_gone_are_counted() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1000, b"first");
     bench.data(1005, &[b'x'; 10_000]);
-    bench.told();
+    bench.reported();
     bench.data(1000, b"FIRST");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     assert_eq!(bench.budget.counts.uncompared, 5);
     bench.data(11_000, b"xxXxx");
-    assert_eq!(bench.told(), [differs(5, 11_002, 3)]);
+    assert_eq!(bench.reported(), [differs(5, 11_002, 3)]);
 }
 
 #[test]
 fn keep_alives_are_not_data() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1000, b"abc");
-    bench.told();
+    bench.reported();
     bench.data(1002, b"");
     bench.data(1002, b"\0");
     bench.data(1002, b"c");
     assert_eq!(bench.budget.counts.keep_alives, 3);
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     // Two bytes are no keep-alive, and neither is one byte further back.
     bench.data(1001, b"b\0");
     bench.data(1000, b"\0");
-    assert_eq!(bench.told(), [differs(6, 1002, 2), differs(7, 1000, 2)]);
+    assert_eq!(bench.reported(), [differs(6, 1002, 2), differs(7, 1000, 2)]);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn zero_window_probe_is_data_once() {
     bench.data(1003, b"d"); // the probe
     bench.ack(1003);
     bench.data(1003, b"defg");
-    assert_eq!(bench.told(), [bytes("abc"), bytes("d"), bytes("efg")]);
+    assert_eq!(bench.reported(), [bytes("abc"), bytes("d"), bytes("efg")]);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn syn_with_data_and_its_repeat() {
     bench.send(A, SYN, 999, 0, b"early");
     bench.send(A, SYN, 999, 0, b"");
     bench.data(1000, b"early data");
-    assert_eq!(bench.told(), [bytes("early"), bytes(" data")]);
+    assert_eq!(bench.reported(), [bytes("early"), bytes(" data")]);
     assert_eq!(bench.budget.counts.repeated, 10);
 }
 
@@ -206,16 +206,16 @@ fn port_reuse_ends_the_old_connection_first() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.data(1000, b"abcdef");
     bench.data(1008, b"ij");
-    bench.told();
+    bench.reported();
     bench.send(A, SYN, 77, 0, b"");
     bench.data(78, b"next");
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [
             gap(3, 1006, 2, Cause::End),
             end("ef", End::Gap),
             end("ij", End::Abandoned),
-            Told::Event(A, 4, Kind::NewConnection),
+            Reported::Event(A, 4, Kind::NewConnection),
             bytes("next"),
         ]
     );
@@ -226,9 +226,9 @@ fn reuse_after_the_end_even_with_the_same_number() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.send(B, RST, 0, 0, b"");
     assert!(bench.connection.is_over());
-    bench.told();
+    bench.reported();
     bench.send(A, SYN, 999, 0, b"");
-    assert_eq!(bench.told(), [Told::Event(A, 3, Kind::NewConnection)]);
+    assert_eq!(bench.reported(), [Reported::Event(A, 3, Kind::NewConnection)]);
     assert!(!bench.connection.is_over());
 }
 
@@ -240,10 +240,10 @@ fn answer_to_a_new_syn_keeps_it() {
     bench.send(A, SYN, 999, 0, b"");
     bench.send(B, SYN_ACK, 8_000_000, 1000, b"");
     assert!(bench.connection.began(A) && bench.connection.began(B));
-    bench.told();
+    bench.reported();
     bench.data(1002, b"c");
     bench.data(1000, b"ab");
-    assert_eq!(bench.told(), [bytes("abc")]);
+    assert_eq!(bench.reported(), [bytes("abc")]);
 }
 
 #[test]
@@ -269,14 +269,14 @@ fn fin_in_and_out_of_order() {
     let mut bench = Bench::begun(Appetite::Groups(4), 1000);
     bench.send(A, FIN, 1004, 0, b"ef");
     bench.send(A, FIN, 1004, 0, b"ef");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.data(1000, b"abcd");
-    assert_eq!(bench.told(), [bytes("abcd"), end("ef", End::Fin)]);
+    assert_eq!(bench.reported(), [bytes("abcd"), end("ef", End::Fin)]);
     bench.send(A, FIN, 1004, 0, b"ef");
     bench.send(A, FIN, 1006, 0, b"");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.send(B, FIN, 5000, 0, b"");
-    assert_eq!(bench.told(), [Told::End(B, vec![], End::Fin)]);
+    assert_eq!(bench.reported(), [Reported::End(B, vec![], End::Fin)]);
     assert!(bench.connection.is_over());
     assert_eq!(bench.budget.used(), 0);
     assert_eq!(bench.finish(), []);
@@ -291,14 +291,14 @@ fn bare_fin_with_a_hole_before_it() {
 }
 
 #[test]
-fn data_behind_the_fin_do_not_count() {
+fn data_after_the_fin_do_not_count() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1004, b"efgh");
     bench.send(A, FIN, 1004, 0, b"ef"); // ends before what came
     bench.data(1000, b"abcd");
-    assert_eq!(bench.told(), [bytes("abcdef"), end("", End::Fin)]);
+    assert_eq!(bench.reported(), [bytes("abcdef"), end("", End::Fin)]);
     bench.data(1006, b"more");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     assert_eq!(bench.budget.counts.after_end, 1);
 }
 
@@ -308,23 +308,23 @@ fn reset_ends_both_ways() {
     bench.send(B, SYN_ACK, 4999, 1000, b"");
     bench.data(1000, b"abcdef");
     bench.data(1008, b"ij");
-    bench.told();
+    bench.reported();
     bench.send(A, RST, 1012, 0, b"");
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [
             gap(4, 1006, 2, Cause::End),
             end("ef", End::Gap),
             gap(5, 1010, 2, Cause::End),
             end("ij", End::Gap),
             end("", End::Reset),
-            Told::End(B, vec![], End::Reset),
+            Reported::End(B, vec![], End::Reset),
         ]
     );
     // What the other side sent before it knew.
     bench.send(B, ACK, 5000, 1006, b"late");
     bench.data(1004, b"ef");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
 }
 
 #[test]
@@ -334,14 +334,14 @@ fn a_reset_that_was_not_the_end_is_passed_over() {
     bench.data(1000, b"ask");
     bench.send(A, RST, 1003, 0, b"");
     bench.send(A, RST, 1003, 0, b"");
-    bench.told();
+    bench.reported();
     // It is not known yet.
     bench.send(B, ACK, 5000, 1003, b"answer");
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.send(A, ACK, 1003, 5006, b"");
-    assert_eq!(bench.told(), [Told::Bytes(B, b"answer".to_vec(), 0)]);
+    assert_eq!(bench.reported(), [Reported::Bytes(B, b"answer".to_vec(), 0)]);
     bench.data(1003, b"more");
-    assert_eq!(bench.told(), [bytes("more")]);
+    assert_eq!(bench.reported(), [bytes("more")]);
 }
 
 #[test]
@@ -351,12 +351,13 @@ fn reset_ends_the_direction_of_who_sent_it_first() {
         bench.send(B, SYN_ACK, 4999, 1000, b"");
         bench.data(1000, b"ask");
         bench.send(B, ACK, 5000, 1003, b"an");
-        bench.told();
+        bench.reported();
         let sequence = if way == A { 1003 } else { 5002 };
         bench.send(way, RST, sequence, acknowledged, b"");
-        let (asked, answered) = (end("ask", End::Reset), Told::End(B, b"an".to_vec(), End::Reset));
+        let (asked, answered) =
+            (end("ask", End::Reset), Reported::End(B, b"an".to_vec(), End::Reset));
         let both = if way == A { [asked, answered] } else { [answered, asked] };
-        assert_eq!(bench.told(), both);
+        assert_eq!(bench.reported(), both);
     }
 }
 
@@ -369,7 +370,7 @@ fn reset_out_of_window_is_ignored() {
     bench.send(B, Flags { ack: true, ..RST }, 0, 77, b"");
     assert_eq!(bench.budget.counts.out_of_window, 4);
     bench.data(1_000_000_000, b"on");
-    assert_eq!(bench.told(), [bytes("on")]);
+    assert_eq!(bench.reported(), [bytes("on")]);
     // The refusal of a SYN has no number of its own.
     let mut bench = Bench::begun(Appetite::All, 1_000_000_000);
     bench.send(B, Flags { ack: true, ..RST }, 0, 1_000_000_000, b"");
@@ -384,9 +385,9 @@ fn capture_begins_in_the_middle() {
     bench.data(1002, b"cd"); // right before
     bench.data(1008, b"ij");
     bench.data(998, b"AB"); // before, with a hole
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.data(1000, b"ab");
-    assert_eq!(bench.told(), [bytes("ABabcdef")]);
+    assert_eq!(bench.reported(), [bytes("ABabcdef")]);
     assert!(!bench.connection.began(A));
     bench.data(996, b"__"); // something was consumed: too late
     bench.data(1006, b"gh");
@@ -403,7 +404,7 @@ fn beginning_is_not_moved_far() {
 }
 
 #[test]
-fn syn_behind_the_first_data() {
+fn syn_after_the_first_data() {
     let mut bench = Bench::new(Appetite::Nothing);
     bench.data(1002, b"cd");
     bench.send(A, SYN, 999, 0, b"");
@@ -416,7 +417,7 @@ fn syn_behind_the_first_data() {
     bench.send(A, SYN, 999, 0, b"");
     bench.data(1002, b"cd");
     assert!(bench.connection.began(A));
-    assert_eq!(bench.told(), [bytes("ab"), bytes("cd")]);
+    assert_eq!(bench.reported(), [bytes("ab"), bytes("cd")]);
 }
 
 #[test]
@@ -425,16 +426,16 @@ fn snapped_bytes_are_missing_at_once() {
     bench.send_cut(A, DATA, 1000, 0, b"abcdef", 10);
     bench.data(1010, b"klmn");
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [bytes("abcd"), gap(2, 1006, 4, Cause::Snapped), end("ef", End::Gap), after(4, "klmn"),]
     );
     // Out of order, and with a FIN.
     bench.send_cut(A, FIN, 1020, 0, b"uv", 6);
     bench.send_cut(A, DATA, 1018, 0, b"st", 2);
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.data(1014, b"opqr");
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [bytes("opqrstuv"), gap(4, 1022, 4, Cause::Snapped), end("", End::Gap), end("", End::Fin)]
     );
 }
@@ -446,9 +447,9 @@ fn snapped_to_the_headers() {
         bench.send_cut(A, DATA, 1000 + i * 10, 0, b"", 10);
     }
     // The first is reported, the rest when there is something to say.
-    assert_eq!(bench.told(), [gap(2, 1000, 10, Cause::Snapped), end("", End::Gap)]);
+    assert_eq!(bench.reported(), [gap(2, 1000, 10, Cause::Snapped), end("", End::Gap)]);
     bench.data(2000, b"z");
-    assert_eq!(bench.told(), [gap(101, 1010, 990, Cause::Snapped), after(1000, "z")]);
+    assert_eq!(bench.reported(), [gap(101, 1010, 990, Cause::Snapped), after(1000, "z")]);
 }
 
 #[test]
@@ -467,18 +468,18 @@ fn ignored_connection_keeps_nothing_and_follows_the_flags() {
     bench.send(A, FIN, 200_000, 0, b"");
     bench.send(B, FIN, 200_000, 0, b"");
     assert!(bench.connection.is_over());
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.reported(), []);
     bench.listener.appetite = Appetite::All;
     bench.send(A, SYN, 5, 0, b"");
     bench.data(6, b"ours");
-    assert_eq!(bench.told(), [Told::Event(A, 107, Kind::NewConnection), bytes("ours")]);
+    assert_eq!(bench.reported(), [Reported::Event(A, 107, Kind::NewConnection), bytes("ours")]);
 }
 
 #[test]
 fn garbage_from_afar_is_not_kept() {
     let mut bench = Bench::begun(Appetite::All, 1000);
     bench.data(1000 + (1 << 30) + 1, b"ahead");
-    bench.data(1000_u32.wrapping_sub((1 << 30) + 1), b"behind");
+    bench.data(1000_u32.wrapping_sub((1 << 30) + 1), b"trailing");
     assert_eq!(bench.budget.counts.out_of_window, 2);
     assert_eq!(bench.budget.used(), 0);
     bench.data(1000, b"ab");
@@ -492,5 +493,5 @@ fn nothing_costs_little() {
     bench.send(B, SYN_ACK, 4999, 1000, b"");
     bench.ack(1000);
     assert_eq!((bench.budget.used(), bench.connection.uncharged()), (0, 0));
-    assert_eq!(bench.finish(), [end("", End::Abandoned), Told::End(B, vec![], End::Abandoned)]);
+    assert_eq!(bench.finish(), [end("", End::Abandoned), Reported::End(B, vec![], End::Abandoned)]);
 }

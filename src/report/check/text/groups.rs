@@ -84,13 +84,14 @@ impl<'o> Group<'o> {
         if self.severity > Severity::Note {
             self.expected(style, out);
         }
-        let mut told = 0;
+        let mut shown_count = 0;
         let shown = self.shown(style.most);
         for (by, found) in self.parties.iter().zip(&shown) {
             self.party(by, found, outcome, style, stamp, out);
-            told += by.count;
+            shown_count += by.count;
         }
-        let (more, others) = (self.count.saturating_sub(told), self.parties.len() - shown.len());
+        let (more, others) =
+            (self.count.saturating_sub(shown_count), self.parties.len() - shown.len());
         match (more, others) {
             (0, _) => {}
             (_, 0) => put(out, format_args!("  and {} more\n", grouped(more))),
@@ -160,7 +161,7 @@ impl<'o> Group<'o> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "what is told, where, and how")]
+    #[allow(clippy::too_many_arguments, reason = "what is shown_count, where, and how")]
     fn finding(
         &self,
         found: &Found,

@@ -9,7 +9,7 @@ use bzip2::read::BzEncoder;
 use crate::bytes::Bytes;
 use crate::wire::Prng;
 
-/// What one packet of a split answer carries where the server's administrator decided nothing.
+/// What one packet of a split response carries where the server's administrator decided nothing.
 pub(super) const SPLIT_SIZE: u16 = 1248;
 
 /// What one packet of a GoldSrc server carries: 1400 bytes with the 9 of the header.
