@@ -121,7 +121,7 @@ pub const ALL: &[Named] = &[
     count(
         "pending",
         |l| &mut l.protocols.pending,
-        "requests of a flow that wait for an answer; the oldest is not waited for any longer",
+        "requests of a flow that wait for a response; the oldest is not waited for any longer",
     ),
     count(
         "unfinished",
@@ -132,31 +132,31 @@ pub const ALL: &[Named] = &[
         "parts-bytes",
         1,
         |l| &mut l.protocols.parts_bytes,
-        "the parts of one unfinished answer; it is shown in parts",
+        "the parts of one unfinished response; it is shown in parts",
     ),
     bytes(
         "unfinished-bytes",
         1,
         |l| &mut l.unfinished_bytes,
-        "unfinished answers of all flows together; the one that does not fit is shown in parts",
+        "unfinished responses of all flows together; the one that does not fit is shown in parts",
     ),
     bytes(
         "inflated",
         1,
         |l| &mut l.protocols.inflated,
-        "an answer that was compressed with bzip2; what is longer is read up to here",
+        "a response that was compressed with bzip2; what is longer is read up to here",
     ),
     count(
         "inflated-ratio",
         |l| &mut l.protocols.inflated_ratio,
-        "bytes of such answers for each compressed one, beyond 64 KiB, for which answers of less make \
+        "bytes of such responses for each compressed one, beyond 64 KiB, for which responses of less make \
          room again; what is longer is read up to there",
     ),
     bytes(
         "inflated-rate",
         1,
         |l| &mut l.protocols.inflated_rate,
-        "bytes of all such answers in a second of the capture; what is longer is read up to there",
+        "bytes of all such responses in a second of the capture; what is longer is read up to there",
     ),
     bytes(
         "http-header",
@@ -435,7 +435,7 @@ mod tests {
         (
             include_str!("../dissectors/src/gamespy1/answers.rs"),
             "const MOST_HELD: usize = 256;",
-            "datagrams of one answer of the GameSpy text protocol | 256,",
+            "datagrams of one response of the GameSpy text protocol | 256,",
         ),
         (
             include_str!("../dissectors/src/gamespy1/codes.rs"),

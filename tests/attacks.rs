@@ -9,6 +9,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gamewire::capture::{self, Event};
 use gamewire::live::FileFilter;
@@ -20,7 +21,10 @@ use xtask::attacks::{self, Scenario, Whose};
 fn written(scenario: &Scenario) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("attacks");
     std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join(format!("{}-{}.pcap", scenario.name, std::process::id()));
+    // Tests of one process share scenarios: each writes a file of its own.
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let (process, nth) = (std::process::id(), FILES.fetch_add(1, Ordering::Relaxed));
+    let file = folder.join(format!("{}-{process}-{nth}.pcap", scenario.name));
     std::fs::write(&file, scenario.capture.pcap()).unwrap();
     file
 }

@@ -308,7 +308,7 @@ fn said(item: Item, server: &Server, address: SocketAddr) -> String {
             masters.join(", ")
         }
         Item::Heartbeats => every(),
-        Item::Accepted => server.spans.clone().unwrap_or_default(),
+        Item::Accepted => server.reported.clone().unwrap_or_default(),
         Item::Listed | Item::Address => format!("as {address}"),
         Item::Asked => {
             let clients = counted(server.clients.len() as u64, "client");

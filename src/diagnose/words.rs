@@ -152,7 +152,7 @@ pub const fn advice(cause: Cause) -> &'static str {
         }
         Cause::NotInList => {
             "Ask the master's operator whether the address is banned or the version outdated; a list \
-             may lag after by some minutes."
+             may be some minutes old."
         }
         Cause::NotChallenged => {
             "Check the game name in the heartbeat: masters ignore games that they do not know."

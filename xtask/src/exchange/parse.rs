@@ -251,7 +251,7 @@ mod tests {
             ("0 c s 00", 1, 5, "`>` is missing"),
             ("0 c > ", 1, 7, "a party is missing"),
             ("0 c > x 00", 1, 7, "`x` is not a party"),
-            ("0 c > s 00 lost", 1, 12, "in front of the payload"),
+            ("0 c > s 00 lost", 1, 12, "before the payload"),
             ("0 c > s frag=9 00", 1, 9, "multiple of 8"),
             ("0 c > s ttl=256", 1, 9, "1 to 255"),
             ("0 c > s mtu=1", 1, 9, "no option `mtu=1`"),
