@@ -66,12 +66,20 @@ fn other_heads(magic: u32, lengths: Lengths) -> &'static [usize] {
 }
 
 /// Which of these heads the records have: another than the usual one, if more of them look like
-/// some so.
-fn record_head(records: &[u8], usual: usize, others: &[usize], big_endian: bool) -> usize {
-    let of_usual = plausible(records, usual, big_endian);
+/// some so. `is_all`: no further records come.
+fn record_head(
+    records: &[u8],
+    usual: usize,
+    others: &[usize],
+    big_endian: bool,
+    is_all: bool,
+) -> usize {
+    let of_usual = plausible(records, usual, big_endian, is_all);
     let better = others.iter().find(|&&head| {
-        let records = plausible(records, head, big_endian);
-        records >= 3 && records > of_usual
+        let of_other = plausible(records, head, big_endian, is_all);
+        // Of records that have not come, nothing is known.
+        let is_known = is_all || of_usual.broken;
+        of_other.count >= 3 && of_other.count > of_usual.count && is_known
     });
     *better.unwrap_or(&usual)
 }
@@ -79,20 +87,29 @@ fn record_head(records: &[u8], usual: usize, others: &[usize], big_endian: bool)
 /// No recorder is older: 1990, in seconds since 1970.
 const EARLIEST: u32 = 631_152_000;
 
-/// How many of the first records look like some, up to 8; one more than that if they end with the
-/// file.
-fn plausible(mut records: &[u8], head: usize, big_endian: bool) -> usize {
+/// How many of the first records look like some.
+struct Plausible {
+    /// Up to 8; one more than that if they end with the file.
+    count: usize,
+    /// What follows them does not.
+    broken: bool,
+}
+
+fn plausible(mut records: &[u8], head: usize, big_endian: bool, is_all: bool) -> Plausible {
     let mut count = 0;
     while count < 8 {
-        let Some(length) = plausible_length(records, big_endian) else { break };
+        let Some(length) = plausible_length(records, big_endian) else {
+            return Plausible { count, broken: records.len() >= 16 };
+        };
         let Some(after) = records.get(head + length..) else { break };
         count += 1;
         if after.is_empty() {
-            return count + 1;
+            count += usize::from(is_all);
+            break;
         }
         records = after;
     }
-    count
+    Plausible { count, broken: false }
 }
 
 /// How many bytes a record has, if a plausible one begins here.
@@ -173,27 +190,41 @@ impl Pcap {
     /// was found out too late.
     #[cold]
     fn decide(&mut self) -> Option<&'static str> {
+        let is_all = self.input.in_memory().is_some();
         if self.input.position() == HEADER as u64 {
-            let head = record_head(self.input.unread(), self.head, self.others, self.big_endian);
-            if head != self.head || self.input.in_memory().is_some() {
+            let (records, others) = (self.input.unread(), self.others);
+            let is_first_good = plausible_length(records, self.big_endian).is_some();
+            let head = record_head(records, self.head, others, self.big_endian, is_all);
+            if head != self.head || is_all || !is_first_good {
                 (self.head, self.others) = (head, &[]);
             }
             return None;
         }
         let others = std::mem::take(&mut self.others);
-        let begins = |input: &Input, at: usize| {
-            let record = input.unread().get(at..);
-            record.is_some_and(|it| plausible_length(it, self.big_endian).is_some())
-        };
-        if begins(&self.input, 0) {
+        if plausible_length(self.input.unread(), self.big_endian).is_some() {
             return None;
         }
-        self.input.fill(self.head + HEADER);
-        let is_other = others.iter().any(|other| begins(&self.input, other - self.head));
+        let is_other = others.iter().any(|other| self.has_two(other - self.head, *other));
         is_other.then_some(
             "an old recorder wrote more before each packet than the file says; give the file itself, \
              not a pipe",
         )
+    }
+
+    /// Whether two plausible records with such heads begin so many bytes further on. Waits for them
+    /// only as long as it looks so.
+    fn has_two(&mut self, mut at: usize, head: usize) -> bool {
+        for _ in 0..2 {
+            self.input.fill(at + 16);
+            let record = self.input.unread().get(at..);
+            let length = record.and_then(|record| plausible_length(record, self.big_endian));
+            let Some(length) = length else { return false };
+            at += head + length;
+            if self.input.fill(at) < at {
+                return false;
+            }
+        }
+        true
     }
 
     /// A packet has arrived: when it was recorded, how much of it, and how much there was.

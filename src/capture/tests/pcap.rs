@@ -246,6 +246,22 @@ fn recorders_that_say_less_than_they_write() {
     }
 }
 
+/// One record that would look like one further on does not make a pipe another recorder's, nor do records
+/// that would, as long as the usual ones go on.
+#[test]
+fn a_pipe_is_taken_for_what_a_file_is() {
+    for order in ORDERS {
+        let mut bytes = header(order, MICROSECONDS, (2, 4), 1);
+        bytes.extend(record(order, MICROSECONDS, [1_700_000_000, 1, 5, 5], b"first"));
+        let odd = record(order, MICROSECONDS, [0, 700_000_000, 4, 2], &order.u32(3));
+        bytes.extend(&odd);
+        assert_eq!(both(&bytes).packets.len(), 2);
+        bytes.truncate(24 + 16 + 5);
+        bytes.extend(order.u32s(&[9, 9, 700_000_000, 7, 1, 1, 0]));
+        assert!(both(&bytes).said()[0].contains("more than 256 MiB"));
+    }
+}
+
 #[test]
 fn damage_does_not_make_a_file_another_recorders() {
     let mut bytes = two(Order::Little, MICROSECONDS);
