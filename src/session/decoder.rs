@@ -2,7 +2,8 @@
 
 use dissectors::kit::{Blind, Time, Tree};
 
-use super::batch::{Batch, Event, Events};
+use super::batch::{Batch, Event};
+use super::events::Events;
 use super::recorder::Recorder;
 use super::{EventOrder, Open, Options, Session, Totals, Traffic, shard};
 use crate::capture::{self, Memory, Notice, Packet, Packets};

@@ -18,8 +18,10 @@ mod cut;
 mod decoder;
 mod elapse;
 mod event_order;
+mod events;
 mod fields;
 mod files;
+mod gate;
 mod heard;
 mod links;
 mod memory;
@@ -52,12 +54,13 @@ use crate::net::{
     glance,
 };
 
-pub use batch::{Batch, CheckedEvent, CrossFlow, Event, Events, IcmpEvent, MessageEvent};
+pub use batch::{Batch, CheckedEvent, CrossFlow, Event, IcmpEvent, MessageEvent};
 pub use checked::{Checked, LeftOut, Passes};
 pub use context::FlowContext;
 pub use cut::Cut;
 pub use decoder::Decoder;
 pub use event_order::{EventOrder, Numbers};
+pub use events::Events;
 pub use fields::Value;
 pub use files::Files;
 pub use heard::Heard;

@@ -6,12 +6,13 @@ use std::net::SocketAddr;
 
 use dissectors::Id;
 use dissectors::kit::{
-    Blind, CODES, CrossFlowEvent, Evidence, Field, FlowFacts, Judge, Leaf, Mark, Message, Payload,
-    Reply, Rule, RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
+    Blind, CODES, CrossFlowEvent, Evidence, FlowFacts, Judge, Mark, Message, Payload, Reply, Rule,
+    RuleCounts, Seen, Sending, Side, Sink, Span, Tree, Verdict, Who,
 };
 use dissectors::ledger::{GROUPS, Loads, Witness, listed};
 
 use super::batch::{Batch, IcmpEvent};
+use super::gate::Gate;
 use super::{
     DatagramEvent, EventOrder, Findings, FlowContext, LeftOut, Messages, Needs, Options, Passes,
     Requests, Traffic, shard,
@@ -39,45 +40,6 @@ impl Fields for Blind {
     #[inline(always)]
     fn tree(&mut self) -> Option<&mut Tree> {
         None
-    }
-}
-
-/// Lets fields through, or none: of a message that nobody wants.
-struct Gate<F> {
-    fields: F,
-    is_shut: bool,
-}
-
-impl<F: Sink> Sink for Gate<F> {
-    #[inline(always)]
-    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
-        if !self.is_shut {
-            self.fields.leaf(field, span, value);
-        }
-    }
-    #[inline(always)]
-    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
-        if !self.is_shut {
-            self.fields.leaf_text(field, span, text);
-        }
-    }
-    #[inline(always)]
-    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
-        if !self.is_shut {
-            self.fields.open(field, start, value);
-        }
-    }
-    #[inline(always)]
-    fn close(&mut self, end: u32) {
-        if !self.is_shut {
-            self.fields.close(end);
-        }
-    }
-    #[inline(always)]
-    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
-        if !self.is_shut {
-            self.fields.group(group, span, fields);
-        }
     }
 }
 

@@ -1,0 +1,42 @@
+//! What a display filter has ruled out is decoded, but its fields are not kept.
+
+use dissectors::kit::{Field, Leaf, Sink, Span};
+
+/// Lets fields through, or none: of a message that nobody wants.
+pub(super) struct Gate<F> {
+    pub(super) fields: F,
+    pub(super) is_shut: bool,
+}
+
+impl<F: Sink> Sink for Gate<F> {
+    #[inline(always)]
+    fn leaf(&mut self, field: &'static Field, span: Span, value: u64) {
+        if !self.is_shut {
+            self.fields.leaf(field, span, value);
+        }
+    }
+    #[inline(always)]
+    fn leaf_text(&mut self, field: &'static Field, span: Span, text: &[u8]) {
+        if !self.is_shut {
+            self.fields.leaf_text(field, span, text);
+        }
+    }
+    #[inline(always)]
+    fn open(&mut self, field: &'static Field, start: u32, value: u64) {
+        if !self.is_shut {
+            self.fields.open(field, start, value);
+        }
+    }
+    #[inline(always)]
+    fn close(&mut self, end: u32) {
+        if !self.is_shut {
+            self.fields.close(end);
+        }
+    }
+    #[inline(always)]
+    fn group<const N: usize>(&mut self, group: &'static Field, span: Span, fields: [Leaf; N]) {
+        if !self.is_shut {
+            self.fields.group(group, span, fields);
+        }
+    }
+}
