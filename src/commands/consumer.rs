@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use dissectors::kit::Verdict;
+
 use super::Failure;
 use crate::capture::{LinkType, Packet};
 use crate::filter::{Filter, Subject};
@@ -94,7 +96,11 @@ pub(super) fn is_wanted(filter: &Filter, m: &MessageEvent<'_>) -> bool {
         tree: m.tree(),
         reply: m.reply(),
         copy_of: context.copy_of,
-        broken: &|see| checked.findings.iter().for_each(|it| see(it.rule, it.severity)),
+        broken: &|see| {
+            let certain = checked.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive);
+            certain.for_each(|it| see(it.rule, it.severity));
+            checked.left_out.iter().for_each(|it| see(it.rule, it.rule.severity));
+        },
     })
 }
 

@@ -4,18 +4,17 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use dissectors::kit::Verdict;
 use dissectors::ledger::Terms;
 
 use crate::Terminal;
 use crate::check::{self, Checker, FailOn, Selection};
 use crate::cli;
-use crate::commands::consumer::Consumer;
+use crate::commands::consumer::{Consumer, is_wanted};
 use crate::commands::read::read;
 use crate::commands::{Failure, check as checking, outputs};
-use crate::filter::{Filter, Subject};
+use crate::filter::Filter;
 use crate::report::html::{self, Capture, Sample};
-use crate::session::{Event, MessageEvent, Needs, Totals};
+use crate::session::{Event, Needs, Totals};
 use crate::summary::Summary;
 use crate::text::{counted, escaped};
 
@@ -184,7 +183,7 @@ impl Consumer for Collecting {
         }
         match event {
             Event::Message(message) => {
-                if filter.as_ref().is_some_and(|filter| !is_wanted(message, filter)) {
+                if filter.as_ref().is_some_and(|filter| !is_wanted(filter, message)) {
                     return Ok(());
                 }
                 current.sample.message(message);
@@ -248,24 +247,6 @@ fn share(mut wanted: Vec<u64>, all: usize) -> usize {
         (left, sharers) = (left - wants, sharers - 1);
     }
     all
-}
-
-/// Whether a display filter wants a message.
-fn is_wanted(m: &MessageEvent<'_>, filter: &Filter) -> bool {
-    let (context, checked, payload) = (m.context(), m.checked(), m.payload());
-    filter.matches(&Subject {
-        protocol: context.protocol,
-        message: Some(m.message()),
-        payload: &payload,
-        tree: m.tree(),
-        reply: m.reply(),
-        copy_of: context.copy_of,
-        broken: &|see| {
-            let certain = checked.findings.iter().filter(|it| it.verdict != Verdict::Inconclusive);
-            certain.for_each(|finding| see(finding.rule, finding.severity));
-            checked.left_out.iter().for_each(|it| see(it.rule, it.rule.severity));
-        },
-    })
 }
 
 #[cfg(test)]
