@@ -25,3 +25,10 @@ pub mod mutate;
 pub mod samples;
 pub mod traffic;
 pub mod wire;
+
+/// The pages that gamewire itself makes, and the arguments that make it do so. The tests of the
+/// documentation hold the pages against the same list.
+pub const PAGES: [(&str, &[&str]); 2] = [
+    ("docs/rules.md", &["rules", "--no-config", "--format", "markdown"]),
+    ("docs/fields.md", &["fields", "--format", "markdown"]),
+];
