@@ -81,6 +81,26 @@ fn check_writes_what_its_filter_wants_and_several_files_go_into_one() {
     std::fs::remove_file(out).unwrap();
 }
 
+/// A file that had begun before it turned out to be unreadable has one place among the files, as others have.
+#[test]
+fn a_file_that_cannot_be_read_takes_no_other_files_place() {
+    let (unread, gone, out) = (file("unread.pcap"), file("gone.pcap"), file("others.pcapng"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut bytes = std::fs::read(root.join("samples/gamespy1-query.pcap")).unwrap();
+    bytes[20..24].copy_from_slice(&195_u32.to_le_bytes());
+    std::fs::write(&unread, bytes).unwrap();
+    let samples = ["samples/a2s-info-players-rules.pcap", "samples/a2s-split-order.pcap"];
+    let (path, filter) = (out.to_str().unwrap(), "a2s.info_response");
+    let unread = [unread.to_str().unwrap(), gone.to_str().unwrap()];
+    let files = [unread[0], samples[0], unread[1], samples[1]];
+    let ran = gamewire(&[&["dissect", "-Y", filter, "-w", path], &files[..]].concat());
+    assert_eq!(ran.status.code(), Some(2), "{ran:?}");
+    let expected = samples.map(|sample| messages(&["-Y", filter, sample])).concat();
+    assert_eq!(messages(&[path]), expected);
+    std::fs::remove_file(unread[0]).unwrap();
+    std::fs::remove_file(out).unwrap();
+}
+
 #[test]
 fn names_and_comments_of_the_input_stay() {
     let (input, output) = (file("named.pcapng"), file("kept.pcapng"));

@@ -272,8 +272,10 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
     }
 
     fn unreadable(&mut self, file: &str, why: &Failure) {
-        // Its place among the captures stays.
-        self.chosen.push(Chosen::default());
+        // Its place among the captures stays; one of which no packet can be read has begun, and has its place.
+        if !matches!(why, Failure::Unread(_)) {
+            self.chosen.push(Chosen::default());
+        }
         self.consumer.unreadable(file, why);
     }
 
