@@ -184,6 +184,48 @@ fn compressed_and_piped_captures_say_the_same() {
     }
 }
 
+/// All files of a merge that overlap are open at once. Those for which that is too many are evidence that is
+/// missing, as any file that cannot be read.
+#[cfg(unix)]
+#[test]
+fn files_that_a_merge_cannot_open_are_an_error() {
+    let folder = Folder::new("unopened");
+    let capture = fs::read(sample("a2s-info-players-rules.pcap")).expect("a sample");
+    let files: Vec<_> = (10..60).map(|n| folder.file(&format!("{n}.pcap"), &capture)).collect();
+    let run = |args: &[&str]| {
+        let limited = "ulimit -n 24; exec \"$@\"";
+        let args = [args, &["--merge", "--no-config"]].concat();
+        let mut command = Command::new("sh");
+        command.args(["-c", limited, "sh", env!("CARGO_BIN_EXE_gamewire")]).args(args);
+        let ran = command.args(&files).output().expect("a shell");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (ran.status.code(), text(ran.stdout), text(ran.stderr))
+    };
+    for threads in ["1", "2"] {
+        let (code, out, err) = run(&["dissect", "--threads", threads]);
+        assert_eq!(code, Some(2), "{err}");
+        assert!(out.contains("a2s info_response"), "what could be read is shown");
+        assert!(err.contains("raise the limit, as with ulimit -n 4096"), "{err}");
+        let last = err.lines().last().expect("an error");
+        let words: Vec<_> = last.split(' ').collect();
+        let ["gamewire:", count, "of", "50", "files", "could", ..] = words[..] else {
+            panic!("{last}")
+        };
+        let count: usize = count.parse().expect("a number");
+        assert!((20..50).contains(&count), "{last}");
+        assert!(err.contains(&format!("{} more files that could not be opened", count - 20)));
+        // No file is named twice.
+        assert_eq!(err.matches(".pcap: ").count(), 20, "{err}");
+    }
+    let (code, out, _) = run(&["check", "--format", "json", "--threads", "1"]);
+    let checked: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let rules = checked["rules"].as_array().expect("rules");
+    let lost = rules.iter().find(|rule| rule["code"] == "NET009").expect("NET009");
+    assert_eq!((code, &lost["verdict"]), (Some(2), &"fail".into()));
+    let (code, out, _) = run(&["check", "--format", "junit"]);
+    assert!(code == Some(2) && out.contains("59.pcap") && out.contains("type=\"unreadable\""), "{out}");
+}
+
 #[test]
 fn halves_of_a_capture_are_merged() {
     let folder = Folder::new("merged");

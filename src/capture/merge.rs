@@ -63,10 +63,8 @@ impl Capture {
                 Some(_) => State::Open(packets),
                 None => State::Over,
             },
-            Err(error) => State::Failed(Notice::ReadError {
+            Err(error) => State::Failed(Notice::Unopened {
                 path: self.path.clone(),
-                offset: 0,
-                unpacked: false,
                 what: match error {
                     CaptureError::Open { error, .. } => unreadable(&error).into_owned(),
                     error => error.to_string(),

@@ -62,6 +62,13 @@ pub enum Notice {
         /// Packets that were read.
         packets: u64,
     },
+    /// One of several files could not be opened when its packets were next: none of it was read.
+    Unopened {
+        /// The file.
+        path: PathBuf,
+        /// What the system says, and what to do.
+        what: String,
+    },
     /// Reading or decompressing failed.
     ReadError {
         /// The file.
@@ -86,6 +93,7 @@ impl Notice {
             Notice::TimeOutOfRange { .. } => "files with times outside of the years 1677 to 2262",
             Notice::FileShrank { .. } => "files that became shorter",
             Notice::Interrupted { .. } => "files of which reading was interrupted",
+            Notice::Unopened { .. } => "files that could not be opened",
             Notice::ReadError { .. } => "files of which reading stopped",
         }
     }
@@ -130,6 +138,9 @@ impl fmt::Display for Notice {
             Notice::Interrupted { path, packets } => {
                 let path = shown(path);
                 write!(f, "{path}: interrupted after {packets} packets; what follows was not read")
+            }
+            Notice::Unopened { path, what } => {
+                write!(f, "{}: none of it was read: {}", shown(path), escaped(what))
             }
             Notice::ReadError { path, offset, unpacked, what } => {
                 let (path, of_what) = (shown(path), of_what(*unpacked));

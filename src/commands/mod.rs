@@ -44,6 +44,17 @@ pub enum Failure {
     /// No packet of a capture can be read.
     #[error("{0}")]
     Unread(consumer::Unread),
+    /// A file among those that are merged could not be opened.
+    #[error("{0}")]
+    Unopened(String),
+    /// Files among those that are merged could not be opened, and why has been said.
+    #[error("{count} of {of} files could not be opened, and were not read")]
+    SomeUnopened {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// Some of the input cannot be read, and why has been said.
     #[error("some of the input could not be read")]
     Reported,

@@ -1,6 +1,8 @@
 //! What is wrong with recordings, for people: of each kind the first few, the rest counted.
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 
 use crate::capture::{Notice, Stop};
 
@@ -12,11 +14,18 @@ const MOST: u64 = 20;
 pub(super) struct Notices {
     kinds: Vec<(&'static str, u64)>,
     first: Vec<Notice>,
+    /// Files that could not be opened, and why. Threads that share a capture open files each for itself: one may
+    /// be out of reach for some of them.
+    unopened: BTreeMap<PathBuf, String>,
 }
 
 impl Notices {
     /// One more.
     pub(super) fn push(&mut self, notice: Notice) {
+        if let Notice::Unopened { path, what } = notice {
+            self.unopened.insert(path, what);
+            return;
+        }
         if self.count(notice.kind(), 1) < MOST {
             self.first.push(notice);
         }
@@ -51,6 +60,14 @@ impl<'e> Monitor<'e> {
 
     /// Writes those notices that are among the first of their kind in this run.
     pub(super) fn warn(&mut self, more: Notices) {
+        for (path, what) in more.unopened {
+            let notice = Notice::Unopened { path: path.clone(), what: what.clone() };
+            if self.notices.unopened.insert(path, what).is_none()
+                && self.notices.count(notice.kind(), 1) < MOST
+            {
+                writeln!(self.err, "gamewire: warning: {notice}").ok();
+            }
+        }
         let mut room: Vec<_> = Vec::new();
         for &(kind, count) in &more.kinds {
             room.push((kind, MOST.saturating_sub(self.notices.count(kind, count))));
@@ -63,6 +80,11 @@ impl<'e> Monitor<'e> {
                 writeln!(self.err, "gamewire: warning: {notice}").ok();
             }
         }
+    }
+
+    /// Files that could not be opened, and why.
+    pub(super) fn unopened(&self) -> impl ExactSizeIterator<Item = (&PathBuf, &String)> {
+        self.notices.unopened.iter()
     }
 
     /// Says how many there were beside those that were written.

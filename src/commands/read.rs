@@ -94,7 +94,16 @@ fn read_all<C: Consumer>(
             progress,
         );
         monitor.end();
-        return tell_unread(&names, &read?, monitor.err);
+        let unopened = monitor.unopened();
+        let count = unopened.len();
+        for (path, why) in unopened {
+            consumer.unreadable(&display(path), &Failure::Unopened(why.clone()));
+        }
+        tell_unread(&names, &read?, monitor.err)?;
+        return match count {
+            0 => Ok(()),
+            count => Err(Failure::SomeUnopened { count, of: input.files.len() }),
+        };
     }
     // A file that cannot be read does not keep the others from being read.
     let mut ended = Ok(());

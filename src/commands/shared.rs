@@ -157,7 +157,8 @@ impl Thread {
                 capture::Event::Packet(packet) => self.decoder.push(&packet),
                 capture::Event::Notice(notice) => {
                     self.decoder.notice(&notice);
-                    if self.decoder.is_first() && notice.is_warning() {
+                    let is_own = matches!(notice, Notice::Unopened { .. });
+                    if (self.decoder.is_first() || is_own) && notice.is_warning() {
                         self.notices.push(notice);
                     }
                 }

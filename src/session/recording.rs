@@ -21,6 +21,7 @@ impl Session {
             | Notice::FileShrank { .. }
             | Notice::BrokenBlock { .. }
             | Notice::Interrupted { .. }
+            | Notice::Unopened { .. }
             | Notice::ReadError { .. } => &NET009,
             Notice::TimeOutOfRange { .. } => return,
         };

@@ -159,6 +159,6 @@ fn a_file_that_is_gone_when_its_time_comes_is_named() {
     let all = drain(packets, 1000);
     assert_eq!(order(&all), "a");
     assert!(
-        matches!(all.notices.as_slice(), [Notice::ReadError { path, .. }] if path.ends_with("b"))
+        matches!(all.notices.as_slice(), [Notice::Unopened { path, .. }] if path.ends_with("b"))
     );
 }

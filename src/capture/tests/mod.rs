@@ -147,6 +147,7 @@ fn forget_path(notice: &mut Notice) {
         | Notice::FileShrank { path, .. }
         | Notice::Interrupted { path, .. }
         | Notice::InterfaceDown { path }
+        | Notice::Unopened { path, .. }
         | Notice::ReadError { path, .. } => *path = "-".into(),
     }
 }
