@@ -170,6 +170,55 @@ fn an_interrupted_check_reports_what_it_has() {
     }
 }
 
+/// The program, by either signal, in the middle of a large file. Who asks twice does not wait for what there is.
+#[test]
+fn a_signal_ends_the_reading_of_a_file_and_a_second_one_the_program() {
+    let project = Project::new("signals");
+    let sample = format!("{}/samples/abuse-query-flood.pcap", env!("CARGO_MANIFEST_DIR"));
+    let sample = std::fs::read(sample).expect("a sample");
+    let (header, packets) = sample.split_at(24);
+    project.write("large.pcap", [header, &packets.repeat(100)].concat());
+    let start = |args: &[&str]| {
+        let mut command = program(&project, args);
+        command.args(["--no-config", "large.pcap"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
+        // Once it reads, the file is mapped.
+        let maps = format!("/proc/{}/maps", child.id());
+        let is_mapped =
+            || std::fs::read_to_string(&maps).is_ok_and(|maps| maps.contains("large.pcap"));
+        while !is_mapped() {
+            assert!(child.try_wait().expect("a child").is_none(), "it has not ended");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child
+    };
+    let signal = |child: &std::process::Child, name: &str| {
+        let killed = Command::new("kill").args([name, &child.id().to_string()]).status();
+        assert!(killed.expect("kill").success(), "it still runs");
+    };
+    for name in ["-INT", "-TERM"] {
+        let child = start(&["check", "--format", "json"]);
+        std::thread::sleep(Duration::from_millis(200));
+        signal(&child, name);
+        let run = child.wait_with_output().expect("it ends");
+        let err = String::from_utf8_lossy(&run.stderr);
+        assert!(err.contains("large.pcap: interrupted after "), "{name}: {err}");
+        let checked: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let read = checked["packets"].as_u64().expect("packets");
+        assert!((1024..728_000).contains(&read), "{name}: {read} packets");
+        let fails = checked["verdict"] == "fail";
+        assert_eq!(run.status.code(), Some(fails.into()), "{name}: {err}");
+        // Nobody reads what it writes: it cannot end by itself.
+        let child = start(&["dissect"]);
+        std::thread::sleep(Duration::from_millis(200));
+        signal(&child, name);
+        std::thread::sleep(Duration::from_millis(200));
+        signal(&child, name);
+        let run = child.wait_with_output().expect("it ends");
+        assert_eq!(run.status.code(), Some(130), "{name}");
+    }
+}
+
 /// The same of a pipe that nothing more comes from.
 #[test]
 fn an_interrupted_pipe_is_reported_as_far_as_it_came() {

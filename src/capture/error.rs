@@ -111,6 +111,9 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
     if is_erf(bytes) {
         return recorder!("a DAG card (ERF)");
     }
+    if is_commview(bytes) {
+        return recorder!("CommView");
+    }
     if bytes.get(257..).is_some_and(|bytes| bytes.starts_with(b"ustar")) {
         return "seems to be a tar archive: unpack it first";
     }
@@ -121,19 +124,30 @@ pub(super) fn seems(bytes: &[u8]) -> &'static str {
     "begins with bytes of no format known here"
 }
 
-/// Whether records of ERF begin here. It has no magic number: three in a row have to look like some, or two
-/// that are all there is.
-fn is_erf(mut bytes: &[u8]) -> bool {
+/// Whether records of a format without a magic number begin here: three in a row have to look like some, or
+/// two that are all there is. `length`: that of the record at the beginning, if it looks like one.
+fn are_records(mut bytes: &[u8], mut length: impl FnMut(&[u8]) -> Option<usize>) -> bool {
+    let mut count = 0;
+    while let Some(rest) = length(bytes).and_then(|length| bytes.get(length..)) {
+        (count, bytes) = (count + 1, rest);
+        if count == 3 {
+            return true;
+        }
+    }
+    count == 2 && bytes.is_empty()
+}
+
+/// Whether records of ERF begin here.
+fn is_erf(bytes: &[u8]) -> bool {
     /// 1990, in seconds since 1970; a week.
     const EARLIEST: u32 = 631_152_000;
     const WEEK: u32 = 7 * 24 * 3600;
     /// Kinds up to this are known, and these two carry no packet.
     const LAST: u8 = 48;
     const WITHOUT_PACKET: [u8; 2] = [27, 48];
-    let (mut count, mut before) = (0, None);
-    while let Some(&[_, _, _, _, t0, t1, t2, t3, kind, _, r0, r1, _, _, w0, w1]) =
-        bytes.first_chunk()
-    {
+    let mut before = None;
+    are_records(bytes, |bytes| {
+        let &[_, _, _, _, t0, t1, t2, t3, kind, _, r0, r1, _, _, w0, w1] = bytes.first_chunk()?;
         let (seconds, kind) = (u32::from_le_bytes([t0, t1, t2, t3]), kind & 0x7F);
         let [recorded, sent] = [[r0, r1], [w0, w1]].map(u16::from_be_bytes);
         let is_in_order = |before: u32| {
@@ -143,12 +157,37 @@ fn is_erf(mut bytes: &[u8]) -> bool {
             && recorded >= 16
             && (sent > 0 || WITHOUT_PACKET.contains(&kind))
             && seconds >= EARLIEST
-            && before.is_none_or(is_in_order);
-        let Some(rest) = bytes.get(recorded.into()..).filter(|_| is_record) else { return false };
-        (count, before, bytes) = (count + 1, Some(seconds), rest);
-        if count == 3 {
-            return true;
-        }
-    }
-    count == 2 && bytes.is_empty()
+            && before.replace(seconds).is_none_or(is_in_order);
+        is_record.then_some(recorded.into())
+    })
+}
+
+/// Whether records of CommView begin here: those of NCF, or of NCFX.
+fn is_commview(bytes: &[u8]) -> bool {
+    let ncf = |bytes: &[u8]| {
+        let head: &[u8; 24] = bytes.first_chunk()?;
+        let length = u16::from_le_bytes(*head.first_chunk()?);
+        let is_record = head[4] == 0 && is_date(&head[5..16]) && head[16] & 0x8F <= 2;
+        is_record.then_some(head.len() + usize::from(length))
+    };
+    let ncfx = |bytes: &[u8]| {
+        let head: &[u8; 20] = bytes.first_chunk()?;
+        let length = usize::try_from(u32::from_le_bytes(*head.first_chunk()?)).ok()?;
+        let is_record = is_date(&head[4..15]) && head[15] <= 2;
+        is_record.then(|| head.len().saturating_add(length))
+    };
+    are_records(bytes, ncf) || are_records(bytes, ncfx)
+}
+
+/// Whether CommView may have written this date and time of day: year, month, day, hour, minute, second,
+/// microseconds.
+fn is_date(bytes: &[u8]) -> bool {
+    let &[y0, y1, month, day, hour, minute, second, u0, u1, u2, u3] = bytes else { return false };
+    (1990..2038).contains(&u16::from_le_bytes([y0, y1]))
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour <= 23
+        && minute <= 59
+        && second <= 60
+        && u32::from_le_bytes([u0, u1, u2, u3]) < 1_000_000
 }

@@ -19,6 +19,19 @@ fn erf(seconds: &[u32]) -> Vec<u8> {
     seconds.iter().flat_map(record).collect()
 }
 
+/// Packets by CommView, as NCF (`header`: 24 bytes) or NCFX (20), in so many months.
+fn commview(header: usize, months: &[u8]) -> Vec<u8> {
+    let record = |&month: &u8| {
+        let mut record = vec![0; header + 60];
+        record[0] = 60;
+        let at = if header == 24 { 5 } else { 4 };
+        record[at..at + 7].copy_from_slice(&[0xEA, 7, month, 24, 23, 59, 60]);
+        record[header..].fill(0xEE);
+        record
+    };
+    months.iter().flat_map(record).collect()
+}
+
 #[test]
 fn what_is_no_capture_is_reported_by_its_first_bytes() {
     let mut tar = vec![0; 512];
@@ -47,6 +60,10 @@ fn what_is_no_capture_is_reported_by_its_first_bytes() {
         (b"btsnoop\0\0\0\0\x01".to_vec(), "(btsnoop): convert it with editcap"),
         (erf(&[0, 60, 90_000]), "a DAG card (ERF): convert it with editcap -F pcap"),
         (erf(&[0, 1]), "a DAG card (ERF): convert it with editcap -F pcap"),
+        (commview(24, &[1, 12, 1]), "of CommView: convert it with editcap -F pcap"),
+        (commview(20, &[1, 12]), "of CommView: convert it with editcap -F pcap"),
+        (commview(24, &[1]), "no format known here"),
+        (commview(20, &[1, 13, 1]), "no format known here"),
         // Not enough of them, or not one after the other.
         (erf(&[0]), "no format known here"),
         (erf(&[0, 60])[..100].to_vec(), "no format known here"),
