@@ -37,9 +37,9 @@ fn csv_tsv_and_tables() {
     8,2026-01-01T00:00:00.141000Z,10.0.0.2:27015,player_response,,"Ann,Björn,Bot01",0.02
     "#);
     insta::assert_snapshot!(with("table"), @r"
-    FRAME  TIME  SRC  MESSAGE  MAP  A2S.PLAYER_RESPONSE.PLAYERS.NAME  RESPONSE_TIME
-    1      2026-01-01T00:00:00.000000Z  10.0.0.1:50000  info_request  -    -                                 -
-    4      2026-01-01T00:00:00.041000Z  10.0.0.2:27015  info_response  ctf_2fort  -                                 0.02
+    FRAME  TIME                         SRC             MESSAGE          MAP        A2S.PLAYER_RESPONSE.PLAYERS.NAME  RESPONSE_TIME
+    1      2026-01-01T00:00:00.000000Z  10.0.0.1:50000  info_request     -          -                                 -
+    4      2026-01-01T00:00:00.041000Z  10.0.0.2:27015  info_response    ctf_2fort  -                                 0.02
     8      2026-01-01T00:00:00.141000Z  10.0.0.2:27015  player_response  -          Ann,Björn,Bot01                   0.02
     ");
     let tsv = with("tsv");
@@ -49,6 +49,19 @@ fn csv_tsv_and_tables() {
         "the default with --fields"
     );
     assert!(tsv.contains("\t10.0.0.2:27015\tinfo_response\tctf_2fort\t\t0.02\n"), "{tsv}");
+}
+
+/// Of a long table, too, no line comes without the header, and all come.
+#[test]
+fn long_tables_and_several_files_are_whole() {
+    let args = ["--fields", "frame,src", "--format", "table"];
+    let sample = "samples/abuse-query-flood.pcap";
+    let (_, one, _) = dissect(&[&args[..], &[sample]].concat());
+    assert!(one.starts_with("FRAME  SRC"), "{}", &one[..80]);
+    assert_eq!(one.lines().count(), 7281);
+    let (_, two, _) = dissect(&[&args[..], &[SAMPLE, sample]].concat());
+    assert_eq!((two.lines().count(), two.matches("FRAME").count()), (7291, 1));
+    assert!(two.lines().next().unwrap().trim_end().ends_with("CAPTURE"));
 }
 
 #[test]

@@ -160,6 +160,7 @@ impl Dissecting<'_> {
         let Dissecting { text, held, report, .. } = self;
         let now = text.latest().filter(|_| !all);
         if all {
+            report.rest(&mut text.bytes);
             held.give_up(text, &mut **report);
         }
         held.push(text);
@@ -227,8 +228,12 @@ impl Consumer for Dissecting<'_> {
     }
 
     fn pause(&mut self, _: bool) -> io::Result<()> {
+        if !self.at_once {
+            return Ok(());
+        }
+        self.report.rest(&mut self.text.bytes);
         let is_waiting = !self.text.bytes.is_empty() || self.held.has_early();
-        if self.at_once && is_waiting { self.write(true) } else { Ok(()) }
+        if is_waiting { self.write(true) } else { Ok(()) }
     }
 
     fn end(&mut self, _: &mut Totals) -> io::Result<()> {

@@ -26,6 +26,9 @@ pub enum Layout {
     Ndjson,
 }
 
+/// Lines of a table for people by which its columns are laid out.
+const FIRST: usize = 200;
+
 /// A line for each message.
 pub struct Columns {
     columns: Vec<Column>,
@@ -36,6 +39,9 @@ pub struct Columns {
     cells: Vec<String>,
     /// Of a table for people: the widest cell so far.
     widths: Vec<usize>,
+    /// Of such a table, the first lines: their widest cells are to be known before the header is written.
+    first: Vec<Vec<String>>,
+    laid_out: bool,
     headed: bool,
 }
 
@@ -50,41 +56,47 @@ impl Columns {
     ) -> Columns {
         let widths = columns.iter().map(|column| column.name().len()).collect();
         let cells = vec![String::new(); columns.len()];
-        Columns { columns, layout, stamp, capture, cells, widths, headed }
+        let (first, laid_out) = (Vec::new(), layout != Layout::Table);
+        Columns { columns, layout, stamp, capture, cells, widths, first, laid_out, headed }
     }
 
     fn header(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.headed, true) || self.layout == Layout::Ndjson {
             return;
         }
-        for (cell, column) in self.cells.iter_mut().zip(&self.columns) {
-            column.name().clone_into(cell);
-        }
-        if self.layout == Layout::Table {
-            self.cells.iter_mut().for_each(|cell| cell.make_ascii_uppercase());
-        }
-        let capture = self.capture.is_some().then_some("capture");
-        self.line(capture.map(str::to_owned), out);
+        let names = self.columns.iter().map(Column::name);
+        let names = names.chain(self.capture.is_some().then_some("capture"));
+        let names = names.map(|name| match self.layout {
+            Layout::Table => name.to_ascii_uppercase(),
+            _ => name.to_owned(),
+        });
+        self.line(&Vec::from_iter(names), out);
     }
 
-    fn line(&mut self, capture: Option<String>, out: &mut Vec<u8>) {
-        let cells = self.cells.iter().chain(&capture);
+    /// Makes columns as wide as these cells.
+    fn widen(&mut self, cells: &[String]) {
+        self.widths.resize(cells.len(), 0);
+        for (cell, width) in cells.iter().zip(&mut self.widths) {
+            // A cell that is far longer than the others pushes its own line only.
+            *width = (*width).max(escaped(cell).chars().count().clamp(1, 40));
+        }
+    }
+
+    fn line(&mut self, cells: &[String], out: &mut Vec<u8>) {
         match self.layout {
-            Layout::Csv => csv_line(cells.map(String::as_str), out),
+            Layout::Csv => csv_line(cells.iter().map(String::as_str), out),
             Layout::Tsv => {
-                for (at, cell) in cells.enumerate() {
+                for (at, cell) in cells.iter().enumerate() {
                     put(out, format_args!("{}{}", if at > 0 { "\t" } else { "" }, escaped(cell)));
                 }
                 out.push(b'\n');
             }
             Layout::Table => {
-                self.widths.resize(self.cells.len() + usize::from(capture.is_some()), 0);
+                self.widen(cells);
                 let mut line = String::new();
-                for (cell, width) in cells.zip(&mut self.widths) {
+                for (cell, width) in cells.iter().zip(&self.widths) {
                     let cell = escaped(if cell.is_empty() { "-" } else { cell });
-                    // A cell that is far longer than the others pushes its own line only.
-                    *width = (*width).max(cell.chars().count().min(40));
-                    let _ = write!(line, "{cell:width$}  ", width = *width);
+                    let _ = write!(line, "{cell:width$}  ");
                 }
                 out.extend_from_slice(line.trim_end().as_bytes());
                 out.push(b'\n');
@@ -129,7 +141,6 @@ impl Columns {
 
 impl Report for Columns {
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize {
-        self.header(out);
         let subject = Subject {
             protocol: Id::ALL.iter().copied().find(|id| std::ptr::eq(id.info(), m.info)),
             message: Some(m.message),
@@ -155,8 +166,32 @@ impl Report for Columns {
             });
         }
         self.stamp.seen(m.payload.time);
-        self.line(self.capture.clone(), out);
+        let mut cells = std::mem::take(&mut self.cells);
+        cells.extend(self.capture.clone());
+        if !self.laid_out {
+            self.first.push(cells);
+            if self.first.len() >= FIRST {
+                self.rest(out);
+            }
+            self.cells = vec![String::new(); self.columns.len()];
+            return out.len();
+        }
+        self.header(out);
+        self.line(&cells, out);
+        cells.truncate(self.columns.len());
+        self.cells = cells;
         out.len()
+    }
+
+    fn rest(&mut self, out: &mut Vec<u8>) {
+        let first = std::mem::take(&mut self.first);
+        if first.is_empty() {
+            return;
+        }
+        self.laid_out = true;
+        first.iter().for_each(|cells| self.widen(cells));
+        self.header(out);
+        first.iter().for_each(|cells| self.line(cells, out));
     }
 
     fn icmp(&self, _: &mut dyn Iterator<Item = &IcmpEvent>, _: &mut Vec<u8>) {}

@@ -99,6 +99,9 @@ pub trait Report {
     /// Appends one message. Returns where its line ends: what [`Report::icmp`] says belongs there.
     fn message(&mut self, m: &Envelope<'_>, out: &mut Vec<u8>) -> usize;
 
+    /// Appends what still waits, because it is laid out with what comes after it.
+    fn rest(&mut self, _: &mut Vec<u8>) {}
+
     /// Appends what is put into the line of a message that did not arrive.
     fn icmp(&self, notes: &mut dyn Iterator<Item = &IcmpEvent>, out: &mut Vec<u8>);
 
