@@ -223,7 +223,10 @@ fn files_that_a_merge_cannot_open_are_an_error() {
     let lost = rules.iter().find(|rule| rule["code"] == "NET009").expect("NET009");
     assert_eq!((code, &lost["verdict"]), (Some(2), &"fail".into()));
     let (code, out, _) = run(&["check", "--format", "junit"]);
-    assert!(code == Some(2) && out.contains("59.pcap") && out.contains("type=\"unreadable\""), "{out}");
+    assert!(
+        code == Some(2) && out.contains("59.pcap") && out.contains("type=\"unreadable\""),
+        "{out}"
+    );
 }
 
 #[test]

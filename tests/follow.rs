@@ -101,6 +101,98 @@ fn a_request_that_is_sent_again_says_so() {
     assert!(text.contains("(sent again, first in "), "{text}");
 }
 
+/// The reader of a request need not search for the response that names it.
+#[test]
+fn requests_name_their_responses() {
+    let mut answered = 0;
+    for sample in ["a2s-info-players-rules.pcap", "silence-unanswered.pcap", "a2s-quirks.pcap"] {
+        let path = format!("samples/{sample}");
+        let json: serde_json::Value =
+            serde_json::from_str(&drawn(&["--format", "json", &path])).unwrap();
+        let steps = json["steps"].as_array().unwrap();
+        for step in steps.iter().filter(|step| !step["answered_by"].is_null()) {
+            let by = steps.iter().filter(|by| by["frame"] == step["answered_by"]);
+            assert!(by.clone().any(|by| by["request"] == step["frame"]), "{sample}: {step}");
+            // A challenge alone is no answer.
+            let is_challenge = by.clone().all(|by| by["message"] == "challenge_response");
+            assert_eq!(step["answered"].is_null(), is_challenge, "{sample}: {step}");
+            answered += 1;
+        }
+        for step in steps.iter().filter(|step| !step["request"].is_null()) {
+            let request = steps.iter().find(|it| it["frame"] == step["request"]).unwrap();
+            assert!(!request["answered_by"].is_null(), "{sample}: {step}");
+        }
+    }
+    assert!(answered > 8, "{answered}");
+}
+
+/// Bytes of a stream that are sent again carry no message of their own.
+#[test]
+fn segments_that_are_sent_again_are_drawn() {
+    let sample = "samples/gamespy1-list.pcap";
+    let whole: serde_json::Value =
+        serde_json::from_str(&drawn(&["--format", "json", sample])).unwrap();
+    let list = whole["steps"].as_array().unwrap();
+    let is_list =
+        |step: &&serde_json::Value| step["message"] == "list_response" && step["segment"].is_null();
+    let list = list.iter().find(is_list).unwrap();
+    let first = list["frame"].as_u64().unwrap();
+    let bytes = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(sample));
+    let bytes = bytes.unwrap();
+    // The segment that completed the list, once more after everything else.
+    let (mut at, mut frame) = (24, 0);
+    let record = loop {
+        let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap()) as usize;
+        frame += 1;
+        let record = &bytes[at..at + 16 + length];
+        if frame == first {
+            break record;
+        }
+        at += 16 + length;
+    };
+    let path = std::env::temp_dir().join(format!("gamewire-follow-{}.pcap", std::process::id()));
+    let (before, after) = bytes.split_at(at + record.len());
+    std::fs::write(&path, [before, record, after].concat()).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&drawn(&["--format", "json", path.to_str().unwrap()])).unwrap();
+    let steps = json["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), whole["steps"].as_array().unwrap().len() + 1);
+    let again = steps.iter().position(|step| step["frame"] == first + 1).unwrap();
+    let is_segment = steps[again]["segment"] == true;
+    assert_eq!((is_segment, &steps[again]["sent_first"]), (true, &first.into()));
+    for key in ["message", "src", "dst"] {
+        assert_eq!(steps[again][key], list[key]);
+    }
+    assert_eq!(steps[again - 1]["frame"], first, "it is in its place");
+    let text = drawn(&[path.to_str().unwrap()]);
+    assert!(text.contains(&format!("segment  (sent again, first in {first})")), "{text}");
+    // One of a message that is not shown is not shown either.
+    let others = drawn(&["-Y", "gamespy1.secure", path.to_str().unwrap()]);
+    assert!(!others.contains("sent again"), "{others}");
+    std::fs::remove_file(path).unwrap();
+}
+
+/// Times with nine digits leave room for the packet's number.
+#[test]
+fn long_times_leave_numbers_whole() {
+    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/silence-icmp.pcap");
+    let mut bytes = std::fs::read(sample).unwrap();
+    bytes[..4].copy_from_slice(&0xA1B2_3C4D_u32.to_le_bytes());
+    let path = std::env::temp_dir().join(format!("gamewire-nano-{}.pcap", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    for (style, time) in [("utc", "00:00:00.000000000"), ("epoch", "1767225600.000000000")] {
+        let text = drawn(&["--time", style, path.to_str().unwrap()]);
+        let first = text.lines().find(|line| line.starts_with(time)).unwrap();
+        let rest = first.strip_prefix(time).unwrap();
+        assert!(rest.starts_with("      1  \u{2502}"), "{style}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        let lines = Vec::from_iter(text.lines().filter(|line| line.contains('\u{2502}')));
+        let lane = first.find('\u{2502}').unwrap();
+        assert!(lines.iter().all(|line| line.find('\u{2502}') == Some(lane)), "{text}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn pictures_and_diagrams_hold_nothing_that_acts() {
     let sample = "samples/silence-icmp.pcap";

@@ -36,6 +36,10 @@ pub(super) trait Consumer {
     }
     /// A capture begins; it has a name where there are several.
     fn begin(&mut self, name: Option<&str>) -> io::Result<()>;
+    /// Whether it wants to see each packet: one thread reads then.
+    fn sees_packets(&self) -> bool {
+        false
+    }
     /// The next packet of what one thread reads, before its events; `frame`: its number.
     fn packet(&mut self, _frame: u64, _packet: &Packet<'_>) {}
     /// Where it wants to see how far the reading of files is.

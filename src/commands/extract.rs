@@ -244,6 +244,10 @@ impl<C: Consumer> Consumer for Extracting<'_, C> {
         self.consumer.begin(name)
     }
 
+    fn sees_packets(&self) -> bool {
+        self.consumer.sees_packets()
+    }
+
     fn packet(&mut self, frame: u64, packet: &Packet<'_>) {
         self.consumer.packet(frame, packet);
     }

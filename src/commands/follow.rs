@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use crate::Terminal;
+use crate::capture::Packet;
 use crate::cli::{Follow, FollowFormat};
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
+use crate::commands::segments::Segments;
 use crate::commands::{Failure, painted};
 use crate::report::ladder::Ladder;
 use crate::report::paint::Paint;
@@ -32,6 +34,7 @@ pub fn run(
     let mut following = Following {
         args,
         ladder: Ladder::default(),
+        segments: Segments::default(),
         paint: painted(args.color, terminal.out),
         columns: terminal.columns.unwrap_or(COLUMNS),
         capture: None,
@@ -49,6 +52,7 @@ pub fn run(
 struct Following<'w> {
     args: &'w Follow,
     ladder: Ladder,
+    segments: Segments,
     paint: Paint,
     columns: usize,
     /// Which capture it is, where there are several.
@@ -67,11 +71,21 @@ impl Consumer for Following<'_> {
         Ok(())
     }
 
+    fn sees_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, frame: u64, packet: &Packet<'_>) {
+        self.segments.packet(frame, packet);
+    }
+
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
             Event::Message(message) => {
-                if let Some(envelope) = Envelope::of(message, &message.payload()) {
+                let payload = message.payload();
+                if let Some(envelope) = Envelope::of(message, &payload) {
                     self.ladder.message(&envelope);
+                    self.segments.message(&payload);
                 }
             }
             Event::Icmp(icmp) => self.ladder.icmp(icmp),
@@ -81,7 +95,9 @@ impl Consumer for Following<'_> {
     }
 
     fn end(&mut self, _: &mut Totals) -> io::Result<()> {
-        let ladder = std::mem::take(&mut self.ladder);
+        let mut ladder = std::mem::take(&mut self.ladder);
+        let segments = std::mem::take(&mut self.segments);
+        ladder.segments_again(segments.again());
         let called = self.capture.as_ref().map_or(String::new(), |name| format!("{name}: "));
         if ladder.left_out() > 0 {
             let (left_out, help) = (ladder.left_out(), "choose some with --flow, --host or -Y");

@@ -19,6 +19,7 @@ mod read;
 pub mod report;
 pub mod rules;
 pub mod scrub;
+mod segments;
 mod shared;
 mod sniff;
 pub mod summary;

@@ -188,6 +188,7 @@ fn one<C: Consumer>(
         Some(_) => None,
         // Until the threads' flows are put in order, their numbers are not those of the capture.
         None if options.filter.as_ref().is_some_and(Filter::needs_flow_numbers) => None,
+        None if consumer.sees_packets() => None,
         None => Shares::of(input.threads, &options, packets.as_ref()),
     };
     let meter = consumer.meter();

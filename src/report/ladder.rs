@@ -8,7 +8,7 @@ mod text;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-use dissectors::kit::{Map, Message, Severity, Time, Transport, Verdict};
+use dissectors::kit::{Map, Message, Purpose, Reply, Severity, Time, Transport, Verdict};
 
 use crate::report::{Envelope, comment_parts};
 use crate::session::IcmpEvent;
@@ -29,6 +29,18 @@ pub struct Ladder {
     left_out: u64,
     /// The latest request from one end to another, while nothing has come back.
     waiting: HashMap<[SocketAddr; 2], Waiting>,
+}
+
+/// A segment of a message, sent again.
+pub struct SegmentAgain {
+    /// Its packet.
+    pub frame: u64,
+    /// Its time.
+    pub time: Time,
+    /// The packet that carried the same bytes first.
+    pub first: u64,
+    /// The packet that completed the message.
+    pub message: u64,
 }
 
 /// A request to which nothing has come back.
@@ -65,12 +77,18 @@ struct Step {
     /// The packet of the request that it answers, and how long after it, in nanoseconds.
     reply: Option<(u64, i64)>,
     copy_of: Option<u64>,
-    /// The packet in which the same request was sent first: nothing has come back since.
+    /// The packet in which the same request, or the same segment, was sent first: nothing has come back since.
     again: Option<u64>,
+    /// A request, which may be answered.
+    asks: bool,
+    /// Of a request: the packet of its response, and whether that is all that was asked for.
+    response: Option<(u64, bool)>,
     /// The recording lacks some of it.
     lost: bool,
     /// An ICMP error, and not a message.
     icmp: bool,
+    /// A segment that was sent again, and not a message.
+    segment: bool,
     findings: Vec<(Severity, Verdict, String)>,
 }
 
@@ -102,6 +120,9 @@ impl Ladder {
 
     /// Adds a message.
     pub fn message(&mut self, m: &Envelope<'_>) {
+        if let Some(reply) = m.reply {
+            self.response(reply, m.payload.frame);
+        }
         if self.steps.len() >= STEPS {
             self.left_out += 1;
             return;
@@ -127,8 +148,12 @@ impl Ladder {
             reply: m.reply.map(|reply| (reply.request, payload.time.since(reply.sent))),
             copy_of: m.copy_of,
             again,
+            // Others may answer what a master checks, or not.
+            asks: m.message.purpose.is_request() && m.message.purpose != Purpose::Check,
+            response: None,
             lost: payload.lost,
             icmp: false,
+            segment: false,
             findings,
         });
     }
@@ -155,6 +180,54 @@ impl Ladder {
         first
     }
 
+    /// Notes which packet has the response to a request that has an arrow.
+    pub fn response(&mut self, reply: &Reply, frame: u64) {
+        if let Some(&request) = self.by_frame.get(&reply.request)
+            && let Some(request) = self.steps.get_mut(request)
+            && request.asks
+            && request.is_open()
+        {
+            request.response = Some((frame, reply.complete));
+        }
+    }
+
+    /// Whether the arrow in this place is a request for which not all has come that was asked for.
+    pub fn is_open(&self, step: usize) -> bool {
+        self.steps.get(step).is_some_and(|step| step.asks && step.is_open())
+    }
+
+    /// Adds segments that were sent again, of messages that have an arrow; they are in the order of the capture.
+    pub fn segments_again(&mut self, segments: impl Iterator<Item = SegmentAgain>) {
+        let steps = std::mem::take(&mut self.steps);
+        let again = segments.filter_map(|it| {
+            let about = steps.get(*self.by_frame.get(&it.message)?)?;
+            Some(Step {
+                frame: it.frame,
+                packets: 1,
+                time: it.time,
+                summary: "segment".to_owned(),
+                reply: None,
+                copy_of: None,
+                again: Some(it.first),
+                asks: false,
+                response: None,
+                lost: false,
+                segment: true,
+                findings: Vec::new(),
+                ..*about
+            })
+        });
+        let mut again = Vec::from_iter(again.take(STEPS)).into_iter().peekable();
+        for step in steps {
+            while let Some(again) = again.next_if(|again| again.frame < step.frame) {
+                self.steps.push(again);
+            }
+            self.steps.push(step);
+        }
+        self.steps.extend(again);
+        self.by_frame.clear();
+    }
+
     /// Adds an ICMP error about a message that has an arrow.
     pub fn icmp(&mut self, icmp: &IcmpEvent) {
         let about = self.by_frame.get(&icmp.message).and_then(|&at| self.steps.get(at));
@@ -179,8 +252,11 @@ impl Ladder {
             reply: None,
             copy_of: None,
             again: None,
+            asks: false,
+            response: None,
             lost: false,
             icmp: true,
+            segment: false,
             findings: Vec::new(),
         });
     }
@@ -239,6 +315,12 @@ impl Ladder {
             text += "  (not whole in the capture)";
         }
         escaped(text.trim()).into_owned()
+    }
+}
+
+impl Step {
+    fn is_open(&self) -> bool {
+        self.response.is_none_or(|(_, completes)| !completes)
     }
 }
 

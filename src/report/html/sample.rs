@@ -1,6 +1,6 @@
 //! The messages that a page shows: all, or of very many a sample that has those with findings.
 
-use dissectors::kit::{Map, Purpose, Set, Who};
+use dissectors::kit::{Map, Set, Who};
 use serde_json::{Value, json};
 
 use crate::flows::FlowRow;
@@ -26,8 +26,6 @@ pub struct Sample {
     /// What a page knows of each arrow beside it; `None` of an ICMP error.
     rows: Vec<Option<Row>>,
     taken: usize,
-    /// The latest message that each packet completed.
-    by_frame: Map<u64, usize>,
     /// Of each flow of theirs, how many requests were given up, once it has ended.
     flows: Map<u32, u64>,
     json: Json,
@@ -57,10 +55,6 @@ struct Row {
     is_certain: bool,
     /// Of a response: what was asked for has come.
     completes: Option<bool>,
-    /// It is a request: not a heartbeat, nor a check by a master, which others may answer or not.
-    asks: bool,
-    /// Of a request: the packet of its response, and whether that is all that was asked for.
-    response: Option<(u64, bool)>,
 }
 
 impl Sample {
@@ -73,7 +67,6 @@ impl Sample {
             ladder: Ladder::default(),
             rows: Vec::new(),
             taken: 0,
-            by_frame: Map::default(),
             flows: Map::default(),
             json: Json::new(true),
             details: Vec::new(),
@@ -115,13 +108,9 @@ impl Sample {
             return;
         }
         let payload = m.payload();
-        if let Some(reply) = m.reply()
-            && let Some(&request) = self.by_frame.get(&reply.request)
-            && let Some(Some(request)) = self.rows.get_mut(request)
-            && request.asks
-            && request.response.is_none_or(|(_, completes)| !completes)
-        {
-            request.response = Some((payload.frame, reply.complete));
+        // Those that are not taken are responses, too.
+        if let Some(reply) = m.reply() {
+            self.ladder.response(reply, payload.frame);
         }
         let has_finding = self.choice.as_ref().is_some_and(|it| it.frames.contains(&payload.frame));
         if !has_finding && !self.choice.as_mut().is_none_or(Choice::takes) {
@@ -138,17 +127,14 @@ impl Sample {
             return self.fill();
         }
         self.taken += 1;
-        self.by_frame.insert(payload.frame, self.rows.len());
         self.flows.entry(payload.flow).or_default();
         self.rows.push(Some(Row {
             frame: payload.frame,
             flow: payload.flow,
             length: m.length(),
             speaker: m.message().speaker,
-            asks: is_counted(m.message().purpose),
             is_certain: has_finding,
             completes: m.reply().map(|reply| reply.complete),
-            response: None,
         }));
         let is_exempt = has_finding || self.choice.is_none();
         let room = if is_exempt { self.room } else { self.room / 2 };
@@ -179,12 +165,11 @@ impl Sample {
     /// Which messages are requests that were not answered: those that findings say it of, and of the
     /// others in their flows the last ones, as many as were given up there.
     fn unanswered(&self, found: &Set<u64>) -> Vec<bool> {
-        let is_open = |row: &&Row| row.asks && row.response.is_none_or(|(_, completes)| !completes);
         let mut left = self.flows.clone();
         let mut unanswered = vec![false; self.rows.len()];
         for certain in [true, false] {
-            for (row, unanswered) in self.rows.iter().zip(&mut unanswered).rev() {
-                let Some(row) = row.as_ref().filter(is_open) else { continue };
+            for (at, (row, unanswered)) in self.rows.iter().zip(&mut unanswered).enumerate().rev() {
+                let Some(row) = row.as_ref().filter(|_| self.ladder.is_open(at)) else { continue };
                 let Some(left) = left.get_mut(&row.flow) else { continue };
                 let counts = if certain { found.contains(&row.frame) } else { *left > 0 };
                 if counts && !*unanswered {
@@ -263,11 +248,6 @@ impl Sample {
     }
 }
 
-/// Whether the summary counts messages for this as asked: others may answer checks, or not.
-fn is_counted(purpose: Purpose) -> bool {
-    purpose.is_request() && purpose != Purpose::Check
-}
-
 impl Choice {
     /// Whether the next message that no finding is about is taken: of those that are left, each is
     /// with the same probability, and the same ones are each time.
@@ -300,18 +280,8 @@ fn with_row(mut step: Value, row: Option<&Row>, unanswered: bool) -> Value {
     if row.completes == Some(false) {
         add("completes", false.into());
     }
-    match row.response {
-        Some((by, true)) => {
-            add("answered", true.into());
-            add("answered_by", by.into());
-        }
-        _ if unanswered => {
-            add("answered", false.into());
-        }
-        Some((by, false)) => {
-            add("answered_by", by.into());
-        }
-        None => {}
+    if unanswered {
+        add("answered", false.into());
     }
     step
 }

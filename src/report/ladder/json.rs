@@ -68,11 +68,20 @@ fn object(step: &Step, clock: &mut Clock) -> Value {
         add("request", request.into());
         add("response_time", json!(after as f64 / 1e9));
     }
+    if let Some((by, completes)) = step.response {
+        if completes {
+            add("answered", Value::Bool(true));
+        }
+        add("answered_by", by.into());
+    }
     if let Some(frame) = step.copy_of {
         add("copy_of", frame.into());
     }
     if let Some(frame) = step.again {
         add("sent_first", frame.into());
+    }
+    if step.segment {
+        add("segment", Value::Bool(true));
     }
     if step.lost {
         add("lost", Value::Bool(true));

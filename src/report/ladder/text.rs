@@ -5,22 +5,25 @@ use crate::report::clock::Stamp;
 use crate::report::paint::{Paint, Tone};
 use crate::text::shortened;
 
-/// Columns of the time and the packet's number.
-const BEFORE: usize = 24;
+/// Columns that the time and the packet's number take at least.
+const TIME: usize = 15;
+const NUMBER: usize = 6;
 
 /// Columns that the text beside an arrow has at least, while arrows can be shorter.
 const BESIDE: usize = 44;
 
 /// Where the lines of the hosts are.
 struct Lanes {
+    /// Columns of the time and the packet's number before them, with the space between.
+    before: usize,
     count: usize,
     gap: usize,
 }
 
 impl Lanes {
-    fn of(count: usize, width: usize) -> Lanes {
-        let room = width.saturating_sub(BEFORE + BESIDE) / count.saturating_sub(1).max(1);
-        Lanes { count, gap: room.clamp(14, 36) }
+    fn of(before: usize, count: usize, width: usize) -> Lanes {
+        let room = width.saturating_sub(before + BESIDE) / count.saturating_sub(1).max(1);
+        Lanes { before, count, gap: room.clamp(14, 36) }
     }
 
     fn width(&self) -> usize {
@@ -84,10 +87,15 @@ impl Ladder {
 
     /// Its lines in so many columns: first the one that names the parties.
     pub fn lines(&self, width: usize, stamp: &mut Stamp) -> Vec<Line> {
-        let lanes = Lanes::of(self.parties.len(), width);
+        let times = self.times(stamp);
+        let widest = times.iter().map(String::len).max().unwrap_or(0).max(TIME);
+        let largest = self.steps.iter().map(|step| step.frame).max().unwrap_or(0);
+        let number = largest.to_string().len().max(NUMBER);
+        let lanes = Lanes::of(widest + number + 3, self.parties.len(), width);
         let mut lines = vec![Line::above(Tone::Endpoints, self.heads(&lanes, width))];
         let mut day = Vec::new();
-        for (at, step) in self.steps.iter().enumerate() {
+        for (at, (step, time)) in self.steps.iter().zip(times).enumerate() {
+            let before = format!("{time:<widest$} {:>number$}  ", step.frame);
             let mut today = Vec::new();
             stamp.day(step.time, &mut today);
             if today != day {
@@ -95,16 +103,27 @@ impl Ladder {
                 lines.push(Line::above(Tone::Faint, text));
                 day = today;
             }
-            self.step(at, step, &lanes, width, stamp, &mut lines);
+            self.step(at, before, &lanes, width, &mut lines);
         }
         lines
     }
 
+    /// The time of every arrow.
+    fn times(&self, stamp: &mut Stamp) -> Vec<String> {
+        let time = |step: &Step| {
+            let mut time = Vec::new();
+            stamp.brief(step.time, step.digits, &mut time);
+            stamp.seen(step.time);
+            String::from_utf8_lossy(&time).into_owned()
+        };
+        self.steps.iter().map(time).collect()
+    }
+
     /// The names of the parties, each above its line.
     fn heads(&self, lanes: &Lanes, width: usize) -> String {
-        let mut heads = vec![' '; BEFORE];
+        let mut heads = vec![' '; lanes.before];
         for (at, name) in self.names().iter().enumerate() {
-            let start = BEFORE + at * lanes.gap;
+            let start = lanes.before + at * lanes.gap;
             let is_last = at + 1 == self.parties.len();
             let room = if is_last { width.saturating_sub(start) } else { lanes.gap - 2 };
             heads.resize(start, ' ');
@@ -117,25 +136,13 @@ impl Ladder {
         shortened(heads.into_iter().collect::<String>().trim_end(), width).into_owned()
     }
 
-    fn step(
-        &self,
-        at: usize,
-        step: &Step,
-        lanes: &Lanes,
-        width: usize,
-        stamp: &mut Stamp,
-        lines: &mut Vec<Line>,
-    ) {
-        let mut time = Vec::new();
-        stamp.brief(step.time, step.digits, &mut time);
-        stamp.seen(step.time);
-        let before = format!("{:<15} {:>6}", String::from_utf8_lossy(&time), step.frame);
-        let before = format!("{:<1$}", shortened(&before, BEFORE - 1), BEFORE);
+    fn step(&self, at: usize, before: String, lanes: &Lanes, width: usize, lines: &mut Vec<Line>) {
+        let Some(step) = self.steps.get(at) else { return };
         let tone = if step.icmp { Tone::Faint } else { Tone::Message };
         let arrow = lanes.arrow(step);
-        let arrow = shortened(&arrow, width.saturating_sub(BEFORE)).into_owned();
+        let arrow = shortened(&arrow, width.saturating_sub(lanes.before)).into_owned();
         let mut parts = vec![(Some(Tone::Faint), before), (Some(tone), arrow)];
-        let room = width.saturating_sub(BEFORE + lanes.width() + 2);
+        let room = width.saturating_sub(lanes.before + lanes.width() + 2);
         let details = self.details(step);
         let details = shortened(&details, room);
         if !details.is_empty() {
@@ -143,9 +150,9 @@ impl Ladder {
         }
         lines.push(Line { step: Some(at), parts });
         for (weight, verdict, what) in &step.findings {
-            let lanes: String = lanes.empty().into_iter().collect();
+            let empty: String = lanes.empty().into_iter().collect();
             let text = format!("! {} {what}", severity(*weight, *verdict));
-            let line = format!("{:BEFORE$}{lanes}  {text}", "");
+            let line = format!("{:1$}{empty}  {text}", "", lanes.before);
             let tone = Tone::Finding(*weight, *verdict);
             let parts = vec![(Some(tone), shortened(&line, width).into_owned())];
             lines.push(Line { step: Some(at), parts });
