@@ -92,7 +92,8 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::tcp::{self, Budget, Event, Flags, Limits, Next, Reader, Run};
+    use crate::net::TcpFlags;
+    use crate::net::tcp::{self, Budget, Event, Limits, Next, Reader, Run};
 
     struct Undecided;
 
@@ -111,7 +112,7 @@ mod tests {
         let byte = tcp::Segment {
             sequence: 1,
             acknowledgment: 0,
-            flags: Flags::default(),
+            flags: TcpFlags::default(),
             payload: b"a",
             announced: 1,
             frame: 1,

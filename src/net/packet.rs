@@ -5,6 +5,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
+use std::ops::BitOr;
 
 use super::icmp::IcmpError;
 use super::limits;
@@ -182,27 +183,43 @@ pub struct Segment<'a> {
 pub struct TcpFlags(pub u8);
 
 impl TcpFlags {
+    /// The sender has no more to send.
+    pub const FIN: Self = Self(0x01);
+    /// Opens a connection.
+    pub const SYN: Self = Self(0x02);
+    /// Aborts a connection.
+    pub const RST: Self = Self(0x04);
+    /// The acknowledgment number is valid.
+    pub const ACK: Self = Self(0x10);
     /// FIN, SYN and RST: the flags that open or end a direction.
     pub const CHANGING: u8 = 0x07;
 
-    /// The sender has no more to send.
+    /// Whether [`Self::FIN`] is set.
     pub fn fin(self) -> bool {
-        self.0 & 0x01 != 0
+        self.0 & Self::FIN.0 != 0
     }
 
-    /// Opens a connection.
+    /// Whether [`Self::SYN`] is set.
     pub fn syn(self) -> bool {
-        self.0 & 0x02 != 0
+        self.0 & Self::SYN.0 != 0
     }
 
-    /// Aborts a connection.
+    /// Whether [`Self::RST`] is set.
     pub fn rst(self) -> bool {
-        self.0 & 0x04 != 0
+        self.0 & Self::RST.0 != 0
     }
 
-    /// The acknowledgment number is valid.
+    /// Whether [`Self::ACK`] is set.
     pub fn ack(self) -> bool {
-        self.0 & 0x10 != 0
+        self.0 & Self::ACK.0 != 0
+    }
+}
+
+impl BitOr for TcpFlags {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 

@@ -3,7 +3,7 @@
 use dissectors::kit::{Piece, Side, Time};
 
 use crate::net::Segment;
-use crate::net::tcp::{self, Connection, Flags, Way};
+use crate::net::tcp::{self, Connection, Way};
 
 /// Whether a segment says nothing but that it has what was sent.
 pub(super) fn acknowledges(connection: &Connection, side: Side, segment: &Segment<'_>) -> bool {
@@ -31,12 +31,11 @@ pub(super) fn read<'s>(
     recorded: &'s [tcp::Piece],
     time: Time,
 ) -> tcp::Segment<'s> {
-    let flags = segment.flags;
     let (frame, offset) = pieces.first().map_or((0, 0), |piece| (piece.frame, piece.offset));
     tcp::Segment {
         sequence: segment.sequence,
         acknowledgment: segment.acknowledgment,
-        flags: Flags { syn: flags.syn(), fin: flags.fin(), rst: flags.rst(), ack: flags.ack() },
+        flags: segment.flags,
         payload: segment.payload.bytes,
         announced: segment.payload.announced as usize,
         frame,

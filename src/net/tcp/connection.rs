@@ -25,15 +25,15 @@ impl Connection {
         reader: &mut R,
     ) {
         let flags = segment.flags;
-        if flags.rst {
+        if flags.rst() {
             self.reset(way, segment, budget, reader);
             return;
         }
-        if flags.syn {
+        if flags.syn() {
             self.opened(way, segment, budget, reader);
         }
         if self.is_ignored() {
-            if flags.fin {
+            if flags.fin() {
                 self.stream_mut(way).close();
             }
             return;
@@ -132,7 +132,7 @@ impl Connection {
         reader: &mut R,
     ) {
         let (own, other) = self.pair(way);
-        if segment.flags.ack && own.is_near(segment.sequence) {
+        if segment.flags.ack() && own.is_near(segment.sequence) {
             let is_latest = own.is_latest(segment.sequence);
             other.reaches(segment.acknowledgment, segment.at(), is_latest);
             if let Some((sequence, missing)) = other.acknowledged_unseen(segment.acknowledgment) {
@@ -217,7 +217,7 @@ impl Connection {
         let believed = if own.is_known() {
             own.accepts_reset(segment.sequence)
         } else {
-            !segment.flags.ack || other.is_near(segment.acknowledgment)
+            !segment.flags.ack() || other.is_near(segment.acknowledgment)
         };
         if !believed && !ignored {
             budget.counts.out_of_window += 1;
@@ -300,5 +300,5 @@ impl Connection {
 
 /// Whether a SYN acknowledges the SYN of the other direction.
 fn answers(segment: &Segment<'_>, other: &Stream) -> bool {
-    segment.flags.ack && segment.acknowledgment == other.initial().wrapping_add(1)
+    segment.flags.ack() && segment.acknowledgment == other.initial().wrapping_add(1)
 }

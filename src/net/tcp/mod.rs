@@ -14,9 +14,8 @@
 //! payload; bytes are copied only when they must wait for others.
 //!
 //! ```
-//! use gamewire::net::tcp::{
-//!     Budget, Connection, Event, Flags, Limits, Next, Reader, Run, Segment, Way,
-//! };
+//! use gamewire::net::TcpFlags;
+//! use gamewire::net::tcp::{Budget, Connection, Event, Limits, Next, Reader, Run, Segment, Way};
 //!
 //! /// Messages that begin with their length in one byte.
 //! #[derive(Default)]
@@ -46,7 +45,7 @@
 //!     let segment = Segment {
 //!         sequence: if frame == 0 { 1000 } else { 1005 },
 //!         acknowledgment: 0,
-//!         flags: Flags::default(),
+//!         flags: TcpFlags::default(),
 //!         payload,
 //!         announced: payload.len(),
 //!         frame: frame as u64,
@@ -107,6 +106,8 @@ pub use budget::{Budget, Counts, Limits};
 pub use connection::Connection;
 pub use run::{Piece, Run};
 
+use super::TcpFlags;
+
 /// One direction of a connection. Which host is A is up to the caller, and stays so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
@@ -127,28 +128,15 @@ impl Way {
     }
 }
 
-/// The flags of a TCP header that reassembly looks at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags {
-    /// The sender opens its direction; the sequence number is one before the first byte's.
-    pub syn: bool,
-    /// The sender closes its direction after this payload.
-    pub fin: bool,
-    /// The connection is void.
-    pub rst: bool,
-    /// The acknowledgment number counts.
-    pub ack: bool,
-}
-
 /// One TCP segment as recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'p> {
     /// The header's sequence number.
     pub sequence: u32,
-    /// The header's acknowledgment number; read only with [`Flags::ack`].
+    /// The header's acknowledgment number; read only with [`TcpFlags::ACK`].
     pub acknowledgment: u32,
     /// The header's flags.
-    pub flags: Flags,
+    pub flags: TcpFlags,
     /// The payload as far as it was recorded.
     pub payload: &'p [u8],
     /// The payload's length in bytes as the IP header has it; more than `payload` holds if the

@@ -219,10 +219,10 @@ impl Stream {
     /// Takes a segment of this direction that is no RST and whose SYN was dealt with.
     pub(super) fn data<R: Reader>(&mut self, segment: &Segment<'_>, cx: &mut Context<'_, R>) {
         let flags = segment.flags;
-        let sequence = segment.sequence.wrapping_add(u32::from(flags.syn));
+        let sequence = segment.sequence.wrapping_add(u32::from(flags.syn()));
         let announced = (segment.announced.max(segment.payload.len()) as u64).min(FAR);
         if !self.is_known() {
-            if announced == 0 && !flags.fin {
+            if announced == 0 && !flags.fin() {
                 self.phase = Phase::Silent;
                 return;
             }
@@ -234,7 +234,7 @@ impl Stream {
         };
         // What acknowledges nothing answers nothing.
         let acknowledgment =
-            if flags.ack { segment.acknowledgment } else { cx.other.from.unwrap_or_default() };
+            if flags.ack() { segment.acknowledgment } else { cx.other.from.unwrap_or_default() };
         let &Segment { frame, time, offset, .. } = segment;
         let alone = [Origin { start, frame, time, offset, acknowledgment }];
         let several: Vec<_>;
@@ -255,18 +255,18 @@ impl Stream {
             self.after_end(chunk, cx);
             return;
         }
-        if announced == 0 && !flags.fin {
-            let probes = !flags.syn && start.saturating_add(1) == self.next;
+        if announced == 0 && !flags.fin() {
+            let probes = !flags.syn() && start.saturating_add(1) == self.next;
             cx.budget.counts.keep_alives += u64::from(probes);
             return;
         }
         self.rewind(start, cx.budget);
         let sent_end = start.saturating_add(announced);
         if sent_end == chunk.end() && self.awaits_only(start) {
-            self.fresh(chunk, flags.fin.then_some(End::Fin), cx);
+            self.fresh(chunk, flags.fin().then_some(End::Fin), cx);
             return;
         }
-        if flags.fin && sent_end >= self.next {
+        if flags.fin() && sent_end >= self.next {
             let held = self.held.get_or_insert_default();
             held.fin = held.fin.or(Some((sent_end, segment.at())));
         }
@@ -328,9 +328,9 @@ impl Stream {
     pub(super) fn resumes(&self, segment: &Segment<'_>, other: &Stream) -> bool {
         let (flags, stash) =
             (segment.flags, other.held.as_ref().map_or(0, |held| held.ahead.end()));
-        let is_new = segment.announced > 0 || !segment.payload.is_empty() || flags.fin;
+        let is_new = segment.announced > 0 || !segment.payload.is_empty() || flags.fin();
         let has_more = || {
-            let position = other.position(segment.acknowledgment).filter(|_| flags.ack);
+            let position = other.position(segment.acknowledgment).filter(|_| flags.ack());
             position.is_some_and(|position| position > other.next && position <= stash)
         };
         self.phase == Phase::Reset && self.accepts_reset(segment.sequence) && (is_new || has_more())

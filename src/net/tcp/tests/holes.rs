@@ -44,7 +44,7 @@ fn acknowledged_hole_may_still_be_filled() {
 
 #[test]
 fn an_answer_may_wait_for_what_it_answers_to_and_its_fin_with_it() {
-    let fin = Flags { ack: true, ..FIN };
+    let fin = FIN | ACK;
     let mut bench = Bench::begun(Appetite::InOrder, 1000);
     bench.send(B, ACK, 9000, 1000, b"hello");
     bench.send(B, fin, 9005, 1004, b"answer");

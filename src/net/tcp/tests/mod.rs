@@ -9,12 +9,12 @@ use super::*;
 
 const A: Way = Way::AToB;
 const B: Way = Way::BToA;
-const SYN: Flags = Flags { syn: true, fin: false, rst: false, ack: false };
-const SYN_ACK: Flags = Flags { syn: true, fin: false, rst: false, ack: true };
-const FIN: Flags = Flags { syn: false, fin: true, rst: false, ack: false };
-const RST: Flags = Flags { syn: false, fin: false, rst: true, ack: false };
-const ACK: Flags = Flags { syn: false, fin: false, rst: false, ack: true };
-const DATA: Flags = Flags { syn: false, fin: false, rst: false, ack: false };
+const SYN: TcpFlags = TcpFlags::SYN;
+const SYN_ACK: TcpFlags = TcpFlags(SYN.0 | ACK.0);
+const FIN: TcpFlags = TcpFlags::FIN;
+const RST: TcpFlags = TcpFlags::RST;
+const ACK: TcpFlags = TcpFlags::ACK;
+const DATA: TcpFlags = TcpFlags(0);
 
 /// What a reader was given, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,14 +133,21 @@ impl Bench {
         bench
     }
 
-    fn send(&mut self, way: Way, flags: Flags, sequence: u32, acknowledgment: u32, bytes: &[u8]) {
+    fn send(
+        &mut self,
+        way: Way,
+        flags: TcpFlags,
+        sequence: u32,
+        acknowledgment: u32,
+        bytes: &[u8],
+    ) {
         self.send_cut(way, flags, sequence, acknowledgment, bytes, bytes.len());
     }
 
     fn send_cut(
         &mut self,
         way: Way,
-        flags: Flags,
+        flags: TcpFlags,
         sequence: u32,
         acknowledgment: u32,
         payload: &[u8],

@@ -343,13 +343,13 @@ fn consumed_at(listener: &Listener) -> Vec<(usize, &[u8])> {
     starts.into_iter().skip(skipped).zip(bytes).collect()
 }
 
-type Anything = (Way, Flags, u32, u32, usize, usize, i64);
+type Anything = (Way, TcpFlags, u32, u32, usize, usize, i64);
 
 fn anything() -> impl Strategy<Value = Anything> {
     let way = prop_oneof![Just(A), Just(B)];
-    let flag = |often: u32| prop_oneof![often => Just(false), 1 => Just(true)];
-    let flags = (flag(12), flag(12), flag(40), any::<bool>())
-        .prop_map(|(syn, fin, rst, ack)| Flags { syn, fin, rst, ack });
+    let flag = |flag: TcpFlags, often| prop_oneof![often => Just(DATA), 1 => Just(flag)];
+    let flags = (flag(SYN, 12), flag(FIN, 12), flag(RST, 40), flag(ACK, 1))
+        .prop_map(|(syn, fin, rst, ack)| syn | fin | rst | ack);
     let number = prop_oneof![
         8 => (0_u32..6000).prop_map(|n| n.wrapping_sub(3000)),
         1 => any::<u32>(),

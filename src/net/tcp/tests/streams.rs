@@ -367,13 +367,13 @@ fn reset_out_of_window_is_ignored() {
     bench.send(A, RST, 1, 0, b"");
     bench.send(A, RST, 999_999_999, 0, b"");
     bench.send(A, RST, 1_002_000_000, 0, b"");
-    bench.send(B, Flags { ack: true, ..RST }, 0, 77, b"");
+    bench.send(B, RST | ACK, 0, 77, b"");
     assert_eq!(bench.budget.counts.out_of_window, 4);
     bench.data(1_000_000_000, b"on");
     assert_eq!(bench.reported(), [bytes("on")]);
     // The refusal of a SYN has no number of its own.
     let mut bench = Bench::begun(Appetite::All, 1_000_000_000);
-    bench.send(B, Flags { ack: true, ..RST }, 0, 1_000_000_000, b"");
+    bench.send(B, RST | ACK, 0, 1_000_000_000, b"");
     assert!(bench.connection.is_over());
 }
 
