@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/examples.rs"]
+mod examples;
+#[path = "support/recording.rs"]
+mod recording;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{gamewire, samples, small_recorded_captures};
+use support::{gamewire, samples, skip, small_recorded_captures};
 
 /// A capture made of another one; removed when the test ends.
 struct Scrubbed(PathBuf, String);
@@ -28,6 +32,14 @@ impl Scrubbed {
 
     fn bytes(&self) -> Vec<u8> {
         std::fs::read(&self.0).unwrap()
+    }
+
+    /// What is written, and all fields of it: those of what decompresses, too.
+    fn all_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.bytes();
+        let messages = messages(&self.0);
+        messages.iter().for_each(|it| bytes.extend(it["fields"].to_string().into_bytes()));
+        bytes
     }
 }
 
@@ -53,43 +65,102 @@ fn rules(report: &Value) -> BTreeMap<String, [u64; 3]> {
 
 fn messages(capture: &Path) -> Vec<Value> {
     let path = capture.to_str().unwrap();
-    let run = gamewire(["dissect", "--no-config", "--format", "json", path]);
+    let run = gamewire(["dissect", "--no-config", "--full", "--format", "json", path]);
     run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Rules about the recording, not about what is in it: other traffic and the recorder's own counts
-/// are left out, and so is what a compressed response holds.
-const OF_RECORDING: [&str; 7] =
-    ["NET001", "NET008", "NET009", "NET010", "NET011", "NET012", "NET014"];
-
-/// Whether the verdicts of what is written were compared; those about compressed responses cannot be.
-fn keeps_its_verdicts(capture: &Path) -> bool {
-    let name = capture.display();
+/// What is said otherwise of what is written than of a capture, rule by rule; `None`: it has compressed responses,
+/// whose contents cannot be compared.
+fn differences(capture: &Path) -> Option<Vec<String>> {
     let (input, scrubbed) = (check(capture), Scrubbed::of(capture, "a key", &[]));
     let output = check(&scrubbed.0);
     if scrubbed.1.contains("compressed") {
-        return false;
+        return None;
     }
-    assert_eq!(input["messages"], output["messages"], "{name}");
-    assert_eq!(input["answered"], output["answered"], "{name}");
-    let (mut before, mut after) = (rules(&input), rules(&output));
-    for code in OF_RECORDING {
-        before.remove(code);
-        after.remove(code);
+    let mut differences = Vec::new();
+    for key in ["messages", "answered"] {
+        if input[key] != output[key] {
+            differences.push(format!("{key}: {} became {}", input[key], output[key]));
+        }
     }
-    // Headers and checksums of other traffic and of tunnels are not counted any more.
-    for code in ["NET002", "NET003", "NET004", "NET005", "NET013"] {
-        let [before, after] = [before.remove(code), after.remove(code)].map(Option::unwrap);
-        assert_eq!(before[1..], after[1..], "{name}: {code}");
+    let after = rules(&output);
+    for (code, mut before) in rules(&input) {
+        let mut after = after[&code];
+        // Headers and checksums of other traffic and of tunnels are not counted any more.
+        if ["NET002", "NET003", "NET004", "NET005", "NET013"].contains(&code.as_str()) {
+            (before[0], after[0]) = (0, 0);
+        }
+        if before != after {
+            differences.push(format!("{code}: {before:?} became {after:?}"));
+        }
     }
-    assert_eq!(before, after, "{name}");
-    true
+    Some(differences)
+}
+
+/// Whether the verdicts of what is written were compared; those about compressed responses cannot be.
+fn keeps_its_verdicts(capture: &Path) -> bool {
+    let differences = differences(capture);
+    let compared = differences.is_some();
+    assert_eq!(differences.unwrap_or_default(), [""; 0], "{}", capture.display());
+    compared
 }
 
 #[test]
 fn verdicts_stay_the_same() {
     let compared = samples().iter().filter(|sample| keeps_its_verdicts(sample)).count();
     assert!(compared > 25, "{compared}");
+}
+
+/// What is wrong, and what is right, by each rule: of captures with exactly that, too, the same is said.
+#[test]
+fn verdicts_of_every_rule_stay_the_same() {
+    let path =
+        std::env::temp_dir().join(format!("gamewire-scrub-rule-{}.pcap", std::process::id()));
+    let (mut compared, mut failed, mut wrong) = (0, BTreeSet::new(), String::new());
+    for rule in dissectors::catalogue::rules() {
+        for is_right in [true, false] {
+            let script = if is_right { rule.right } else { rule.wrong };
+            std::fs::write(&path, examples::play(rule, script, is_right).unwrap()).unwrap();
+            let Some(differences) = differences(&path) else { continue };
+            compared += 1;
+            let of = if is_right { "right" } else { "wrong" };
+            for difference in differences {
+                wrong += &format!("{}, {of}: {difference}\n", rule.code);
+            }
+            let counts = rules(&check(&path));
+            failed.extend(counts.into_iter().filter(|it| it.1[1] > 0).map(|it| it.0));
+        }
+    }
+    std::fs::remove_file(path).unwrap();
+    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(compared > 200, "{compared}");
+    for code in ["NET001", "NET008", "NET009", "NET010", "NET012", "NET014"] {
+        assert!(failed.contains(code), "{code}");
+    }
+}
+
+/// Wireshark reads past the marks of what could not be read.
+#[test]
+fn tshark_reads_what_is_written() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/a2s-quirks.pcap");
+    let path = std::env::temp_dir().join(format!("gamewire-scrub-cut-{}.pcap", std::process::id()));
+    let mut bytes = std::fs::read(sample).unwrap();
+    bytes.truncate(bytes.len() - 3);
+    std::fs::write(&path, bytes).unwrap();
+    let scrubbed = Scrubbed::of(&path, "tshark", &[]);
+    std::fs::remove_file(path).unwrap();
+    let [_, failed, _] = rules(&check(&scrubbed.0))["NET009"];
+    assert_eq!(failed, 1);
+    let ran = std::process::Command::new("tshark").arg("-r").arg(&scrubbed.0).output();
+    match ran {
+        Ok(ran) => {
+            let err = String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success(), "{err}");
+            let lines = String::from_utf8_lossy(&ran.stdout).lines().count();
+            assert_eq!(lines as u64, check(&scrubbed.0)["packets"].as_u64().unwrap());
+        }
+        Err(error) => skip::skipped("tshark", &error.to_string()),
+    }
 }
 
 /// The addresses of a capture: of hosts, and of those that lists name.
@@ -111,7 +182,7 @@ fn loses_its_addresses(capture: &Path) -> usize {
     let scrubbed = Scrubbed::of(capture, "addresses", &[]);
     let (before, after) = (addresses(&messages(capture)), addresses(&messages(&scrubbed.0)));
     let is_gone = |it: &&IpAddr| !it.is_loopback() && !it.is_unspecified() && !after.contains(*it);
-    let (bytes, mut searched) = (scrubbed.bytes(), 0);
+    let (bytes, mut searched) = (scrubbed.all_bytes(), 0);
     for address in before.iter().filter(is_gone) {
         let octets = match address {
             IpAddr::V4(it) => it.octets().to_vec(),
@@ -202,7 +273,7 @@ fn loses_its_names(capture: &Path) -> usize {
     let games = Vec::from_iter(games.into_iter().flatten());
     texts.retain(|text| !games.iter().any(|game| game.contains(text.as_str())));
     let scrubbed = Scrubbed::of(capture, "names", &[]);
-    let bytes = scrubbed.bytes();
+    let bytes = scrubbed.all_bytes();
     for text in &texts {
         let reversed: Vec<u8> = text.bytes().rev().collect();
         for form in [text.as_bytes(), &reversed] {

@@ -42,6 +42,15 @@ pub fn interface(name: Option<&str>, link: u16, snaplen: u32, digits: u8, out: &
     block(1, &body, out);
 }
 
+/// Adds an interface's statistics: how many packets were dropped until then.
+fn statistics(number: u32, time: [u32; 2], drops: u64, out: &mut Vec<u8>) {
+    let mut body = Vec::new();
+    [number, time[0], time[1]].iter().for_each(|it| body.extend_from_slice(&it.to_le_bytes()));
+    option(5, &drops.to_le_bytes(), &mut body);
+    option(0, &[], &mut body);
+    block(5, &body, out);
+}
+
 /// Writes packets of other captures into one pcapng file.
 pub struct PcapNgWriter<W> {
     out: W,
@@ -75,17 +84,10 @@ impl<W: Write> PcapNgWriter<W> {
         comments: &[String],
     ) -> io::Result<()> {
         self.buffer.clear();
-        let digits = if packet.digits > 6 { 9 } else { 6 };
-        let next = self.interfaces.len() as u32;
-        let key = (file, packet.interface, packet.link.0, digits);
-        let number = *self.interfaces.entry(key).or_insert(next);
-        if number == next {
-            interface(interface_name, packet.link.0, 0, digits, &mut self.buffer);
-        }
-        let ticks = packet.time.max(0).div_euclid(if digits == 9 { 1 } else { 1000 }) as u64;
+        let (number, time) = self.interface(packet, file, interface_name);
         let captured = packet.data.len() as u32;
         let length = packet.original_length.max(captured);
-        let numbers = [number, (ticks >> 32) as u32, ticks as u32, captured, length];
+        let numbers = [number, time[0], time[1], captured, length];
         let mut body = Vec::with_capacity(packet.data.len() + 64);
         numbers.iter().for_each(|number| body.extend_from_slice(&number.to_le_bytes()));
         body.extend_from_slice(packet.data);
@@ -96,6 +98,42 @@ impl<W: Write> PcapNgWriter<W> {
         }
         block(6, &body, &mut self.buffer);
         self.out.write_all(&self.buffer)
+    }
+
+    /// Writes how many packets the recorder has dropped by now of the interface that this one came from.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn drops(&mut self, packet: &Packet<'_>, file: u32, count: u64) -> io::Result<()> {
+        self.buffer.clear();
+        let (number, time) = self.interface(packet, file, None);
+        statistics(number, time, count, &mut self.buffer);
+        self.out.write_all(&self.buffer)
+    }
+
+    /// Marks a place where the capture had something that could not be read, by statistics of an interface that is
+    /// not described: gamewire reports them as it does other damage, and Wireshark passes over them.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn unreadable(&mut self) -> io::Result<()> {
+        self.buffer.clear();
+        statistics(u32::MAX, [0; 2], 0, &mut self.buffer);
+        self.out.write_all(&self.buffer)
+    }
+
+    /// The number of the interface that a packet came from, described in the buffer where it is new, and the
+    /// packet's time.
+    fn interface(&mut self, packet: &Packet<'_>, file: u32, name: Option<&str>) -> (u32, [u32; 2]) {
+        let digits = if packet.digits > 6 { 9 } else { 6 };
+        let next = self.interfaces.len() as u32;
+        let key = (file, packet.interface, packet.link.0, digits);
+        let number = *self.interfaces.entry(key).or_insert(next);
+        if number == next {
+            interface(name, packet.link.0, 0, digits, &mut self.buffer);
+        }
+        let ticks = packet.time.max(0).div_euclid(if digits == 9 { 1 } else { 1000 }) as u64;
+        (number, [(ticks >> 32) as u32, ticks as u32])
     }
 
     /// Ends the file.

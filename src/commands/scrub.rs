@@ -6,12 +6,13 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
+use std::iter;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use crate::Terminal;
 use crate::capture::write::PcapNgWriter;
-use crate::capture::{self, LinkType, Packet};
+use crate::capture::{self, LinkType, Notice, Packet};
 use crate::cli::Scrub;
 use crate::commands::consumer::Consumer;
 use crate::commands::read::read;
@@ -29,6 +30,9 @@ const FLOWS: usize = 1 << 20;
 
 /// An IP header with nothing after it, from nobody to nobody: RFC 3692's protocol for experiments.
 const END: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 253, 0x79, 0xEE, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// An IP header that does not parse.
+const MALFORMED: [u8; 1] = [0x45];
 
 /// Packets that begin with an IP header.
 const RAW_IP: LinkType = LinkType(101);
@@ -114,6 +118,8 @@ struct Collecting {
     flows: HashSet<[SocketAddr; 2]>,
     /// The hosts of the flows, by which fragments are recognized.
     hosts: HashSet<[IpAddr; 2]>,
+    /// The hosts one by one.
+    each_host: HashSet<IpAddr>,
     held: usize,
     is_full: bool,
     compressed: u64,
@@ -132,6 +138,7 @@ impl Collecting {
             edits: AllEdits::new(),
             flows: HashSet::new(),
             hosts: HashSet::new(),
+            each_host: HashSet::new(),
             held: 0,
             is_full: false,
             compressed: 0,
@@ -142,7 +149,9 @@ impl Collecting {
         let payload = message.payload();
         if self.flows.len() < FLOWS {
             self.flows.insert(sorted([payload.from, payload.to]));
-            self.hosts.insert(sorted([payload.from.ip(), payload.to.ip()]));
+            let hosts = [payload.from.ip(), payload.to.ip()];
+            self.each_host.extend(hosts);
+            self.hosts.insert(sorted(hosts));
         }
         self.held += payload.bytes.len() + 64 * payload.pieces.len();
         self.is_full |= self.held > HELD;
@@ -200,6 +209,26 @@ impl Collecting {
         is_wanted && self.flows.contains(&sorted(ends.map(SocketAddr::from)))
     }
 
+    /// Whether a packet is to be written. `heard`: hosts of which one of other traffic is: whether they were heard
+    /// at all decides whether their silence proves something.
+    fn is_wanted(&self, packet: &Packet<'_>, frame: u64, heard: &mut HashSet<IpAddr>) -> bool {
+        if self.edits.contains_key(&frame) || self.is_ours(packet) {
+            return true;
+        }
+        let mut is_first = false;
+        let outcome = net::decode(packet.link, packet.data, packet.original_length);
+        outcome.each(&mut |outcome| {
+            let from = match outcome {
+                Outcome::Udp(it) => it.ip.source,
+                Outcome::Tcp(it) => it.ip.source,
+                Outcome::Icmp(it) => it.ip.source,
+                _ => return,
+            };
+            is_first |= !self.is_filtered && self.each_host.contains(&from) && heard.insert(from);
+        });
+        is_first
+    }
+
     fn write(
         &mut self,
         input: &Path,
@@ -213,15 +242,12 @@ impl Collecting {
         let memory = args.input.memory.unwrap_or_default().unpacking();
         let none = Edits::default();
         let mut rewriter = Rewriter::new(self.key.clone());
-        let wanted = |it: &Collecting, packet: &Packet<'_>, frame| {
-            args.keep_foreign || it.edits.contains_key(&frame) || it.is_ours(packet)
-        };
         let mut packets = capture::open_within(input, memory)?;
-        let mut frame = 0;
+        let (mut frame, mut heard) = (0, HashSet::new());
         while packets.advance().is_some() {
             let capture::Event::Packet(packet) = packets.current() else { continue };
             frame += 1;
-            if wanted(self, &packet, frame) {
+            if args.keep_foreign || self.is_wanted(&packet, frame, &mut heard) {
                 rewriter.see(&packet, frame, self.edits.get(&frame).unwrap_or(&none));
             }
         }
@@ -230,11 +256,19 @@ impl Collecting {
             PcapNgWriter::new(BufWriter::with_capacity(1 << 18, file)).map_err(failed)?;
         let mut written = Written::default();
         let (mut packets, last) = (capture::open_within(input, memory)?, frame);
-        let mut frame = 0;
+        let (mut frame, mut heard) = (0, HashSet::new());
+        let mut before = Packet { link: RAW_IP, ..Packet::new(0, &[]) };
         while packets.advance().is_some() {
-            let capture::Event::Packet(packet) = packets.current() else { continue };
+            let packet = match packets.current() {
+                capture::Event::Packet(packet) => packet,
+                capture::Event::Notice(notice) => {
+                    self::notice(&mut writer, &notice, &before).map_err(failed)?;
+                    continue;
+                }
+            };
+            (before.time, before.digits) = (packet.time, packet.digits);
             frame += 1;
-            let is_wanted = wanted(self, &packet, frame);
+            let is_wanted = args.keep_foreign || self.is_wanted(&packet, frame, &mut heard);
             let edits = self.edits.get(&frame).unwrap_or(&none);
             let addresses = self.scrubber.addresses();
             let rewritten = match is_wanted {
@@ -243,15 +277,12 @@ impl Collecting {
             };
             if rewritten.is_empty() {
                 written.dropped += 1;
-                if frame == last {
-                    // How long the recording went on decides what is overdue.
-                    let packet = Packet {
-                        link: RAW_IP,
-                        interface: 0,
-                        data: &END,
-                        original_length: 20,
-                        ..packet
-                    };
+                let malformed = malformed(&packet);
+                // How long the recording went on decides what is overdue.
+                let end = (frame == last && malformed == 0).then_some(&END[..]);
+                for data in iter::repeat_n(&MALFORMED[..], malformed).chain(end) {
+                    let original_length = data.len() as u32;
+                    let packet = Packet { link: RAW_IP, data, original_length, ..packet };
                     writer.packet(&packet, 0, None, &[]).map_err(failed)?;
                 }
             }
@@ -260,7 +291,6 @@ impl Collecting {
                 written.cut += u64::from(rewritten.was_cut && edits.cut.is_none());
                 let packet = Packet {
                     link: RAW_IP,
-                    interface: 0,
                     data: &rewritten.bytes,
                     original_length: rewritten.bytes.len() as u32 + rewritten.missing,
                     ..packet
@@ -277,6 +307,29 @@ impl Collecting {
             .ok();
         }
         Ok(written)
+    }
+}
+
+/// How many headers of a packet that carries nothing of ours do not parse.
+fn malformed(packet: &Packet<'_>) -> usize {
+    let mut count = 0;
+    let outcome = net::decode(packet.link, packet.data, packet.original_length);
+    outcome.each(&mut |outcome| count += usize::from(matches!(outcome, Outcome::Malformed(_))));
+    count
+}
+
+/// Writes what was lost of the recording; `before`: the packet before it.
+fn notice<W: Write>(
+    writer: &mut PcapNgWriter<W>,
+    notice: &Notice,
+    before: &Packet<'_>,
+) -> io::Result<()> {
+    match *notice {
+        Notice::Drops { interface, count, .. } => {
+            writer.drops(&Packet { interface, ..*before }, 0, count)
+        }
+        Notice::TimeOutOfRange { .. } => Ok(()),
+        _ => writer.unreadable(),
     }
 }
 

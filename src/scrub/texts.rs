@@ -42,8 +42,11 @@ pub(super) fn other(key: &Key, text: &[u8]) -> Vec<u8> {
                 out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
-        // Bytes that no UTF-8 has, so that it stays none.
-        out.extend(chunk.invalid().iter().map(|_| 0xF8 + numbers.below(6) as u8));
+        // Bytes that no UTF-8 has, so that it stays none. Those that headers are made of stay.
+        out.extend(chunk.invalid().iter().map(|&byte| match byte {
+            0xFE | 0xFF => byte,
+            _ => 0xF8 + numbers.below(6) as u8,
+        }));
     }
     out
 }
