@@ -17,7 +17,7 @@ use crate::text::escaped;
 pub use text::Line;
 
 /// Arrows that are drawn of one capture; further messages are counted.
-const STEPS: usize = 20_000;
+pub const STEPS: usize = 20_000;
 
 /// What a ladder is drawn from.
 #[derive(Default)]

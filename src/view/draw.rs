@@ -72,9 +72,13 @@ fn cursor(frame: &mut Frame<'_>, line: Rect, column: u16) {
 
 /// The tabs, and the name of what is read.
 fn draw_title(frame: &mut Frame<'_>, view: &mut View, model: &Model, theme: Theme, area: Rect) {
+    let servers = match view.tab {
+        Tab::Servers => view.parties.len(),
+        _ => model.summary().servers.len() + model.summary().masters.len(),
+    };
     let counts = [
         view.shown.as_ref().map_or(model.index.order().len(), Vec::len),
-        model.summary().servers.len() + model.summary().masters.len(),
+        servers,
         model.found().count(),
     ];
     let mut x = area.x;
@@ -254,6 +258,9 @@ fn prompt(view: &View) -> String {
     let what = match view.chosen() {
         Chosen::Conversations(numbers) if view.screens.is_empty() => {
             counted(numbers.len(), "marked conversation")
+        }
+        Chosen::Conversations(numbers) if numbers.len() > 1 => {
+            format!("these {} conversations", grouped(numbers.len()))
         }
         Chosen::Conversations(_) => "this conversation".to_owned(),
         Chosen::Messages(Some(_)) => "the messages that the filter wants".to_owned(),

@@ -19,6 +19,7 @@ use roaring::RoaringBitmap;
 
 use crate::filter::Filter;
 use crate::report::TimeStyle;
+use crate::text::grouped;
 use edit::{FilterLine, Line, Typed};
 use list::List;
 use mouse::Areas;
@@ -39,15 +40,15 @@ const FILTERING: &str = "filtering";
 /// What is to be done outside.
 #[derive(Debug)]
 pub enum Request {
-    /// Draw a conversation as a ladder; this packet is to be selected.
+    /// Draw conversations as a ladder; this packet is to be selected.
     Ladder {
-        /// Which conversation.
-        conversation: u32,
+        /// Which conversations.
+        conversations: RoaringBitmap,
         /// The packet.
         frame: Option<u64>,
     },
-    /// Decode a message again: of a conversation, so many after its first.
-    Message(u32, u32),
+    /// Decode a message again: of these conversations, so many after their first.
+    Message(RoaringBitmap, u32),
     /// Look for conversations that a display filter wants; `None`: all are wanted.
     Filter(Option<Filter>),
     /// Write packets to a file.
@@ -73,8 +74,8 @@ pub enum Chosen {
 
 /// What became of a request.
 pub enum Reply {
-    /// A ladder: of which conversation, and which packet is to be selected.
-    Ladder(u32, Drawn, Option<u64>),
+    /// A ladder: of which conversations, and which packet is to be selected.
+    Ladder(RoaringBitmap, Drawn, Option<u64>),
     /// A message; `None`: it is not there any more.
     Message(Option<Opened>),
     /// So much of what was asked for is done.
@@ -248,9 +249,9 @@ impl View {
         }
         match reply {
             Reply::Progress(_) => return,
-            Reply::Ladder(conversation, drawn, frame) => {
+            Reply::Ladder(conversations, drawn, frame) => {
                 self.screens.clear();
-                let screen = LadderScreen::new(conversation, drawn, frame, self.time);
+                let screen = LadderScreen::new(conversations, drawn, frame, self.time);
                 self.screens.push(Screen::Ladder(Box::new(screen)));
             }
             Reply::Message(Some(opened)) => self.show(opened),
@@ -269,7 +270,7 @@ impl View {
             self.screens.pop();
         }
         if let Some(Screen::Ladder(ladder)) = self.screens.last_mut() {
-            ladder.select(opened.place.1);
+            ladder.select(opened.place);
         }
         self.screens.push(Screen::Message(Box::new(MessageScreen::new(opened))));
     }
@@ -324,7 +325,7 @@ impl View {
     /// Whose packets are written: those of what is open, else of what is marked, else of what is shown.
     fn chosen(&self) -> Chosen {
         match self.screens.first() {
-            Some(Screen::Ladder(ladder)) => Chosen::Conversations([ladder.conversation].into()),
+            Some(Screen::Ladder(ladder)) => Chosen::Conversations(ladder.conversations.clone()),
             _ if !self.marked.is_empty() => {
                 Chosen::Conversations(self.marked.iter().copied().collect())
             }
@@ -364,8 +365,8 @@ impl View {
             KeyCode::Char('p') => return self.neighbour(-1),
             KeyCode::Char('r') => {
                 if let Some(Screen::Ladder(ladder)) = self.screens.first() {
-                    let conversation = ladder.conversation;
-                    return self.wait("reading", Request::Ladder { conversation, frame: None });
+                    let conversations = ladder.conversations.clone();
+                    return self.wait("reading", Request::Ladder { conversations, frame: None });
                 }
             }
             _ if self.screens.is_empty() => self.list_key(key, model),
@@ -439,9 +440,9 @@ impl View {
     fn open(&mut self, model: &Model) -> Option<Request> {
         match self.screens.last() {
             Some(Screen::Ladder(ladder)) => {
-                let conversation = ladder.conversation;
+                let conversations = ladder.conversations.clone();
                 match ladder.message() {
-                    Some(nth) => self.wait("reading", Request::Message(conversation, nth)),
+                    Some(nth) => self.wait("reading", Request::Message(conversations, nth)),
                     None => {
                         self.say("this line is no message", false);
                         None
@@ -455,12 +456,12 @@ impl View {
 
     fn open_row(&mut self, model: &Model) -> Option<Request> {
         let selected = self.list().selected()?;
-        let (conversation, frame) = match self.tab {
-            Tab::Conversations => (self.conversation(model)?, None),
+        let (conversations, frame) = match self.tab {
+            Tab::Conversations => ([self.conversation(model)?].into(), None),
             Tab::Findings => {
                 let row = self.findings.get(selected)?;
                 match row.conversation.filter(|&it| model.index.get(it).is_some()) {
-                    Some(conversation) => (conversation, Some(row.frame)),
+                    Some(conversation) => ([conversation].into(), Some(row.frame)),
                     None => {
                         self.say("this finding is about no conversation that is shown", false);
                         return None;
@@ -469,25 +470,29 @@ impl View {
             }
             Tab::Servers => {
                 let end = self.parties.get(selected)?.end;
-                self.tab = Tab::Conversations;
-                // Of its conversations, since a server may have thousands.
-                let filter = format!("host == \"{end}\"").parse().ok();
-                return self.set_filter(filter, model);
+                let (first, all) = tabs::of_party(model, end);
+                if first.is_empty() {
+                    self.say("its conversations were let go (--memory)", true);
+                    return None;
+                }
+                if first.len() < all {
+                    let (first, all) = (grouped(first.len()), grouped(all));
+                    self.say(&format!("the first {first} of its {all} conversations"), false);
+                }
+                (first, None)
             }
         };
-        self.wait("reading", Request::Ladder { conversation, frame })
+        self.wait("reading", Request::Ladder { conversations, frame })
     }
 
     /// The message before or after the one that is open.
     fn neighbour(&mut self, by: i32) -> Option<Request> {
         let Some(Screen::Message(screen)) = self.screens.last() else { return None };
-        let (conversation, nth) = screen.opened.place;
-        let all = match self.screens.first() {
-            Some(Screen::Ladder(ladder)) => ladder.counts().0,
-            _ => 0,
-        };
+        let nth = screen.opened.place;
+        let Some(Screen::Ladder(ladder)) = self.screens.first() else { return None };
+        let (all, conversations) = (ladder.counts().0, ladder.conversations.clone());
         match nth.checked_add_signed(by).filter(|&nth| nth < all) {
-            Some(nth) => self.wait("reading", Request::Message(conversation, nth)),
+            Some(nth) => self.wait("reading", Request::Message(conversations, nth)),
             None => {
                 self.say("no more messages this way", false);
                 None

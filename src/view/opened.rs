@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use roaring::RoaringBitmap;
+
 use super::list::List;
 use crate::report::ladder::{Ladder, Line};
 use crate::report::paint::Paint;
@@ -46,8 +48,8 @@ impl Drawn {
 
 /// A ladder on the screen.
 pub(super) struct LadderScreen {
-    /// Which conversation it is.
-    pub(super) conversation: u32,
+    /// Which conversations it is of.
+    pub(super) conversations: RoaringBitmap,
     drawn: Drawn,
     time: TimeStyle,
     /// Its lines in so many columns, without the first: that is `head`.
@@ -63,14 +65,14 @@ pub(super) struct LadderScreen {
 impl LadderScreen {
     /// This one, with a packet selected.
     pub(super) fn new(
-        conversation: u32,
+        conversations: RoaringBitmap,
         drawn: Drawn,
         frame: Option<u64>,
         time: TimeStyle,
     ) -> Self {
         let (lines, head, list) = (Vec::new(), String::new(), List::default());
         let wanted = Some(frame.unwrap_or(0));
-        LadderScreen { conversation, drawn, time, lines, head, width: 0, wanted, list }
+        LadderScreen { conversations, drawn, time, lines, head, width: 0, wanted, list }
     }
 
     /// Makes the lines for so many columns.
@@ -137,8 +139,8 @@ impl LadderScreen {
 
 /// A message that was decoded again.
 pub struct Opened {
-    /// Which conversation it is of, and which of its messages, from 0.
-    pub place: (u32, u32),
+    /// Which of the messages of what is drawn it is, from 0.
+    pub place: u32,
     /// Its name, its packet, what it says.
     pub head: String,
     /// Its fields.
@@ -153,7 +155,7 @@ pub struct Opened {
 
 impl Opened {
     /// The message in this place.
-    pub fn of(place: (u32, u32), envelope: &Envelope<'_>) -> Opened {
+    pub fn of(place: u32, envelope: &Envelope<'_>) -> Opened {
         let payload = envelope.payload;
         let detail = Detail { fields: true, bytes: true, full: false };
         let mut text = Vec::new();

@@ -1,14 +1,17 @@
 //! The rows of the tabs: conversations, servers, findings.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::net::SocketAddr;
 
 use dissectors::kit::{Severity, Time, Verdict};
+use roaring::RoaringBitmap;
 
 use super::index::{Conversation, weight};
 use super::model::Model;
 use crate::check::Found;
 use crate::flows::ResponseTimes;
+use crate::report::ladder;
 use crate::report::paint::Tone;
 use crate::report::{Stamp, TimeStyle};
 use crate::summary::{Master, Server};
@@ -292,7 +295,54 @@ impl Party {
     }
 }
 
-/// Servers and masters, in an order.
+/// The conversations that a display filter wants, or all.
+fn wanted(model: &Model) -> impl Iterator<Item = Conversation> {
+    let matches = model.matches.as_ref().map(|matches| &matches.conversations);
+    let numbers = model.index.order().iter().copied();
+    let wanted = numbers.filter(move |it| matches.is_none_or(|matches| matches.contains(*it)));
+    wanted.filter_map(|number| model.index.get(number))
+}
+
+/// The wanted conversations of a server: the first ones, as many as a ladder has room for, and how many there are.
+/// Where its port is in none, as that is named by its heartbeats alone, those of its host.
+pub(super) fn of_party(model: &Model, end: SocketAddr) -> (RoaringBitmap, u64) {
+    let of = |is_it: &dyn Fn(SocketAddr) -> bool| {
+        let (mut first, mut all, mut messages) = (RoaringBitmap::new(), 0, 0);
+        for it in wanted(model).filter(|it| it.ends.iter().any(|end| is_it(*end))) {
+            if messages < ladder::STEPS {
+                first.insert(it.number);
+            }
+            messages = messages.saturating_add(it.messages as usize);
+            all += 1;
+        }
+        (first, all)
+    };
+    let found = of(&|it| it == end);
+    if found.1 > 0 { found } else { of(&|it| it.ip() == end.ip()) }
+}
+
+/// Leaves those that have a part in a conversation which the display filter wants.
+fn narrow(parties: &mut Vec<Party>, model: &Model) {
+    if model.matches.is_none() {
+        return;
+    }
+    let (ends, hosts): (HashSet<_>, HashSet<_>) =
+        parties.iter().map(|it| (it.end, it.end.ip())).unzip();
+    let (mut theirs, mut of_hosts) = (HashSet::new(), HashSet::new());
+    for end in wanted(model).flat_map(|it| it.ends) {
+        theirs.extend(Some(end).filter(|end| ends.contains(end)));
+        of_hosts.extend(Some(end.ip()).filter(|host| hosts.contains(host)));
+    }
+    // The port of some is named by their heartbeats alone.
+    let all = model.index.order().iter().filter_map(|&number| model.index.get(number));
+    let known: HashSet<_> = all.flat_map(|it| it.ends).filter(|end| ends.contains(end)).collect();
+    parties.retain(|it| match known.contains(&it.end) {
+        true => theirs.contains(&it.end),
+        false => of_hosts.contains(&it.end.ip()),
+    });
+}
+
+/// Servers and masters that the display filter wants something of, in an order.
 pub(super) fn parties(model: &Model, order: Order) -> Vec<Party> {
     let summary = model.summary();
     let masters = summary.masters.rows();
@@ -300,6 +350,7 @@ pub(super) fn parties(model: &Model, order: Order) -> Vec<Party> {
     let masters = masters.into_iter().map(|(end, it)| Party::master(end, it));
     let servers = servers.into_iter().map(|(end, it)| Party::server(end, it));
     let mut parties: Vec<_> = masters.chain(servers).collect();
+    narrow(&mut parties, model);
     let text = |at: usize| move |it: &Party| it.cells.get(at).cloned();
     match order.column.map(|at| (at, SERVERS[at].heading)) {
         Some((_, "SERVER")) => parties.sort_by_key(|it| it.end),

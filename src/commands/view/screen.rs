@@ -273,8 +273,8 @@ impl Showing<'_> {
 
     fn start(&mut self, request: Request) {
         match request {
-            Request::Ladder { conversation, frame } => self.tasks.ladder(conversation, frame),
-            Request::Message(conversation, nth) => self.tasks.message(conversation, nth),
+            Request::Ladder { conversations, frame } => self.tasks.ladder(conversations, frame),
+            Request::Message(conversations, nth) => self.tasks.message(conversations, nth),
             Request::Filter(filter) => {
                 self.tasks.filter(filter);
                 self.view.refresh(&self.shared.lock_now());

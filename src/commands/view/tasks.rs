@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use roaring::RoaringBitmap;
+
 use super::again::{Again, Going, Source, Wanted};
 use super::kept::Reader;
 use crate::capture::write::PcapNgWriter;
@@ -50,12 +52,12 @@ impl Tasks {
         self.filtering.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn ladder(&mut self, conversation: u32, frame: Option<u64>) {
-        self.start(move |task| task.ladder(conversation, frame));
+    pub(super) fn ladder(&mut self, conversations: RoaringBitmap, frame: Option<u64>) {
+        self.start(move |task| task.ladder(conversations, frame));
     }
 
-    pub(super) fn message(&mut self, conversation: u32, nth: u32) {
-        self.start(move |task| task.message(conversation, nth));
+    pub(super) fn message(&mut self, conversations: RoaringBitmap, nth: u32) {
+        self.start(move |task| task.message(&conversations, nth));
     }
 
     pub(super) fn write(&mut self, file: String, chosen: Chosen) {
@@ -110,33 +112,50 @@ impl Task {
         work(&Going { cancel: &self.cancel, progress: &progress })
     }
 
-    fn conversation(&self, number: u32) -> Result<Conversation, Failure> {
+    /// Conversations by their numbers, those of each capture together.
+    fn conversations(&self, numbers: &RoaringBitmap) -> Result<Vec<Conversation>, Failure> {
+        let model = self.again.shared.lock_now();
+        let all = numbers.iter().filter_map(|number| model.index.get(number));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|it| it.capture);
         let gone = || Failure::Filter("this conversation was let go (--memory)".to_owned());
-        self.again.shared.lock_now().index.get(number).ok_or_else(gone)
+        (!all.is_empty()).then_some(all).ok_or_else(gone)
     }
 
-    /// Hands the messages of a conversation, and ICMP errors, to `each`, which says whether to go on.
+    /// Hands the messages of conversations, and ICMP errors, to `each`, which says whether to go on.
     fn messages(
         &self,
-        number: u32,
+        numbers: &RoaringBitmap,
         each: &mut dyn FnMut(&Event<'_>) -> bool,
     ) -> Result<(), Failure> {
-        let conversation = self.conversation(number)?;
-        let wanted = Wanted::new([conversation]);
         let needs = Needs { icmp: true, ..Needs::messages_with_fields() };
-        let mut of_it = |event: &Event<'_>| match event {
-            Event::Message(message) if wanted.of(message).is_none() => true,
-            event => each(event),
-        };
-        let capture = conversation.capture;
-        self.going(|going| {
-            self.again.decode(capture, needs, None, Some(&wanted), going, &mut of_it)
-        })
+        let mut goes_on = true;
+        for all in self.conversations(numbers)?.chunk_by(|one, next| one.capture == next.capture) {
+            let wanted = Wanted::new(all.iter().copied());
+            let mut of_them = |event: &Event<'_>| {
+                let is_other =
+                    matches!(event, Event::Message(message) if wanted.of(message).is_none());
+                goes_on = is_other || each(event);
+                goes_on
+            };
+            let capture = all.first().map_or(0, |it| it.capture);
+            self.going(|going| {
+                self.again.decode(capture, needs, None, Some(&wanted), going, &mut of_them)
+            })?;
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
     }
 
-    pub(super) fn ladder(&self, number: u32, frame: Option<u64>) -> Result<Reply, Failure> {
+    pub(super) fn ladder(
+        &self,
+        numbers: RoaringBitmap,
+        frame: Option<u64>,
+    ) -> Result<Reply, Failure> {
         let mut drawn = Drawn::default();
-        self.messages(number, &mut |event| {
+        self.messages(&numbers, &mut |event| {
             match event {
                 Event::Message(message) => {
                     if let Some(envelope) = Envelope::of(message, &message.payload()) {
@@ -151,17 +170,17 @@ impl Task {
         if drawn.is_empty() {
             return Err(Failure::Filter("its packets were let go (--memory)".to_owned()));
         }
-        Ok(Reply::Ladder(number, drawn, frame))
+        Ok(Reply::Ladder(numbers, drawn, frame))
     }
 
-    pub(super) fn message(&self, number: u32, nth: u32) -> Result<Reply, Failure> {
+    pub(super) fn message(&self, numbers: &RoaringBitmap, nth: u32) -> Result<Reply, Failure> {
         let (mut opened, mut count) = (None, 0);
-        self.messages(number, &mut |event| {
+        self.messages(numbers, &mut |event| {
             let Event::Message(message) = event else { return true };
             if count == nth {
                 let payload = message.payload();
                 let envelope = Envelope::of(message, &payload);
-                opened = envelope.map(|envelope| Opened::of((number, nth), &envelope));
+                opened = envelope.map(|envelope| Opened::of(nth, &envelope));
             }
             count += 1;
             count <= nth

@@ -127,8 +127,8 @@ impl Seat {
                 self.copied = text;
                 return;
             }
-            Some(Request::Ladder { conversation, frame }) => task.ladder(conversation, frame),
-            Some(Request::Message(conversation, nth)) => task.message(conversation, nth),
+            Some(Request::Ladder { conversations, frame }) => task.ladder(conversations, frame),
+            Some(Request::Message(conversations, nth)) => task.message(&conversations, nth),
             Some(Request::Write(file, chosen)) => task.write(&file, &chosen),
             Some(Request::Filter(filter)) => {
                 self.again.shared.lock_now().matches = filter.clone().map(Matches::of);
@@ -262,7 +262,8 @@ fn what_is_opened_is_what_dissect_shows() {
                 lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
             assert_eq!(lines.len(), it.messages as usize, "{name}, flow {flow}");
             for (nth, line) in (0..).zip(&lines) {
-                let Ok(Reply::Message(Some(opened))) = seat.task().message(it.number, nth) else {
+                let only = [it.number].into();
+                let Ok(Reply::Message(Some(opened))) = seat.task().message(&only, nth) else {
                     panic!("{name}, flow {flow}, message {nth}");
                 };
                 // What `dissect` knows of all packets, an ICMP error say, is put into its line.
@@ -336,19 +337,46 @@ fn a_filter_is_mended_applied_and_taken_away() {
 }
 
 #[test]
-fn a_server_leads_to_its_conversations_and_a_finding_to_its_packet() {
+fn a_server_leads_to_its_ladder_and_a_finding_to_its_packet() {
     let mut seat = Seat::of("a2s-quirks.pcap");
     seat.keys(&["2", "Enter"]);
     let screen = seat.screen(100, 30);
-    assert!(screen.contains("filter: host == \"10.0.0.2:27015\""), "{screen}");
-    let rows = screen.lines().skip(3).filter(|line| line.contains("10.0.0.2:27015"));
-    assert_eq!(rows.count(), 9 + 1, "nine of twelve, and the selected one below:\n{screen}");
-    seat.keys(&["Esc", "3", "Enter"]);
+    let args = ["--host", "10.0.0.2:27015", &sample("a2s-quirks.pcap")];
+    let (_, out, _) =
+        run(&[&["dissect", "--no-config", "--fields", "frame,flow"], &args[..]].concat());
+    let lines: Vec<_> = out.lines().skip(1).collect();
+    let flows = BTreeSet::from_iter(lines.iter().map(|line| line.split_once('\t').unwrap().1));
+    assert!(flows.len() > 8 && screen.contains(&format!("\n{} messages", lines.len())), "{screen}");
+    // Its messages are opened, one after the other, across its conversations.
+    seat.keys(&["Enter"]);
+    for line in &lines {
+        let (frame, _) = line.split_once('\t').unwrap();
+        let screen = seat.screen(100, 30);
+        assert!(screen.contains(&format!(" {frame} 10.0.")), "{frame}:\n{screen}");
+        seat.keys(&["n"]);
+    }
+    seat.keys(&["Esc", "Esc", "3", "Enter"]);
     let screen = seat.screen(100, 30);
     let selected = seat.buffer(100, 30);
     let y = (0..30).find(|&y| selected[(0, y)].modifier.contains(Modifier::REVERSED) && y > 1);
     let line = screen.lines().nth(y.unwrap().into()).unwrap();
     assert!(line.contains(" 20  "), "the packet of the gravest finding: {line}\n{screen}");
+}
+
+/// A server without a conversation that the filter wants is not shown; Enter draws those that it wants.
+#[test]
+fn a_filter_narrows_the_servers() {
+    let mut seat = Seat::of("a2s-quirks.pcap");
+    seat.keys(&["2"]);
+    assert!(seat.screen(100, 30).contains("Servers 3 "));
+    seat.keys(&["/", ":ip.addr == 10.0.2.2 and a2s", "Enter"]);
+    let screen = seat.screen(100, 30);
+    assert!(screen.contains("Servers 1 ") && screen.contains("10.0.2.2:27015"), "{screen}");
+    seat.keys(&["Enter"]);
+    let screen = seat.screen(100, 30);
+    assert!(screen.contains("10.0.2.2:27015") && !screen.contains("10.0.0.2"), "{screen}");
+    seat.keys(&["Esc", "Esc"]);
+    assert!(seat.screen(100, 30).contains("Servers 3 "));
 }
 
 #[test]

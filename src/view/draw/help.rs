@@ -10,8 +10,8 @@ use crate::report::paint::Tone;
 
 /// Keys, and what each does; without a key, the line above goes on.
 const KEYS: &[(&str, &str)] = &[
-    ("Enter", "open: the ladder of a conversation or a finding, a message's"),
-    ("", "fields and bytes, the conversations of a server"),
+    ("Enter", "open: the ladder of a conversation, a server or a finding;"),
+    ("", "a message's fields and bytes"),
     ("Esc, q, Left", "back; q in a list quits, Esc there clears filter and marks"),
     ("Up Down, k j", "move; also PgUp, PgDn, Home or g, End or G"),
     ("", "at the end, a list follows what comes"),
