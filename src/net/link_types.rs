@@ -140,6 +140,11 @@ fn row(link: LinkType) -> Option<&'static Row> {
     LINK_TYPES.get(at)
 }
 
+/// The link types that are read.
+pub fn read_links() -> impl Iterator<Item = LinkType> {
+    LINK_TYPES.iter().filter(|row| row.2.is_some()).map(|row| LinkType(row.0))
+}
+
 /// What a link type is called, if that is known here.
 pub fn link_name(link: LinkType) -> Option<&'static str> {
     row(link).map(|row| row.1)

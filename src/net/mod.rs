@@ -41,7 +41,7 @@ pub use glance::{Glance, glance};
 pub use hosts::Hosts;
 pub use icmp::{IcmpError, Quote};
 pub use ip_defrag::{Defragmenter, FrameRef, Piece, Whole};
-pub use link_types::link_name;
+pub use link_types::{link_name, read_links};
 pub use packet::{
     Datagram, Fragment, Headers, Ip, Layer, Malformed, Outcome, Payload, Segment, TcpFlags, Tunnel,
     Tunnels, UnreadLayer,
