@@ -65,11 +65,7 @@ impl<'r> Report<'r> {
             .iter()
             .copied()
             .filter(|it| shown.table.is_none_or(|only| only == *it));
-        let mut grids: Vec<_> = wanted.map(|table| Grid::of(table, summary, &ports)).collect();
-        for grid in &mut grids {
-            grid.sort(shown.order.as_ref().map(|order| order.0.as_str()));
-            grid.keep(shown.top);
-        }
+        let grids = wanted.map(|table| Grid::of(table, summary, &ports, &shown)).collect();
         Report { read, capture, has_one_table, times: shown.times, grids, ports }
     }
 

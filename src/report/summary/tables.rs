@@ -12,6 +12,7 @@ use super::super::markdown;
 use super::super::paint::{Paint, Tone};
 use super::super::put;
 use super::cell::Cell;
+use super::{Order, Shown};
 use crate::flows::ResponseTimes;
 use crate::session::Port;
 use crate::summary::{Client, Master, Protocol, Server, Summary};
@@ -208,61 +209,48 @@ pub(super) struct Grid {
 
 impl Grid {
     /// A table of a summary.
-    pub(super) fn of(table: Table, summary: &Summary, ports: &[Port]) -> Grid {
+    pub(super) fn of(table: Table, summary: &Summary, ports: &[Port], shown: &Shown) -> Grid {
         match table {
             Table::Protocols => {
-                let seen = summary.protocols.iter().filter(|it| it.messages > 0);
-                Grid::new(table, &of_protocols(), seen, false)
+                let seen = summary.protocols.iter().filter(|it| it.messages > 0).collect();
+                Grid::new(table, &of_protocols(), seen, false, shown)
             }
             Table::Servers => {
                 let rows = summary.servers.rows();
-                Grid::new(table, &of_servers(), rows, summary.servers.is_cut)
+                Grid::new(table, &of_servers(), rows, summary.servers.is_cut, shown)
             }
             Table::Masters => {
                 let rows = summary.masters.rows();
-                Grid::new(table, &of_masters(), rows, summary.masters.is_cut)
+                Grid::new(table, &of_masters(), rows, summary.masters.is_cut, shown)
             }
             Table::Clients => {
                 let mut rows = summary.clients.rows();
                 rows.retain(|(_, client)| client.is_one());
-                Grid::new(table, &of_clients(), rows, summary.clients.is_cut)
+                Grid::new(table, &of_clients(), rows, summary.clients.is_cut, shown)
             }
-            Table::Ports => Grid::new(table, &of_ports(), ports, false),
+            Table::Ports => Grid::new(table, &of_ports(), ports.iter().collect(), false, shown),
         }
     }
 
+    /// Of rows in the order of their keys: there may be very many, and few that are shown.
     fn new<T>(
         table: Table,
         columns: &[Column<T>],
-        rows: impl IntoIterator<Item = T>,
+        mut rows: Vec<T>,
         is_cut: bool,
+        shown: &Shown,
     ) -> Grid {
-        let cells = |row: T| columns.iter().map(|column| (column.cell)(&row)).collect();
-        let rows = rows.into_iter().map(cells).collect();
+        if let Some(by) = order(table, columns, shown.order.as_ref()) {
+            let mut keyed: Vec<_> = rows.into_iter().map(|row| ((by.cell)(&row), row)).collect();
+            keyed.sort_by(|(a, _), (b, _)| a.compare(b));
+            rows = keyed.into_iter().map(|(_, row)| row).collect();
+        }
+        let left_out = rows.len().saturating_sub(shown.top);
+        rows.truncate(shown.top);
+        let cells = |row: &T| columns.iter().map(|column| (column.cell)(row)).collect();
+        let rows = rows.iter().map(cells).collect();
         let columns = columns.iter().map(|it| (it.name, it.heading)).collect();
-        Grid { table, columns, rows, is_cut, left_out: 0 }
-    }
-
-    /// Sorts the rows by a column; where there is none of this name, by what is asked most.
-    pub(super) fn sort(&mut self, by: Option<&str>) {
-        let usual = match self.table {
-            Table::Protocols | Table::Ports => None,
-            Table::Servers => Some("exchanges"),
-            Table::Masters => Some("lists_asked"),
-            Table::Clients => Some("sent"),
-        };
-        let place = |name: &str| self.columns.iter().position(|(column, _)| *column == name);
-        let Some(at) = by.and_then(place).or_else(|| usual.and_then(place)) else { return };
-        self.rows.sort_by(|a, b| match (a.get(at), b.get(at)) {
-            (Some(a), Some(b)) => a.compare(b),
-            _ => std::cmp::Ordering::Equal,
-        });
-    }
-
-    /// Keeps the first rows.
-    pub(super) fn keep(&mut self, most: usize) {
-        self.left_out = self.rows.len().saturating_sub(most);
-        self.rows.truncate(most);
+        Grid { table, columns, rows, is_cut, left_out }
     }
 
     /// What is not shown.
@@ -369,6 +357,22 @@ impl Grid {
     pub(super) fn json(&self, digits: u8) -> impl Serialize {
         Json { grid: self, digits }
     }
+}
+
+/// The column that a table is sorted by; where it has none of this name, what is asked most.
+fn order<'c, T>(
+    table: Table,
+    columns: &'c [Column<T>],
+    by: Option<&Order>,
+) -> Option<&'c Column<T>> {
+    let usual = match table {
+        Table::Protocols | Table::Ports => None,
+        Table::Servers => Some("exchanges"),
+        Table::Masters => Some("lists_asked"),
+        Table::Clients => Some("sent"),
+    };
+    let named = |name: &str| columns.iter().find(|column| column.name == name);
+    by.and_then(|by| named(&by.0)).or_else(|| usual.and_then(named))
 }
 
 struct Json<'g> {
