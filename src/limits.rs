@@ -393,6 +393,22 @@ mod tests {
         ),
         (include_str!("live/mod.rs"), "const QUEUE: usize = 64 << 20;", "not read yet | 64 MiB |"),
         (
+            include_str!("metrics/http.rs"),
+            "const PLACES: usize = 4;",
+            "read `--metrics` at a time | 4 |",
+        ),
+        (
+            include_str!("metrics/http.rs"),
+            "const REQUEST: usize = 8 << 10;",
+            "a request for `--metrics` | 8 KiB,",
+        ),
+        (include_str!("metrics/http.rs"), "const HEADERS: usize = 64;", "8 KiB, 64 headers,"),
+        (
+            include_str!("metrics/http.rs"),
+            "const TIME: Duration = Duration::from_secs(5);",
+            "64 headers, 5 s |",
+        ),
+        (
             include_str!("commands/flows.rs"),
             "const KEPT: usize = 1 << 18;",
             "| 262,144, or one for every 2 KiB of `flow-bytes` if that is less |",
