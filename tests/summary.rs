@@ -10,6 +10,8 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use dissectors::Id;
+use dissectors::kit::Habits;
 use project::Project;
 use serde_json::Value;
 use support::{gamewire, samples, small_recorded_captures};
@@ -272,6 +274,8 @@ fn libraries_of_recorded_clients() {
         ),
         ("gs4_gamespy-sdk-qr2_clients_plain.pcap", &["gamedig", "opengsq", "qstat"]),
         ("acr-http_acrms-php_acserver-curl_plain.pcap", &["AssaultCube Reloaded", "curl"]),
+        ("gsv1_333net-qt5_list-3500servers_plain.pcap", &["GameSpy SDK"]),
+        ("xash3d_master_real.pcap", &["Xash3D"]),
     ];
     for (name, libraries_of) in expected {
         let file = files.iter().find(|file| file.ends_with(name)).unwrap();
@@ -279,6 +283,50 @@ fn libraries_of_recorded_clients() {
         let expected: BTreeSet<_> = libraries_of.iter().map(|it| it.to_string()).collect();
         assert_eq!(libraries(&summary), expected, "{name}");
     }
+}
+
+/// What was recorded of each library, and no entry without such.
+#[test]
+fn each_habit_is_one_that_was_recorded() {
+    const PYTHON: &str = "python-a2s or ValvePython/steam";
+    let info = |rest: &[u8]| [&b"\xFF\xFF\xFF\xFFTSource Engine Query\0"[..], rest].concat();
+    let asks = |kind: u8, rest: &[u8]| [&[0xFF, 0xFF, 0xFF, 0xFF, kind][..], rest].concat();
+    let (given, none, twice) =
+        (&[7, 1, 2, 3][..], &[0xFF; 4][..], &[7, 1, 2, 3, 255, 255, 255, 255][..]);
+    let gs4 = |bytes: &[u8], rest: &[u8]| [b"\xFE\xFD", bytes, rest].concat();
+    let full = b"\xFF\xFF\xFF\x01";
+    let recorded: [(Id, &str, Vec<Vec<u8>>); 15] = [
+        (Id::A2s, PYTHON, vec![asks(b'U', &[0; 4]), asks(b'U', given)]),
+        (Id::A2s, PYTHON, vec![asks(b'V', &[0; 4]), asks(b'V', given)]),
+        (Id::A2s, "GameQ", vec![asks(b'V', &[0; 4]), info(given)]),
+        (Id::A2s, "source-server-query", vec![asks(b'U', twice)]),
+        (Id::A2s, "source-server-query", vec![asks(b'V', twice)]),
+        (Id::A2s, "qstat", vec![info(b""), asks(b'U', none), asks(b'V', given)]),
+        (Id::GameSpy4, "qstat", vec![gs4(b"\x09\x10\x20\x30\x40", b"")]),
+        (Id::GameSpy4, "qstat", vec![gs4(b"\0\x10\x20\x30\x40", full)]),
+        (Id::GameSpy4, "opengsq", vec![gs4(b"\x09\x04\x05\x06\x07", b"")]),
+        (Id::GameSpy4, "opengsq", vec![gs4(b"\0\x04\x05\x06\x07", full)]),
+        (Id::GameSpy4, "gamedig", vec![gs4(b"\x09\0\0\0\x01", &[0; 4])]),
+        (Id::GameSpy1, "GameSpy SDK", vec![br"\list\cmp\gamename\mohaa\where\\final\".to_vec()]),
+        (
+            Id::ValveMaster,
+            "Xash3D",
+            vec![b"1\xFF0.0.0.0:0\0\\gamedir\\valve\\nat\\0\\clver\\0.21\0".to_vec()],
+        ),
+        (
+            Id::AcrMaster,
+            "AssaultCube Reloaded",
+            vec![b"GET /c HTTP/1.1\r\nUser-Agent: ACR-Client/20700\r\n\r\n".to_vec()],
+        ),
+        (Id::AcrMaster, "curl", vec![b"GET /c HTTP/1.1\r\nUser-Agent: curl/8.5\r\n\r\n".to_vec()]),
+    ];
+    for (id, library, messages) in &recorded {
+        let mut sent = Habits::default();
+        let named = messages.iter().filter_map(|message| sent.sends(id.info().habits, message));
+        assert_eq!(named.last(), Some(*library), "{messages:02X?}");
+    }
+    let entries: usize = Id::ALL.iter().map(|id| id.info().habits.len()).sum();
+    assert_eq!(recorded.len(), entries, "each entry has what was recorded of it");
 }
 
 #[test]
