@@ -64,7 +64,9 @@ pub(crate) fn exhaust(root: &Path, out: &mut dyn Write) -> io::Result<ExitCode> 
     let (name, bytes) = ("a flood of forged sources", flood()?);
     writeln!(range.out, "{name}: {} bytes", bytes.len())?;
     range.run(name, &bytes, &WITHIN)?;
-    range.done(&format!("{} attacks", ATTACKS.len() + 1))
+    drop(bytes);
+    range.crowd()?;
+    range.done(&format!("{} attacks", ATTACKS.len() + 2))
 }
 
 impl<'a> Range<'a> {
@@ -80,11 +82,8 @@ impl<'a> Range<'a> {
         let path = self.folder.join("capture");
         fs::write(&path, bytes)?;
         for command in commands {
-            let ran = Command::new("sh")
-                .args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &MEMORY.to_string()])
-                .arg(&self.program)
-                .args(*command)
-                .arg("--no-config")
+            let ran = self
+                .limited(command)
                 .arg(&path)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
@@ -98,6 +97,36 @@ impl<'a> Range<'a> {
                 writeln!(self.out, "{name}: {command:?}: {}, {}", ran.status, kept.display())?;
                 writeln!(self.out, "    {}", said.lines().next_back().unwrap_or_default())?;
             }
+        }
+        Ok(())
+    }
+
+    /// The program with a command, held to its memory.
+    fn limited(&self, command: &[&str]) -> Command {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &MEMORY.to_string()]);
+        limited.arg(&self.program).args(command).arg("--no-config");
+        limited
+    }
+
+    /// Millions of sources, made while they are read: they are counted, and take no more memory than few.
+    fn crowd(&mut self) -> io::Result<()> {
+        writeln!(self.out, "a server that {SOURCES} sources ask")?;
+        let mut abuse = self
+            .limited(&["abuse", "--format", "json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let made = abuse.stdin.take().map_or(Ok(()), |mut to| crowd(&mut to));
+        let ran = abuse.wait_with_output()?;
+        let report: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+        let sources = &report["attacks"][0]["sources"];
+        let [count, error] = ["count", "error"].map(|it| sources[it].as_f64().unwrap_or(0.0));
+        let off = (count - f64::from(SOURCES)).abs() / f64::from(SOURCES);
+        let is_right = error > 0.0 && error < 0.01 && off <= 4.0 * error;
+        if made.is_err() || !ran.status.success() || !is_right {
+            self.broken += 1;
+            writeln!(self.out, "{SOURCES} sources: {}, {made:?}: {report}", ran.status)?;
         }
         Ok(())
     }
@@ -147,6 +176,33 @@ fn flood() -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bulk::write(Input::ManyFlows, Size::Packets(2_000_000), &mut bytes)?;
     Ok(bytes)
+}
+
+/// Sources that ask one server, each once.
+const SOURCES: u32 = 10_000_000;
+
+/// The capture of these, 50,000 a second.
+fn crowd(to: &mut dyn Write) -> io::Result<()> {
+    let text = "0 c > s FFFFFFFF 54 'Source Engine Query' 00";
+    let one = script(text, &Setting::udp(27015)).pcap();
+    // The header of the file, then those of the record, of Ethernet, and of IP.
+    let (file, record) = one.split_at(24);
+    let mut chunk = file.to_vec();
+    for number in 0..SOURCES {
+        let begin = chunk.len();
+        chunk.extend_from_slice(record);
+        let mut set = |at: usize, bytes: [u8; 4]| {
+            chunk[begin + at..begin + at + 4].copy_from_slice(&bytes);
+        };
+        set(0, (1_700_000_000 + number / 50_000).to_le_bytes());
+        set(4, (number % 50_000 * 20).to_le_bytes());
+        set(16 + 14 + 12, number.wrapping_mul(0x9E37_79B1).to_be_bytes());
+        if chunk.len() > 1 << 16 {
+            to.write_all(&chunk)?;
+            chunk.clear();
+        }
+    }
+    to.write_all(&chunk)
 }
 
 fn fragments() -> Vec<u8> {
