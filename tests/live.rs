@@ -514,6 +514,41 @@ fn metrics_are_served_while_it_sniffs() {
     }
 }
 
+/// Without `--interval` metrics show attacks all the same, and the report is of the whole capture.
+#[test]
+fn attacks_are_measured_and_reported_while_it_sniffs() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-reports");
+    std::fs::remove_dir_all(&folder).ok();
+    let to = folder.to_str().unwrap();
+    let reporter = "Example <abuse@example.net>";
+    let args = ["abuse", "--metrics", "0", "--report", to, "--reporter", reporter];
+    let Some(sniffer) = Sniffer::start(port, &args) else { return };
+    let address = metrics_of(&sniffer);
+    let victim = client();
+    // Nobody asked for these.
+    for _ in 0..30 {
+        server.send_to(INFO, victim.local_addr().unwrap()).unwrap();
+    }
+    shows(address, "gamewire_attacks{seat=\"victim\"} 1");
+    shows(address, "gamewire_attacks{seat=\"flooded_server\"} 0");
+    shows(address, "gamewire_attack_packets_per_second{seat=\"victim\",target=\"127.0.0.1:");
+    // It is over: metrics say so, the report has it nevertheless.
+    shows(address, "gamewire_attacks{seat=\"victim\"} 0");
+    sniffer.signal("-INT");
+    sniffer.says("wrote 1 report");
+    let output = sniffer.output();
+    assert_eq!(output.status.code(), Some(0));
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.starts_with("127.0.0.1 gets") && out.matches("packets ").count() == 1, "{out}");
+    let files = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name());
+    let mut files: Vec<_> = files.map(|it| it.into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, ["attack1-127.0.0.1.txt", "attack1-127.0.0.1.xarf.json"]);
+    std::fs::remove_dir_all(&folder).ok();
+}
+
 #[test]
 fn capture_does_not_wait_for_who_asks_for_metrics() {
     let server = Server::start();

@@ -19,6 +19,9 @@ use crate::report::abuse::Report;
 use crate::report::paint::Paint;
 use crate::session::{Decoder, Event, Needs, Totals};
 
+/// How often metrics say which attacks there are, where `--interval` does not say it.
+const MEASURED: Duration = Duration::from_secs(10);
+
 /// Runs the command.
 ///
 /// # Errors
@@ -45,6 +48,8 @@ pub fn run(
         args,
         reports: reports.transpose()?,
         rates: Vec::new(),
+        // Without `--interval`, the one report is of all that was captured, and metrics are of what goes on.
+        recent: (args.input.live.metrics.is_some() && args.interval.is_none()).then(&new),
         abuse: new(),
         new: Box::new(new),
         paint: painted(args.color, terminal.out),
@@ -63,9 +68,11 @@ struct Watching<'w> {
     args: &'w cli::Abuse,
     /// Reports to others, if they are wanted.
     reports: Option<Reports>,
-    /// The attacks that were shown last, for metrics.
+    /// The attacks that metrics show.
     rates: Vec<AttackRate>,
     abuse: Abuse,
+    /// The same since metrics were measured last, if these are not of the reports.
+    recent: Option<Abuse>,
     /// For the next capture.
     new: Box<dyn Fn() -> Abuse + 'w>,
     paint: Paint,
@@ -99,6 +106,7 @@ impl Consumer for Watching<'_> {
 
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         self.abuse.event(event);
+        self.recent.iter_mut().for_each(|recent| recent.event(event));
         Ok(())
     }
 
@@ -108,11 +116,16 @@ impl Consumer for Watching<'_> {
 
     fn interval(&self) -> Option<Duration> {
         let given = self.args.interval.and_then(|time| u64::try_from(time).ok());
-        given.map(Duration::from_nanos)
+        given.map(Duration::from_nanos).or(self.recent.as_ref().map(|_| MEASURED))
     }
 
     /// Each report is of the time since the one before.
     fn so_far(&mut self, decoder: &mut Decoder) -> io::Result<()> {
+        if let Some(recent) = &mut self.recent {
+            self.rates = recent.attacks().iter().map(rate).collect();
+            recent.begin_anew();
+            return Ok(());
+        }
         let digits = decoder.so_far(|_| ()).digits;
         self.write(digits)?;
         self.abuse.begin_anew();
